@@ -1,0 +1,181 @@
+"""The contract of a driver: what is said to one kind of batch system, and how its answers are understood.
+
+A driver does no input or output. It gives sh text, which runs as the job's owner on the cluster, and reads Answers.
+The name of a driver is the name of its file here, or an entry point of the group `cigri.drivers`.
+"""
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from cigri.errors import ConfigError
+from cigri.remote import Answer
+
+
+class RemoteState(StrEnum):
+    """What a batch system says of a job. UNKNOWN moves nothing: the word is not one we know."""
+
+    WAITING = "waiting"
+    HELD = "held"
+    RUNNING = "running"
+    SUSPENDED = "suspended"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    KILLED = "killed"
+    PREEMPTED = "preempted"
+    TIMEOUT = "timeout"
+    NODE_FAILED = "node_failed"
+    OUT_OF_MEMORY = "out_of_memory"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_final(self) -> bool:
+        return self in FINAL
+
+
+FINAL = frozenset(
+    {
+        RemoteState.SUCCEEDED,
+        RemoteState.FAILED,
+        RemoteState.KILLED,
+        RemoteState.PREEMPTED,
+        RemoteState.TIMEOUT,
+        RemoteState.NODE_FAILED,
+        RemoteState.OUT_OF_MEMORY,
+    }
+)
+
+
+@dataclass(frozen=True)
+class ResourceRequest:
+    """What one job asks for: `nodes` times `cpu` cores and `mem` MB (0: the batch system's default), others by name."""
+
+    cpu: int = 1
+    nodes: int = 1
+    mem: int = 0
+    others: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def width(self) -> int:
+        """Cores in all."""
+        return self.cpu * self.nodes
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """One array of jobs, indexes 1..size. `tag` is its name on the cluster, unique for ever, [a-z0-9.-] only."""
+
+    tag: str
+    size: int
+    walltime: int  # seconds
+    resources: ResourceRequest = ResourceRequest()
+    notice: int = 30  # seconds before the walltime at which the job's shell gets SIGXCPU
+    besteffort: bool = True
+    queue: str = ""
+    project: str = ""
+    properties: str = ""
+
+
+class RemoteJob(NamedTuple):
+    """One job of ours as the batch system sees it; times are epoch seconds, None or "" when it does not say."""
+
+    tag: str
+    index: int
+    remote_id: str
+    state: RemoteState
+    exit_code: int | None = None
+    reason: str = ""
+    node: str = ""
+    started: float | None = None
+    ended: float | None = None
+
+
+class Capacity(NamedTuple):
+    """Cores of the cluster or queue: all, free, used by anybody, and out of order (drained, down)."""
+
+    total: int
+    free: int
+    used: int
+    unavailable: int
+
+
+class Driver(ABC):
+    """One kind of batch system. `options` are the cluster's own settings for it; an unknown one is a ConfigError.
+
+    Each parse_ method raises AnswerUnreadable when the answer is not one (failed command, empty, truncated, unknown
+    dialect); it never takes that for "no jobs". An unknown word for a state is UNKNOWN.
+    """
+
+    prelude: str
+    """sh text at the head of each job; sets CIGRI_INDEX, CIGRI_REMOTE_ID and, when cheaply known, CIGRI_NODE."""
+
+    @abstractmethod
+    def __init__(self, options: Mapping[str, Any]) -> None: ...
+
+    @abstractmethod
+    def submit(self, request: BatchRequest) -> str:
+        """Submit the executable "$PWD/job" as an array, each job with the argument "$PWD"; its own output to nowhere."""
+
+    @abstractmethod
+    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+        """Remote id of each index 1..size; raise SubmissionRefused when the batch system says no."""
+
+    @abstractmethod
+    def status(self, prefix: str) -> str:
+        """List the calling user's live jobs whose name starts with `prefix`."""
+
+    @abstractmethod
+    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+        """Every live job of ours."""
+
+    @abstractmethod
+    def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
+        """Ask for the end of jobs (tag, index, remote id or "" when it is not known) that are no longer live."""
+
+    @abstractmethod
+    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+        """What is known of them, live ones too; a job the batch system has forgotten is simply not in the list."""
+
+    @abstractmethod
+    def cancel(self, remote_ids: Sequence[str]) -> str:
+        """Kill these jobs, waiting or running; those that are gone already are no error."""
+
+    @abstractmethod
+    def parse_cancel(self, answer: Answer) -> None:
+        """Raise AnswerUnreadable unless the request was taken."""
+
+    @abstractmethod
+    def capacity(self, queue: str) -> str:
+        """Ask for the cores of the cluster (`queue` empty) or of one queue."""
+
+    @abstractmethod
+    def parse_capacity(self, answer: Answer) -> Capacity: ...
+
+    @abstractmethod
+    def probe(self) -> str:
+        """Ask whether the batch system answers, and which version it is."""
+
+    @abstractmethod
+    def parse_probe(self, answer: Answer) -> str:
+        """Name and version, for a person."""
+
+
+def names() -> list[str]:
+    """Every driver that can be loaded."""
+    own = {module.name for module in pkgutil.iter_modules(__path__)}
+    return sorted(own | set(entry_points(group="cigri.drivers").names))
+
+
+def load(name: str, options: Mapping[str, Any]) -> Driver:
+    """The driver of that name; raise ConfigError when there is none or its options are wrong."""
+    if name not in names():
+        raise ConfigError(f"no driver {name!r}; there are: {', '.join(names())}")
+    outside = entry_points(group="cigri.drivers", name=name)
+    module = next(iter(outside)).load() if outside else importlib.import_module(f"{__name__}.{name}")
+    driver: Driver = module.DRIVER(options)
+    return driver

@@ -1,0 +1,93 @@
+"""Every error of ours, named by what the caller can do about it.
+
+CigriError
+├── ConfigError            the operator must change a setting (exit 2)
+├── UsageError             the user must change the command (exit 2)
+├── DescriptionError       the user must change the campaign description; carries every problem at once
+├── AdmissionRefused       an admission rule says no
+├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
+├── DatabaseUnavailable    try later: the database does not answer
+├── TransportError
+│   ├── Unreachable        try later: nothing was run on the cluster
+│   └── OutcomeUnknown     the command may have run; ask the cluster before doing it again
+└── DriverError
+    ├── SubmissionRefused  the batch system said no; nothing was submitted
+    └── AnswerUnreadable   the answer is no answer; nothing may be concluded from it
+"""
+
+from typing import NamedTuple
+
+
+class CigriError(Exception):
+    """Root of the tree; the text is complete and may be shown to a person as it is."""
+
+
+class ConfigError(CigriError):
+    """A setting is wrong; raised before anything runs."""
+
+
+class UsageError(CigriError):
+    """A command was called in a way that cannot be obeyed."""
+
+
+class Problem(NamedTuple):
+    """One thing wrong in a description: where it is, what it is, and what to write instead."""
+
+    place: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+class DescriptionError(CigriError):
+    """All that is wrong in a campaign description."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class AdmissionRefused(CigriError):
+    """An admission rule refuses the campaign."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(f"admission rule {rule} refuses this campaign: {message}")
+        self.rule = rule
+
+
+class NotFound(CigriError):
+    """The thing does not exist, or is not the caller's to touch."""
+
+
+class DatabaseUnavailable(CigriError):
+    """The database does not answer."""
+
+
+class TransportError(CigriError):
+    """A cluster could not be spoken to."""
+
+    def __init__(self, cluster: str, message: str) -> None:
+        super().__init__(f"{cluster}: {message}")
+        self.cluster = cluster
+
+
+class Unreachable(TransportError):
+    """Nothing was run."""
+
+
+class OutcomeUnknown(TransportError):
+    """The script was sent; whether it ran, and how far, is not known."""
+
+
+class DriverError(CigriError):
+    """A batch system answered something that is not the wished-for answer."""
+
+
+class SubmissionRefused(DriverError):
+    """The batch system refused; the text is its own."""
+
+
+class AnswerUnreadable(DriverError):
+    """The answer is empty, truncated or in an unknown dialect, or the command failed."""

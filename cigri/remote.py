@@ -1,0 +1,46 @@
+"""What is said to a cluster and what comes back: sh text out, an Answer in; several questions travel as one script."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cigri.errors import AnswerUnreadable
+
+
+class Answer(NamedTuple):
+    """What a script did: exit status, standard output and standard error (UTF-8, undecodable bytes replaced)."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Bundle:
+    """Several scripts in one remote command, each in a subshell of its own, and their answers told apart.
+
+    The marks are random, so no output of a part can imitate them.
+    """
+
+    def __init__(self, parts: Mapping[str, str]) -> None:
+        self._names = list(parts)
+        self._mark = f"cigri-{secrets.token_hex(8)}"
+        lines = []
+        for name, text in parts.items():
+            lines.append(f"(\n{text}\n)")
+            lines.append(f"s=$?; printf '\\n%s %s %s\\n' {self._mark} {name} $s; printf '\\n%s\\n' {self._mark} >&2")
+        lines.append("true")
+        self.script = "\n".join(lines)
+
+    def unpack(self, answer: Answer) -> dict[str, Answer]:
+        """The answer of each part; raise AnswerUnreadable where one is missing."""
+        ends = list(re.finditer(rf"\n{self._mark} (\S+) (\d+)\n", answer.out))
+        errors = answer.err.split(f"\n{self._mark}\n")
+        if [end[1] for end in ends] != self._names:
+            tail = (answer.err or answer.out)[-300:]
+            raise AnswerUnreadable(f"the cluster's answer was cut off (exit status {answer.status}): {tail!r}")
+        answers, position = {}, 0
+        for end, err in zip(ends, errors, strict=False):
+            answers[end[1]] = Answer(int(end[2]), answer.out[position : end.start()], err)
+            position = end.end()
+        return answers

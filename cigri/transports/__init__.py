@@ -1,0 +1,22 @@
+"""How a script reaches a cluster: one verb, run. `local` for this host, `ssh` for all others."""
+
+from typing import Protocol
+
+from cigri.remote import Answer
+
+
+class Transport(Protocol):
+    """A way to run sh text as one local user of one cluster.
+
+    A transport may be used by several threads. It opens its connection at the first use, keeps it, and opens it
+    again after a failure.
+    """
+
+    def run(self, script: str, timeout: float) -> Answer:
+        """Run sh text (any length, no NUL) in the user's home directory and wait at most `timeout` seconds.
+
+        Raise Unreachable when nothing was run, OutcomeUnknown when it was sent and its end was not seen.
+        """
+
+    def close(self) -> None:
+        """Give back the connection; a later run opens it again."""

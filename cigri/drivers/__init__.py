@@ -81,7 +81,8 @@ class BatchRequest:
     properties: str = ""
 
 
-class RemoteJob(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RemoteJob:
     """One job of ours as the batch system sees it; times are epoch seconds, None or "" when it does not say."""
 
     tag: str
@@ -119,7 +120,7 @@ class Driver(ABC):
 
     @abstractmethod
     def submit(self, request: BatchRequest) -> str:
-        """Submit the executable "$PWD/job" as an array, each job with the argument "$PWD"; its own output to nowhere."""
+        """Submit the executable "$PWD/job" as an array, each with the argument "$PWD"; its own output to nowhere."""
 
     @abstractmethod
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:

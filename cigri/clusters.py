@@ -1,0 +1,42 @@
+"""What an operator declares of a cluster: how to reach it, what to say to it, and how much it may be asked for."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from cigri.errors import ConfigError
+from cigri.transports.address import SshAddress
+
+
+class ClusterConfig(BaseModel):
+    """The configuration of one cluster; times in seconds, counts in jobs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    driver: str = Field(description="the kind of batch system")
+    options: dict[str, Any] = Field(default_factory=dict, description="settings of the driver")
+    transport: Literal["local", "ssh"] = Field("local", description="how the cluster is reached")
+    ssh: SshAddress | None = Field(None, description="the front-end, when the transport is ssh")
+    directory: str = Field(".cigri", pattern=r"^/?[A-Za-z0-9._/-]+$", description="where files go, below the home")
+    max_waiting: int = Field(200, gt=0, description="jobs of ours that may wait in its queue, never more")
+    keep_waiting: int = Field(20, ge=0, description="jobs kept waiting behind a full cluster, so that no core idles")
+    max_array: int = Field(1000, gt=0, description="largest array it accepts")
+    poll_interval: float = Field(5.0, ge=0, description="shortest time between two visits")
+    timeout: float = Field(60.0, gt=0, description="longest time one command may take")
+    record_grace: float = Field(10.0, ge=0, description="wait for the record of a job that the batch system says ended")
+    lost_after: float = Field(120.0, gt=0, description="a job that nobody knows any more is lost after this time")
+
+    @model_validator(mode="after")
+    def _ssh_has_address(self) -> "ClusterConfig":
+        if (self.transport == "ssh") != (self.ssh is not None):
+            raise ValueError("the transport ssh needs an ssh address, and the transport local has none")
+        return self
+
+
+def parse_config(name: str, values: dict[str, Any]) -> ClusterConfig:
+    """The configuration of cluster `name`; raise ConfigError with every problem."""
+    try:
+        return ClusterConfig.model_validate(values)
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
+        raise ConfigError(f"cluster {name}: " + "; ".join(problems)) from None

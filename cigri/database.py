@@ -1,0 +1,83 @@
+"""The way to PostgreSQL: an engine, short transactions, advisory locks, the server's clock, and NOTIFY."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, func, literal, select, text
+from sqlalchemy.dialects.postgresql import TIMESTAMP
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.errors import DatabaseUnavailable
+
+WAKE_CHANNEL = "cigri_wake"
+
+
+class Database:
+    """An engine with our habits; every use is `with database.begin() as conn` around one short transaction."""
+
+    def __init__(self, url: str, lock_timeout: float = 30.0) -> None:
+        self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC -c application_name=cigri"
+        self.engine: Engine = create_engine(
+            self.url,
+            pool_size=5,
+            max_overflow=40,
+            pool_pre_ping=True,
+            connect_args={"options": options, "connect_timeout": 10},
+        )
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """One transaction: committed at the end, rolled back on an error; raise DatabaseUnavailable when it is away."""
+        try:
+            with self.engine.begin() as conn:
+                yield conn
+        except (OperationalError, InterfaceError) as error:
+            if error.connection_invalidated or isinstance(error, InterfaceError) or _is_away(error):
+                raise DatabaseUnavailable(f"the database does not answer: {error.orig}") from error
+            raise
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[bool]:
+        """Hold the advisory lock `name`, on a connection of its own outside any transaction; False: another has it."""
+        try:
+            connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        except OperationalError as error:
+            raise DatabaseUnavailable(f"the database does not answer: {error.orig}") from error
+        with connection as conn:
+            taken = bool(conn.scalar(select(func.pg_try_advisory_lock(func.hashtextextended(name, 0)))))
+            try:
+                yield taken
+            finally:
+                if taken and not conn.invalidated:
+                    self._unlock(conn, name)
+
+    @staticmethod
+    def _unlock(conn: Connection, name: str) -> None:
+        try:
+            conn.execute(select(func.pg_advisory_unlock(func.hashtextextended(name, 0))))
+        except (OperationalError, InterfaceError):
+            conn.invalidate()  # the server has released the lock together with the session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def clock(now: datetime | None) -> ColumnElement[datetime]:
+    """The time that a statement uses: the given one (virtual time), else the server's."""
+    if now is None:
+        return func.now(type_=TIMESTAMP(timezone=True))
+    return literal(now, TIMESTAMP(timezone=True))
+
+
+def wake(conn: Connection) -> None:
+    """Tell the almighty, when this transaction commits, that there is something to do."""
+    conn.execute(text(f"NOTIFY {WAKE_CHANNEL}"))
+
+
+def _is_away(error: OperationalError) -> bool:
+    state: Any = getattr(error.orig, "sqlstate", None)
+    return state is None or state.startswith(("08", "57P"))

@@ -1,0 +1,146 @@
+"""Settings of this installation: defaults, then files, then the environment; each value knows where it comes from."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cigri.errors import ConfigError
+
+SYSTEM_FILE = Path("/etc/cigri/cigri.toml")
+ENVIRONMENT_PREFIX = "CIGRI_SET_"
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DatabaseSettings(Section):
+    url: str = Field("", description="PostgreSQL to use, postgresql://user@host/name; empty: the embedded one")
+    lock_timeout: float = Field(30.0, gt=0, description="seconds a statement waits for a lock before it gives up")
+
+
+class AlmightySettings(Section):
+    period: float = Field(2.0, gt=0, description="seconds between two cycles; a submission wakes the cycle at once")
+    deadline: float = Field(120.0, gt=0, description="seconds after which a module's pass is killed and tried again")
+    janitor: str = Field("17 3 * * *", description="when the janitor runs, as in a crontab; empty: never")
+
+
+class JobSettings(Section):
+    deaths: int = Field(20, ge=0, description="times a task is resubmitted free of charge (preemption, lost node, ...)")
+    resubmissions: int = Field(100, ge=0, description="times a task may ask to be resubmitted (exit 66 or 67)")
+    waiting_too_long: float = Field(900.0, gt=0, description="seconds in a queue before a job is tried elsewhere")
+    walltime_slack: float = Field(1800.0, ge=0, description="seconds past its walltime after which a job is killed")
+    verify_kill: float = Field(60.0, gt=0, description="seconds after which a kill that had no effect is sent again")
+    stderr_tail: int = Field(2000, ge=0, description="bytes of standard error kept in the event of a failed task")
+
+
+class BudgetSettings(Section):
+    errors: int = Field(10, gt=0, description="failures in a row that set a cluster aside for a campaign")
+    backoff: float = Field(60.0, gt=0, description="seconds a cluster is set aside the first time; doubles each time")
+    longest: float = Field(3600.0, gt=0, description="seconds a cluster is set aside at most")
+
+
+class ForecastSettings(Section):
+    algorithm: str = Field("simple", description="how the ratio of jobs to cores is predicted")
+    window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput is taken")
+    history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")
+
+
+class HistorySettings(Section):
+    keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
+    keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
+    keep_events: float = Field(90.0, gt=0, description="days that closed events are kept")
+    purge_after: float = Field(
+        30.0, ge=0, description="days after its end that a campaign's files stay on the clusters"
+    )
+
+
+class Settings(Section):
+    data_directory: Path = Field(
+        default_factory=lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "cigri",
+        description="where the embedded database, the local cluster and the logs live",
+    )
+    admission_directory: Path | None = Field(None, description="admission rules; empty: those that come with CiGri")
+    database: DatabaseSettings = DatabaseSettings()
+    almighty: AlmightySettings = AlmightySettings()
+    jobs: JobSettings = JobSettings()
+    budget: BudgetSettings = BudgetSettings()
+    forecast: ForecastSettings = ForecastSettings()
+    history: HistorySettings = HistorySettings()
+
+
+class Effective(NamedTuple):
+    """The settings in force, and for each dotted name the file or variable it was read from ("default" if none)."""
+
+    settings: Settings
+    origins: dict[str, str]
+
+
+def load(environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings in force; raise ConfigError with every problem."""
+    return load_effective(environment).settings
+
+
+def load_effective(environment: Mapping[str, str] = os.environ) -> Effective:
+    """Later sources win: /etc/cigri/cigri.toml, the user's cigri.toml, $CIGRI_CONFIG, CIGRI_SET_SECTION__NAME."""
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(_names(Settings), "default")
+    for path in _files(environment):
+        _merge(values, _read(path), str(path), origins)
+    for name, text in environment.items():
+        if name.startswith(ENVIRONMENT_PREFIX):
+            dotted = name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
+            nested: Any = text
+            for part in reversed(dotted):
+                nested = {part: nested}
+            _merge(values, nested, f"${name}", origins)
+    try:
+        return Effective(Settings.model_validate(values), origins)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(problem, origins) for problem in error.errors())) from None
+
+
+def _files(environment: Mapping[str, str]) -> list[Path]:
+    home = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "/")) / ".config")
+    files = [path for path in (SYSTEM_FILE, home / "cigri/cigri.toml") if path.exists()]
+    if named := environment.get("CIGRI_CONFIG"):
+        files.append(Path(named))
+    return files
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; correct $CIGRI_CONFIG or create the file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _merge(values: dict[str, Any], more: dict[str, Any], origin: str, origins: dict[str, str], above: str = "") -> None:
+    for key, value in more.items():
+        if isinstance(value, dict) and isinstance(values.setdefault(key, {}), dict):
+            _merge(values[key], value, origin, origins, f"{above}{key}.")
+        else:
+            values[key] = value
+            origins[f"{above}{key}"] = origin
+
+
+def _names(section: type[Section], above: str = "") -> list[str]:
+    names = []
+    for name, field in section.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            names += _names(kind, f"{above}{name}.")
+        else:
+            names.append(above + name)
+    return names
+
+
+def _explain(problem: Any, origins: dict[str, str]) -> str:
+    place = ".".join(str(part) for part in problem["loc"])
+    return f"{origins.get(place, 'settings')}: {place}: {problem['msg']} (see `cigri config`)"

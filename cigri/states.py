@@ -1,0 +1,135 @@
+"""The life of each thing: its states and the moves allowed between them; the database has the same words as enums."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+State = TypeVar("State", bound=StrEnum)
+
+
+class CampaignType(StrEnum):
+    DEFAULT = "default"
+    TEST = "test"
+
+
+class CampaignState(StrEnum):
+    IN_TREATMENT = "in_treatment"
+    PAUSED = "paused"
+    TERMINATED = "terminated"
+    CANCELLED = "cancelled"
+
+
+class TaskState(StrEnum):
+    """WAITING: to be done. ASSIGNED: a live job carries it. The others are final until a person re-opens the task."""
+
+    WAITING = "waiting"
+    ASSIGNED = "assigned"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class JobKind(StrEnum):
+    TASKS = "tasks"
+    PROLOGUE = "prologue"
+    EPILOGUE = "epilogue"
+
+
+class JobState(StrEnum):
+    """TO_LAUNCH: chosen. LAUNCHING: its batch is committed, the submission may be under way. SUBMITTED: waits there."""
+
+    TO_LAUNCH = "to_launch"
+    LAUNCHING = "launching"
+    SUBMITTED = "submitted"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class BatchState(StrEnum):
+    """VOID: never submitted, and made harmless on the cluster in case it is submitted late."""
+
+    LAUNCHING = "launching"
+    SUBMITTED = "submitted"
+    VOID = "void"
+
+
+class StepState(StrEnum):
+    """A campaign's prologue or epilogue on one cluster."""
+
+    NONE = "none"
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Outcome(StrEnum):
+    """How an attempt ended."""
+
+    SUCCESS = "success"
+    RESUBMIT = "resubmit"
+    RESUBMIT_END = "resubmit_end"
+    FAILURE = "failure"
+    WALLTIME = "walltime"
+    OUT_OF_MEMORY = "out_of_memory"
+    PREEMPTED = "preempted"
+    NODE_FAILURE = "node_failure"
+    LOST = "lost"
+    KILLED = "killed"
+    WITHDRAWN = "withdrawn"
+    REFUSED = "refused"
+
+
+class KillReason(StrEnum):
+    """Why we kill. USER ends the task; after all others the task goes back in line."""
+
+    USER = "user"
+    FLOOD = "flood"
+    WAITING_TOO_LONG = "waiting_too_long"
+    WALLTIME = "walltime"
+
+
+class EventLevel(StrEnum):
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Closing(StrEnum):
+    """What a person does with an open event."""
+
+    FIX = "fix"
+    RESUBMIT = "resubmit"
+
+
+CAMPAIGN_MOVES: Mapping[CampaignState, frozenset[CampaignState]] = {
+    CampaignState.IN_TREATMENT: frozenset({CampaignState.PAUSED, CampaignState.TERMINATED, CampaignState.CANCELLED}),
+    CampaignState.PAUSED: frozenset({CampaignState.IN_TREATMENT, CampaignState.CANCELLED}),
+    CampaignState.TERMINATED: frozenset({CampaignState.IN_TREATMENT}),  # tasks are added, or resubmitted
+    CampaignState.CANCELLED: frozenset(),
+}
+
+TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
+    TaskState.WAITING: frozenset({TaskState.ASSIGNED, TaskState.CANCELLED}),
+    TaskState.ASSIGNED: frozenset({TaskState.WAITING, TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED}),
+    TaskState.DONE: frozenset(),
+    TaskState.FAILED: frozenset({TaskState.WAITING, TaskState.CANCELLED}),
+    TaskState.CANCELLED: frozenset(),
+}
+
+JOB_MOVES: Mapping[JobState, frozenset[JobState]] = {
+    JobState.TO_LAUNCH: frozenset({JobState.LAUNCHING, JobState.ENDED}),
+    JobState.LAUNCHING: frozenset({JobState.SUBMITTED, JobState.ENDED}),
+    JobState.SUBMITTED: frozenset({JobState.RUNNING, JobState.ENDED}),
+    JobState.RUNNING: frozenset({JobState.SUBMITTED, JobState.ENDED}),  # a requeued job waits again
+    JobState.ENDED: frozenset(),
+}
+
+LIVE_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED, JobState.RUNNING)
+WAITING_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED)
+OPEN_CAMPAIGNS = (CampaignState.IN_TREATMENT, CampaignState.PAUSED)
+
+
+def sources(moves: Mapping[State, frozenset[State]], target: State) -> tuple[State, ...]:
+    """The states from which `target` may be reached: what a compare-and-set names."""
+    return tuple(state for state, targets in moves.items() if target in targets)

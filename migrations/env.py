@@ -1,0 +1,9 @@
+"""Alembic's entry: migrations run on the connection that cigri.schema hands over, in one transaction."""
+
+from alembic import context
+
+from cigri.tables import Base
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=Base.metadata)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,60 @@
+"""What every test may ask for: a fresh database with the schema, copied from one template."""
+
+import itertools
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from cigri import embedded, schema
+from cigri.database import Database
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Path]:
+    """The directory of an embedded PostgreSQL of this test session; durability is off, crashes are not tested on it."""
+    with tempfile.TemporaryDirectory(prefix="cigri-pg-") as name:
+        directory = Path(name)
+        embedded.start(directory)
+        with psycopg.connect(embedded.url(directory), autocommit=True) as conn:
+            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+                conn.execute(f"ALTER SYSTEM SET {setting} = off")
+            conn.execute("SELECT pg_reload_conf()")
+            conn.execute("CREATE DATABASE template_cigri")
+        template = Database(embedded.url(directory, "template_cigri"))
+        schema.upgrade(template)
+        template.close()
+        yield directory
+        embedded.stop(directory)
+
+
+@pytest.fixture
+def empty_url(server: Path) -> Iterator[str]:
+    """The URL of a database without any table."""
+    yield from _fresh(server, "template1")
+
+
+@pytest.fixture
+def database_url(server: Path) -> Iterator[str]:
+    """The URL of a database with the schema and no rows."""
+    yield from _fresh(server, "template_cigri")
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+def _fresh(server: Path, template: str) -> Iterator[str]:
+    name = f"test_{os.getpid()}_{next(NUMBERS)}"
+    with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield embedded.url(server, name)
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")

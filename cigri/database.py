@@ -1,14 +1,17 @@
 """The way to PostgreSQL: an engine, short transactions, advisory locks, the server's clock, and NOTIFY."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, func, literal, select, text
-from sqlalchemy.dialects.postgresql import TIMESTAMP
+from sqlalchemy import Connection, Engine, Text, cast, column, create_engine, func, literal, select, text
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import TableValuedAlias
+from sqlalchemy.types import TypeEngine
 
 from cigri.errors import DatabaseUnavailable
 
@@ -81,3 +84,12 @@ def wake(conn: Connection) -> None:
 def _is_away(error: OperationalError) -> bool:
     state: Any = getattr(error.orig, "sqlstate", None)
     return state is None or state.startswith(("08", "57P"))
+
+
+def rows(name: str, columns: Mapping[str, TypeEngine[Any]], values: Sequence[Sequence[object]]) -> TableValuedAlias:
+    """Plain values as a table to join with: one parameter whatever the number of rows. Values must be JSON's."""
+    keyed = json.dumps([dict(zip(columns, value, strict=True)) for value in values])
+    table = func.jsonb_to_recordset(cast(literal(keyed, Text), JSONB)).table_valued(
+        *(column(key, kind) for key, kind in columns.items()), name=name
+    )
+    return table.render_derived(name=name, with_types=True)

@@ -1,0 +1,77 @@
+"""Anyone asks for a job to die; the killer takes the request, and it is closed when the job has ended."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from cigri.database import clock
+from cigri.states import JobState, KillReason
+from cigri.tables import Batch, Job, Kill
+
+
+class KillOrder(NamedTuple):
+    """A job to be killed on its cluster; `tries` counts this one."""
+
+    job_id: int
+    local_user: str
+    remote_id: str
+    tries: int
+
+
+def ask_kills(
+    conn: Connection, job_ids: Sequence[int], reason: KillReason, by: str, now: datetime | None = None
+) -> int:
+    """Ask for jobs to be killed; a user's wish replaces any other reason. Give the number of new or changed wishes."""
+    if not job_ids:
+        return 0
+    live = select(Job.id, literal(reason, Kill.reason.type), clock(now), literal(by))
+    statement = insert(Kill).from_select(
+        ["job_id", "reason", "asked_at", "asked_by"],
+        live.where(Job.id.in_(job_ids), Job.state != JobState.ENDED),
+    )
+    changed = conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=[Kill.job_id],
+            set_={"reason": reason, "asked_by": by},
+            where=and_(Kill.is_open, Kill.reason != reason, statement.excluded.reason == KillReason.USER),
+        ).returning(Kill.job_id)
+    )
+    return len(changed.all())
+
+
+def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None = None) -> list[KillOrder]:
+    """Kills of submitted jobs that were never sent, or had no effect for `verify_after` seconds; marked as sent."""
+    due = (
+        select(Kill.job_id)
+        .join(Job, Job.id == Kill.job_id)
+        .where(
+            Kill.is_open,
+            Job.cluster_id == cluster_id,
+            Job.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
+            Job.remote_id.is_not(None),
+            or_(Kill.sent_at.is_(None), Kill.sent_at <= clock(now) - timedelta(seconds=verify_after)),
+        )
+        .order_by(Kill.job_id)
+        .limit(10_000)
+        .with_for_update(of=Kill, skip_locked=True)
+    )
+    taken = conn.execute(
+        update(Kill)
+        .where(Kill.job_id.in_(due), Job.id == Kill.job_id, Batch.id == Job.batch_id)
+        .values(sent_at=clock(now), tries=Kill.tries + 1)
+        .returning(Kill.job_id, Batch.local_user, Job.remote_id, Kill.tries)
+    )
+    return [KillOrder(row.job_id, row.local_user, row.remote_id or "", row.tries) for row in taken]
+
+
+def unsend_kills(conn: Connection, job_ids: Sequence[int]) -> None:
+    """The cluster did not take these kills: they are due again at once."""
+    conn.execute(update(Kill).where(Kill.job_id.in_(job_ids), Kill.is_open).values(sent_at=None))
+
+
+def close_kills(conn: Connection, job_ids: Sequence[int]) -> None:
+    """These jobs have ended."""
+    conn.execute(update(Kill).where(Kill.job_id.in_(job_ids), Kill.is_open).values(is_open=False))

@@ -1,0 +1,11 @@
+"""A small batch system for the processes of this host: the queue behind the driver `local`.
+
+pools, waiting   what fits, and what starts next (pure)
+store            what must survive kill -9, in SQLite
+processes        start, find again, signal and sweep the jobs
+running          one job under way and its deadlines
+engine           the life of a job, from submission to history
+requests, server what a client may say, and the unix socket it is said on
+daemon           the loop
+client           the command; one file on the standard library, so that it starts in 30 ms
+"""

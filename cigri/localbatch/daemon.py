@@ -1,0 +1,110 @@
+"""The batch system of this host.
+
+Run it as `python -P -m cigri.localbatch.daemon --spool DIR --pool cpu=2 --pool mem=24000`.
+
+SIGTERM ends it and leaves the jobs running; the next daemon on the same spool finds them again.
+"""
+
+import argparse
+import fcntl
+import logging
+import logging.handlers
+import os
+import re
+import signal
+import socket
+import sys
+import time
+
+from cigri.localbatch import processes
+from cigri.localbatch.engine import Engine
+from cigri.localbatch.loop import Daemon
+from cigri.localbatch.pools import Pools
+from cigri.localbatch.server import SOCKET
+from cigri.localbatch.store import Store
+
+STARTS, STATE, LOG = "starts", "state.db", "log"
+LOCK_SECONDS = 10.0
+RESET = (signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
+
+logger = logging.getLogger(__name__)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="cigri-local-daemon", allow_abbrev=False)
+    parser.add_argument("--spool", required=True, help="directory of the socket, the state and the log")
+    parser.add_argument("--pool", action="append", default=[], type=pool, metavar="NAME=AMOUNT")
+    options = parser.parse_args()
+    os.makedirs(options.spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
+    os.chdir(options.spool)
+    handler = logging.handlers.RotatingFileHandler(LOG, maxBytes=2**20, backupCount=1)
+    logging.basicConfig(handlers=[handler], level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        return serve(Pools(default_pools() | dict(options.pool)))
+    except Exception:
+        logger.exception("the daemon ends because of an error")
+        return 1
+
+
+def pool(text: str) -> tuple[str, int]:
+    match = re.fullmatch(r"([a-z][a-z0-9_.-]*)=([1-9][0-9]{0,15})", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form cpu=2")
+    return match[1], int(match[2])
+
+
+def default_pools() -> dict[str, int]:
+    """The cores that this process may use, and the memory of the host in MB."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"cpu": len(os.sched_getaffinity(0)), "mem": memory // 2**20}
+
+
+def serve(pools: Pools) -> int:
+    starts = os.open(STARTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if not lock(starts):
+        logger.info("another daemon serves this spool")
+        return 0
+    for number in RESET:  # jobs inherit what is ignored, and sh cannot trap it any more
+        signal.signal(number, signal.SIG_DFL)
+    processes.become_reaper()
+    os.umask(0o077)
+    store = Store(STATE)
+    given = processes.Inherited(starts, os.open(os.devnull, os.O_RDWR), processes.raise_file_limit())
+    engine = Engine(store, pools, given)
+    found = engine.restore(processes.boot_id(), read_starts())
+    store.commit()
+    os.ftruncate(starts, 0)
+    logger.info("serving pools %s, %d running jobs found", pools.totals, len(found))
+    Daemon(engine, store, starts).run(found)
+    logger.info("ended on request")
+    return 0
+
+
+def lock(starts: int) -> bool:
+    """Whether the spool is ours; starts that a killed daemon left under way are waited for."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(starts, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if answers() or time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        else:
+            return True
+
+
+def answers() -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        return client.connect_ex(SOCKET) == 0
+
+
+def read_starts() -> dict[str, int]:
+    """The mark and pid of each start that got as far as a process."""
+    with open(STARTS) as file:
+        lines = [line.split() for line in file]
+    return {words[0]: int(words[1]) for words in lines if len(words) == 2}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""The life of a job: queued, started, watched, ended, remembered.
+
+Each method leaves the store with an open transaction; the loop commits it before anybody is answered and before
+anything is started.
+"""
+
+import logging
+import math
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+
+from cigri.errors import NotFound, SubmissionRefused
+from cigri.localbatch import processes
+from cigri.localbatch.identity import owner_of
+from cigri.localbatch.pools import Pools
+from cigri.localbatch.running import Doom, End, Running
+from cigri.localbatch.store import Job, State, Store
+from cigri.localbatch.waiting import Array, Waiting
+
+KEPT_SECONDS = 86_400.0
+KEPT_JOBS = 100_000
+STARTS_PER_TURN = 50
+FORGET_PERIOD = 60.0
+
+logger = logging.getLogger(__name__)
+
+
+class Engine:
+    """All arrays with a job that has not ended."""
+
+    def __init__(self, store: Store, pools: Pools, given: processes.Inherited) -> None:
+        self.pools = pools
+        self._store = store
+        self._given = given
+        self._waiting = Waiting(pools)
+        self._arrays: dict[int, Array] = {}
+        self._running: dict[tuple[int, int], Running] = {}
+        self._children: dict[int, Running] = {}
+        self._forgotten_at = -math.inf
+
+    def restore(self, boot: str, marks: Mapping[str, int]) -> list[Running]:
+        """Find the jobs of an earlier daemon; `marks` are the starts that got as far as a process."""
+        rebooted = self._store.boot(boot)
+        self._arrays = {array.id: array for array in self._store.live_arrays()}
+        jobs = [(self._arrays[job.array], job) for job in self._store.live_jobs()]
+        for array, _ in jobs:
+            array.running += 1
+        for array, job in jobs:
+            if rebooted:
+                self._finish(array, job, End(State.NODE_FAILED, None, "the host went down"))
+            else:
+                self._find_again(array, job, marks)
+        for array in self._arrays.values():
+            self._waiting.add(array)
+        return list(self._running.values())
+
+    def submit(self, array: Array) -> Array:
+        """Queue an array; the same one again, as after a lost answer, is the one that is there already."""
+        known = self._store.find_array(array.uid, array.name)
+        if known:
+            array.id = known.id
+            if known != array:
+                raise SubmissionRefused(f"the name {array.name} is taken by the different array {known.id}")
+            return known
+        if problem := self.pools.impossible(array.need):
+            raise SubmissionRefused(problem)
+        array.id = self._store.add_array(array)
+        array.left.extend(range(1, array.size + 1))
+        self._arrays[array.id] = array
+        self._waiting.add(array)
+        return array
+
+    def cancel(self, uid: int, jobs: list[tuple[int, int]], now: float) -> int:
+        """End jobs, waiting or running, all or none; how many were alive."""
+        alive = [(array, index) for array_id, index in jobs if (array := self._arrays.get(array_id))]
+        foreign = [f"{array.id}_{index}" for array, index in alive if uid not in (0, array.uid)]
+        if foreign:
+            raise NotFound(f"job {foreign[0]} belongs to somebody else")
+        wanted: dict[int, list[int]] = {}
+        count = 0
+        for array, index in alive:
+            running = self._running.get((array.id, index))
+            if running is None:
+                wanted.setdefault(array.id, []).append(index)
+            else:
+                count += 1
+                self._keep_doom(running, running.cancel(now))
+        return count + sum(self._drop(self._arrays[array_id], indexes) for array_id, indexes in wanted.items())
+
+    def plan(self, now: float) -> list[tuple[Array, Job]]:
+        """Jobs to start now, recorded as an intention; launch() them once this is committed."""
+        planned = [
+            (array, Job(array.id, index, State.STARTING, secrets.token_hex(8), now, time.time()))
+            for array, index in self._waiting.choose(now, STARTS_PER_TURN)
+        ]
+        if planned:
+            self._store.put_jobs(job for _, job in planned)
+        return planned
+
+    def launch(self, planned: list[tuple[Array, Job]]) -> None:
+        for array, job in planned:
+            try:
+                process = self._start(array, job)
+            except (OSError, LookupError) as error:
+                logger.warning("job %d_%d could not be started: %s", array.id, job.position, error)
+                self.pools.give(array.need)
+                self._finish(array, job, End(State.NODE_FAILED, None, f"could not be started: {error}"))
+                continue
+            job = job._replace(state=State.RUNNING, pid=process.pid, ticks=process.ticks)
+            running = Running(array, job, process)
+            self._running[array.id, job.position] = self._children[process.pid] = running
+            self._store.put_jobs([job])
+
+    def child(self, pid: int) -> Running | None:
+        """The job whose first process is this child of ours."""
+        return self._children.get(pid)
+
+    def end(self, running: Running, exit_code: int | None) -> None:
+        """Record the end of a first process; call it while a child's pid is still its own."""
+        self._sweep(running)
+        array, job = running.array, running.job
+        del self._running[array.id, job.position]
+        self._children.pop(running.process.pid, None)
+        self.pools.give(array.need)
+        self._finish(array, job, running.end(exit_code))
+
+    def enforce(self, now: float) -> None:
+        """Notices and walltimes."""
+        for running in self._running.values():
+            if running.due <= now:
+                self._keep_doom(running, running.enforce(now))
+
+    def next_due(self) -> float:
+        """When enforce() has work, on the monotonic clock."""
+        return min((running.due for running in self._running.values()), default=math.inf)
+
+    def live(self) -> Iterator[tuple[Array, list[Running], str]]:
+        """Each live array, its jobs under way, and why its next job waits."""
+        under_way: dict[int, list[Running]] = {}
+        for running in self._running.values():
+            under_way.setdefault(running.array.id, []).append(running)
+        for array in self._arrays.values():
+            yield array, under_way.get(array.id, []), self._waiting.reason(array) if array.left else ""
+
+    def find(self, uid: int, name: str) -> Array | None:
+        """An array of this user, live or remembered."""
+        known = self._store.find_array(uid, name)
+        return known and self._arrays.get(known.id, known)
+
+    def job(self, array: Array, index: int) -> Job | None:
+        """A job that has left the queue; None: it still waits."""
+        return self._store.get_job(array.id, index)
+
+    def _find_again(self, array: Array, job: Job, marks: Mapping[str, int]) -> None:
+        mark = mark_of(job)
+        pid = job.pid if job.state is State.RUNNING else marks.get(mark)
+        if pid is None:
+            self._store.unstart(job)
+            array.left.appendleft(job.position)
+            array.running -= 1
+            return
+        process = processes.adopt(pid, job.ticks, mark)
+        if process is None:
+            processes.sweep(mark)
+            self._finish(array, job, End(State.VANISHED, None, "ended while the daemon was away"))
+            return
+        self.pools.take(array.need)
+        job = job._replace(state=State.RUNNING, pid=pid, ticks=process.ticks)
+        self._running[array.id, job.position] = Running(array, job, process, Doom(job.doom))
+        self._store.put_jobs([job])
+
+    def _start(self, array: Array, job: Job) -> processes.Process:
+        owner = owner_of(array.uid)
+        environment = {
+            **owner.environment,
+            "CIGRI_ARRAY_INDEX": str(job.position),
+            "CIGRI_LOCAL_ID": f"{array.id}_{job.position}",
+            "CIGRI_LOCAL_WALLTIME": str(array.walltime),
+            processes.MARK: mark_of(job),
+        }
+        return processes.start(array.argv, environment, owner, self._given)
+
+    def _sweep(self, running: Running) -> None:
+        """Kill what the job left behind; a search of all processes only when there is a sign of one."""
+        process = running.process
+        if process.popen is None:
+            processes.sweep(process.mark, process.pid)
+            return
+        processes.kill_group(process)
+        orphans = (pid for pid in processes.children() if pid not in self._children)
+        if any(processes.belongs(pid, process.mark, process.pid) for pid in orphans):
+            processes.sweep(process.mark, process.pid)
+
+    def _keep_doom(self, running: Running, changed: bool) -> None:
+        if changed:
+            running.job = running.job._replace(doom=running.doom)
+            self._store.put_jobs([running.job])
+
+    def _drop(self, array: Array, indexes: list[int]) -> int:
+        removed = self._waiting.remove(array, indexes)
+        now = time.time()
+        end = End(State.KILLED, None, "cancelled before it started")
+        self._store.put_jobs(
+            Job(array.id, index, end.state, began=0.0, ended=now, reason=end.reason) for index in removed
+        )
+        self._close(array, now)
+        return len(removed)
+
+    def _finish(self, array: Array, job: Job, end: End) -> None:
+        now = time.time()
+        state, exit_code, reason = end
+        self._store.put_jobs([job._replace(state=state, exit_code=exit_code, reason=reason, ended=now)])
+        array.running -= 1
+        self._close(array, now)
+
+    def _close(self, array: Array, now: float) -> None:
+        """Remember an array that is over, and forget old ones now and then."""
+        if array.left or array.running:
+            return
+        self._store.end_array(array.id, now)
+        self._arrays.pop(array.id, None)
+        if now - self._forgotten_at > FORGET_PERIOD:
+            self._forgotten_at = now
+            self._store.forget(now - KEPT_SECONDS, KEPT_JOBS)
+
+
+def mark_of(job: Job) -> str:
+    return f"{job.array}_{job.position}-{job.token}"

@@ -1,0 +1,224 @@
+"""What a client may say: each request is checked here, whatever bytes it is made of, and answered with lines of JSON.
+
+The last line of an answer is {"end": n}, n being the number of lines before it, or {"error": text}.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cigri.errors import CigriError, SubmissionRefused, UsageError
+from cigri.localbatch.engine import KEPT_JOBS, Engine
+from cigri.localbatch.store import Job
+from cigri.localbatch.waiting import Array
+
+LIMIT = 2**53
+NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+KEY = re.compile(r"([A-Za-z0-9._-]{1,200}) ([0-9]{1,16}) (\S+)")
+ID = re.compile(r"([1-9][0-9]{0,15})_([1-9][0-9]{0,15})")
+
+Lines = Iterator[dict[str, object]]
+
+
+def answer(engine: Engine, uid: int, line: bytes, now: float) -> bytes:
+    """The whole answer to one line of a client."""
+    try:
+        request = Fields(decode(line))
+        verb = request.word("verb", re.compile("[a-z]+"))
+        if verb not in VERBS:
+            raise UsageError(f"no verb {verb!r}")
+        lines = list(VERBS[verb](engine, uid, request, now))
+    except CigriError as error:
+        return encode([{"error": str(error)}])
+    return encode([*lines, {"end": len(lines)}])
+
+
+def encode(lines: Sequence[Mapping[str, object]]) -> bytes:
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the request is not JSON: {error}") from None
+    if not isinstance(request, dict):
+        raise UsageError("the request is not an object")
+    return request
+
+
+class Fields:
+    """The fields of a request, each taken once; done() refuses what is left."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self._left = request
+
+    def take(self, name: str) -> Any:
+        try:
+            return self._left.pop(name)
+        except KeyError:
+            raise UsageError(f"the request has no {name!r}") from None
+
+    def word(self, name: str, pattern: re.Pattern[str]) -> str:
+        value = self.take(name)
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise UsageError(f"{name} {value!r} is not of the form {pattern.pattern}")
+        return value
+
+    def number(self, name: str, least: int, most: int = LIMIT) -> int:
+        return check_number(name, self.take(name), least, most)
+
+    def words(self, name: str) -> list[str]:
+        value = self.take(name)
+        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+            raise UsageError(f"{name} is not a list of words")
+        return value
+
+    def done(self) -> None:
+        if self._left:
+            raise UsageError(f"unknown in the request: {', '.join(sorted(self._left))}")
+
+
+def check_number(name: str, value: object, least: int, most: int = LIMIT) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise UsageError(f"{name} must be a number from {least} to {most}")
+    return value
+
+
+def submit(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    need = {"cpu": request.number("cpu", 1) * request.number("nodes", 1), "mem": request.number("mem", 0)}
+    others = request.take("others")
+    if not isinstance(others, dict) or not others.keys().isdisjoint(need):
+        raise UsageError("others must be an object, without cpu and mem")
+    need |= {name: check_number(name, amount, 0) for name, amount in others.items()}
+    array = Array(
+        id=0,
+        uid=uid,
+        name=request.word("name", NAME),
+        size=request.number("size", 1, KEPT_JOBS),
+        need={name: amount for name, amount in need.items() if amount},
+        walltime=request.number("walltime", 1),
+        notice=request.number("notice", 0),
+        argv=tuple(request.words("argv")),
+    )
+    refuse_selection(request)
+    request.done()
+    check_command(array.argv)
+    known = engine.submit(array)
+    yield {"array": known.id, "size": known.size}
+
+
+def check_command(argv: Sequence[str]) -> None:
+    if not argv or not os.path.isabs(argv[0]):
+        raise UsageError("the command must begin with an absolute path")
+    try:
+        acceptable = not any(b"\0" in os.fsencode(word) for word in argv)
+    except UnicodeEncodeError:
+        acceptable = False
+    if not acceptable:
+        raise UsageError("the command holds a character that no command can hold")
+
+
+def refuse_selection(request: Fields) -> None:
+    """This host has no queues and no properties to choose by."""
+    for name in ("queue", "properties"):
+        if value := request.take(name):
+            raise SubmissionRefused(f"the local cluster has no {name}, but {value!r} is asked for")
+
+
+def list_live(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    """The caller's live arrays, or everybody's; waiting jobs as ranges, running ones with their start."""
+    prefix = request.take("prefix")
+    everybody = request.take("everybody")
+    request.done()
+    if not isinstance(prefix, str) or not isinstance(everybody, bool):
+        raise UsageError("prefix must be a text and everybody true or false")
+    for array, under_way, reason in engine.live():
+        if array.name.startswith(prefix) and (everybody or array.uid == uid):
+            yield {
+                "array": array.id,
+                "uid": array.uid,
+                "name": array.name,
+                "waiting": ranges(array.left),
+                "reason": reason,
+                "running": [[running.job.position, running.job.started] for running in under_way],
+            }
+
+
+def ranges(indexes: Iterable[int]) -> list[list[int]]:
+    """Numbers as first and last of each run."""
+    result: list[list[int]] = []
+    for index in indexes:
+        if result and result[-1][1] == index - 1:
+            result[-1][1] = index
+        else:
+            result.append([index, index])
+    return result
+
+
+def history(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    """The caller's jobs by "name index id" ("-": the id is not known); forgotten ones are left out."""
+    keys = request.words("keys")
+    request.done()
+    arrays: dict[str, Array | None] = {}
+    for key in keys:
+        name, index, remote_id = parse_key(key)
+        if name not in arrays:
+            arrays[name] = engine.find(uid, name)
+        array = arrays[name]
+        if array and 1 <= index <= array.size and remote_id in ("-", f"{array.id}_{index}"):
+            yield record(array, index, engine.job(array, index))
+
+
+def parse_key(key: str) -> tuple[str, int, str]:
+    match = KEY.fullmatch(key)
+    if not match:
+        raise UsageError(f"{key!r} is not a name, an index and an id")
+    return match[1], int(match[2]), match[3]
+
+
+def record(array: Array, index: int, job: Job | None) -> dict[str, object]:
+    return {
+        "name": array.name,
+        "index": index,
+        "id": f"{array.id}_{index}",
+        "state": job.state if job else "waiting",
+        "exit_code": job and job.exit_code,
+        "started": job and job.started,
+        "ended": job and job.ended,
+        "reason": job.reason if job else "",
+    }
+
+
+def cancel(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    ids = request.words("ids")
+    request.done()
+    matches = [ID.fullmatch(job_id) for job_id in ids]
+    jobs = [(int(match[1]), int(match[2])) for match in matches if match]
+    if len(jobs) < len(ids):
+        raise UsageError(f"not the id of a job: {ids[matches.index(None)]!r}")
+    yield {"cancelled": engine.cancel(uid, jobs, now)}
+
+
+def capacity(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    refuse_selection(request)
+    request.done()
+    pools = engine.pools
+    yield {"pools": {name: {"total": total, "free": pools.free(name)} for name, total in pools.totals.items()}}
+
+
+def probe(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    request.done()
+    yield {"pid": os.getpid(), "uid": os.geteuid(), "pools": engine.pools.totals}
+
+
+VERBS: dict[str, Callable[[Engine, int, Fields, float], Lines]] = {
+    "submit": submit,
+    "list": list_live,
+    "history": history,
+    "cancel": cancel,
+    "capacity": capacity,
+    "probe": probe,
+}

@@ -1,0 +1,85 @@
+"""A job under way: when something has to be done to it, and what its end means."""
+
+import math
+import signal
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from cigri.localbatch import processes
+from cigri.localbatch.processes import Process
+from cigri.localbatch.store import Job, State
+from cigri.localbatch.waiting import Array
+
+GRACE = 5.0
+"""Seconds between SIGTERM and SIGKILL of a cancelled job."""
+
+
+class Doom(StrEnum):
+    """Why we end a job."""
+
+    NONE = ""
+    CANCELLED = "cancelled"
+    WALLTIME = "walltime"
+
+
+class End(NamedTuple):
+    """How a job ended."""
+
+    state: State
+    exit_code: int | None
+    reason: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Running:
+    """One job and its first process. Times are on the monotonic clock, which a new daemon shares until the reboot."""
+
+    array: Array
+    job: Job
+    process: Process
+    doom: Doom = Doom.NONE
+    due: float = 0.0  # when enforce() has something to do
+
+    def __post_init__(self) -> None:
+        if self.doom:
+            return
+        limit = self.job.began + self.array.walltime
+        self.due = limit - self.array.notice if 0 < self.array.notice < self.array.walltime else limit
+
+    def enforce(self, now: float) -> bool:
+        """Do what is due; whether the doom changed and must be stored."""
+        limit = self.job.began + self.array.walltime
+        if now < limit and not self.doom:
+            processes.send(self.process, signal.SIGXCPU)
+            self.due = limit
+            return False
+        changed = not self.doom
+        self.doom = self.doom or Doom.WALLTIME
+        processes.kill_group(self.process)
+        self.due = math.inf
+        return changed
+
+    def cancel(self, now: float) -> bool:
+        """SIGTERM, and SIGKILL after the grace; whether the doom changed and must be stored."""
+        if self.doom:
+            return False
+        self.doom = Doom.CANCELLED
+        processes.send(self.process, signal.SIGTERM)
+        self.due = min(now + GRACE, self.job.began + self.array.walltime)
+        return True
+
+    def end(self, code: int | None) -> End:
+        """What the exit code of its first process means; -n: died of signal n, None: nobody knows."""
+        if self.doom is Doom.CANCELLED:
+            return End(State.KILLED, shell_code(code), "cancelled")
+        if self.doom is Doom.WALLTIME or code == -signal.SIGXCPU:
+            return End(State.TIMEOUT, shell_code(code), f"walltime of {self.array.walltime} s")
+        if code is None:
+            return End(State.VANISHED, None, "ended unseen")
+        return End(State.FAILED if code else State.SUCCEEDED, shell_code(code))
+
+
+def shell_code(code: int | None) -> int | None:
+    """The exit code as a shell gives it: 128 + n for a death by signal n."""
+    return 128 - code if code is not None and code < 0 else code

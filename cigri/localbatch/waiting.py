@@ -1,0 +1,93 @@
+"""Arrays in the order of their submission, and which of their jobs start next."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cigri.localbatch.pools import Pools
+
+PATIENCE = 60.0
+"""Seconds for which smaller jobs may pass the first one that does not fit."""
+
+
+@dataclass(slots=True)
+class Array:
+    """One submission: equal jobs, of which `left` still wait and `running` are under way, which == does not regard."""
+
+    id: int
+    uid: int
+    name: str
+    size: int
+    need: Mapping[str, int]
+    walltime: int
+    notice: int
+    argv: tuple[str, ...]
+    left: deque[int] = field(default_factory=deque, compare=False)
+    running: int = field(default=0, compare=False)
+
+
+class Waiting:
+    """First come, first served; smaller jobs may pass, but only for a while, so that no job starves."""
+
+    def __init__(self, pools: Pools, patience: float = PATIENCE) -> None:
+        self._pools = pools
+        self._patience = patience
+        self._arrays: dict[int, Array] = {}
+        self._head = (0, 0.0)  # the first array that does not fit, and since when
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self._arrays.values())
+
+    def get(self, array_id: int) -> Array | None:
+        return self._arrays.get(array_id)
+
+    def add(self, array: Array) -> None:
+        if array.left:
+            self._arrays[array.id] = array
+
+    def remove(self, array: Array, indexes: Iterable[int]) -> list[int]:
+        """Take jobs out of the queue; those that no longer wait are left out of the answer."""
+        wanted = set(indexes)
+        removed = [index for index in array.left if index in wanted]
+        array.left = deque(index for index in array.left if index not in wanted)
+        if not array.left:
+            self._arrays.pop(array.id, None)
+        return removed
+
+    def choose(self, now: float, limit: int) -> list[tuple[Array, int]]:
+        """At most `limit` jobs that start now; their resources are taken from the pools."""
+        starts: list[tuple[Array, int]] = []
+        blocked = False
+        for array in list(self._arrays.values()):
+            if self._pools.free("cpu") < 1 or len(starts) >= limit:
+                break
+            if self._pools.impossible(array.need):
+                continue
+            taken = self._take(array, limit - len(starts))
+            starts += taken
+            if not array.left:
+                del self._arrays[array.id]
+            elif not blocked:
+                blocked = True
+                if self._holds_back(array, bool(taken), now):
+                    break
+        return starts
+
+    def reason(self, array: Array) -> str:
+        """Why its next job is not running, for a person."""
+        pools = self._pools
+        return pools.impossible(array.need) or pools.shortage(array.need) or "waits for its turn"
+
+    def _take(self, array: Array, limit: int) -> list[tuple[Array, int]]:
+        starts: list[tuple[Array, int]] = []
+        while array.left and len(starts) < limit and self._pools.fit(array.need):
+            self._pools.take(array.need)
+            array.running += 1
+            starts.append((array, array.left.popleft()))
+        return starts
+
+    def _holds_back(self, head: Array, moved: bool, now: float) -> bool:
+        """Whether the first array that does not fit has been passed for too long."""
+        if moved or self._head[0] != head.id:
+            self._head = (head.id, now)
+        return now - self._head[1] >= self._patience

@@ -1,0 +1,46 @@
+"""The wrapper that runs tasks on clusters, the files of a batch, and the records that come back.
+
+Everything here is text: sh text out, Answers in. In a user's base directory on a cluster lie
+
+    c<campaign>/b<batch>/job                         the wrapper with the settings of the batch before it
+    c<campaign>/b<batch>/tasks.<part>                what each array index runs
+    c<campaign>/b<batch>/script                      a prologue or epilogue
+    c<campaign>/b<batch>/journal.<index>             the truth about a job: its start, the end of each of its tasks
+    c<campaign>/b<batch>/<index>.<position>.out/.err
+    c<campaign>/b<batch>.void/                       the mark of a batch that must not start, and what was written of it
+    outbox/<batch>-<index>-<position>                the end of a task, until it is collected
+"""
+
+from cigri.wrapper.batch import BatchPlan, JobCall, TaskCall, default_base, may_be_set, write_batch
+from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
+from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
+from cigri.wrapper.outbox import Collected, Posted, collect, parse_collect
+from cigri.wrapper.records import Cause, StartRecord, TaskRecord, parse_end, parse_start
+
+__all__ = [
+    "BatchPlan",
+    "Cause",
+    "Collected",
+    "JobCall",
+    "JobKey",
+    "Journal",
+    "JournalState",
+    "Posted",
+    "StartRecord",
+    "TaskCall",
+    "TaskRecord",
+    "collect",
+    "default_base",
+    "journal",
+    "may_be_set",
+    "parse_collect",
+    "parse_end",
+    "parse_journal",
+    "parse_start",
+    "parse_tail",
+    "parse_void",
+    "purge_campaign",
+    "tail",
+    "void_batch",
+    "write_batch",
+]

@@ -1,0 +1,209 @@
+"""The directory of a batch on a cluster, as sh text that creates it whole or not at all."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from cigri.words import Word
+
+CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it
+CLOSED_NAMES = frozenset(  # variables that a shell guards or alters itself
+    [
+        "BASHOPTS",
+        "BASH_VERSINFO",
+        "EUID",
+        "LINENO",
+        "OLDPWD",
+        "OPTIND",
+        "PPID",
+        "PWD",
+        "RANDOM",
+        "SECONDS",
+        "SHELLOPTS",
+        "UID",
+        "_",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCall:
+    """One task of a job: `argv` empty runs the batch's script; `environment` and `directory` go before the batch's."""
+
+    task_id: int
+    number: int
+    attempt: int
+    argv: tuple[Word, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: Word | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobCall:
+    """What one array index runs: tasks one after the other."""
+
+    index: int
+    job_id: int
+    tasks: tuple[TaskCall, ...]
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """A batch to be written to a cluster. `base` and `prelude` are sh text of ours, all else is literal."""
+
+    grid_key: str  # [A-Za-z0-9_-] only
+    base: str
+    campaign_id: int
+    campaign_name: str
+    batch_id: int
+    cluster: str
+    user: str
+    directory: Word
+    environment: Mapping[str, str]
+    resources: str
+    walltime: int  # seconds
+    prelude: str
+    jobs: Sequence[JobCall]
+    script: str | None = None
+    patience: int = 600  # seconds a job goes on trying to write a record
+
+
+def default_base(grid_key: str) -> str:
+    """Where everything of a grid lies in a user's home, as a word of sh."""
+    return f'"$HOME"/.cigri/{shlex.quote(grid_key)}'
+
+
+def may_be_set(name: str) -> bool:
+    """Whether a campaign may set this variable for its tasks."""
+    return bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)) and not (
+        name in CLOSED_NAMES or name.startswith(("CIGRI_", "cigri_"))
+    )
+
+
+def write_batch(plan: BatchPlan) -> str:
+    """sh text that creates the batch directory and stays in it.
+
+    Exit 73: the directory exists or the batch was voided, nothing was changed. Exit 74: it could not be written, and
+    what was written is gone again.
+    """
+    contents = _contents(plan)
+    writes = "".join(f"printf %s {shlex.quote(text)} >{name} &&\n" for name, text in contents.items())
+    size = sum(len(text.encode()) for text in contents.values())
+    return f"""\
+cigri_base={plan.base}
+mkdir -p -- "$cigri_base/outbox" "$cigri_base/c{plan.campaign_id}" && cd -- "$cigri_base/c{plan.campaign_id}" || exit 74
+if ! mkdir b{plan.batch_id}; then
+    [ -d b{plan.batch_id} ] && exit 73
+    exit 74
+fi
+if [ -e b{plan.batch_id}.void ]; then
+    echo 'cigri: this batch was voided' >&2
+    rmdir b{plan.batch_id}
+    exit 73
+fi
+cd b{plan.batch_id} &&
+{writes}chmod +x job &&
+[ "$(cat -- {" ".join(contents)} | wc -c)" -eq {size} ] || {{
+    echo 'cigri: the batch could not be written' >&2
+    cd -- "$cigri_base/c{plan.campaign_id}" && rm -rf b{plan.batch_id}
+    exit 74
+}}
+"""
+
+
+@cache
+def wrapper_text() -> str:
+    """The wrapper, which is the same in every job."""
+    return files(__package__).joinpath("job.sh").read_text(encoding="utf-8")
+
+
+def _contents(plan: BatchPlan) -> dict[str, str]:
+    """The files of the batch directory by name."""
+    if not plan.jobs:
+        raise ValueError("a batch without jobs")
+    blocks = {job.index: _job_block(job) for job in plan.jobs}
+    chunk = _chunk({index: len(block) for index, block in blocks.items()})
+    branches: dict[int, list[str]] = {}
+    for index, block in sorted(blocks.items()):
+        branches.setdefault((index - 1) // chunk, []).append(block)
+    contents = {"job": _header(plan, chunk) + wrapper_text()}
+    for part, texts in branches.items():
+        contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
+    if plan.script is not None:
+        contents["script"] = plan.script
+    elif any(not task.argv for job in plan.jobs for task in job.tasks):
+        raise ValueError("a task without a program in a batch without a script")
+    if any("\0" in text for text in contents.values()):
+        raise ValueError("a NUL character cannot reach a cluster")
+    return contents
+
+
+def _chunk(sizes: Mapping[int, int]) -> int:
+    """How many indexes a file of tasks holds."""
+    chunk = max(sizes)
+    while chunk > 1:
+        totals: dict[int, int] = {}
+        for index, size in sizes.items():
+            part = (index - 1) // chunk
+            totals[part] = totals.get(part, 0) + size
+        if max(totals.values()) <= CHUNK_BYTES:
+            break
+        chunk //= 2
+    return chunk
+
+
+def _job_block(job: JobCall) -> str:
+    if job.index < 1 or not job.tasks:
+        raise ValueError(f"job {job.job_id}: index {job.index}, {len(job.tasks)} tasks")
+    return f"{job.index}) cigri_job {job.job_id}\n{''.join(map(_task_line, job.tasks))};;\n"
+
+
+def _task_line(task: TaskCall) -> str:
+    directory = task.directory.quoted() if task.directory else '"$cigri_directory"'
+    settings = "".join(f"{setting} " for setting in _settings(task.environment))
+    program = " ".join(word.quoted() for word in task.argv) or 'sh "$cigri_dir/script"'
+    return f"cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {program}\n"
+
+
+def _header(plan: BatchPlan, chunk: int) -> str:
+    """The settings of the batch, at the head of `job`."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", plan.grid_key):
+        raise ValueError(f"a grid key has letters, digits, _ and - only: {plan.grid_key!r}")
+    minutes, seconds = divmod(plan.walltime, 60)
+    exports = {
+        "CIGRI_CAMPAIGN_ID": str(plan.campaign_id),
+        "CIGRI_CAMPAIGNID": str(plan.campaign_id),
+        "CIGRI_JOB_NAME": plan.campaign_name,
+        "CIGRI_JOBNAME": plan.campaign_name,
+        "CIGRI_BATCH_ID": str(plan.batch_id),
+        "CIGRI_CLUSTER": plan.cluster,
+        "CIGRI_USER": plan.user,
+        "CIGRI_RESOURCES": plan.resources,
+        "CIGRI_WALLTIME": f"{minutes // 60}:{minutes % 60:02}:{seconds:02}",
+        "CIGRI_WALLTIME_SECONDS": str(plan.walltime),
+    }
+    exported = " ".join(f"{name}={shlex.quote(value)}" for name, value in exports.items())
+    return f"""\
+#!/bin/sh
+cigri_grid={plan.grid_key} cigri_batch={plan.batch_id} cigri_chunk={chunk}
+cigri_patience={plan.patience} cigri_walltime={plan.walltime}
+cigri_directory={plan.directory.quoted()}
+export {exported}
+cigri_environment() {{
+    {" ".join(["export", *_settings(plan.environment)]) if plan.environment else ":"}
+}}
+cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
+unset CIGRI_INDEX CIGRI_NODE CIGRI_REMOTE_ID
+{plan.prelude}
+"""
+
+
+def _settings(environment: Mapping[str, str]) -> list[str]:
+    """Words NAME=value."""
+    for name in environment:
+        if not may_be_set(name):
+            raise ValueError(f"a campaign may not set the variable {name!r}")
+    return [f"{name}={shlex.quote(value)}" for name, value in environment.items()]

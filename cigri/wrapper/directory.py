@@ -1,0 +1,80 @@
+"""What else is done to the files on a cluster: look at an output, withdraw a batch, remove a campaign."""
+
+from typing import Literal
+
+from cigri.errors import AnswerUnreadable
+from cigri.remote import Answer
+
+Stream = Literal["out", "err"]
+TAIL_HEAD, TAIL_FOOT = "cigri-tail 1 there\n", "\ncigri-tail end\n"
+
+
+def tail(base: str, campaign_id: int, batch_id: int, index: int, position: int, stream: Stream, max_bytes: int) -> str:
+    """sh text that prints the last bytes of a task's output."""
+    return f"""\
+cigri_file={base}/c{campaign_id:d}/b{batch_id:d}/{index:d}.{position:d}.{stream}
+[ -e "$cigri_file" ] || {{ echo 'cigri-tail 1 absent'; exit 0; }}
+echo 'cigri-tail 1 there'
+tail -c {max_bytes:d} -- "$cigri_file" || exit 74
+printf '\\ncigri-tail end\\n'
+"""
+
+
+def parse_tail(answer: Answer) -> str | None:
+    """The text, or None when there is no such file."""
+    if answer.status == 0 and answer.out == "cigri-tail 1 absent\n":
+        return None
+    if answer.status or not answer.out.startswith(TAIL_HEAD) or not answer.out.endswith(TAIL_FOOT):
+        raise AnswerUnreadable(f"the output did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+    return answer.out[len(TAIL_HEAD) : -len(TAIL_FOOT)]
+
+
+def void_batch(base: str, campaign_id: int, batch_id: int) -> str:
+    """sh text after which no job of the batch can start any more, unless one did before.
+
+    The mark b<batch>.void comes first, and write_batch looks for it after it has made b<batch>: so of a writer and a
+    withdrawer at the same moment at least one sees the other. The journals are looked at after the renaming, because
+    a job claims its index by the old name.
+    """
+    return f"""\
+cigri_base={base}
+mkdir -p -- "$cigri_base/c{campaign_id:d}/b{batch_id:d}.void" && cd -- "$cigri_base/c{campaign_id:d}" || exit 74
+cigri_started() {{
+    set -- "$1"/journal.*
+    [ -e "$1" ]
+}}
+if [ -d b{batch_id:d} ] && ! cigri_started b{batch_id:d}; then
+    mv b{batch_id:d} b{batch_id:d}.void/ || exit 74
+fi
+if cigri_started b{batch_id:d}.void/b{batch_id:d}; then
+    mv b{batch_id:d}.void/b{batch_id:d} . || exit 74
+fi
+if [ -d b{batch_id:d} ]; then
+    rmdir b{batch_id:d}.void
+    echo 'cigri-void started'
+else
+    echo 'cigri-void voided'
+fi
+"""
+
+
+def parse_void(answer: Answer) -> bool:
+    """True: nothing ran and nothing will; False: jobs did start, and the batch stands as it was."""
+    outcomes = {"cigri-void voided\n": True, "cigri-void started\n": False}
+    if answer.status or answer.out not in outcomes:
+        raise AnswerUnreadable(f"the batch was perhaps not voided (exit status {answer.status}): {answer.err[-300:]!r}")
+    return outcomes[answer.out]
+
+
+def purge_campaign(base: str, campaign_id: int) -> str:
+    """sh text that removes all that a campaign left on the cluster, but for records not yet collected."""
+    if campaign_id < 1:
+        raise ValueError(f"no campaign has the number {campaign_id}")
+    return f"""\
+cigri_base={base}
+case $cigri_base in
+*/../* | */.. | */./*) exit 78 ;;
+/*/*) rm -rf -- "$cigri_base/c{campaign_id:d}" ;;
+*) exit 78 ;;
+esac
+"""

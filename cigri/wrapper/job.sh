@@ -1,0 +1,226 @@
+# The wrapper: runs the tasks of one array index, once, and writes down how each of them ended.
+# The header before it (cigri/wrapper/batch.py) gives the settings. A fork costs a millisecond and some filesystems are
+# full, remote or both: so nothing is forked but date, mkdir and rm, and nothing counts as written before it is read back.
+
+cigri_quit() {
+    printf 'cigri: %s\n' "$2" >&2
+    exit "$1"
+}
+
+cigri_date() { # cigri_epoch: milliseconds since 1970
+    cigri_epoch=$(date +%s%3N)
+    case $cigri_epoch in
+    *[!0-9]* | '' | ??????????) cigri_epoch=$(date +%s)000 ;; # not GNU date
+    esac
+}
+
+cigri_clock() { # cigri_now: milliseconds of a clock that nobody sets
+    if read -r cigri_now cigri_skip </proc/uptime; then
+        cigri_now=$(( (${cigri_now%.*} * 100 + 1${cigri_now#*.} - 100) * 10 ))
+    else
+        cigri_date
+        cigri_now=$cigri_epoch
+    fi
+}
+
+cigri_patient() { # wait a little after a failed write; false when it is time to give up
+    cigri_clock
+    if [ -z "$cigri_deadline" ]; then
+        cigri_deadline=$((cigri_now + cigri_patience * 1000))
+        cigri_last=$((cigri_zero + cigri_walltime * 1000 - 10000))
+        [ "$cigri_deadline" -le "$cigri_last" ] || cigri_deadline=$cigri_last
+    fi
+    [ "$cigri_now" -lt "$cigri_deadline" ] || return 1
+    sleep 2
+    [ -d "$cigri_dir" ]
+}
+
+cigri_claim() { # the absolute path: a batch directory that was voided is not to be found by it
+    cigri_deadline=
+    set -C
+    until { :; } >"$cigri_dir/journal.$CIGRI_INDEX"; do
+        [ ! -e "$cigri_dir/journal.$CIGRI_INDEX" ] || cigri_quit 75 "index $CIGRI_INDEX was started before"
+        [ -d "$cigri_dir" ] || cigri_quit 75 "the batch was withdrawn"
+        cigri_patient || cigri_quit 74 "cannot write to $cigri_dir"
+    done
+    set +C
+}
+
+cigri_append() { # a line at the end of the journal, on a line of its own whatever a full disk has left there
+    cigri_deadline=
+    cigri_line=$1
+    until printf '%s\n' "$cigri_line" >>"journal.$CIGRI_INDEX"; do
+        cigri_patient || return 1
+        cigri_line="
+$1"
+    done
+}
+
+cigri_post() { # a file of one line, never over one that is complete
+    cigri_deadline=
+    while :; do
+        cigri_line=
+        set -C
+        printf '%s\n' "$1" >"$2"
+        set +C
+        IFS= read -r cigri_line <"$2"
+        case $cigri_line in 'end '*' .') return 0 ;; esac
+        cigri_patient || return 1
+        rm -f "$2"
+    done
+}
+
+cigri_forward() {
+    cigri_caught=1
+    [ -z "$cigri_pid" ] || kill "-$1" "$cigri_pid"
+}
+
+cigri_halt() { # no further task is started, and the running one is asked to end
+    cigri_caught=1
+    [ -n "$cigri_halted" ] || cigri_halted=$1
+    [ -z "$cigri_pid" ] || cigri_terminate
+}
+
+cigri_terminate() {
+    [ -z "$cigri_watch" ] || return 0
+    cigri_cause=$cigri_halted
+    trap '' TERM
+    read -r cigri_skip cigri_skip cigri_skip cigri_skip cigri_group cigri_skip <"/proc/$$/stat"
+    if [ "$cigri_group" = $$ ]; then
+        kill -TERM 0
+    else # the group is not ours alone
+        kill -TERM "$cigri_pid"
+    fi
+    (
+        trap '' HUP INT USR1 USR2 XCPU
+        sleep 5
+        kill -KILL "$cigri_pid"
+    ) </dev/null >/dev/null 2>&1 &
+    cigri_watch=$!
+}
+
+cigri_await() { # cigri_code: how the child ended; a wait that a signal interrupts also yields more than 128
+    cigri_code=
+    while :; do
+        cigri_caught=
+        wait "$cigri_pid"
+        cigri_waited=$?
+        [ "$cigri_waited" -ne 127 ] || [ -z "$cigri_code" ] || break # it was no interruption, and the child is gone
+        cigri_code=$cigri_waited
+        [ -n "$cigri_caught" ] && [ "$cigri_code" -gt 128 ] || break
+    done
+    cigri_pid=
+    [ "$cigri_cause" = exit ] && [ "$cigri_code" -gt 128 ] && [ "$cigri_code" -le 192 ] && cigri_cause=signal
+}
+
+cigri_clean() { # the scratch directory as the first task found it
+    for cigri_left in "$CIGRI_SCRATCH"/* "$CIGRI_SCRATCH"/.[!.]* "$CIGRI_SCRATCH"/..?*; do
+        if [ -e "$cigri_left" ] || [ -L "$cigri_left" ]; then
+            rm -rf -- "$CIGRI_SCRATCH"
+            mkdir -m 700 -- "$CIGRI_SCRATCH" || cigri_fresh=
+            return
+        fi
+    done
+}
+
+cigri_run() { # in the child: assignments, "--", program, arguments
+    cd -- "$CIGRI_WORKDIR" || exit 72
+    cigri_environment
+    while [ "$1" != -- ]; do
+        export "$1"
+        shift
+    done
+    shift
+    case $1 in
+    -*) "$@" ;; # "exec" of old shells knows no "--"
+    *) exec "$@" ;;
+    esac
+}
+
+cigri_job() {
+    export CIGRI_JOB_ID="$1" CIGRI_JOBID="$1"
+}
+
+cigri_task() { # task id, its number in the campaign, attempt, directory, then as cigri_run
+    if [ -n "$cigri_halted$cigri_mute" ]; then
+        cigri_fail 143
+        return
+    fi
+    cigri_position=$((cigri_position + 1))
+    case $4 in /*) cigri_place=$4 ;; *) cigri_place=$HOME/$4 ;; esac
+    export CIGRI_TASK_ID="$1" CIGRI_TASK_NUMBER="$2" CIGRI_ATTEMPT="$3"
+    export CIGRI_WORKDIR="$cigri_place" CIGRI_WORKING_DIRECTORY="$cigri_place"
+    shift 4
+    [ "$cigri_position" -eq 1 ] || [ -z "$cigri_fresh" ] || cigri_clean
+    cigri_clock
+    cigri_begun=$cigri_now
+    cigri_cause='exit'
+    if [ -z "$cigri_fresh" ]; then
+        cigri_code=73 cigri_cause=scratch
+    elif ! { [ -d "$CIGRI_WORKDIR" ] && [ -x "$CIGRI_WORKDIR" ]; }; then
+        cigri_code=72 cigri_cause=directory
+    elif {
+        cigri_run "$@" &
+        cigri_pid=$!
+    } </dev/null >"$CIGRI_INDEX.$cigri_position.out" 2>"$CIGRI_INDEX.$cigri_position.err"; then
+        [ -z "$cigri_halted" ] || cigri_terminate
+        cigri_await
+    else
+        cigri_code=73 cigri_cause=output
+    fi
+    cigri_fail "$cigri_code"
+    cigri_record
+}
+
+cigri_fail() { # the first exit status that is not 0 is the job's
+    [ "$cigri_status" -ne 0 ] || cigri_status=$1
+}
+
+cigri_record() {
+    cigri_clock
+    cigri_end="end 1 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT $cigri_position $cigri_code $cigri_cause"
+    cigri_end="$cigri_end $((cigri_started + cigri_begun - cigri_zero)) $((cigri_now - cigri_begun))"
+    cigri_end="$cigri_end $CIGRI_NODE $CIGRI_REMOTE_ID ."
+    cigri_append "$cigri_end" && cigri_post "$cigri_end" "../../outbox/$cigri_batch-$CIGRI_INDEX-$cigri_position" ||
+        cigri_mute=1
+}
+
+unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_mute cigri_pid cigri_scratch cigri_watch
+cigri_dir=$1 cigri_position=0 cigri_status=0
+trap 'cigri_halt terminated' TERM
+trap 'cigri_halt walltime' XCPU
+trap 'cigri_forward HUP' HUP
+trap 'cigri_forward INT' INT
+trap 'cigri_forward USR1' USR1
+trap 'cigri_forward USR2' USR2
+
+case $CIGRI_INDEX in '' | *[!0-9]*) cigri_quit 78 "the batch system gave no array index" ;; esac
+cd -- "$cigri_dir" || cigri_quit 75 "the batch was withdrawn"
+cigri_date
+cigri_started=$cigri_epoch
+cigri_clock
+cigri_zero=$cigri_now
+if [ -z "$CIGRI_NODE" ]; then
+    read -r CIGRI_NODE </proc/sys/kernel/hostname || CIGRI_NODE=$(uname -n)
+fi
+CIGRI_NODE=${CIGRI_NODE%%[[:space:]]*} CIGRI_REMOTE_ID=${CIGRI_REMOTE_ID%%[[:space:]]*}
+export CIGRI_INDEX CIGRI_NODE="${CIGRI_NODE:--}" CIGRI_REMOTE_ID="${CIGRI_REMOTE_ID:--}"
+
+cigri_claim
+cigri_append "start 1 $CIGRI_INDEX $cigri_started $CIGRI_NODE $CIGRI_REMOTE_ID ." ||
+    cigri_quit 74 "cannot write to $cigri_dir"
+
+cigri_place=${CIGRI_SCRATCH_BASE:-${TMPDIR:-/tmp}}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
+export CIGRI_SCRATCH="$cigri_place/scratch" CIGRI_NODE_FILE="$cigri_place/nodes" CIGRI_NODEFILE="$cigri_place/nodes"
+if mkdir -m 700 -- "$cigri_place" "$CIGRI_SCRATCH"; then
+    cigri_scratch=$cigri_place
+    export TMPDIR="$CIGRI_SCRATCH"
+    cigri_nodes >"$CIGRI_NODE_FILE" && cigri_fresh=1
+fi
+
+cigri_tasks=./tasks.$(((CIGRI_INDEX - 1) / cigri_chunk))
+[ ! -r "$cigri_tasks" ] || . "$cigri_tasks"
+[ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
+[ -z "$cigri_scratch" ] || rm -rf -- "$cigri_scratch"
+[ -n "$CIGRI_JOB_ID" ] || cigri_quit 74 "no task is written down for index $CIGRI_INDEX"
+exit "$cigri_status"

@@ -1,0 +1,85 @@
+"""The journals of jobs: whether an array index was ever started, and how each of its tasks ended."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from cigri.errors import AnswerUnreadable
+from cigri.remote import Answer
+from cigri.wrapper.records import StartRecord, TaskRecord, parse_end, parse_start
+
+
+@dataclass(frozen=True, slots=True)
+class JobKey:
+    """Which job: an index of a batch of a campaign."""
+
+    campaign_id: int
+    batch_id: int
+    index: int
+
+
+class JournalState(StrEnum):
+    """What is seen of a job. On NFS a file may be seen a minute late: one ABSENT alone proves nothing."""
+
+    STARTED = "started"
+    ABSENT = "absent"  # the batch is there, and this index has not started
+    VOIDED = "voided"  # it has not started, and never will
+    NO_BATCH = "no_batch"  # nothing of the batch is there: never written, purged, or the home is not mounted
+
+
+class Journal(NamedTuple):
+    """`start` is None in a STARTED one when its line was cut; `records` are the tasks that have ended."""
+
+    state: JournalState
+    start: StartRecord | None = None
+    records: tuple[TaskRecord, ...] = ()
+
+
+HEAD = "cigri-journal 1"
+ENTRY = re.compile(r"= (\d+) (\d+) (\d+) (\w+)", re.ASCII)
+
+
+def journal(base: str, keys: Sequence[JobKey]) -> str:
+    """sh text that prints the journals of these jobs."""
+    calls = "".join(f"cigri_show {key.campaign_id:d} {key.batch_id:d} {key.index:d}\n" for key in keys)
+    return f"""\
+cigri_base={base}
+cigri_show() {{
+    cigri_state=absent cigri_batch=$cigri_base/c$1/b$2
+    if [ -e "$cigri_batch/journal.$3" ]; then
+        cigri_state=started
+    elif [ -e "$cigri_batch.void" ]; then
+        cigri_state=voided
+    elif [ ! -e "$cigri_batch/job" ]; then
+        cigri_state=no_batch
+    fi
+    echo "= $1 $2 $3 $cigri_state"
+    [ $cigri_state = started ] || return 0
+    while cigri_line= && IFS= read -r cigri_line || [ -n "$cigri_line" ]; do
+        printf '> %s\\n' "$cigri_line"
+    done <"$cigri_batch/journal.$3"
+}}
+echo '{HEAD}'
+{calls}echo 'cigri-journal end'
+"""
+
+
+def parse_journal(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, Journal]:
+    """The journal of every key; raise AnswerUnreadable when the answer is not whole."""
+    lines = answer.out.split("\n")
+    whole = answer.status == 0 and lines[0] == HEAD and lines[-2:] == ["cigri-journal end", ""]
+    journals: dict[JobKey, Journal] = {}
+    key = JobKey(0, 0, 0)
+    for line in lines[1:-2] if whole else []:
+        if entry := ENTRY.fullmatch(line):
+            key = JobKey(int(entry[1]), int(entry[2]), int(entry[3]))
+            journals[key] = Journal(JournalState(entry[4]))
+        elif record := parse_end(line[2:]):
+            journals[key] = journals[key]._replace(records=(*journals[key].records, record))
+        elif start := parse_start(line[2:]):
+            journals[key] = journals[key]._replace(start=start)
+    if not whole or set(journals) != set(keys):
+        raise AnswerUnreadable(f"the journals did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
+    return journals

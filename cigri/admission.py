@@ -1,0 +1,96 @@
+"""Admission rules: small Python files of the site that accept, change or refuse a campaign before it is stored.
+
+A rule file defines `rule(campaign, user)`. It returns None to accept, a changed campaign (`campaign.with_changes(...)`,
+`campaign.with_cluster(name, ...)`, `campaign.without_cluster(name)`), or calls `refuse("why")`.
+"""
+
+import json
+import logging
+import runpy
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from cigri.errors import AdmissionRefused, ConfigError
+from cigri.jdl.command import unknown_names, unused_names
+from cigri.jdl.description import Description, Heading
+
+__all__ = ["Description", "admit", "refuse"]
+
+logger = logging.getLogger(__name__)
+
+
+class _Refusal(Exception):
+    """A rule's own "no"."""
+
+
+def refuse(message: str) -> NoReturn:
+    """Say no to the campaign; the user reads the message."""
+    raise _Refusal(message)
+
+
+def admit(description: Description, user: str, directory: Path) -> tuple[Description, list[str]]:
+    """The campaign as the rules leave it, and every change they made; raise AdmissionRefused when one says no."""
+    changes: list[str] = []
+    for path in rule_files(directory):
+        before = _flat(description)
+        description = _apply(path, description, user)
+        after = _flat(description)
+        changes += (f"{change} (by {path.name})" for change in _differences(before, after))
+    return description, changes
+
+
+def rule_files(directory: Path) -> list[Path]:
+    """The rules in the order in which they are asked."""
+    if not directory.is_dir():
+        raise ConfigError(f"the directory of admission rules is missing: {directory}")
+    return sorted(path for path in directory.glob("*.py") if path.is_file())
+
+
+def _apply(path: Path, description: Description, user: str) -> Description:
+    try:
+        answer = runpy.run_path(str(path))["rule"](description, user)
+        return description if answer is None else _checked(answer)
+    except _Refusal as refusal:
+        raise AdmissionRefused(path.name, str(refusal)) from None
+    except (Exception, SystemExit) as error:
+        logger.exception("admission rule %s failed", path.name)
+        message = f"the rule itself is broken ({type(error).__name__}: {error}); tell the operator of this CiGri"
+        raise AdmissionRefused(path.name, message) from error
+
+
+def _checked(answer: object) -> Description:
+    """What a rule gave back, if it is a campaign that can run."""
+    if not isinstance(answer, Description):
+        raise TypeError(f"a rule returns None or a campaign, not {type(answer).__name__}")
+    if not answer.clusters:
+        refuse("no cluster is left for it")
+    if names := answer.names:
+        for problem in (*unknown_names(answer.clusters, names), *unused_names(answer.clusters, names)):
+            raise ValueError(str(problem))
+    return answer
+
+
+def _flat(description: Description) -> dict[str, str]:
+    """Every value by its place, as text; plain copies, so that nothing a rule does is missed."""
+    values = dict(_leaves("", {key: getattr(description, key) for key in Heading.model_fields}))
+    values["number of tasks"] = str(description.count)
+    for name, settings in description.clusters.items():
+        values[f"clusters.{name}"] = "used"
+        values |= _leaves(f"clusters.{name}.", settings.model_dump(mode="json"))
+    return values
+
+
+def _leaves(prefix: str, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(f"{prefix}{key}.", value)
+        elif value not in ("", None, []):
+            yield f"{prefix}{key}", value if isinstance(value, str) else json.dumps(value)
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    gone = [place for place in before if before[place] == "used" and place not in after]
+    for place in {**before, **after}:
+        if before.get(place) != after.get(place) and not any(place.startswith(f"{cluster}.") for cluster in gone):
+            yield f"{place}: {before.get(place, 'nothing')} -> {after.get(place, 'nothing')}"

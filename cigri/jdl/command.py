@@ -1,0 +1,142 @@
+"""The command, directory and environment of one task, made from a cluster's settings and the task's parameter."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cigri.errors import Problem
+from cigri.jdl.fields import HOME
+from cigri.jdl.parameters import Parameter, names_of
+from cigri.jdl.problems import did_you_mean, place_of
+from cigri.jdl.quoting import split
+from cigri.jdl.settings import ClusterSettings
+from cigri.jdl.sweep import Scalar
+from cigri.words import Word
+
+MACROS = frozenset({"CAMPAIGN_ID", "index"})
+
+_BRACES = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}|[{}]")
+_SCRIPT_MACRO = re.compile(r"(?<!\$)\{(HOME|CAMPAIGN_ID|OAR_JOB_ID)\}")
+
+
+class _Template(NamedTuple):
+    """A text in the language of str.format, perhaps below the home."""
+
+    text: str
+    at_home: bool
+
+
+class Command:
+    """A cluster's templates, read once for all tasks; `names` are those of the campaign's named parameters."""
+
+    def __init__(self, settings: ClusterSettings, names: Collection[str] = ()) -> None:
+        self._words = [_template(word, names) for word in split(settings.exec_file)]
+        self._directory = _template(settings.exec_directory, names)
+        self._environment = {name: _readable(text, names) for name, text in settings.environment.items()}
+
+    def words(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
+        """The argument vector; what a parameter holds is never split again nor expanded."""
+        values = _values(parameter, campaign_id, number)
+        own = [Word(text.format_map(values), at_home) for text, at_home in self._words]
+        match parameter:
+            case str():
+                own += [Word(word) for word in split(parameter)]
+            case list():
+                own += [Word(word) for word in parameter]
+        return tuple(own)
+
+    def directory(self, parameter: Parameter, *, campaign_id: int, number: int) -> Word:
+        """Where the command runs; a relative path is below the home."""
+        text = self._directory.text.format_map(_values(parameter, campaign_id, number))
+        if self._directory.at_home or not text:
+            return Word(text, at_home=True)
+        return Word(text) if text.startswith("/") else Word(f"/{text}", at_home=True)
+
+    def environment(self, parameter: Parameter, *, campaign_id: int, number: int) -> dict[str, str]:
+        """The variables that the user asked for."""
+        values = _values(parameter, campaign_id, number)
+        return {name: text.format_map(values) for name, text in self._environment.items()}
+
+
+def command(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
+    """The argument vector of one task; for many tasks keep a Command."""
+    return Command(settings, names_of(parameter)).words(parameter, campaign_id=campaign_id, number=number)
+
+
+def directory(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> Word:
+    """The directory of one task."""
+    return Command(settings, names_of(parameter)).directory(parameter, campaign_id=campaign_id, number=number)
+
+
+def environment(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> dict[str, str]:
+    """The variables of one task."""
+    return Command(settings, names_of(parameter)).environment(parameter, campaign_id=campaign_id, number=number)
+
+
+def script(lines: Sequence[str], *, campaign_id: int) -> str:
+    """A prologue or epilogue as sh text, CiGri's macros replaced."""
+    values = {"HOME": "${HOME}", "CAMPAIGN_ID": str(campaign_id), "OAR_JOB_ID": "${CIGRI_REMOTE_ID}"}
+    return "".join(_SCRIPT_MACRO.sub(lambda macro: values[macro[1]], line) + "\n" for line in lines)
+
+
+def unknown_names(
+    clusters: Mapping[str, ClusterSettings], names: Collection[str], place: Callable[..., str] = place_of
+) -> Iterator[Problem]:
+    """Every {name} in a template that named parameters do not fill."""
+    for cluster, settings in clusters.items():
+        for steps, text in _texts(settings):
+            for name in _placeholders(text):
+                if name not in MACROS and name not in names:
+                    hint = did_you_mean(name, [*names, *MACROS]) or f"write {{{{{name}}}}} if the braces are meant"
+                    yield Problem(place("clusters", cluster, *steps), f"no parameter is called {name!r}", hint)
+
+
+def unused_names(clusters: Mapping[str, ClusterSettings], names: Collection[str]) -> Iterator[Problem]:
+    """Every name of the named parameters that no cluster makes use of."""
+    texts = (text for settings in clusters.values() for _, text in _texts(settings))
+    used = {name for text in texts for name in _placeholders(text)}
+    for name in sorted(set(names) - used):
+        hint = f"write {{{name}}} in exec_file, exec_directory or environment"
+        yield Problem("params", f"the parameter {name!r} is used nowhere", hint)
+
+
+def _texts(settings: ClusterSettings) -> Iterator[tuple[tuple[str, ...], str]]:
+    for word in split(settings.exec_file):
+        yield ("exec_file",), HOME.sub("", word, count=1)
+    yield ("exec_directory",), HOME.sub("", settings.exec_directory, count=1)
+    for name, text in settings.environment.items():
+        yield ("environment", name), text
+
+
+def _placeholders(text: str) -> list[str]:
+    return [braces[1] for braces in _BRACES.finditer(text) if braces[1]]
+
+
+def _template(text: str, names: Collection[str]) -> _Template:
+    home = HOME.match(text)
+    return _Template(_readable(text[home.end() :] if home else text, names), home is not None)
+
+
+def _readable(text: str, names: Collection[str]) -> str:
+    """The text as str.format reads it: with named parameters {{ is a brace, without them every brace stays."""
+
+    def piece(braces: re.Match[str]) -> str:
+        is_field = braces[1] in names or braces[1] in MACROS
+        if is_field or (names and braces[0] in ("{{", "}}")):
+            return braces[0]
+        return braces[0].replace("{", "{{").replace("}", "}}")
+
+    return _BRACES.sub(piece, text)
+
+
+def _values(parameter: Parameter, campaign_id: int, number: int) -> dict[str, str]:
+    values = {"CAMPAIGN_ID": str(campaign_id), "index": str(number)}
+    if isinstance(parameter, dict):
+        values |= {name: _written(value) for name, value in parameter.items()}
+    return values
+
+
+def _written(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

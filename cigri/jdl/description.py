@@ -1,0 +1,64 @@
+"""A campaign as its user describes it."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from cigri.jdl.fields import Line, Name
+from cigri.jdl.parameters import Parameter, names_of
+from cigri.jdl.settings import ClusterSettings
+
+CampaignType = Literal["default", "test"]
+
+
+class Heading(BaseModel):
+    """The fields that hold for the campaign as a whole."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name
+    campaign_type: CampaignType = "default"
+    scheduler: Line = ""
+    project: Line = ""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A campaign: what holds for all of it, what holds on each cluster, and its parameters."""
+
+    name: str
+    clusters: dict[str, ClusterSettings]
+    tasks: Collection[Parameter] = field(repr=False)
+    campaign_type: CampaignType = "default"
+    scheduler: str = ""
+    project: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many tasks there are."""
+        return len(self.tasks)
+
+    def parameters(self) -> Iterator[Parameter]:
+        """One parameter after the other; computed ones are made on the way."""
+        return iter(self.tasks)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the named parameters."""
+        return names_of(next(self.parameters(), None))
+
+    def with_changes(self, **fields: Any) -> "Description":
+        """A copy with other values of name, campaign_type, scheduler or project."""
+        heading = {key: getattr(self, key) for key in Heading.model_fields}
+        return replace(self, **dict(Heading.model_validate(heading | fields)))
+
+    def with_cluster(self, cluster: str, **fields: Any) -> "Description":
+        """A copy with other settings on one cluster."""
+        settings = ClusterSettings.model_validate(self.clusters[cluster].model_dump() | fields)
+        return replace(self, clusters=self.clusters | {cluster: settings})
+
+    def without_cluster(self, cluster: str) -> "Description":
+        """A copy that leaves a cluster out."""
+        return replace(self, clusters={name: kept for name, kept in self.clusters.items() if name != cluster})

@@ -1,0 +1,202 @@
+"""From text to a campaign: every problem is found before any is told."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from cigri.errors import DescriptionError, Problem
+from cigri.jdl.command import unknown_names, unused_names
+from cigri.jdl.description import Description, Heading
+from cigri.jdl.fields import truth
+from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
+from cigri.jdl.problems import place_of, problem_of, shown
+from cigri.jdl.settings import ClusterSettings
+from cigri.jdl.syntax import Format, read
+
+# What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
+LATER = {
+    "temporal_grouping": "grouping of short tasks",
+    "dimensional_grouping": "grouping of narrow tasks",
+    "checkpointing_type": "checkpointing",
+    "checkpointing_period": "checkpointing",
+    "output_gathering_method": "gathering of outputs",
+    "output_file": "gathering of outputs",
+    "output_destination": "gathering of outputs",
+    "data_to_transfer": "staging of files",
+    "transfer_timeout": "staging of files",
+    "desktop_computing": "desktop computing",
+}
+NOTHING = ("none", "false", "")
+OF_CAMPAIGN = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
+KNOWN = sorted({*ClusterSettings.model_fields, *OF_CAMPAIGN, *LATER})
+
+Block = Mapping[str, Any]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse(text: str, *, format: Format | None = None, base: Path, home: Path) -> Description:
+    """The campaign a text describes; raise DescriptionError with all that is wrong.
+
+    `param_file` is read here, as the calling user: relative to `base`, with `home` for ~, $HOME and {HOME}.
+    """
+    problems: list[Problem] = []
+    top = _lowered(read(text, format), problems)
+    blocks = _blocks(top, problems)
+    heading = _heading(top, blocks, problems)
+    before = len(problems)
+    clusters = _clusters(top, blocks, problems)
+    are_sound = len(problems) == before
+    tasks = None if _is_desktop(top, problems) else parse_source(top, base, home, problems)
+    names = names_of(next(iter(tasks), None)) if tasks is not None else frozenset()
+    if names:
+        problems += unknown_names(clusters, names, lambda *steps: _origin(top, blocks, *steps))
+        problems += unused_names(clusters, names) if are_sound else []
+    if problems or heading is None or tasks is None:
+        raise DescriptionError(list(dict.fromkeys(problems)))
+    return Description(**dict(heading), clusters=clusters, tasks=tasks)
+
+
+def additional(text: str, *, like: Parameter | None = None, format: Format | None = None) -> list[Parameter]:
+    """More parameters for a campaign: a list of the same kind, and with the same names, as one it has."""
+    problems: list[Problem] = []
+    parameters = parse_list(read(text, format), problems, like)
+    if problems:
+        raise DescriptionError(problems)
+    return parameters
+
+
+def _lowered(value: object, problems: list[Problem]) -> dict[str, Any]:
+    """The top of the description; CiGri takes its keys in any case."""
+    if not isinstance(value, dict):
+        raise DescriptionError([Problem("the description", f"expected an object of fields, not {shown(value)}")])
+    top: dict[str, Any] = {}
+    for key, content in value.items():
+        if key.lower() in top:
+            problems.append(Problem(key, "is given twice, with capitals and without"))
+        top[key.lower()] = content
+    return {key: content for key, content in top.items() if content is not None}
+
+
+def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
+    """What each cluster's block holds of its own."""
+    clusters = top.get("clusters")
+    if not isinstance(clusters, dict) or not clusters:
+        message = "is missing" if clusters is None else f"expected clusters by name, not {shown(clusters)}"
+        problems.append(Problem("clusters", message, 'for example {"dahu": {}}'))
+        return {}
+    blocks: dict[str, Block] = {}
+    for name, block in clusters.items():
+        if block is None or isinstance(block, dict):
+            blocks[name] = block or {}
+        else:
+            place = place_of("clusters", name)
+            problems.append(
+                Problem(place, f"expected an object of fields, not {shown(block)}", "write {} for no own fields")
+            )
+    return blocks
+
+
+def _heading(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> Heading | None:
+    given = {key: top[key] for key in Heading.model_fields if key in top}
+    if _is_test(top, blocks, problems) and given.setdefault("campaign_type", "test") != "test":
+        problems.append(Problem("test_mode", "contradicts campaign_type", "leave one of them out"))
+    return _validated(Heading, given, place_of, problems)
+
+
+def _is_test(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> bool:
+    """CiGri 3's test_mode: it may stand in the clusters' blocks, but a campaign is a test as a whole."""
+    everywhere = _truth(top, "test_mode", False, problems)
+    modes = {
+        _truth(block, place_of("clusters", name, "test_mode"), everywhere, problems) for name, block in blocks.items()
+    }
+    if len(modes) > 1:
+        problems.append(Problem("test_mode", "is true on some clusters only", "write it once, at the top"))
+    return True in (modes or {everywhere})
+
+
+def _truth(block: Block, place: str, default: bool, problems: list[Problem]) -> bool:
+    try:
+        return truth(block.get("test_mode", default))
+    except ValueError as error:
+        problems.append(Problem(place, str(error)))
+        return default
+
+
+def _is_desktop(top: Block, problems: list[Problem]) -> bool:
+    jobs_type = top.get("jobs_type", "normal")
+    if jobs_type == "desktop_computing":
+        problems.append(Problem("jobs_type", "desktop_computing is not supported yet", "leave it out"))
+        return True
+    if jobs_type != "normal" and not _is_nothing(jobs_type):
+        problems.append(Problem("jobs_type", f"expected 'normal', not {shown(jobs_type)}"))
+    return False
+
+
+def _clusters(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> dict[str, ClusterSettings]:
+    """The settings of each cluster; what the top says holds where the cluster says nothing."""
+    shared = {key: value for key, value in top.items() if key not in OF_CAMPAIGN or key == "project"}
+    shared = _without_later(shared, place_of, problems)
+    _check_shared(shared, problems)
+    clusters = {}
+    for name, block in blocks.items():
+        for key in block:
+            if key in OF_CAMPAIGN and key not in ("project", "test_mode"):
+                problems.append(Problem(place_of("clusters", name, key), "belongs at the top, not in a cluster"))
+        own = {key: value for key, value in block.items() if key not in OF_CAMPAIGN or key == "project"}
+
+        def place(*steps: str | int, name: str = name) -> str:
+            return _origin(top, blocks, "clusters", name, *steps)
+
+        given = shared | _without_later(own, place, problems)
+        given = {key: value for key, value in given.items() if value is not None}
+        if settings := _validated(ClusterSettings, given, place, problems) or _sound_part(given):
+            clusters[name] = settings
+    return clusters
+
+
+def _sound_part(given: Block) -> ClusterSettings | None:
+    """The settings without the wrong ones, so that what is left is looked at too."""
+    try:
+        ClusterSettings.model_validate(given)
+    except ValidationError as invalid:
+        wrong = {error["loc"][0] for error in invalid.errors()}
+        return None if "exec_file" in wrong else ClusterSettings(**{k: v for k, v in given.items() if k not in wrong})
+    return None
+
+
+def _check_shared(shared: Block, problems: list[Problem]) -> None:
+    """What the top says is checked even where every cluster says otherwise."""
+    _validated(ClusterSettings, {"exec_file": "true", **shared}, place_of, problems)
+
+
+def _without_later(block: Block, place: Callable[..., str], problems: list[Problem]) -> dict[str, Any]:
+    for key, capability in LATER.items():
+        if key in block and not _is_nothing(block[key]):
+            message = f"{capability} is not supported yet, so {shown(block[key])} cannot be obeyed"
+            problems.append(Problem(place(key), message, "leave it out"))
+    return {key: value for key, value in block.items() if key not in LATER}
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, str) and value.strip().lower() in NOTHING)
+
+
+def _origin(top: Block, blocks: Mapping[str, Block], *steps: str | int) -> str:
+    """Where a cluster's setting was written: in its block, or at the top."""
+    match steps:
+        case ("clusters", str(cluster), str(key), *_) if key in top and key not in blocks[cluster]:
+            return place_of(*steps[2:])
+        case _:
+            return place_of(*steps)
+
+
+def _validated(model: type[Model], given: Block, place: Callable[..., str], problems: list[Problem]) -> Model | None:
+    try:
+        return model.model_validate(given)
+    except ValidationError as invalid:
+        for error in invalid.errors():
+            steps = [step for step in error["loc"] if step != "[key]"]
+            problems.append(problem_of(error, place(*steps), KNOWN))
+        return None

@@ -1,0 +1,45 @@
+"""What a campaign wants on one cluster, the global settings already copied in; kept in the database as JSON."""
+
+from pydantic import BaseModel, ConfigDict
+
+from cigri.jdl.fields import (
+    CommandLine,
+    Directory,
+    Environment,
+    Line,
+    Lines,
+    Natural,
+    Positive,
+    Seconds,
+    TypeOfJobs,
+    Words,
+)
+from cigri.jdl.resources import Resources
+
+
+class ClusterSettings(BaseModel):
+    """The fields a cluster's block may hold, and the top of the description for all clusters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    exec_file: CommandLine
+    exec_directory: Directory = "$HOME"
+    environment: Environment = {}
+    resources: Resources = Resources()
+    walltime: Seconds = 3600
+    type: TypeOfJobs = "best-effort"
+    queue: Line = ""
+    project: Line = ""
+    properties: Line = ""
+    cluster_job_type: Words = ()
+    max_jobs: Positive | None = None
+    retries: Natural = 0
+    prologue: Lines = ()
+    prologue_walltime: Seconds | None = None
+    epilogue: Lines = ()
+    epilogue_walltime: Seconds | None = None
+
+    @property
+    def besteffort(self) -> bool:
+        """The batch system may kill these jobs whenever its own users want the resources."""
+        return self.type == "best-effort"

@@ -1,0 +1,96 @@
+"""Every combination of some named values, made one at a time."""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeGuard
+
+from cigri.errors import Problem
+from cigri.jdl.problems import did_you_mean, place_of, shown
+
+MOST_TASKS = 10_000_000
+RANGE_FIELDS = ("from", "to", "step")
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Steps(Collection[float]):
+    """Exact steps, so that 0.1 three times is 0.3."""
+
+    start: Fraction
+    step: Fraction
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[float]:
+        return (float(self.start + self.step * number) for number in range(self.count))
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == step for step in self)
+
+
+@dataclass(frozen=True)
+class Sweep(Collection[dict[str, Scalar]]):
+    """The cartesian product of its axes; the last one varies fastest."""
+
+    axes: Mapping[str, Collection[Scalar]]
+
+    def __len__(self) -> int:
+        return math.prod(len(values) for values in self.axes.values())
+
+    def __iter__(self) -> Iterator[dict[str, Scalar]]:
+        return _combinations(list(self.axes.items()))
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == combination for combination in self)
+
+
+def _combinations(axes: Sequence[tuple[str, Collection[Scalar]]]) -> Iterator[dict[str, Scalar]]:
+    if not axes:
+        yield {}
+        return
+    name, values = axes[0]
+    for value in values:
+        for rest in _combinations(axes[1:]):
+            yield {name: value, **rest}
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """A number that PostgreSQL and every program can hold."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Collection[Scalar] | None:
+    """{from, to, step}, both ends included."""
+    for key in value:
+        if key not in RANGE_FIELDS:
+            problems.append(Problem(place_of(place, key), "unknown field", did_you_mean(key, RANGE_FIELDS)))
+    numbers: list[int | float] = []
+    for key in RANGE_FIELDS:
+        number = value.get(key, 1 if key == "step" else None)
+        if not is_number(number):
+            message = "is missing" if number is None else f"expected a number, not {shown(number)}"
+            problems.append(Problem(place_of(place, key), message, "a range is {from: 1, to: 10, step: 2}"))
+        else:
+            numbers.append(number)
+    return _range(numbers, place, problems) if len(numbers) == len(RANGE_FIELDS) else None
+
+
+def _range(numbers: list[int | float], place: str, problems: list[Problem]) -> Collection[Scalar] | None:
+    start, end, step = (Fraction(str(number)) for number in numbers)
+    if step == 0 or (end - start) / step < 0:
+        problems.append(Problem(place, "this range holds no value", "step leads from 'from' to 'to', both included"))
+        return None
+    count = (end - start) // step + 1
+    if count > MOST_TASKS:
+        problems.append(Problem(place, f"holds {count} values; a campaign has {MOST_TASKS} tasks at most"))
+        return None
+    if all(isinstance(number, int) for number in numbers):
+        return range(int(start), int(start) + int(step) * count, int(step))
+    return Steps(start, step, count)

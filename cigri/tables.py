@@ -218,7 +218,7 @@ class Task(Base):
     __table_args__ = (
         ForeignKeyConstraint(["bucket_id", "campaign_id"], ["buckets.id", "buckets.campaign_id"], ondelete="CASCADE"),
         UniqueConstraint("campaign_id", "number"),
-        Index("ix_tasks_waiting", "bucket_id", "priority", "id", postgresql_where="state = 'waiting'"),
+        Index("ix_tasks_waiting", "bucket_id", text("priority DESC"), "id", postgresql_where="state = 'waiting'"),
         Index("ix_tasks_failed", "campaign_id", postgresql_where="state = 'failed'"),
     )
 

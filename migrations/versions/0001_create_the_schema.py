@@ -432,7 +432,11 @@ def upgrade() -> None:
     )
     op.create_index("ix_tasks_failed", "tasks", ["campaign_id"], unique=False, postgresql_where="state = 'failed'")
     op.create_index(
-        "ix_tasks_waiting", "tasks", ["bucket_id", "priority", "id"], unique=False, postgresql_where="state = 'waiting'"
+        "ix_tasks_waiting",
+        "tasks",
+        ["bucket_id", sa.text("priority DESC"), "id"],
+        unique=False,
+        postgresql_where="state = 'waiting'",
     )
     op.create_table(
         "attempts",

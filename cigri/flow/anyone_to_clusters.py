@@ -1,0 +1,73 @@
+"""Whoever speaks to clusters reads how, and tells how it went: a cluster that fails is left alone for a while."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Float, and_, cast, func, or_, select, update
+
+from cigri.clusters import ClusterConfig, parse_config
+from cigri.database import clock
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.states import EventLevel
+from cigri.tables import Cluster, Grid
+
+FIRST_PAUSE = 5.0  # seconds
+LONGEST_PAUSE = 300.0
+
+
+class ClusterRow(NamedTuple):
+    id: int
+    name: str
+    config: ClusterConfig
+    is_enabled: bool
+
+
+def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | None = None) -> list[ClusterRow]:
+    """Clusters that are not paused after a failure; `due_only`: and that have not been visited too recently."""
+    statement = select(Cluster.id, Cluster.name, Cluster.config, Cluster.is_enabled).where(
+        or_(Cluster.blocked_until.is_(None), Cluster.blocked_until <= clock(now))
+    )
+    if due_only:
+        pause = func.make_interval(0, 0, 0, 0, 0, 0, cast(Cluster.config["poll_interval"].astext, Float))
+        statement = statement.where(or_(Cluster.visited_at.is_(None), Cluster.visited_at + pause <= clock(now)))
+    found = conn.execute(statement.order_by(Cluster.id))
+    return [ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) for row in found]
+
+
+def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
+    row = conn.execute(
+        select(Cluster.id, Cluster.name, Cluster.config, Cluster.is_enabled).where(Cluster.name == name)
+    ).one_or_none()
+    return ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) if row else None
+
+
+def grid_key(conn: Connection) -> str:
+    """The short key of this grid in the names it leaves on clusters."""
+    return conn.execute(select(Grid.key)).scalar_one()
+
+
+def put_success(conn: Connection, cluster: ClusterRow, now: datetime | None = None) -> None:
+    """The cluster answers: past failures are healed."""
+    healed = conn.execute(
+        update(Cluster)
+        .where(and_(Cluster.id == cluster.id, Cluster.failures > 0))
+        .values(failures=0, blocked_until=None)
+        .returning(Cluster.id)
+    ).all()
+    if healed:
+        close_events(conn, ["CLUSTER_UNREACHABLE", "CLUSTER_ANSWER"], [f"cluster {cluster.name}"], "cigri", now)
+
+
+def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, now: datetime | None = None) -> None:
+    """The cluster does not answer, or not sensibly: pause it, longer each time, and tell the operator."""
+    pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Cluster.failures, 10)), LONGEST_PAUSE)
+    conn.execute(
+        update(Cluster)
+        .where(Cluster.id == cluster.id)
+        .values(
+            failures=Cluster.failures + 1,
+            blocked_until=clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, pause),
+        )
+    )
+    subject = f"cluster {cluster.name}"
+    put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, message, cluster_id=cluster.id)], now)

@@ -1,0 +1,210 @@
+"""Campaign schedulers claim tasks and choose their clusters: jobs to launch. The runner takes them, as batches."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, and_, func, insert, select, update
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import clock, rows
+from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
+from cigri.tables import Attempt, Batch, Bucket, Campaign, CampaignCluster, Job, Project, Task, UserMapping
+
+
+class WaitingTask(NamedTuple):
+    id: int
+    bucket_id: int
+    attempts: int
+    priority: int
+
+
+class NewJob(NamedTuple):
+    """A job for one cluster that carries these tasks, one after the other."""
+
+    cluster_id: int
+    width: int
+    walltime: int
+    tasks: Sequence[WaitingTask]
+
+
+class Launch(NamedTuple):
+    """Jobs that may travel in one batch: same campaign, cluster, bucket and kind; the settings they share."""
+
+    campaign_id: int
+    campaign_name: str
+    campaign_type: CampaignType
+    grid_user: str
+    local_user: str
+    project: str
+    kind: JobKind
+    settings: Mapping[str, Any]
+    jobs: Sequence["LaunchJob"]
+
+
+class LaunchJob(NamedTuple):
+    id: int
+    width: int
+    walltime: int
+    tasks: Sequence["LaunchTask"]
+
+
+class LaunchTask(NamedTuple):
+    id: int
+    number: int
+    attempt: int
+    parameter: object
+
+
+class PreparedBatch(NamedTuple):
+    id: int
+    tag: str
+
+
+def claim(bucket_id: int, limit: int) -> Select[int, int, int, int]:
+    """The waiting tasks of a bucket, best first, skipping what somebody else is claiming."""
+    return (
+        select(Task.id, Task.bucket_id, Task.attempts, Task.priority)
+        .where(Task.bucket_id == bucket_id, Task.state == TaskState.WAITING)
+        .order_by(Task.priority.desc(), Task.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def take_waiting(conn: Connection, campaign_id: int, limit: int) -> list[WaitingTask]:
+    """Lock the best waiting tasks until the end of the transaction."""
+    found: list[WaitingTask] = []
+    for bucket_id in conn.scalars(select(Bucket.id).where(Bucket.campaign_id == campaign_id).order_by(Bucket.id)).all():
+        found += [WaitingTask._make(row) for row in conn.execute(claim(bucket_id, limit))]
+    found.sort(key=lambda task: (-task.priority, task.id))
+    return found[:limit]
+
+
+def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
+    """Assign locked tasks to new jobs; each task gets its next attempt."""
+    if not jobs:
+        return 0
+    created = conn.execute(
+        insert(Job)
+        .values(campaign_id=campaign_id, kind=JobKind.TASKS, state=JobState.TO_LAUNCH, created_at=clock(now))
+        .returning(Job.id, sort_by_parameter_order=True),
+        [
+            {
+                "cluster_id": job.cluster_id,
+                "bucket_id": job.tasks[0].bucket_id,
+                "width": job.width,
+                "walltime": job.walltime,
+            }
+            for job in jobs
+        ],
+    ).scalars()
+    attempts = [
+        {"task_id": task.id, "number": task.attempts + 1, "job_id": job_id, "position": position}
+        for job_id, job in zip(created, jobs, strict=True)
+        for position, task in enumerate(job.tasks, start=1)
+    ]
+    chosen = rows("chosen", {"id": BigInteger()}, [(attempt["task_id"],) for attempt in attempts])
+    conn.execute(
+        update(Task)
+        .where(Task.id == chosen.c.id, Task.state == TaskState.WAITING)
+        .values(state=TaskState.ASSIGNED, attempts=Task.attempts + 1)
+    )
+    conn.execute(insert(Attempt), attempts)
+    return len(jobs)
+
+
+def list_launches(conn: Connection, cluster_id: int, limit: int, max_array: int) -> list[Launch]:
+    """Jobs to launch on a cluster, oldest first, `limit` in all, in groups of at most `max_array`."""
+    chosen = conn.execute(
+        select(Job.id, Job.campaign_id, Job.kind, Job.bucket_id, Job.width, Job.walltime)
+        .join(Campaign, and_(Campaign.id == Job.campaign_id, Campaign.state == CampaignState.IN_TREATMENT))
+        .where(Job.cluster_id == cluster_id, Job.state == JobState.TO_LAUNCH)
+        .order_by(Job.id)
+        .limit(limit)
+    ).all()
+    if not chosen:
+        return []
+    tasks = _tasks_of(conn, [row.id for row in chosen])
+    groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
+    for row in chosen:
+        key = (row.campaign_id, row.kind, row.bucket_id, row.walltime)
+        groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, tasks.get(row.id, ())))
+    about = _about(conn, cluster_id, {row.campaign_id for row in chosen})
+    launches = []
+    for (campaign_id, kind, _, _), jobs in groups.items():
+        for first in range(0, len(jobs), max_array):
+            launches.append(
+                Launch(
+                    campaign_id, *about[campaign_id][:5], kind, about[campaign_id][5], jobs[first : first + max_array]
+                )
+            )
+    return launches
+
+
+def put_batch(
+    conn: Connection, launch: Launch, cluster_id: int, grid_key: str, now: datetime | None = None
+) -> PreparedBatch | None:
+    """Commit the intention to submit: a batch with its tag. None when a job has been taken away meanwhile."""
+    job_ids = [job.id for job in launch.jobs]
+    locked = conn.execute(
+        select(Job.id).where(Job.id.in_(job_ids), Job.state == JobState.TO_LAUNCH).with_for_update()
+    ).all()
+    if len(locked) != len(job_ids):
+        return None
+    batch_id = conn.execute(select(func.nextval(func.pg_get_serial_sequence("batches", "id")))).scalar_one()
+    tag = f"cigri.{grid_key}.{batch_id}"
+    conn.execute(
+        insert(Batch).values(
+            id=batch_id,
+            tag=tag,
+            campaign_id=launch.campaign_id,
+            cluster_id=cluster_id,
+            local_user=launch.local_user,
+            state=BatchState.LAUNCHING,
+            size=len(job_ids),
+            created_at=clock(now),
+        )
+    )
+    places = rows("places", {"id": BigInteger(), "i": BigInteger()}, [(id, i) for i, id in enumerate(job_ids, start=1)])
+    conn.execute(
+        update(Job)
+        .where(Job.id == places.c.id, Job.state == JobState.TO_LAUNCH)
+        .values(state=JobState.LAUNCHING, batch_id=batch_id, array_index=places.c.i)
+    )
+    return PreparedBatch(batch_id, tag)
+
+
+def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
+    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    found = conn.execute(
+        select(Attempt.job_id, Task.id, Task.number, Attempt.number, Task.parameter)
+        .join(wanted, wanted.c.id == Attempt.job_id)
+        .join(Task, Task.id == Attempt.task_id)
+        .order_by(Attempt.job_id, Attempt.position)
+    )
+    tasks: dict[int, list[LaunchTask]] = {}
+    for job_id, *task in found:
+        tasks.setdefault(job_id, []).append(LaunchTask._make(task))
+    return tasks
+
+
+def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, tuple[Any, ...]]:
+    part = CampaignCluster
+    mapping = and_(UserMapping.cluster_id == cluster_id, UserMapping.grid_user == Campaign.grid_user)
+    found = conn.execute(
+        select(
+            Campaign.id,
+            Campaign.name,
+            Campaign.type,
+            Campaign.grid_user,
+            func.coalesce(UserMapping.local_user, Campaign.grid_user),
+            func.coalesce(Project.name, ""),
+            part.settings,
+        )
+        .join(part, and_(part.campaign_id == Campaign.id, part.cluster_id == cluster_id))
+        .outerjoin(UserMapping, mapping)
+        .outerjoin(Project, Project.id == Campaign.project_id)
+        .where(Campaign.id.in_(campaign_ids))
+    )
+    return {row[0]: tuple(row[1:]) for row in found}

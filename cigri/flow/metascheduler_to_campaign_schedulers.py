@@ -1,0 +1,129 @@
+"""The metascheduler reads what campaigns want and makes offers; campaign schedulers take them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, or_, select
+
+from cigri.database import clock
+from cigri.states import CampaignState, CampaignType, JobState, StepState, TaskState
+from cigri.tables import Campaign, CampaignCluster, Forecast, Job, TaskCount
+from cigri.tables import Offer as OfferRow
+
+
+class Want(NamedTuple):
+    """A campaign that could use a cluster: `width` cores a job, `live` jobs of its own there now.
+
+    `waiting` tasks in the whole campaign; `ratio` jobs per core as forecast; `is_on_trial` after too many failures.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    type: CampaignType
+    width: int
+    max_jobs: int | None
+    live: int
+    waiting: int
+    ratio: float
+    is_on_trial: bool
+
+
+class Offer(NamedTuple):
+    """Cores of a cluster that a campaign may use in this cycle, with at most `jobs` jobs; rank 0 goes first."""
+
+    campaign_id: int
+    cluster_id: int
+    cores: int
+    jobs: int
+    rank: int
+
+
+class TakenOffer(NamedTuple):
+    campaign_id: int
+    cluster_id: int
+    jobs: int
+    width: int
+    walltime: int
+    scheduler: str
+    type: CampaignType
+
+
+def list_wants(conn: Connection, errors: int, now: datetime | None = None) -> list[Want]:
+    """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial."""
+    part = CampaignCluster
+    waiting = (
+        select(TaskCount.campaign_id, cast(func.sum(TaskCount.n), BigInteger).label("n"))
+        .join(Campaign, and_(Campaign.id == TaskCount.campaign_id, Campaign.state == CampaignState.IN_TREATMENT))
+        .where(TaskCount.state == TaskState.WAITING)
+        .group_by(TaskCount.campaign_id)
+        .subquery()
+    )
+    live = (
+        select(Job.campaign_id, Job.cluster_id, func.count().label("n"))
+        .where(Job.state != JobState.ENDED)
+        .group_by(Job.campaign_id, Job.cluster_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            part.campaign_id,
+            part.cluster_id,
+            Campaign.type,
+            part.width,
+            part.max_jobs,
+            func.coalesce(live.c.n, 0),
+            waiting.c.n,
+            func.coalesce(Forecast.ratio, 1.0 / part.width),
+            part.errors >= errors,
+        )
+        .join(Campaign, Campaign.id == part.campaign_id)
+        .join(waiting, waiting.c.campaign_id == part.campaign_id)
+        .outerjoin(live, and_(live.c.campaign_id == part.campaign_id, live.c.cluster_id == part.cluster_id))
+        .outerjoin(Forecast, and_(Forecast.campaign_id == part.campaign_id, Forecast.cluster_id == part.cluster_id))
+        .where(
+            Campaign.state == CampaignState.IN_TREATMENT,
+            waiting.c.n > 0,
+            part.prologue.in_((StepState.NONE, StepState.DONE)),
+            or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)),
+        )
+        .order_by(part.campaign_id, part.cluster_id)
+    )
+    return [Want._make(row) for row in conn.execute(statement)]
+
+
+def put_offers(conn: Connection, offers: Sequence[Offer], now: datetime | None = None) -> None:
+    """Replace all offers of the last cycle."""
+    conn.execute(delete(OfferRow))
+    if offers:
+        conn.execute(insert(OfferRow).values(at=clock(now)), [offer._asdict() for offer in offers])
+
+
+def take_offers(conn: Connection) -> list[TakenOffer]:
+    """Every offer, the first in rank first; an offer is taken once."""
+    taken = conn.execute(
+        delete(OfferRow).returning(OfferRow.campaign_id, OfferRow.cluster_id, OfferRow.jobs, OfferRow.rank)
+    )
+    offers = {(row.campaign_id, row.cluster_id): row for row in taken}
+    if not offers:
+        return []
+    part = CampaignCluster
+    known = conn.execute(
+        select(
+            part.campaign_id,
+            part.cluster_id,
+            part.width,
+            part.settings["walltime"].as_integer().label("walltime"),
+            Campaign.scheduler,
+            Campaign.type,
+        )
+        .join(Campaign, Campaign.id == part.campaign_id)
+        .where(part.campaign_id.in_({campaign_id for campaign_id, _ in offers}))
+        .where(Campaign.state == CampaignState.IN_TREATMENT)
+    )
+    found = [(offers[key], row) for row in known if (key := (row.campaign_id, row.cluster_id)) in offers]
+    found.sort(key=lambda pair: pair[0].rank)
+    return [
+        TakenOffer(row.campaign_id, row.cluster_id, offer.jobs, row.width, row.walltime, row.scheduler, row.type)
+        for offer, row in found
+    ]

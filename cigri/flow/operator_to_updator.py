@@ -1,0 +1,72 @@
+"""The operator declares clusters, enables and disables them, and says which account runs whose jobs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from cigri.database import wake
+from cigri.errors import NotFound
+from cigri.flow.anyone_to_operator import close_events
+from cigri.tables import CampaignCluster, Cluster, UserMapping
+
+
+def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
+    """Declare a cluster, or change the configuration of a declared one; True when it is new."""
+    known = conn.scalar(select(Cluster.id).where(Cluster.name == name))
+    statement = insert(Cluster).values(name=name, config=dict(config))
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=[Cluster.name],
+            set_={"config": statement.excluded.config, "failures": 0, "blocked_until": None, "visited_at": None},
+        )
+    )
+    wake(conn)
+    return known is None
+
+
+def enable_cluster(conn: Connection, name: str, *, enabled: bool) -> None:
+    """A disabled cluster gets no new jobs; those it has are watched to their end. Enabling forgives past failures."""
+    cluster_id = _cluster(conn, name)
+    values: dict[str, object] = {"is_enabled": enabled}
+    if enabled:
+        values |= {"failures": 0, "blocked_until": None, "visited_at": None}
+        close_events(conn, ["CLUSTER_UNREACHABLE"], [f"cluster {name}"], "operator")
+    conn.execute(update(Cluster).where(Cluster.id == cluster_id).values(values))
+    wake(conn)
+
+
+def remove_cluster(conn: Connection, name: str) -> None:
+    """Forget a cluster that no campaign has ever used; others can only be disabled."""
+    cluster_id = _cluster(conn, name)
+    used = conn.scalar(select(CampaignCluster.campaign_id).where(CampaignCluster.cluster_id == cluster_id).limit(1))
+    if used is not None:
+        raise NotFound(
+            f"cluster {name} belongs to the history of campaigns (e.g. {used}): `cigri cluster disable {name}`"
+        )
+    conn.execute(delete(Cluster).where(Cluster.id == cluster_id))
+
+
+def map_user(conn: Connection, name: str, grid_user: str, local_user: str) -> None:
+    """From now on the jobs of `grid_user` run as `local_user` on the cluster; empty: as the same name again."""
+    cluster_id = _cluster(conn, name)
+    if not local_user:
+        conn.execute(
+            delete(UserMapping).where(UserMapping.cluster_id == cluster_id, UserMapping.grid_user == grid_user)
+        )
+        return
+    statement = insert(UserMapping).values(cluster_id=cluster_id, grid_user=grid_user, local_user=local_user)
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=[UserMapping.cluster_id, UserMapping.grid_user],
+            set_={"local_user": statement.excluded.local_user},
+        )
+    )
+
+
+def _cluster(conn: Connection, name: str) -> int:
+    cluster_id = conn.scalar(select(Cluster.id).where(Cluster.name == name))
+    if cluster_id is None:
+        raise NotFound(f"no cluster {name}; `cigri cluster list` shows them")
+    return cluster_id

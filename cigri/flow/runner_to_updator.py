@@ -1,0 +1,143 @@
+"""The runner submits; from then on the updator watches the jobs, until it moves them to their end."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, func, select, update
+
+from cigri.database import clock, rows
+from cigri.states import BatchState, JobKind, JobState, KillReason
+from cigri.tables import Attempt, Batch, CampaignCluster, Job, Kill, Task
+
+
+class WatchedJob(NamedTuple):
+    """A submitted job that has not ended; `kill` is why we asked for its death, if we did."""
+
+    job_id: int
+    campaign_id: int
+    kind: JobKind
+    state: JobState
+    width: int
+    batch_id: int
+    tag: str
+    array_index: int
+    remote_id: str
+    local_user: str
+    missing_since: datetime | None
+    kill: KillReason | None
+
+
+class LiveAttempt(NamedTuple):
+    """A task that a watched job carries, and its past."""
+
+    job_id: int
+    position: int
+    task_id: int
+    number: int
+    failures: int
+    deaths: int
+    resubmissions: int
+    retries: int
+
+
+def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str], now: datetime | None = None) -> int:
+    """The batch is in the cluster's queue; indexes without a remote id are known by the tag alone."""
+    conn.execute(
+        update(Batch)
+        .where(Batch.id == batch_id, Batch.state == BatchState.LAUNCHING)
+        .values(state=BatchState.SUBMITTED, settled_at=clock(now))
+    )
+    ids = rows("ids", {"array_index": BigInteger(), "remote_id": Text()}, list(remote_ids.items()))
+    conn.execute(
+        update(Job)
+        .where(Job.batch_id == batch_id, Job.array_index == ids.c.array_index, Job.state == JobState.LAUNCHING)
+        .values(remote_id=ids.c.remote_id)
+    )
+    moved = conn.execute(
+        update(Job)
+        .where(Job.batch_id == batch_id, Job.state == JobState.LAUNCHING)
+        .values(state=JobState.SUBMITTED, submitted_at=clock(now))
+        .returning(Job.id)
+    )
+    return len(moved.all())
+
+
+def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
+    """Every job of a cluster that has been submitted and has not ended."""
+    statement = (
+        select(
+            Job.id,
+            Job.campaign_id,
+            Job.kind,
+            Job.state,
+            Job.width,
+            Batch.id,
+            Batch.tag,
+            Job.array_index,
+            func.coalesce(Job.remote_id, ""),
+            Batch.local_user,
+            Job.missing_since,
+            Kill.reason,
+        )
+        .join(Batch, Batch.id == Job.batch_id)
+        .outerjoin(Kill, and_(Kill.job_id == Job.id, Kill.is_open))
+        .where(Job.cluster_id == cluster_id, Job.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        .order_by(Job.id)
+    )
+    return [WatchedJob._make(row) for row in conn.execute(statement)]
+
+
+def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
+    """The live attempts of these jobs, with what their tasks have been through."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    retries = func.coalesce(CampaignCluster.settings["retries"].as_integer(), 0)
+    statement = (
+        select(
+            Attempt.job_id,
+            Attempt.position,
+            Attempt.task_id,
+            Attempt.number,
+            Task.failures,
+            Task.deaths,
+            Task.resubmissions,
+            retries,
+        )
+        .join(wanted, wanted.c.id == Attempt.job_id)
+        .join(Task, Task.id == Attempt.task_id)
+        .join(Job, Job.id == Attempt.job_id)
+        .join(
+            CampaignCluster,
+            and_(CampaignCluster.campaign_id == Job.campaign_id, CampaignCluster.cluster_id == Job.cluster_id),
+        )
+        .where(Attempt.outcome.is_(None))
+    )
+    return [LiveAttempt._make(row) for row in conn.execute(statement)]
+
+
+def move_seen(conn: Connection, seen: Sequence[tuple[int, JobState, str, str]], now: datetime | None = None) -> None:
+    """Jobs the cluster lists: (job, submitted or running, remote id, node). They are no longer missing."""
+    columns: dict[str, Any] = {"id": BigInteger(), "state": Text(), "remote_id": Text(), "node": Text()}
+    listed = rows("listed", columns, seen)
+    state = cast(listed.c.state, Job.state.type)
+    running = listed.c.state == JobState.RUNNING.value
+    conn.execute(
+        update(Job)
+        .where(Job.id == listed.c.id, Job.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        .values(
+            state=state,
+            remote_id=listed.c.remote_id,
+            node=func.nullif(listed.c.node, ""),
+            started_at=case((running, func.coalesce(Job.started_at, clock(now))), else_=None),
+            missing_since=None,
+        )
+    )
+
+
+def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
+    """Jobs that their cluster no longer lists and of which no record has come yet."""
+    conn.execute(
+        update(Job)
+        .where(Job.id.in_(job_ids), Job.missing_since.is_(None), Job.state != JobState.ENDED)
+        .values(missing_since=clock(now))
+    )

@@ -1,0 +1,121 @@
+"""The updator says how full each cluster is and which campaigns do badly where; the metascheduler reads it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, func, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from cigri.clusters import ClusterConfig, parse_config
+from cigri.database import clock
+from cigri.drivers import Capacity
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.settings import BudgetSettings
+from cigri.states import WAITING_JOBS, EventLevel, JobState
+from cigri.tables import CampaignCluster, Cluster, ClusterState, ClusterUsage, Job
+
+SET_ASIDE = "CLUSTER_SET_ASIDE"
+USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
+
+
+class Room(NamedTuple):
+    """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there."""
+
+    cluster_id: int
+    name: str
+    config: ClusterConfig
+    free: int
+    waiting: int
+    running: int
+
+
+class Trial(NamedTuple):
+    """What a visit saw of one campaign on the cluster: did a task succeed, how many failed by their own fault."""
+
+    has_success: bool
+    failures: int
+    example: str
+
+
+def put_cluster_state(
+    conn: Connection, cluster_id: int, capacity: Capacity, used_by_us: int, now: datetime | None = None
+) -> None:
+    """The present state, and one row of history a minute."""
+    values = {"cluster_id": cluster_id, "at": clock(now), "used_by_us": used_by_us, **capacity._asdict()}
+    statement = upsert(ClusterState).values(values)
+    fields = {name: statement.excluded[name] for name in values if name != "cluster_id"}
+    conn.execute(statement.on_conflict_do_update(index_elements=[ClusterState.cluster_id], set_=fields))
+    conn.execute(update(Cluster).where(Cluster.id == cluster_id).values(visited_at=clock(now)))
+    minute = func.date_bin(func.make_interval(0, 0, 0, 0, 0, 0, USAGE_PERIOD), clock(now), datetime(2001, 1, 1))  # noqa: DTZ001
+    conn.execute(upsert(ClusterUsage).values({**values, "at": minute}).on_conflict_do_nothing())
+
+
+def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
+    """Enabled clusters whose last visit succeeded, the emptiest first."""
+    counts = (
+        select(
+            Job.cluster_id,
+            func.count().filter(Job.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.state == JobState.RUNNING).label("running"),
+        )
+        .where(Job.state != JobState.ENDED)
+        .group_by(Job.cluster_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            Cluster.id,
+            Cluster.name,
+            Cluster.config,
+            ClusterState.free,
+            func.coalesce(counts.c.waiting, 0),
+            func.coalesce(counts.c.running, 0),
+        )
+        .join(ClusterState, ClusterState.cluster_id == Cluster.id)
+        .outerjoin(counts, counts.c.cluster_id == Cluster.id)
+        .where(Cluster.is_enabled, Cluster.failures == 0)
+        .order_by(ClusterState.free.desc(), Cluster.id)
+    )
+    return [
+        Room(row[0], row[1], parse_config(row[1], row[2]), row[3], row[4], row[5]) for row in conn.execute(statement)
+    ]
+
+
+def put_trials(
+    conn: Connection,
+    cluster_id: int,
+    cluster_name: str,
+    trials: Mapping[int, Trial],
+    budget: BudgetSettings,
+    now: datetime | None = None,
+) -> None:
+    """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success."""
+    part = CampaignCluster
+    for campaign_id, trial in trials.items():
+        here = and_(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+        subject = f"campaign {campaign_id} on {cluster_name}"
+        if trial.has_success:
+            conn.execute(update(part).where(here).values(errors=trial.failures, strikes=0, blocked_until=None))
+            close_events(conn, [SET_ASIDE], [subject], "cigri", now)
+        elif trial.failures:
+            conn.execute(update(part).where(here).values(errors=part.errors + trial.failures))
+        pause = func.least(budget.backoff * func.power(2.0, func.least(part.strikes, 20)), budget.longest)
+        aside = conn.execute(
+            update(part)
+            .where(here, part.errors >= budget.errors, literal(trial.failures > 0))
+            .where(or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)))
+            .values(
+                strikes=part.strikes + 1,
+                blocked_until=clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, pause),
+            )
+            .returning(part.errors, part.blocked_until)
+        ).one_or_none()
+        if aside is not None:
+            message = (
+                f"{aside.errors} tasks in a row failed; the cluster is set aside for this campaign until "
+                f"{aside.blocked_until:%Y-%m-%d %H:%M:%S} UTC, then one job tries again; "
+                f"`gridevents --fix` gives it back at once. Last failure: {trial.example}"
+            )
+            event = NewEvent(SET_ASIDE, EventLevel.ERROR, subject, message, campaign_id, cluster_id)
+            put_events(conn, [event], now)

@@ -1,0 +1,249 @@
+"""The updator hands over what has ended; the predictor reads how each campaign goes on each of its clusters."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, func, select, update
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
+
+from cigri.database import clock, rows
+from cigri.flow.anyone_to_killer import close_kills
+from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
+from cigri.tables import Attempt, Campaign, CampaignCluster, Completion, Job, Task, TaskCount
+from cigri.verdicts import FAULT_OF_TASK, Verdict
+
+
+class EndedAttempt(NamedTuple):
+    """`started` in epoch seconds of the cluster's clock, `seconds` of its duration; None when nobody knows."""
+
+    campaign_id: int
+    job_id: int
+    task_id: int
+    number: int
+    outcome: Outcome
+    exit_code: int | None
+    started: float | None
+    seconds: float | None
+    verdict: Verdict
+
+
+class EndedJob(NamedTuple):
+    job_id: int
+    campaign_id: int
+    kind: JobKind
+    outcome: Outcome
+    exit_code: int | None
+    node: str
+    reason: str
+    started: float | None
+
+
+class Progress(NamedTuple):
+    """A campaign on one cluster: totals of successful tasks, those of the window, and what is there now.
+
+    `window_seconds` reaches back to the first completion in the window, at most its length.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    width: int
+    done: int
+    seconds: float
+    squares: float
+    window_tasks: int
+    window_seconds: float
+    running: int
+    remaining: int
+
+
+def put_ended(
+    conn: Connection,
+    cluster_id: int,
+    attempts: Sequence[EndedAttempt],
+    jobs: Sequence[EndedJob],
+    now: datetime | None = None,
+) -> set[int]:
+    """Settle ends by compare-and-set and give the tasks that moved; an end already settled changes nothing."""
+    moved = _end_attempts(conn, attempts)
+    fresh = [attempt for attempt in attempts if attempt.task_id in moved]
+    _move_tasks(conn, fresh)
+    _end_jobs(conn, jobs, now)
+    close_kills(conn, [job.job_id for job in jobs])
+    _end_steps(conn, cluster_id, jobs)
+    _add_up(conn, cluster_id, fresh, now)
+    return moved
+
+
+def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
+    """Every open campaign on each of its clusters."""
+    since = clock(now) - timedelta(seconds=window)
+    recent = (
+        select(
+            Completion.campaign_id,
+            Completion.cluster_id,
+            func.sum(Completion.tasks).label("tasks"),
+            func.extract("epoch", clock(now) - func.min(Completion.minute)).label("seconds"),
+        )
+        .where(Completion.minute > since)
+        .group_by(Completion.campaign_id, Completion.cluster_id)
+        .subquery()
+    )
+    running = (
+        select(Job.campaign_id, Job.cluster_id, func.count().label("n"))
+        .where(Job.state == JobState.RUNNING)
+        .group_by(Job.campaign_id, Job.cluster_id)
+        .subquery()
+    )
+    remaining = (
+        select(TaskCount.campaign_id, func.sum(TaskCount.n).label("n"))
+        .join(Campaign, and_(Campaign.id == TaskCount.campaign_id, Campaign.state.in_(OPEN_CAMPAIGNS)))
+        .where(TaskCount.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+        .group_by(TaskCount.campaign_id)
+        .subquery()
+    )
+    part = CampaignCluster
+    statement = (
+        select(
+            part.campaign_id,
+            part.cluster_id,
+            part.width,
+            part.done,
+            part.seconds,
+            part.squares,
+            cast(func.coalesce(recent.c.tasks, 0), BigInteger),
+            cast(func.least(func.coalesce(recent.c.seconds, 0.0), window), DOUBLE_PRECISION),
+            func.coalesce(running.c.n, 0),
+            cast(func.coalesce(remaining.c.n, 0), BigInteger),
+        )
+        .join(Campaign, Campaign.id == part.campaign_id)
+        .outerjoin(recent, and_(recent.c.campaign_id == part.campaign_id, recent.c.cluster_id == part.cluster_id))
+        .outerjoin(running, and_(running.c.campaign_id == part.campaign_id, running.c.cluster_id == part.cluster_id))
+        .outerjoin(remaining, remaining.c.campaign_id == part.campaign_id)
+        .where(Campaign.state.in_(OPEN_CAMPAIGNS))
+        .order_by(part.campaign_id, part.cluster_id)
+    )
+    return [Progress._make(row) for row in conn.execute(statement)]
+
+
+def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int]:
+    columns: dict[str, Any] = {
+        "task_id": BigInteger(),
+        "number": BigInteger(),
+        "outcome": Text(),
+        "exit_code": BigInteger(),
+        "started": DOUBLE_PRECISION(),
+        "seconds": DOUBLE_PRECISION(),
+    }
+    ended = rows(
+        "ended", columns, [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds) for a in attempts]
+    )
+    moved = conn.execute(
+        update(Attempt)
+        .where(Attempt.task_id == ended.c.task_id, Attempt.number == ended.c.number, Attempt.outcome.is_(None))
+        .values(
+            outcome=cast(ended.c.outcome, Attempt.outcome.type),
+            exit_code=ended.c.exit_code,
+            started_at=func.to_timestamp(ended.c.started),
+            seconds=ended.c.seconds,
+        )
+        .returning(Attempt.task_id)
+    )
+    return set(moved.scalars())
+
+
+def _move_tasks(conn: Connection, attempts: Sequence[EndedAttempt]) -> None:
+    """A task of a cancelled campaign is not done again."""
+    columns: dict[str, Any] = {"id": BigInteger(), "state": Text()}
+    columns |= {name: BigInteger() for name in ("priority", "failures", "deaths", "resubmissions")}
+    judged = rows("judged", columns, [(attempt.task_id, *attempt.verdict) for attempt in attempts])
+    again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
+    gone = and_(again, Campaign.state == CampaignState.CANCELLED)
+    conn.execute(
+        update(Task)
+        .where(Task.id == judged.c.id, Task.state == TaskState.ASSIGNED, Campaign.id == Task.campaign_id)
+        .values(
+            state=cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.state.type),
+            priority=judged.c.priority,
+            failures=Task.failures + judged.c.failures,
+            deaths=Task.deaths + judged.c.deaths,
+            resubmissions=Task.resubmissions + judged.c.resubmissions,
+        )
+    )
+
+
+def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> None:
+    columns: dict[str, Any] = {"id": BigInteger(), "outcome": Text(), "exit_code": BigInteger()}
+    columns |= {"node": Text(), "reason": Text(), "started": DOUBLE_PRECISION()}
+    ended = rows("ended", columns, [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs])
+    conn.execute(
+        update(Job)
+        .where(Job.id == ended.c.id, Job.state != JobState.ENDED)
+        .values(
+            state=JobState.ENDED,
+            outcome=cast(ended.c.outcome, Job.outcome.type),
+            exit_code=ended.c.exit_code,
+            node=func.coalesce(func.nullif(ended.c.node, ""), Job.node),
+            reason=func.nullif(ended.c.reason, ""),
+            started_at=func.coalesce(func.to_timestamp(ended.c.started), Job.started_at),
+            ended_at=clock(now),
+        )
+    )
+
+
+def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> None:
+    """A prologue or epilogue that died by the grid's fault is done again."""
+    for job in jobs:
+        if job.kind is JobKind.TASKS:
+            continue
+        if job.outcome is Outcome.SUCCESS:
+            state = StepState.DONE
+        else:
+            state = StepState.FAILED if job.outcome in FAULT_OF_TASK | {Outcome.KILLED} else StepState.WAITING
+        conn.execute(
+            update(CampaignCluster)
+            .where(CampaignCluster.campaign_id == job.campaign_id, CampaignCluster.cluster_id == cluster_id)
+            .values({job.kind.value: state})
+        )
+
+
+def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
+    done: Counter[int] = Counter()
+    squares: dict[int, float] = {}
+    failed: Counter[int] = Counter()
+    again: Counter[int] = Counter()
+    lasted: dict[int, float] = {}
+    for attempt in attempts:
+        campaign_id = attempt.campaign_id
+        if attempt.outcome is Outcome.SUCCESS:
+            done[campaign_id] += 1
+            lasted[campaign_id] = lasted.get(campaign_id, 0.0) + (attempt.seconds or 0.0)
+            squares[campaign_id] = squares.get(campaign_id, 0.0) + (attempt.seconds or 0.0) ** 2
+        elif attempt.verdict.state is TaskState.FAILED:
+            failed[campaign_id] += 1
+        else:
+            again[campaign_id] += 1
+    for campaign_id in {attempt.campaign_id for attempt in attempts}:
+        conn.execute(
+            update(CampaignCluster)
+            .where(CampaignCluster.campaign_id == campaign_id, CampaignCluster.cluster_id == cluster_id)
+            .values(
+                done=CampaignCluster.done + done[campaign_id],
+                failed=CampaignCluster.failed + failed[campaign_id],
+                resubmitted=CampaignCluster.resubmitted + again[campaign_id],
+                seconds=CampaignCluster.seconds + lasted.get(campaign_id, 0.0),
+                squares=CampaignCluster.squares + squares.get(campaign_id, 0.0),
+            )
+        )
+    for campaign_id, tasks in done.items():
+        minute = func.date_trunc("minute", clock(now))
+        statement = insert(Completion).values(
+            campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=tasks
+        )
+        conn.execute(
+            statement.on_conflict_do_update(
+                index_elements=[Completion.campaign_id, Completion.cluster_id, Completion.minute],
+                set_={"tasks": Completion.tasks + tasks},
+            )
+        )

@@ -1,0 +1,97 @@
+"""What an ended attempt means for its task: one pure rule, from what is known to what happens next."""
+
+from typing import NamedTuple
+
+from cigri.drivers import RemoteState
+from cigri.settings import JobSettings
+from cigri.states import KillReason, Outcome, TaskState
+
+EXIT_RESUBMIT = 66
+EXIT_RESUBMIT_END = 67
+FIRST_IN_LINE = 20
+IN_LINE = 10
+END_OF_LINE = 0
+
+FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
+FAULT_OF_GRID = frozenset({Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST, Outcome.WITHDRAWN, Outcome.REFUSED})
+ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
+
+
+class TaskPast(NamedTuple):
+    """How often a task was tried before, by whose fault, and how often it may fail by its own (`retries`)."""
+
+    failures: int
+    deaths: int
+    resubmissions: int
+    retries: int
+
+
+class Verdict(NamedTuple):
+    """Where a task goes; the increments are added to its counters."""
+
+    state: TaskState
+    priority: int
+    failures: int = 0
+    deaths: int = 0
+    resubmissions: int = 0
+
+
+def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None) -> Outcome:
+    """From the wrapper's own record; `cause` is its word for how the task ended."""
+    if cause == "terminated":
+        return _outcome_of_kill(kill) if kill else Outcome.PREEMPTED
+    if cause == "walltime":
+        return Outcome.WALLTIME
+    if cause == "exit" and exit_code == EXIT_RESUBMIT:
+        return Outcome.RESUBMIT
+    if cause == "exit" and exit_code == EXIT_RESUBMIT_END:
+        return Outcome.RESUBMIT_END
+    return Outcome.SUCCESS if cause == "exit" and exit_code == 0 else Outcome.FAILURE
+
+
+def outcome_of_state(state: RemoteState, exit_code: int | None, kill: KillReason | None) -> Outcome:
+    """From the batch system's history, when the wrapper left no record; a success must have its exit code."""
+    match state:
+        case RemoteState.SUCCEEDED | RemoteState.FAILED if exit_code is not None and exit_code < 128:
+            return outcome_of_record(exit_code, "exit", kill)
+        case RemoteState.TIMEOUT:
+            return Outcome.WALLTIME
+        case RemoteState.OUT_OF_MEMORY:
+            return Outcome.OUT_OF_MEMORY
+        case RemoteState.NODE_FAILED:
+            return Outcome.NODE_FAILURE
+        case _ if kill is not None:
+            return _outcome_of_kill(kill)
+        case RemoteState.PREEMPTED | RemoteState.KILLED:
+            return Outcome.PREEMPTED
+        case _:
+            return Outcome.LOST
+
+
+def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
+    """Success is done; its own faults are retried as the campaign allows; the grid's faults are free, bounded."""
+    if outcome is Outcome.SUCCESS:
+        return Verdict(TaskState.DONE, IN_LINE)
+    if outcome is Outcome.KILLED:
+        return Verdict(TaskState.CANCELLED, IN_LINE)
+    if outcome in ON_REQUEST:
+        priority = FIRST_IN_LINE if outcome is Outcome.RESUBMIT else END_OF_LINE
+        state = TaskState.WAITING if past.resubmissions < limits.resubmissions else TaskState.FAILED
+        return Verdict(state, priority, resubmissions=1)
+    if outcome in FAULT_OF_TASK:
+        state = TaskState.WAITING if past.failures < past.retries else TaskState.FAILED
+        return Verdict(state, IN_LINE, failures=1)
+    if outcome is Outcome.WITHDRAWN:
+        return Verdict(TaskState.WAITING, FIRST_IN_LINE)
+    state = TaskState.WAITING if past.deaths < limits.deaths else TaskState.FAILED
+    return Verdict(state, FIRST_IN_LINE, deaths=1)
+
+
+def _outcome_of_kill(kill: KillReason) -> Outcome:
+    match kill:
+        case KillReason.USER:
+            return Outcome.KILLED
+        case KillReason.WALLTIME:
+            return Outcome.WALLTIME
+        case KillReason.FLOOD | KillReason.WAITING_TOO_LONG:
+            return Outcome.WITHDRAWN

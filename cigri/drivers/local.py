@@ -1,0 +1,214 @@
+"""This very host as a cluster, through the batch system in `cigri.localbatch`.
+
+Its commands are one Python file run by the interpreter that runs CiGri: both are on this host, so both are named by
+absolute paths. `besteffort` and `project` mean nothing here: all jobs are equal. Queues and properties are refused.
+"""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cigri import localbatch
+from cigri.drivers import BatchRequest, Capacity, Driver, RemoteJob, RemoteState
+from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.remote import Answer
+
+CLIENT = Path(localbatch.__file__).with_name("client.py")
+REFUSED = 1
+POOL = re.compile(r"[a-z][a-z0-9_.-]*")
+STATES = {
+    "waiting": RemoteState.WAITING,
+    "starting": RemoteState.RUNNING,
+    "running": RemoteState.RUNNING,
+    "succeeded": RemoteState.SUCCEEDED,
+    "failed": RemoteState.FAILED,
+    "killed": RemoteState.KILLED,
+    "timeout": RemoteState.TIMEOUT,
+    "node_failed": RemoteState.NODE_FAILED,
+}
+
+Line = dict[str, Any]
+
+
+class Local(Driver):
+    """Options: `spool`, the directory of the daemon, and `pools`, what it may give away when a client starts it."""
+
+    prelude = (
+        "CIGRI_INDEX=$CIGRI_ARRAY_INDEX\n"
+        "CIGRI_REMOTE_ID=$CIGRI_LOCAL_ID\n"
+        "read -r CIGRI_NODE </proc/sys/kernel/hostname\n"
+    )
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        if unknown := sorted(map(str, options.keys() - {"spool", "pools"})):
+            raise ConfigError(f"driver local knows spool and pools, not {', '.join(unknown)}")
+        spool, pools = options.get("spool"), options.get("pools", {})
+        if not isinstance(spool, str) or not spool.startswith("/") or "\0" in spool:
+            raise ConfigError(f"driver local needs spool, an absolute path, not {spool!r}")
+        if not isinstance(pools, Mapping) or not all(_is_pool(name, amount) for name, amount in pools.items()):
+            raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
+        self._interpreter = [sys.executable, "-I", "-S", str(CLIENT)]
+        self._place = ["--spool", spool, *(f"--pool={name}={amount}" for name, amount in pools.items())]
+
+    def submit(self, request: BatchRequest) -> str:
+        need = request.resources
+        words = [
+            f"--name={request.tag}",
+            f"--size={request.size}",
+            f"--cpu={need.cpu}",
+            f"--nodes={need.nodes}",
+            f"--mem={need.mem}",
+            *(f"--other={name}={amount}" for name, amount in need.others.items()),
+            f"--walltime={request.walltime}",
+            f"--notice={request.notice}",
+            f"--queue={request.queue}",
+            f"--properties={request.properties}",
+        ]
+        return self._command("submit", *words) + ' -- "$PWD/job" "$PWD"'
+
+    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+        if answer.status == REFUSED and answer.err.strip():
+            raise SubmissionRefused(answer.err.strip())
+        with _Reading(answer):
+            [line] = _lines(answer)
+            array = _natural(line["array"])
+            if line["size"] != request.size:
+                raise ValueError(f"an array of {request.size} jobs was asked for")
+        return {index: f"{array}_{index}" for index in range(1, request.size + 1)}
+
+    def status(self, prefix: str) -> str:
+        return self._command("list", f"--prefix={prefix}")
+
+    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+        with _Reading(answer):
+            return [job for line in _lines(answer) for job in _live_jobs(line) if job.tag.startswith(prefix)]
+
+    def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
+        keys = [f"{tag} {index} {remote_id or '-'}" for tag, index, remote_id in jobs]
+        return _with_input(keys, self._command("history"))
+
+    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+        with _Reading(answer):
+            return [_ended_job(line) for line in _lines(answer)]
+
+    def cancel(self, remote_ids: Sequence[str]) -> str:
+        return _with_input(remote_ids, self._command("cancel"))
+
+    def parse_cancel(self, answer: Answer) -> None:
+        with _Reading(answer):
+            [line] = _lines(answer)
+            _natural(line["cancelled"])
+
+    def capacity(self, queue: str) -> str:
+        return self._command("capacity", f"--queue={queue}")
+
+    def parse_capacity(self, answer: Answer) -> Capacity:
+        with _Reading(answer):
+            [line] = _lines(answer)
+            total, free = _natural(line["pools"]["cpu"]["total"]), line["pools"]["cpu"]["free"]
+            free = max(0, _integer(free))  # below zero after the operator has shrunk the pool
+            return Capacity(total, free, total - free, 0)
+
+    def probe(self) -> str:
+        return self._command("probe")
+
+    def parse_probe(self, answer: Answer) -> str:
+        with _Reading(answer):
+            [line] = _lines(answer)
+            pools = ", ".join(f"{name}={_natural(amount)}" for name, amount in line["pools"].items())
+            return f"local batch system with {pools} (process {_natural(line['pid'])}, user id {_natural(line['uid'])})"
+
+    def _command(self, verb: str, *words: str) -> str:
+        return shlex.join([*self._interpreter, verb, *self._place, *words])
+
+
+class _Reading:
+    """Whatever goes wrong while an answer is read: it is no answer."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def __enter__(self) -> None:
+        if self._answer.status != 0:
+            raise AnswerUnreadable(self._text(f"exit status {self._answer.status}"))
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, KeyError | TypeError | ValueError | AttributeError | RecursionError):
+            raise AnswerUnreadable(self._text(f"{type(error).__name__} {error}")) from error
+
+    def _text(self, problem: str) -> str:
+        return f"local batch system: {problem}: {(self._answer.err or self._answer.out)[-300:]!r}"
+
+
+def _lines(answer: Answer) -> list[Line]:
+    """The lines before the last one, which says how many they are."""
+    if not answer.out.endswith("\n"):
+        raise ValueError("the answer was cut off")
+    *lines, end = [json.loads(line) for line in answer.out.removesuffix("\n").split("\n")]
+    if end != {"end": len(lines)}:
+        raise ValueError("the answer was cut off")
+    return lines
+
+
+def _live_jobs(line: Line) -> Iterator[RemoteJob]:
+    array, tag = _natural(line["array"]), _text(line["name"])
+    for first, last in line["waiting"]:
+        for index in range(_natural(first), _natural(last) + 1):
+            yield RemoteJob(tag, index, f"{array}_{index}", RemoteState.WAITING, reason=_text(line["reason"]))
+    for index, started in line["running"]:
+        yield RemoteJob(tag, _natural(index), f"{array}_{index}", RemoteState.RUNNING, started=_time(started))
+
+
+def _ended_job(line: Line) -> RemoteJob:
+    """A vanished job, the end of which nobody saw, is UNKNOWN."""
+    exit_code = line["exit_code"]
+    return RemoteJob(
+        tag=_text(line["name"]),
+        index=_natural(line["index"]),
+        remote_id=_text(line["id"]),
+        state=STATES.get(_text(line["state"]), RemoteState.UNKNOWN),
+        exit_code=exit_code if exit_code is None else _integer(exit_code),
+        reason=_text(line["reason"]),
+        started=_time(line["started"]),
+        ended=_time(line["ended"]),
+    )
+
+
+def _with_input(lines: Sequence[str], command: str) -> str:
+    """sh text that gives these lines to a command; printf is a builtin, so their number has no limit."""
+    return f"printf '%s\\n' {shlex.join(lines)} | {command}"
+
+
+def _is_pool(name: object, amount: object) -> bool:
+    return isinstance(name, str) and bool(POOL.fullmatch(name)) and type(amount) is int and amount > 0
+
+
+def _integer(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
+
+def _natural(value: object) -> int:
+    if _integer(value) < 0:
+        raise ValueError(f"{value!r} is negative")
+    return _integer(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _time(value: object) -> float | None:
+    if value is None or type(value) is float:
+        return value
+    raise TypeError(f"{value!r} is not a time")
+
+
+DRIVER = Local

@@ -1,0 +1,109 @@
+"""A host: a real daemon on a spool of its own, spoken to with the real command."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cigri.localbatch import client
+
+DEADLINE = 20.0
+
+
+class Host:
+    """The daemon is started by the first command, as in life."""
+
+    def __init__(self, directory: Path) -> None:
+        self.spool = directory / "spool"
+        self.directory = directory
+        self.pools = ["cpu=2", "mem=1000"]
+        self._names = 0
+
+    def run(self, verb: str, *words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        pools = [f"--pool={pool}" for pool in self.pools]
+        command = [*self.command(verb), *pools, *words]
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
+
+    def command(self, verb: str) -> list[str]:
+        return [sys.executable, "-I", "-S", client.__file__, verb, "--spool", str(self.spool)]
+
+    def ask(self, verb: str, *words: str, stdin: str = "") -> list[dict[str, Any]]:
+        done = self.run(verb, *words, stdin=stdin)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()][:-1]
+
+    def submit(self, script: str, *words: str, size: int = 1, walltime: int = 60, name: str = "") -> str:
+        """Queue an array of `sh -c script` and give its name; the scripts find the test's directory in $D."""
+        self._names += 1
+        name = name or f"array.{self._names}"
+        script = f"D='{self.directory}'; {script}"
+        options = [f"--name={name}", f"--size={size}", f"--walltime={walltime}", *words]
+        self.ask("submit", *options, "--", "/bin/sh", "-c", script)
+        return name
+
+    def history(self, name: str, size: int = 1) -> list[dict[str, Any]]:
+        return self.ask("history", stdin="".join(f"{name} {index} -\n" for index in range(1, size + 1)))
+
+    def states(self, name: str, size: int = 1) -> list[str]:
+        return [job["state"] for job in self.history(name, size)]
+
+    def end_of(self, name: str, size: int = 1) -> list[dict[str, Any]]:
+        """What is known of the jobs once all have ended."""
+        self.wait_for(lambda: all(job["ended"] for job in self.history(name, size)))
+        return self.history(name, size)
+
+    def wait_for(self, fact: Callable[[], object]) -> None:
+        deadline = time.monotonic() + DEADLINE
+        while not fact():
+            assert time.monotonic() < deadline, "the fact did not come true"
+            time.sleep(0.01)
+
+    def lines(self, name: str) -> list[str]:
+        """The whole lines of a file that jobs write to."""
+        path = self.directory / name
+        return path.read_text().splitlines() if path.exists() else []
+
+    def wait_for_lines(self, name: str, count: int = 1) -> list[str]:
+        self.wait_for(lambda: len(self.lines(name)) >= count)
+        return self.lines(name)
+
+    @property
+    def pid(self) -> int:
+        return int(self.ask("probe")[0]["pid"])
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """End the daemon, if there is one, and wait until it is gone."""
+        done = self.run("probe", "--no-start")
+        if done.returncode == 0:
+            end(json.loads(done.stdout.splitlines()[0])["pid"], number)
+
+    def clear(self) -> None:
+        """End every job and then the daemon."""
+        if self.run("probe", "--no-start").returncode:
+            return
+        self.ask("cancel", stdin="\n".join(self.live()))
+        self.wait_for(lambda: not self.live())
+        self.stop()
+
+    def live(self) -> list[str]:
+        """The id of each job that has not ended."""
+        ids = []
+        for array in self.ask("list"):
+            indexes = [index for index, _ in array["running"]]
+            indexes += [index for first, last in array["waiting"] for index in range(first, last + 1)]
+            ids += [f"{array['array']}_{index}" for index in indexes]
+        return ids
+
+
+def end(pid: int, number: signal.Signals) -> None:
+    pidfd = os.pidfd_open(pid)
+    signal.pidfd_send_signal(pidfd, number)
+    ended, _, _ = select.select([pidfd], [], [], DEADLINE)
+    os.close(pidfd)
+    assert ended, "the daemon did not end"

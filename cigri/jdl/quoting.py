@@ -3,6 +3,7 @@
 import re
 
 BLANKS = " \t\r\n"
+_CONTINUATION = "\\\n"
 _QUOTING = re.compile(r"""['"\\]""")
 _PLAIN_WORD = re.compile(rf"[^{BLANKS}]+")
 _WHOLE = re.compile(r"""(?:[^'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+""", re.DOTALL)
@@ -31,6 +32,7 @@ def split(text: str) -> list[str]:
     for piece in _PIECE.finditer(text):
         if piece.lastgroup == "blank":
             inside = False
+        if piece.lastgroup == "blank" or piece[0] == _CONTINUATION:
             continue
         if not inside:
             words.append("")
@@ -60,7 +62,7 @@ def _unquoted(piece: re.Match[str]) -> str:
     content = piece[piece.lastgroup or 0]
     match piece.lastgroup:
         case "escaped":
-            return "" if content == "\\\n" else content[1]
+            return content[1]
         case "double":
             return _ESCAPED_IN_DOUBLE.sub(lambda found: "" if found[1] == "\n" else found[1], content)
         case _:

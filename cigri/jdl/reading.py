@@ -13,7 +13,7 @@ from cigri.jdl.fields import truth
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
 from cigri.jdl.problems import place_of, problem_of, shown
 from cigri.jdl.settings import ClusterSettings
-from cigri.jdl.syntax import Format, read
+from cigri.jdl.syntax import Format, read, read_list
 
 # What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
 LATER = {
@@ -61,7 +61,7 @@ def parse(text: str, *, format: Format | None = None, base: Path, home: Path) ->
 def additional(text: str, *, like: Parameter | None = None, format: Format | None = None) -> list[Parameter]:
     """More parameters for a campaign: a list of the same kind, and with the same names, as one it has."""
     problems: list[Problem] = []
-    parameters = parse_list(read(text, format), problems, like)
+    parameters = parse_list(read_list(text, format), problems, like)
     if problems:
         raise DescriptionError(problems)
     return parameters

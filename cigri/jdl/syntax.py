@@ -29,6 +29,11 @@ def format_of(path: str | PurePath) -> Format | None:
     return SUFFIXES.get(PurePath(path).suffix.lower())
 
 
+def read_list(text: str, format: Format | None) -> Any:
+    """Like read, for a text that can be no TOML, which knows no lists at the top."""
+    return read(text, format or ("json" if text.lstrip("\ufeff \t\r\n").startswith("[") else "yaml"))
+
+
 def read(text: str, format: Format | None) -> Any:
     """The plain value of a text; raise DescriptionError where it breaks."""
     text = text.removeprefix("\ufeff")

@@ -1,0 +1,369 @@
+"""Descriptions are read as CiGri 3 reads them, in three formats, and every problem is told at once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cigri.drivers import ResourceRequest
+from cigri.errors import DescriptionError, Problem
+from cigri.jdl import ClusterSettings, Description, format_of, parse
+
+HOME = Path("/home/bob")
+MINIMAL = {"name": "n", "nb_jobs": 1, "clusters": {"c": {"exec_file": "e"}}}
+
+AS_JSON = """{"name": "n", "exec_file": "run {a}", "walltime": "01:30:00", "params": [{"a": 1}, {"a": "x"}],
+ "environment": {"A": "1"}, "clusters": {"dahu": {}, "luke": {"max_jobs": "3", "prologue": ["true", "exit 2"]}}}"""
+AS_YAML = """
+name: n
+exec_file: run {a}
+walltime: 1:30:00
+params: [{a: 1}, {a: x}]
+environment: {A: 1}
+clusters:
+  dahu:
+  luke: {max_jobs: 3, prologue: "true\\nexit 2"}
+"""
+AS_TOML = """
+name = "n"
+exec_file = "run {a}"
+walltime = 01:30:00
+params = [{a = 1}, {a = "x"}]
+environment.A = "1"
+[clusters.dahu]
+[clusters.luke]
+max_jobs = 3
+prologue = '''
+true
+exit 2'''
+"""
+
+
+def read(content: dict[str, Any]) -> Description:
+    return parse(json.dumps(content), base=Path(), home=HOME)
+
+
+def settings(**fields: Any) -> ClusterSettings:
+    return read({**MINIMAL, "clusters": {"c": {"exec_file": "e", **fields}}}).clusters["c"]
+
+
+def problems(text: str) -> list[Problem]:
+    with pytest.raises(DescriptionError) as caught:
+        parse(text, base=Path(), home=HOME)
+    return caught.value.problems
+
+
+def places(content: dict[str, Any]) -> list[str]:
+    return [problem.place for problem in problems(json.dumps(content))]
+
+
+def test_the_three_formats_say_the_same() -> None:
+    json_, yaml, toml = (parse(text, base=Path(), home=HOME) for text in (AS_JSON, AS_YAML, AS_TOML))
+    assert json_ == yaml == toml
+    assert list(json_.parameters()) == [{"a": 1}, {"a": "x"}]
+    assert json_.clusters["luke"].walltime == 5400
+    assert json_.clusters["luke"].prologue == ("true", "exit 2")
+    assert json_.clusters["luke"].max_jobs == 3
+
+
+def test_a_file_name_tells_its_format() -> None:
+    assert [format_of(name) for name in ("a.json", "b.YAML", Path("c.yml"), "d.toml", "e.jdl")] == [
+        "json",
+        "yaml",
+        "yaml",
+        "toml",
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"name": "n", "nb_jobs": 0, "clusters": {"c": {"exec_file": "e"}}},
+        {"name": "n", "nb_jobs": 0, "exec_file": "e", "clusters": {"c": {}}},
+        {"NAME": "n", "Nb_Jobs": "0", "EXEC_FILE": "e", "Clusters": {"c": None}, "test_mode": "false"},
+        {**MINIMAL, "nb_jobs": 0, "jobs_type": "normal", "temporal_grouping": "false", "checkpointing_type": "None"},
+        {**MINIMAL, "nb_jobs": 0, "output_gathering_method": None, "output_file": "", "dimensional_grouping": False},
+    ],
+)
+def test_what_cigri_3_takes(content: dict[str, Any]) -> None:
+    description = read(content)
+    assert (description.name, description.count, description.campaign_type) == ("n", 0, "default")
+    assert description.clusters == {"c": ClusterSettings(exec_file="e")}
+
+
+def test_json_with_comments_is_read_as_cigri_3_does() -> None:
+    text = '{"name": "n", /* a\n b */ "nb_jobs": 1, // "x"\n "exec_file": "http://x/y", "clusters": {"c": {}}}'
+    assert parse(text, base=Path(), home=HOME).clusters["c"].exec_file == "http://x/y"
+
+
+def test_global_settings_hold_unless_the_cluster_says_otherwise() -> None:
+    content = {"exec_file": "e", "walltime": "00:10:00", "project": "p", "environment": {"A": "1", "B": "2"}}
+    own = {"walltime": 60, "environment": {"A": "3"}, "project": None}
+    clusters = read({**MINIMAL, **content, "clusters": {"c": {}, "d": own}}).clusters
+    assert (clusters["c"].walltime, clusters["c"].project, clusters["c"].environment) == (
+        600,
+        "p",
+        {"A": "1", "B": "2"},
+    )
+    assert (clusters["d"].walltime, clusters["d"].project, clusters["d"].environment) == (60, "", {"A": "3"})
+    assert clusters["d"].exec_file == "e"
+
+
+@pytest.mark.parametrize(
+    ("fields", "campaign_type"),
+    [
+        ({}, "default"),
+        ({"test_mode": "true"}, "test"),
+        ({"test_mode": True}, "test"),
+        ({"test_mode": "false"}, "default"),
+        ({"campaign_type": "test"}, "test"),
+        ({"campaign_type": "test", "test_mode": "true"}, "test"),
+        ({"campaign_type": "default", "test_mode": "false"}, "default"),
+        ({"clusters": {"c": {"exec_file": "e", "test_mode": "true"}}}, "test"),
+    ],
+)
+def test_type_of_a_campaign(fields: dict[str, Any], campaign_type: str) -> None:
+    assert read(MINIMAL | fields).campaign_type == campaign_type
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "stored"),
+    [
+        ("walltime", "00:5:00", 300),
+        ("walltime", "300", 300),
+        ("walltime", 300, 300),
+        ("walltime", "1:30", 5400),
+        ("walltime", "26:00:01", 93601),
+        ("prologue_walltime", "00:01:00", 60),
+        ("epilogue_walltime", None, None),
+        ("type", "best-effort", "best-effort"),
+        ("type", "besteffort", "best-effort"),
+        ("type", "normal", "normal"),
+        ("max_jobs", "3", 3),
+        ("max_jobs", None, None),
+        ("retries", "2", 2),
+        ("cluster_job_type", "devel, deploy", ("devel", "deploy")),
+        ("cluster_job_type", "", ()),
+        ("cluster_job_type", ["devel"], ("devel",)),
+        ("prologue", "set -e\n exit 2", ("set -e", " exit 2")),
+        ("epilogue", ["rm -rf ~/povray"], ("rm -rf ~/povray",)),
+        ("properties", "host != 'luke20'", "host != 'luke20'"),
+        ("queue", " fast ", "fast"),
+        ("project", 42, "42"),
+        ("environment", {"A_1": 5}, {"A_1": "5"}),
+        ("exec_directory", "{HOME}/povray/{CAMPAIGN_ID}", "{HOME}/povray/{CAMPAIGN_ID}"),
+    ],
+)
+def test_values_as_they_are_written_and_kept(field: str, value: object, stored: object) -> None:
+    assert getattr(settings(**{field: value}), field) == stored
+
+
+@pytest.mark.parametrize(
+    ("resources", "request_"),
+    [
+        ("/resource_id=1", ResourceRequest()),
+        ("core=4", ResourceRequest(cpu=4)),
+        ("/nodes=2/core=4", ResourceRequest(cpu=4, nodes=2)),
+        ("/nodes=2/cpu=3/core=4", ResourceRequest(cpu=12, nodes=2)),
+        ("network_address=2/core=1", ResourceRequest(nodes=2)),
+        ({"cpu": 4, "nodes": "2", "mem": "2 GB"}, ResourceRequest(cpu=4, nodes=2, mem=2048)),
+        ({"mem": "512 MB"}, ResourceRequest(mem=512)),
+        ({"mem": 300}, ResourceRequest(mem=300)),
+        ({"mem": "1.5g"}, ResourceRequest(mem=1536)),
+        ({"mem": "1 KB"}, ResourceRequest(mem=1)),
+        ({"mem": "1TiB"}, ResourceRequest(mem=1048576)),
+        ({"gpu": 2}, ResourceRequest(others={"gpu": 2})),
+    ],
+)
+def test_resources(resources: object, request_: ResourceRequest) -> None:
+    assert settings(resources=resources).resources.request() == request_
+
+
+def test_settings_survive_json() -> None:
+    full = settings(
+        resources={"cpu": 2, "gpu": 1}, walltime="2:0:0", prologue="a\nb", cluster_job_type="devel", max_jobs=2
+    )
+    stored = json.dumps(full.model_dump(mode="json"))
+    assert ClusterSettings.model_validate(json.loads(stored)) == full
+    assert full.besteffort
+    assert not settings(type="normal").besteffort
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("walltime", "banana", "expected a duration, not 'banana'"),
+        ("walltime", 0, "expected a duration"),
+        ("walltime", "-1:00:00", "expected a duration"),
+        ("walltime", True, "expected a duration"),
+        ("max_jobs", "many", "a whole number, 1 or more"),
+        ("max_jobs", 0, "a whole number, 1 or more"),
+        ("max_jobs", True, "a whole number"),
+        ("retries", 1.5, "a whole number, 0 or more"),
+        ("retries", 2**31, "a whole number"),
+        ("type", "semi-best-effort", "not supported yet"),
+        ("type", "nightly", "not supported yet"),
+        ("type", "besteffor", "expected 'best-effort'"),
+        ("project", 1.10, "put it in quotes"),
+        ("project", "a\nb", "one line"),
+        ("queue", "a\x1b[2J", "control characters"),
+        ("properties", "\x00", "NUL"),
+        ("prologue", {"a": 1}, "a list of sh lines"),
+        ("prologue", ["a", 2.5], "[1]: expected text"),
+        ("cluster_job_type", 3, "a list of words"),
+        ("environment", "A=1", "an object"),
+        ("environment", {"1A": "x"}, "environment.1A: is no name"),
+        ("environment", {"CIGRI_X": "x"}, "set by CiGri itself"),
+        ("environment", {"A": "$HOME/lib"}, "the home neither"),
+        ("environment", {"A": 0.5}, "environment.A: expected text"),
+        ("exec_file", "", "expected a command"),
+        ("exec_file", "'' a", "expected a command"),
+        ("exec_file", "run 'a", "a quote is not closed"),
+        ("exec_file", "cd x; run", "no shell reads this line, so ;"),
+        ("exec_file", "A=1 run", "starts with an assignment"),
+        ("exec_file", "run --conf={HOME}/x", "at the head of a word only"),
+        ("exec_directory", "/scratch/$USER", "no other variable"),
+        ("resources", "/gpu=1", "the level 'gpu' is not understood"),
+        ("resources", "/nodes=2", "does not say how many cores"),
+        ("resources", "/nodes=1/cpu=2", "does not say how many cores"),
+        ("resources", "{gpu='YES'}/nodes=1/core=1", "conditions in braces"),
+        ("resources", "/nodes=1/core=1,walltime=2", "no walltime in it"),
+        ("resources", "/core=1+/core=2", "only one group"),
+        ("resources", "core=ALL", "not 'ALL'"),
+        ("resources", "core=0", "1 or more"),
+        ("resources", "core=2/nodes=1", "not in order"),
+        ("resources", "core=1/core=2", "given twice"),
+        ("resources", "lots", "is not understood"),
+        ("resources", 4, "expected resources"),
+        ("resources", {"cores": 4}, "is called 'cpu' here"),
+        ("resources", {"gpu": "x"}, "resources.gpu: expected a whole number"),
+        ("resources", {"mem": "2 apples"}, "an amount of memory"),
+        ("resources", {"mem": -1}, "an amount of memory"),
+        ("resources", {"cpu": 0}, "resources.cpu: expected"),
+        ("resources", {"a b": 1}, "no name of a resource"),
+        ("walltim", 1, "unknown field (did you mean 'walltime'?)"),
+        ("Walltime", 1, "unknown field (did you mean 'walltime'?)"),
+        ("name", "x", "belongs at the top"),
+        ("temporal_grouping", "true", "grouping of short tasks is not supported yet"),
+        ("checkpointing_type", "BLCR", "checkpointing is not supported yet"),
+        ("output_destination", "/irods", "gathering of outputs is not supported yet"),
+        ("test_mode", "maybe", "expected true or false"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_place(field: str, value: object, message: str) -> None:
+    found = problems(json.dumps({**MINIMAL, "clusters": {"c": {"exec_file": "e", field: value}}}))
+    assert len(found) == 1, found
+    assert found[0].place.startswith(f"clusters.c.{field}")
+    assert message in str(found[0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "message"),
+    [
+        ({"name": None}, "name", "is missing"),
+        ({"name": " "}, "name", "expected some text"),
+        ({"clusters": None}, "clusters", "is missing"),
+        ({"clusters": {}}, "clusters", "expected clusters by name"),
+        ({"clusters": ["c"]}, "clusters", "expected clusters by name"),
+        ({"clusters": {"c": "e"}}, "clusters.c", "expected an object"),
+        ({"clusters": {"c": {}}}, "clusters.c.exec_file", "is missing"),
+        ({"campaign_type": "tset"}, "campaign_type", "'default' or 'test'"),
+        ({"campaign_type": "default", "test_mode": "true"}, "test_mode", "contradicts campaign_type"),
+        ({"test_mode": 2}, "test_mode", "expected true or false"),
+        ({"jobs_type": "desktop_computing", "nb_jobs": None}, "jobs_type", "not supported yet"),
+        ({"jobs_type": "other"}, "jobs_type", "expected 'normal'"),
+        ({"nb_jobs": None}, "params", "no parameters are given"),
+        ({"params": ["a"]}, "params", "params and nb_jobs are given"),
+        ({"nb_jobs": -1}, "nb_jobs", "0 or more"),
+        ({"nb_jobs": "x"}, "nb_jobs", "0 or more"),
+        ({"nb_jobs": 20_000_000}, "nb_jobs", "10000000 at most"),
+        ({"maxjobs": 3}, "maxjobs", "did you mean 'max_jobs'?"),
+        ({"NAME": "m"}, "NAME", "given twice"),
+        ({"walltime": "banana"}, "walltime", "expected a duration"),
+        ({"output_file": "x"}, "output_file", "gathering of outputs is not supported yet"),
+    ],
+)
+def test_what_is_wrong_at_the_top_is_told(fields: dict[str, Any], place: str, message: str) -> None:
+    found = problems(json.dumps(MINIMAL | fields))
+    assert len(found) == 1, found
+    assert found[0].place == place
+    assert message in str(found[0])
+
+
+def test_a_test_is_a_test_on_all_clusters() -> None:
+    clusters = {"c": {"exec_file": "e", "test_mode": "true"}, "d": {"exec_file": "e"}}
+    assert places(MINIMAL | {"clusters": clusters}) == ["test_mode"]
+
+
+def test_every_problem_is_told_at_once_and_where_it_was_written() -> None:
+    content = {
+        "exec_file": "run {a} {b}",
+        "walltime": "banana",
+        "clusters": {"c": {}, "d": {"walltime": 60, "queu": "x"}, "e": {"environment": {"X": "{c}"}, "max_jobs": -1}},
+        "sweep": {"a": [1], "z": [2]},
+        "colour": "red",
+    }
+    found = places(content)
+    assert sorted(found) == sorted(
+        [
+            "name",
+            "walltime",
+            "clusters.d.queu",
+            "clusters.e.max_jobs",
+            "clusters.e.environment.X",
+            "exec_file",
+            "colour",
+        ]
+    )
+
+
+def test_a_global_value_is_checked_where_no_cluster_uses_it() -> None:
+    assert places({**MINIMAL, "walltime": "banana", "clusters": {"c": {"exec_file": "e", "walltime": 1}}}) == [
+        "walltime"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("", "the description", "is empty"),
+        ('{"name": "n",\n "nb_jobs": 1,}', "line 2, column 15", ""),
+        ('{"name": "n", /* x */\n "nb_jobs": 1,}', "line 2, column 15", ""),
+        ('{"name": 1, "name": 2}', "name", "is given twice"),
+        ('{"nb_jobs": NaN}', "NaN", "is not a number"),
+        ('[\n"a"]', "the description", "expected an object of fields"),
+        ("[" * 100_000, "the description", "nested too deeply"),
+        ('{"nb_jobs": 1' + "0" * 5000 + "}", "the description", "digits"),
+        ('name = "n"\nexec_file = e\n', "line 2, column 13", "Invalid value"),
+        ('name = "n"\nname = "m"\n', "line 2", "Cannot overwrite"),
+        ("name: n\nclusters: [a\nb: c", "line 3, column 2", ""),
+        ("name: n\nname: m\n", "line 2, column 1", "'name' is given twice"),
+        ("name: n\nexec_file: !!python/name:os.system x\n", "line 2, column 12", "constructor"),
+        ("? [a]\n: b\n", "line 1, column 3", "a key must be text"),
+        ("just words", "the description", "expected an object of fields"),
+        ("a: \x01", "", ""),
+    ],
+)
+def test_where_the_text_breaks(text: str, place: str, message: str) -> None:
+    found = problems(text)
+    assert len(found) == 1
+    assert place in found[0].place
+    assert message in found[0].message
+
+
+def test_yaml_scalars_are_those_of_json() -> None:
+    text = "name: yes\nexec_file: e\nqueue: 2024-01-01\nproject: 010\nclusters: {c: }\nparams: [on, 1:30, 007, 1, ~]"
+    with pytest.raises(DescriptionError, match=r"^params\[4\]: expected text, not None"):
+        parse(text, base=Path(), home=HOME)
+    description = parse(text.replace(", ~]", "]"), base=Path(), home=HOME)
+    assert description.name == "yes"
+    assert (description.clusters["c"].queue, description.clusters["c"].project) == ("2024-01-01", "010")
+    assert list(description.parameters()) == ["on", "1:30", "007", "1"]
+
+
+def test_yaml_merges_an_anchor_and_lets_it_be_overridden() -> None:
+    text = "name: n\nnb_jobs: 1\nclusters:\n  a: &a {exec_file: e, walltime: 60}\n  b: {<<: *a, walltime: 120}\n"
+    clusters = parse(text, base=Path(), home=HOME).clusters
+    assert (clusters["b"].exec_file, clusters["a"].walltime, clusters["b"].walltime) == ("e", 60, 120)

@@ -1,0 +1,137 @@
+"""Rules of a site accept, change or refuse; the user is told all of it."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from cigri.admission import admit
+from cigri.errors import AdmissionRefused, ConfigError
+from cigri.jdl import Description, parse
+
+SHIPPED = Path(__file__).parents[1] / "etc" / "admission.d"
+
+CAMPAIGN = """
+name: n
+exec_file: run {a}
+params: [{a: 1}]
+environment: {A: x}
+clusters:
+  dahu:
+  luke: {max_jobs: 5}
+"""
+
+
+def campaign(text: str = CAMPAIGN) -> Description:
+    return parse(text, base=Path(), home=Path())
+
+
+def rules(directory: Path, **bodies: str) -> Path:
+    for name, body in bodies.items():
+        lines = "".join(f"    {line}\n" for line in body.splitlines())
+        text = f"from cigri.admission import refuse\n\ndef rule(campaign, user):\n{lines}"
+        (directory / f"{name}.py").write_text(text)
+    return directory
+
+
+def refusal(directory: Path, text: str = CAMPAIGN, user: str = "bob") -> AdmissionRefused:
+    with pytest.raises(AdmissionRefused) as caught:
+        admit(campaign(text), user, directory)
+    return caught.value
+
+
+def test_no_rule_accepts(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("not a rule")
+    assert admit(campaign(), "bob", tmp_path) == (campaign(), [])
+
+
+def test_a_rule_that_returns_nothing_accepts(tmp_path: Path) -> None:
+    assert admit(campaign(), "bob", rules(tmp_path, a="pass")) == (campaign(), [])
+
+
+def test_every_change_is_told_with_its_rule(tmp_path: Path) -> None:
+    rules(
+        tmp_path,
+        b='return campaign.with_changes(project="p-" + user, campaign_type="test")',
+        a="fields = dict(walltime='0:30:0', resources='core=2', environment={'B': 'y'}, retries=1)\n"
+        'return campaign.with_cluster("dahu", **fields)',
+        c='return campaign.without_cluster("luke")',
+    )
+    admitted, changes = admit(campaign(), "bob", tmp_path)
+    assert (admitted.clusters["dahu"].walltime, admitted.project, list(admitted.clusters)) == (1800, "p-bob", ["dahu"])
+    assert changes == [
+        "clusters.dahu.environment.A: x -> nothing (by a.py)",
+        "clusters.dahu.resources.cpu: 1 -> 2 (by a.py)",
+        "clusters.dahu.walltime: 3600 -> 1800 (by a.py)",
+        "clusters.dahu.retries: 0 -> 1 (by a.py)",
+        "clusters.dahu.environment.B: nothing -> y (by a.py)",
+        "campaign_type: default -> test (by b.py)",
+        "project: nothing -> p-bob (by b.py)",
+        "clusters.luke: used -> nothing (by c.py)",
+    ]
+
+
+def test_a_change_in_place_is_told_too(tmp_path: Path) -> None:
+    rules(tmp_path, a='campaign.clusters["dahu"].environment["A"] = "z"')
+    assert admit(campaign(), "bob", tmp_path)[1] == ["clusters.dahu.environment.A: x -> z (by a.py)"]
+
+
+def test_rules_are_asked_in_the_order_of_their_names(tmp_path: Path) -> None:
+    bodies = {name: f'return campaign.with_changes(name=campaign.name + "{name}")' for name in ("c", "a", "b")}
+    assert admit(campaign(), "bob", rules(tmp_path, **bodies))[0].name == "nabc"
+
+
+@pytest.mark.parametrize("body", ['refuse("too big")', 'return refuse("too big")', 'raise refuse("too big")'])
+def test_a_rule_refuses(tmp_path: Path, body: str) -> None:
+    error = refusal(rules(tmp_path, a=body))
+    assert error.rule == "a.py"
+    assert str(error) == "admission rule a.py refuses this campaign: too big"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("import sys; sys.exit()", "SystemExit"),
+        ("return 5", "a rule returns None or a campaign, not int"),
+        ('return campaign.with_cluster("dahu", walltime="banana")', "banana"),
+        ('return campaign.with_cluster("dahu", walltme=1)', "walltme"),
+        ('return campaign.with_cluster("other", walltime=1)', "other"),
+        ('return campaign.with_changes(campaign_type="x")', "campaign_type"),
+        ('return campaign.with_cluster("dahu", exec_file="run {b}")', "no parameter is called 'b'"),
+        ("return (", "SyntaxError"),
+    ],
+)
+def test_a_broken_rule_refuses_and_is_logged(
+    tmp_path: Path, body: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        error = refusal(rules(tmp_path, a=body))
+    assert error.rule == "a.py"
+    assert "the rule itself is broken" in str(error)
+    assert reason in str(error)
+    assert "admission rule a.py failed" in caplog.text
+
+
+def test_a_file_without_a_rule_refuses(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert "broken (KeyError: 'rule')" in str(refusal(tmp_path))
+
+
+def test_the_last_cluster_is_not_taken_away_in_silence(tmp_path: Path) -> None:
+    rules(tmp_path, a='return campaign.without_cluster("dahu").without_cluster("luke")')
+    assert "no cluster is left" in str(refusal(tmp_path))
+
+
+def test_a_missing_directory_is_the_operators_fault(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is missing"):
+        admit(campaign(), "bob", tmp_path / "none")
+
+
+def test_the_shipped_rule_keeps_normal_jobs_to_those_named() -> None:
+    assert admit(campaign(), "bob", SHIPPED)[1] == []
+    local = "name: n\nexec_file: e\nnb_jobs: 1\ntype: normal\nclusters: {localhost: }\n"
+    assert admit(campaign(local), "bob", SHIPPED)[1] == []
+    error = refusal(SHIPPED, local.replace("{localhost: }", "{localhost: , dahu: }"))
+    assert error.rule == "10-normal-jobs.py"
+    assert "bob may not submit jobs of type normal on dahu" in str(error)

@@ -125,6 +125,8 @@ def _contents(plan: BatchPlan) -> dict[str, str]:
     if not plan.jobs:
         raise ValueError("a batch without jobs")
     blocks = {job.index: _job_block(job) for job in plan.jobs}
+    if len(blocks) < len(plan.jobs):
+        raise ValueError("a batch with two jobs of one index")
     chunk = _chunk({index: len(block) for index, block in blocks.items()})
     branches: dict[int, list[str]] = {}
     for index, block in sorted(blocks.items()):

@@ -1,0 +1,141 @@
+"""A cluster of one directory: writes batches with a real shell, and starts jobs as a batch system would."""
+
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cigri.remote import Answer
+from cigri.words import Word
+from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
+
+PRELUDE = "CIGRI_INDEX=$TEST_INDEX CIGRI_REMOTE_ID=77_$TEST_INDEX CIGRI_NODE=node7"
+
+
+class Cluster:
+    """The shell `argv` interprets everything here."""
+
+    def __init__(self, path: Path, argv: list[str]) -> None:
+        self.argv = argv
+        self.home, self.tmp = path / "home", path / "tmp"
+        self.base = self.home / ".cigri" / "grid-1"
+        self.batch = self.base / "c12" / "b34"
+        self.outbox = self.base / "outbox"
+        self.home.mkdir()
+        self.tmp.mkdir()
+        self.environment = {**os.environ, "HOME": str(self.home), "CIGRI_SCRATCH_BASE": str(self.tmp)}
+        self.plan = BatchPlan(
+            grid_key="grid-1",
+            base='"$HOME"/.cigri/grid-1',
+            campaign_id=12,
+            campaign_name="it's a campaign",
+            batch_id=34,
+            cluster="dahu",
+            user="ann",
+            directory=Word("", at_home=True),
+            environment={},
+            resources="cpu=1",
+            walltime=3661,
+            prelude=PRELUDE,
+            jobs=[],
+        )
+
+    def ask(self, script: str) -> Answer:
+        """Run sh text in the home, as a transport does."""
+        command = [*self.argv, "-c", '. "$0"', self._script(script)]
+        done = subprocess.run(command, cwd=self.home, env=self.environment, capture_output=True, timeout=60)
+        return Answer(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+    def write(self, *commands: str, plan: BatchPlan | None = None) -> None:
+        """Write the batch: job i runs the i-th sh command, unless a plan with jobs is given."""
+        calls = [call(index, "sh", "-c", command) for index, command in enumerate(commands, 1)]
+        answer = self.ask(write_batch(plan or replace(self.plan, jobs=calls)))
+        assert answer == Answer(0, "", "")
+
+    def start(self, index: int = 1, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:
+        """Start a job in a session of its own."""
+        return subprocess.Popen(
+            [*self.argv, str(self.batch / "job"), str(self.batch)],
+            cwd="/",
+            env={**self.environment, "TEST_INDEX": str(index), **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def run(self, index: int = 1, environment: Mapping[str, str] = {}) -> Answer:
+        """Run a job to its end."""
+        job = self.start(index, environment)
+        out, err = job.communicate(timeout=60)
+        return Answer(job.returncode, out.decode(), err.decode())
+
+    def journal(self, index: int = 1) -> list[str]:
+        return (self.batch / f"journal.{index}").read_text().splitlines()
+
+    def records(self, index: int = 1) -> list[TaskRecord]:
+        """The ends in the journal, which must be the same as in the outbox."""
+        records = [record for line in self.journal(index) if (record := parse_end(line))]
+        for record in records:
+            posted = (self.outbox / f"34-{index}-{record.position}").read_text()
+            assert parse_end(posted.removesuffix("\n")) == record
+        return records
+
+    def ends(self, index: int = 1) -> list[tuple[int, str]]:
+        """Exit code and cause of each task."""
+        return [(record.exit_code, record.cause.value) for record in self.records(index)]
+
+    def out(self, index: int = 1, position: int = 1) -> str:
+        return (self.batch / f"{index}.{position}.out").read_text()
+
+    def program(self, name: str, text: str) -> dict[str, str]:
+        """An environment in which `name` is this sh text."""
+        directory = self.home / "bin"
+        directory.mkdir(exist_ok=True)
+        (directory / name).write_text(f"#!/bin/sh\n{text}\n")
+        (directory / name).chmod(0o755)
+        return {"PATH": f"{directory}:{os.environ['PATH']}"}
+
+    def _script(self, text: str) -> str:
+        path = self.home / "script.sh"
+        path.write_text(text)
+        return str(path)
+
+
+def task(number: int, *argv: str) -> TaskCall:
+    return TaskCall(1000 + number, number, 1, tuple(Word(text) for text in argv))
+
+
+def call(index: int, *argv: str) -> JobCall:
+    return JobCall(index, 900 + index, (task(index, *argv),))
+
+
+def until(fact: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for a fact."""
+    deadline = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.01)
+
+
+@contextmanager
+def small_disk(place: Path) -> Iterator[Path]:
+    """A filesystem of 64 kB; fill() leaves no room in it."""
+    if os.getuid() and "CI" not in os.environ:
+        pytest.skip("only root can mount a small disk")
+    place.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+def quoted(text: object) -> str:
+    return shlex.quote(str(text))

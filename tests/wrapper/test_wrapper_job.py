@@ -1,0 +1,210 @@
+"""What a job does on a cluster, under each shell."""
+
+import re
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from cigri.words import Word
+from cigri.wrapper import JobCall, TaskCall, parse_start
+
+from .cluster import Cluster, call, task
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "on-the-cluster.md"
+
+
+def test_record_says_what_became_of_the_task(cluster: Cluster) -> None:
+    cluster.write("echo seen; echo wrong >&2; exit 3")
+    before = time.time() * 1000
+    assert cluster.run().status == 3
+    [record] = cluster.records()
+    assert record[:6] == (901, 1001, 1, 1, 3, "exit")
+    assert before - 1000 <= record.start_ms <= time.time() * 1000 + 1000
+    assert (record.node, record.remote_id) == ("node7", "77_1")
+    assert cluster.out() == "seen\n"
+    assert (cluster.batch / "1.1.err").read_text() == "wrong\n"
+    start = parse_start(cluster.journal()[0])
+    assert start
+    assert (start.index, start.node, start.remote_id) == (1, "node7", "77_1")
+
+
+def test_each_index_runs_its_own(cluster: Cluster) -> None:
+    cluster.write(*(f"echo {index}" for index in range(1, 600)))
+    assert len(list(cluster.batch.glob("tasks.*"))) > 1
+    assert all(path.stat().st_size <= 64_000 for path in cluster.batch.glob("tasks.*"))
+    for index in (1, 2, 300, 598, 599):
+        assert cluster.run(index).status == 0
+        assert cluster.out(index) == f"{index}\n"
+
+
+def test_second_start_runs_nothing(cluster: Cluster) -> None:
+    cluster.write("echo once >>$HOME/ran; exit 4")
+    assert cluster.run().status == 4
+    again = cluster.run()
+    assert again.status == 75
+    assert "index 1 was started before" in again.err
+    assert (cluster.home / "ran").read_text() == "once\n"
+    assert len(cluster.records()) == 1
+
+
+def test_job_of_a_batch_that_is_gone_runs_nothing(cluster: Cluster) -> None:
+    cluster.write("touch $HOME/ran")
+    shutil.copy(cluster.batch / "job", cluster.home / "job")
+    cluster.batch.rename(cluster.batch.with_name("elsewhere"))
+    cluster.batch.mkdir()
+    (cluster.home / "job").rename(cluster.batch / "job")
+    assert cluster.run().status == 74  # claimed, and nothing written down for it
+    (cluster.batch / "journal.1").unlink()
+    moving = cluster.program("date", f"mv {cluster.batch} {cluster.batch}.void")
+    voided = cluster.run(environment=moving)
+    assert voided.status == 75
+    assert "withdrawn" in voided.err
+    assert not (cluster.home / "ran").exists()
+
+
+def test_no_array_index_is_an_error(cluster: Cluster) -> None:
+    cluster.write("touch $HOME/ran")
+    for environment in ({"TEST_INDEX": ""}, {"TEST_INDEX": "undefined"}, {"TEST_INDEX": "", "CIGRI_INDEX": "1"}):
+        assert cluster.run(environment=environment).status == 78
+    assert cluster.run(7).status == 74
+    assert not (cluster.home / "ran").exists()
+
+
+def test_tasks_of_a_job_follow_each_other(cluster: Cluster) -> None:
+    tasks = tuple(
+        task(number, "sh", "-c", text)
+        for number, text in enumerate(("exit 0", "touch $TMPDIR/.left; exit 5", "ls -A $TMPDIR; exit 6", "echo 4"), 1)
+    )
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    assert cluster.run().status == 5
+    assert cluster.ends() == [(0, "exit"), (5, "exit"), (6, "exit"), (0, "exit")]
+    assert [record.task_id for record in cluster.records()] == [1001, 1002, 1003, 1004]
+    assert cluster.out(1, 3) == ""  # the scratch directory is as fresh as for the first
+    assert cluster.out(1, 4) == "4\n"
+
+
+def test_missing_directory_and_missing_program(cluster: Cluster) -> None:
+    away, home, data = Word("/nowhere at all"), Word("", at_home=True), Word("my data")
+    (cluster.home / "my data").mkdir()
+    tasks = (
+        TaskCall(1, 1, 1, (Word("pwd"),), directory=away),
+        TaskCall(2, 2, 1, (Word("no-such-program"),), directory=home),
+        TaskCall(3, 3, 1, (Word("pwd"),), directory=data),
+        TaskCall(4, 4, 1, (Word("-odd"),)),
+    )
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    assert cluster.run().status == 72
+    assert cluster.ends() == [(72, "directory"), (127, "exit"), (0, "exit"), (127, "exit")]
+    assert cluster.out(1, 3) == f"{cluster.home}/my data\n"
+
+
+def test_batch_may_run_a_script(cluster: Cluster) -> None:
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, (task(1),))], script='echo "it\'s"\nexit 2'))
+    assert cluster.run().status == 2
+    assert cluster.out() == "it's\n"
+
+
+def test_scratch_is_fresh_and_goes_away(cluster: Cluster) -> None:
+    cluster.write('[ "$TMPDIR" = "$CIGRI_SCRATCH" ] && stat -c %a . "$TMPDIR" && ls -A "$TMPDIR" && touch "$TMPDIR/x"')
+    cluster.home.chmod(0o755)
+    assert cluster.run().status == 0
+    assert cluster.out() == "755\n700\n"
+    assert list(cluster.tmp.iterdir()) == []
+
+
+def test_scratch_of_somebody_else_is_not_taken(cluster: Cluster) -> None:
+    cluster.write("touch $HOME/ran")
+    squatted = cluster.tmp / "cigri-grid-1-34-1"
+    squatted.mkdir()
+    (squatted / "theirs").touch()
+    assert cluster.run().status == 73
+    assert cluster.ends() == [(73, "scratch")]
+    assert (squatted / "theirs").exists()
+    assert not (cluster.home / "ran").exists()
+
+
+def test_environment_is_the_documented_one(cluster: Cluster) -> None:
+    path, plain = f"{cluster.home}:/usr/bin:/bin", "a  b\n'c' $HOME `x` \\"
+    plan = replace(cluster.plan, environment={"PLAIN": plain, "PATH": path})
+    calls = (
+        TaskCall(1001, 41, 3, (Word("env"), Word("-0")), environment={"PLAIN": "nearer", "ADDED": "é"}),
+        task(42, "sh", "-c", 'env -0; cat "$CIGRI_NODE_FILE"'),
+    )
+    cluster.write(plan=replace(plan, jobs=[JobCall(1, 901, calls)]))
+    stale = {"CIGRI_NODE": "of-another-job", "cigri_halted": "1", "cigri_pid": "1"}
+    assert cluster.run(environment=stale).status == 0
+    first, second = (dict(pair.split("=", 1) for pair in cluster.out(1, n).split("\0")[:-1]) for n in (1, 2))
+    assert (first["PLAIN"], first["ADDED"]) == ("nearer", "é")
+    assert (second["PLAIN"], second["PATH"]) == (plain, path)
+    assert "ADDED" not in second
+    assert cluster.out(1, 2).split("\0")[-1] == "node7\n"
+    given = {name: value for name, value in first.items() if name.startswith("CIGRI_") or name == "TMPDIR"}
+    assert not any(name.startswith("cigri_") for name in first)
+    place = f"{cluster.tmp}/cigri-grid-1-34-1"
+    expected = {
+        "CIGRI_CAMPAIGN_ID CIGRI_CAMPAIGNID": "12",
+        "CIGRI_JOB_NAME CIGRI_JOBNAME": "it's a campaign",
+        "CIGRI_JOB_ID CIGRI_JOBID": "901",
+        "CIGRI_TASK_ID": "1001",
+        "CIGRI_TASK_NUMBER": "41",
+        "CIGRI_ATTEMPT": "3",
+        "CIGRI_BATCH_ID": "34",
+        "CIGRI_INDEX": "1",
+        "CIGRI_REMOTE_ID": "77_1",
+        "CIGRI_CLUSTER": "dahu",
+        "CIGRI_NODE": "node7",
+        "CIGRI_NODE_FILE CIGRI_NODEFILE": f"{place}/nodes",
+        "CIGRI_USER": "ann",
+        "CIGRI_WORKDIR CIGRI_WORKING_DIRECTORY": str(cluster.home),
+        "CIGRI_RESOURCES": "cpu=1",
+        "CIGRI_WALLTIME": "1:01:01",
+        "CIGRI_WALLTIME_SECONDS": "3661",
+        "CIGRI_SCRATCH TMPDIR": f"{place}/scratch",
+        "CIGRI_SCRATCH_BASE": str(cluster.tmp),
+    }
+    assert given == {name: value for names, value in expected.items() for name in names.split()}
+    documented = re.findall(r"`(CIGRI_\w+|TMPDIR)`", "".join(re.findall(r"^\| `.*?\|", DOCUMENT.read_text(), re.M)))
+    assert sorted(documented) == sorted(given)
+
+
+def test_host_name_when_the_batch_system_gives_no_node(cluster: Cluster) -> None:
+    host = Path("/proc/sys/kernel/hostname").read_text().strip()
+    cluster.write(plan=replace(cluster.plan, prelude="CIGRI_INDEX=$TEST_INDEX", jobs=[call(1, "true")]))
+    assert cluster.run().status == 0
+    [record] = cluster.records()
+    assert (record.node, record.remote_id) == (host, "")
+
+
+def test_node_file_holds_all_nodes_that_the_driver_knows(cluster: Cluster) -> None:
+    prelude = f"{cluster.plan.prelude}\ncigri_nodes() {{ printf '%s\\n' a b; }}"
+    jobs = [call(1, "sh", "-c", 'cat "$CIGRI_NODE_FILE"')]
+    cluster.write(plan=replace(cluster.plan, prelude=prelude, jobs=jobs))
+    assert cluster.run().status == 0
+    assert cluster.out() == "a\nb\n"
+
+
+def test_nobody_reads_the_standard_input(cluster: Cluster) -> None:
+    cluster.write("cat; readlink /proc/self/fd/0")
+    assert cluster.run().status == 0
+    assert cluster.out() == "/dev/null\n"
+
+
+def test_clock_that_jumps_does_not_matter(cluster: Cluster) -> None:
+    fake = 'echo x >>"$HOME/asked"; expr 1700000000000 + 86400000 \\* $(wc -l <"$HOME/asked")'
+    tasks = (task(1, "true"), task(2, "true"))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    assert cluster.run(environment=cluster.program("date", fake)).status == 0
+    for record in cluster.records():
+        assert 0 <= record.start_ms - 1700086400000 < 20_000
+        assert record.duration_ms < 20_000
+
+
+def test_date_without_milliseconds_and_system_without_uptime(cluster: Cluster) -> None:
+    cluster.write("exit 0")
+    job = cluster.batch / "job"
+    job.write_text(job.read_text().replace("/proc/uptime", "/proc/no-such-file"))
+    fake = "case $1 in +%s) echo 1700000000 ;; *) echo 17000000003N ;; esac"
+    assert cluster.run(environment=cluster.program("date", fake)).status == 0
+    [record] = cluster.records()
+    assert (record.start_ms, record.duration_ms) == (1700000000000, 0)

@@ -1,0 +1,189 @@
+"""Signals, kills and full disks: what is written down when a job does not end by itself."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cigri.wrapper import JobCall, parse_start
+
+from .cluster import Cluster, call, quoted, small_disk, task, until
+
+WAIT = 'touch "$HOME/here"; while :; do sleep 0.02; done'
+
+
+def _started(cluster: Cluster, command: str, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:
+    """A job of two tasks, the first of which is running this command."""
+    tasks = (task(1, "sh", "-c", command), task(2, "touch", "second"))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    job = cluster.start(environment=environment)
+    until((cluster.home / "here").exists)
+    return job
+
+
+def _end(job: subprocess.Popen[bytes]) -> int:
+    job.communicate(timeout=30)
+    return job.returncode
+
+
+@pytest.mark.parametrize(("number", "cause"), [(signal.SIGTERM, "terminated"), (signal.SIGXCPU, "walltime")])
+def test_task_is_asked_to_end_and_the_next_is_not_started(cluster: Cluster, number: signal.Signals, cause: str) -> None:
+    job = _started(cluster, WAIT)
+    job.send_signal(number)
+    assert _end(job) == 143
+    assert cluster.ends() == [(143, cause)]
+    assert not (cluster.home / "second").exists()
+    assert list(cluster.tmp.iterdir()) == []
+
+
+def test_task_may_end_well_within_the_grace(cluster: Cluster) -> None:
+    job = _started(cluster, f"trap 'echo saved; exit 9' TERM; {WAIT}")
+    job.send_signal(signal.SIGTERM)
+    assert _end(job) == 9
+    assert cluster.ends() == [(9, "terminated")]
+    assert cluster.out() == "saved\n"
+
+
+def test_notice_of_the_walltime_stays_the_cause(cluster: Cluster) -> None:
+    grace = cluster.program("sleep", '[ "$1" != 5 ] || until [ -e "$HOME/over" ]; do :; done; exec /bin/sleep 0.02')
+    job = _started(cluster, f"trap 'touch $HOME/asked' TERM; {WAIT}", grace)
+    job.send_signal(signal.SIGXCPU)
+    until((cluster.home / "asked").exists)
+    job.send_signal(signal.SIGTERM)
+    assert job.poll() is None
+    (cluster.home / "over").touch()
+    assert _end(job) == 137
+    assert cluster.ends() == [(137, "walltime")]
+
+
+def test_whole_group_of_a_task_is_asked_to_end(cluster: Cluster) -> None:
+    job = _started(cluster, f"sh -c {quoted(WAIT)}; exit 1")
+    with (cluster.batch / "1.1.out").open() as written:  # inherited by all of them
+        assert len(_holders(written.name)) > 2
+        job.send_signal(signal.SIGTERM)
+        _end(job)
+        until(lambda: len(_holders(written.name)) == 1)
+
+
+def test_group_that_is_shared_is_left_alone(cluster: Cluster) -> None:
+    cluster.write(WAIT)
+    job = f"{' '.join(cluster.argv)} {quoted(cluster.batch / 'job')} {quoted(cluster.batch)}"
+    script = f"{job} & echo $! >pid; wait $!; echo still here"
+    starter = subprocess.Popen(
+        ["bash", "-c", script],
+        cwd=cluster.home,
+        env={**cluster.environment, "TEST_INDEX": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until((cluster.home / "here").exists)
+    os.kill(int((cluster.home / "pid").read_text()), signal.SIGTERM)
+    assert starter.communicate(timeout=30)[0] == b"still here\n"
+    assert cluster.ends() == [(143, "terminated")]
+
+
+@pytest.mark.parametrize("name", ["HUP", "INT", "USR1", "USR2"])
+def test_other_signals_are_only_passed_on(cluster: Cluster, name: str) -> None:
+    program = f"""
+import os, signal
+signal.signal(signal.SIG{name}, lambda *_: print("heard", flush=True) or os._exit(7))
+open(os.environ["HOME"] + "/here", "w").close()
+while True:
+    signal.pause()
+"""
+    job = _started(cluster, f"exec python3 -c {quoted(program)}")
+    job.send_signal(signal.Signals[f"SIG{name}"])
+    assert _end(job) == 7
+    assert cluster.out() == "heard\n"
+    assert cluster.ends() == [(7, "exit"), (0, "exit")]
+
+
+def test_signal_that_a_task_survives_does_not_end_the_waiting(cluster: Cluster) -> None:
+    job = _started(cluster, f"trap 'touch $HOME/first' USR1; trap 'exit 8' USR2; {WAIT}")
+    job.send_signal(signal.SIGUSR1)
+    until((cluster.home / "first").exists)
+    assert job.poll() is None
+    job.send_signal(signal.SIGUSR2)
+    assert _end(job) == 8
+
+
+def test_killed_task_is_a_signal(cluster: Cluster) -> None:
+    cluster.write("kill -KILL $$", "exit 255")
+    assert cluster.run(1).status == 137
+    assert cluster.ends(1) == [(137, "signal")]
+    assert cluster.run(2).status == 255
+    assert cluster.ends(2) == [(255, "exit")]
+
+
+def test_killed_wrapper_leaves_the_start_alone(cluster: Cluster) -> None:
+    job = _started(cluster, WAIT)
+    os.killpg(job.pid, signal.SIGKILL)
+    _end(job)
+    [line] = cluster.journal()
+    assert parse_start(line)
+    assert list(cluster.outbox.iterdir()) == []
+    assert cluster.run().status == 75
+
+
+def test_end_before_the_first_task_starts_none(cluster: Cluster) -> None:
+    cluster.write("touch $HOME/ran")
+    dying = cluster.program("mkdir", 'kill -TERM "$PPID"; exec /bin/mkdir "$@"')
+    assert cluster.run(environment=dying).status == 143
+    assert cluster.ends() == []
+    assert not (cluster.home / "ran").exists()
+
+
+def test_record_is_written_as_soon_as_the_disk_has_room_again(cluster: Cluster) -> None:
+    with small_disk(cluster.home / ".cigri"):
+        cluster.write('cat /dev/zero >"$HOME/.cigri/full" 2>/dev/null; touch "$HOME/here"; exit 3')
+        relief = cluster.program(
+            "sleep", 'cp "$HOME"/.cigri/grid-1/c12/b34/journal.1 "$HOME"; rm -f "$HOME/.cigri/full"'
+        )
+        assert cluster.run(environment=relief).status == 3
+        assert (cluster.home / "journal.1").exists()  # it did have to wait
+        assert cluster.ends() == [(3, "exit")]
+
+
+def test_record_that_cannot_be_written_is_given_up_in_time(cluster: Cluster) -> None:
+    with small_disk(cluster.home / ".cigri"):
+        fill = 'cat /dev/zero >"$HOME/.cigri/full" 2>/dev/null; exit 3'
+        tasks = (task(1, "sh", "-c", fill), task(2, "touch", "second"))
+        jobs = [JobCall(1, 901, tasks)]
+        cluster.write(plan=replace(cluster.plan, jobs=jobs, patience=600, walltime=11))
+        slow = cluster.program("sleep", 'echo x >>"$HOME/slept"; exec /bin/sleep 0.2')
+        assert cluster.run(environment=slow).status == 3
+        assert 1 < len((cluster.home / "slept").read_text()) < 20
+        assert (cluster.outbox / "34-1-1").read_text() == ""
+        assert not (cluster.home / "second").exists()
+
+
+def test_task_does_not_run_when_nothing_can_be_written(cluster: Cluster) -> None:
+    with small_disk(cluster.home / ".cigri") as disk:
+        cluster.write(plan=replace(cluster.plan, jobs=[call(1, "touch", "ran")], patience=0))
+        with pytest.raises(OSError, match="No space"):
+            (disk / "full").write_bytes(bytes(100_000))
+        assert cluster.run().status == 74
+        assert not (cluster.home / "ran").exists()
+
+
+def test_job_of_a_purged_campaign_does_not_wait(cluster: Cluster) -> None:
+    cluster.write('rm -rf "$HOME/.cigri"; exit 3')
+    assert cluster.run(environment=cluster.program("sleep", 'echo x >>"$HOME/slept"')).status == 3
+    assert (cluster.home / "slept").read_text() == "x\n"
+
+
+def _holders(path: str) -> list[str]:
+    """The processes that have a file open."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if any(os.readlink(entry) == path for entry in (process / "fd").iterdir()):
+                found.append(process.name)
+        except OSError:  # it has ended
+            continue
+    return found

@@ -17,6 +17,7 @@ slurm_up() {   # NAME
     slurm_munge "$name"
     old=$(cat "$st/etc/slurm.conf" 2>/dev/null || :)
     slurm_conf "$name" >"$st/etc/slurm.conf"
+    printf 'Name=gpu File=/dev/%s\n' null zero >"$st/etc/gres.conf"     # Slurm wants a device per gpu, any will do
     [ -z "$old" ] || [ "$old" = "$(cat "$st/etc/slurm.conf")" ] || slurm_stop "$name"      # the jobs stay
     [ -z "${WITH_ACCOUNTING[$name]:-}" ] || slurm_accounting "$name"
     start "$name" slurmctld slurmctld -D
@@ -27,7 +28,7 @@ slurm_up() {   # NAME
     until_true 60 "Slurm of $name ($st/log)" slurm_ready "$name"
 }
 
-slurm_ready() { [ "$(inside "$1" sinfo -h -N -p normal -t idle,mix,alloc -o %N | wc -l)" = $NODES ]; }
+slurm_ready() { [ "$(inside "$1" sinfo -h -N -p normal -o %T | grep -cxE 'idle|mixed|allocated')" = $NODES ]; }
 
 slurm_stop() { # NAME: without munge and the database
     local node
@@ -80,13 +81,14 @@ MaxArraySize=50001
 JobRequeue=1
 SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=5,bf_continue,batch_sched_delay=1,sched_interval=5,default_queue_depth=1000,bf_max_job_test=1000,max_rpc_cnt=150
+GresTypes=gpu
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=100
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 $(slurm_conf_accounting "$name")
-NodeName=DEFAULT CPUs=$CPUS Sockets=1 CoresPerSocket=$CPUS ThreadsPerCore=1 RealMemory=$((CPUS * 1000)) State=UNKNOWN
+NodeName=DEFAULT CPUs=$CPUS Sockets=1 CoresPerSocket=$CPUS ThreadsPerCore=1 RealMemory=$((CPUS * 1000)) Gres=gpu:2 Feature=big,fast State=UNKNOWN
 NodeName=$name-n[1-$NODES] NodeHostname=$name NodeAddr=$(address "$name") Port=[$(port "$name" 11)-$(port "$name" $((10 + NODES)))]
 PartitionName=DEFAULT Nodes=ALL State=UP MaxTime=7-0 DefaultTime=01:00:00
 PartitionName=normal Default=YES PriorityTier=10 PreemptMode=OFF

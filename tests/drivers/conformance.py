@@ -1,0 +1,220 @@
+"""What every driver must do with its real batch system: the tests, and what a site must tell them.
+
+A test file of a driver subclasses `Conformance` and gives the fixture `site`; nothing here knows any batch system.
+"""
+
+import shlex
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+import pytest
+
+from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteState, ResourceRequest
+from cigri.errors import AnswerUnreadable, SubmissionRefused
+from cigri.remote import Answer
+
+PREFIX = f"cigri-{uuid.uuid4().hex[:8]}"
+USER, RIVAL = "alice", "bob"
+
+WAITS = """trap 'echo warned >"$1/warned"' XCPU
+for part in 1 2 3 4 5 6 7 8 9; do
+    sleep 30 &
+    wait $!
+done
+"""
+EXITS = """case $CIGRI_INDEX in
+    1) exit 0 ;;
+    2) exit 3 ;;
+    3) exit 66 ;;
+    4) kill -9 $$ ;;
+    5) printf '%s|' "$HOME" "$CIGRI_REMOTE_ID" "$CIGRI_NODE" "${PATH:+path}" "${SSH_CLIENT-no session}" >"$1/said" ;;
+esac
+"""
+
+T = TypeVar("T")
+
+
+def until(fact: Callable[[], T | Literal[False]], seconds: float = 40) -> T:
+    """Wait for a fact that is not false."""
+    deadline = time.monotonic() + seconds
+    while not (value := fact()):
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.2)
+    return value
+
+
+@dataclass
+class Site(ABC):
+    """A real cluster of two nodes with 8 cores each, and what only its own kind knows."""
+
+    driver: Driver
+    version: str  # what its probe says
+    unknown_id: str  # well formed, and no job's
+    refusal: str  # a part of what it says to a queue that does not exist
+
+    @abstractmethod
+    def run(self, user: str, script: str) -> Answer: ...
+
+    @abstractmethod
+    def hold(self, remote_id: str) -> None: ...
+
+    @abstractmethod
+    def stop_controller(self) -> None: ...
+
+    @abstractmethod
+    def start_controller(self) -> None:
+        """Returns when it answers again."""
+
+    def submit(self, request: BatchRequest, body: str = WAITS, user: str = USER) -> "Batch":
+        """Put the job into a directory of its own and submit it as an array."""
+        request = replace(request, tag=f"{PREFIX}-{request.tag}")
+        directory = f"work/{request.tag}"
+        job = shlex.quote(f"#!/bin/sh\n{self.driver.prelude}{body}")
+        prepare = f"mkdir -p {directory} && cd {directory} && printf %s {job} >job && chmod 755 job || exit\n"
+        answer = self.run(user, prepare + self.driver.submit(request))
+        return Batch(self, request, user, directory, self.driver.parse_submit(answer, request))
+
+
+@dataclass
+class Batch:
+    """An array that was submitted."""
+
+    site: Site
+    request: BatchRequest
+    user: str
+    directory: str
+    ids: dict[int, str]
+
+    def live(self) -> dict[int, RemoteJob]:
+        driver = self.site.driver
+        jobs = driver.parse_status(self.site.run(self.user, driver.status(PREFIX)), PREFIX)
+        return {job.index: job for job in jobs if job.tag == self.request.tag}
+
+    def history(self, *, by_tag: bool = False) -> dict[int, RemoteJob]:
+        tag, driver = self.request.tag, self.site.driver
+        asked = [(tag, index, "" if by_tag else remote_id) for index, remote_id in self.ids.items()]
+        jobs = driver.parse_history(self.site.run(self.user, driver.history(asked)))
+        return {job.index: job for job in jobs if job.tag == tag}
+
+    def until_ended(self, seconds: float = 40) -> dict[int, RemoteJob]:
+        """What is known of the jobs, when none is live any more and their records are complete."""
+        until(lambda: not self.live(), seconds)
+        return until(lambda: (found := self.history()) and all(job.state.is_final for job in found.values()) and found)
+
+    def until_seen(self, *states: RemoteState) -> dict[int, RemoteJob]:
+        """The live jobs, when all of these states and no other are among them."""
+        return until(lambda: (jobs := self.live()) and {job.state for job in jobs.values()} == set(states) and jobs)
+
+    def cancel(self, indexes: list[int]) -> None:
+        driver = self.site.driver
+        driver.parse_cancel(self.site.run(self.user, driver.cancel([self.ids[index] for index in indexes])))
+
+    def said(self, name: str) -> str:
+        return self.site.run(self.user, f"cat {self.directory}/{name}").out
+
+
+class Conformance:
+    """The tests; a subclass in a test file gives the fixtures `site` and `overtime`, a batch of 60 s begun long ago."""
+
+    def test_probe_names_the_version(self, site: Site) -> None:
+        driver = site.driver
+        assert driver.parse_probe(site.run(USER, driver.probe())) == site.version
+
+    def test_capacity_counts_each_core_once(self, site: Site) -> None:
+        driver = site.driver
+        capacity = driver.parse_capacity(site.run(USER, driver.capacity("")))
+        assert capacity.total == 16 == capacity.free + capacity.used + capacity.unavailable
+
+    def test_an_unknown_queue_has_no_capacity(self, site: Site) -> None:
+        with pytest.raises(AnswerUnreadable):
+            site.driver.parse_capacity(site.run(USER, site.driver.capacity("nowhere")))
+
+    def test_exit_codes_nodes_and_times_are_known(self, site: Site) -> None:
+        batch = site.submit(BatchRequest("codes", 5, 600), EXITS)
+        jobs = batch.until_ended()
+        assert {index: job.exit_code for index, job in jobs.items()} == {1: 0, 2: 3, 3: 66, 4: 137, 5: 0}
+        assert [jobs[index].state for index in (1, 2)] == [RemoteState.SUCCEEDED, RemoteState.FAILED]
+        assert {index: job.remote_id for index, job in jobs.items()} == batch.ids
+        assert all(job.node and job.started and job.ended for job in jobs.values())
+        assert all(0 <= time.time() - (job.ended or 0) < 120 for job in jobs.values())
+        home, remote_id, node, rest = batch.said("said").split("|", 3)
+        assert (home, remote_id, node, rest) == ("/home/alice", batch.ids[5], jobs[5].node, "path|no session|")
+        assert until(lambda: batch.history(by_tag=True)).keys() == jobs.keys()
+
+    def test_waiting_running_held_and_cancelled(self, site: Site) -> None:
+        batch = site.submit(BatchRequest("many", 40, 600))
+        jobs = batch.until_seen(RemoteState.WAITING, RemoteState.RUNNING)
+        assert {index: job.remote_id for index, job in jobs.items()} == batch.ids
+        running = {index for index, job in jobs.items() if job.state == RemoteState.RUNNING}
+        assert all(jobs[index].node and jobs[index].started for index in running)
+        assert all(jobs[index].started is None for index in jobs.keys() - running)
+        seen_by_rival = site.run(RIVAL, site.driver.status(PREFIX))
+        assert site.driver.parse_status(seen_by_rival, PREFIX) == []
+        site.hold(batch.ids[40])
+        until(lambda: batch.live()[40].state == RemoteState.HELD)
+        odd = list(range(1, 41, 2))
+        batch.cancel(odd)
+        until(lambda: batch.live().keys() == set(batch.ids) - set(odd))
+        batch.cancel(list(batch.ids))
+        ended = batch.until_ended()
+        assert running <= ended.keys()
+        assert {job.state for job in ended.values()} == {RemoteState.KILLED}
+
+    def test_besteffort_jobs_give_way(self, site: Site) -> None:
+        victims = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))
+        victims.until_seen(RemoteState.RUNNING)
+        rival = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=4), besteffort=False), user=RIVAL)
+        rival.until_seen(RemoteState.RUNNING)
+        until(lambda: RemoteState.PREEMPTED in {job.state for job in victims.history().values()})
+        rival.cancel([1])
+        victims.cancel([1, 2])
+        rival.until_ended()
+        victims.until_ended()
+
+    def test_an_unknown_queue_is_refused_with_the_own_words_of_the_batch_system(self, site: Site) -> None:
+        with pytest.raises(SubmissionRefused, match=site.refusal):
+            site.submit(BatchRequest("refused", 2, 600, queue="nowhere"))
+        asked = site.driver.history([(f"{PREFIX}-refused", 1, "")])
+        assert site.driver.parse_history(site.run(USER, asked)) == []
+
+    def test_a_job_that_never_was_is_not_in_the_list(self, site: Site) -> None:
+        asked = site.driver.history([(f"{PREFIX}-never", 1, site.unknown_id)])
+        assert site.driver.parse_history(site.run(USER, asked)) == []
+
+    def test_cancelling_what_is_gone_is_no_error(self, site: Site) -> None:
+        site.driver.parse_cancel(site.run(USER, site.driver.cancel([site.unknown_id])))
+
+    def test_nothing_is_concluded_while_the_controller_is_down(self, site: Site) -> None:
+        driver, request = site.driver, BatchRequest(f"{PREFIX}-down", 1, 60)
+        asked: list[tuple[str, Callable[[Answer], object]]] = [
+            (driver.status(PREFIX), lambda answer: driver.parse_status(answer, PREFIX)),
+            (driver.history([(f"{PREFIX}-codes", 1, site.unknown_id)]), driver.parse_history),
+            (driver.cancel([site.unknown_id]), driver.parse_cancel),
+            (driver.capacity(""), driver.parse_capacity),
+            (driver.probe(), driver.parse_probe),
+            (
+                "printf '#!/bin/sh\\n' >job\n" + driver.submit(request),
+                lambda answer: driver.parse_submit(answer, request),
+            ),
+        ]
+        site.stop_controller()
+        try:
+            with ThreadPoolExecutor(len(asked)) as pool:
+                answers = list(pool.map(lambda question: site.run(USER, question[0]), asked))
+        finally:
+            site.start_controller()
+        for (_, parse), answer in zip(asked, answers, strict=True):
+            with pytest.raises(AnswerUnreadable):
+                parse(answer)
+
+    @pytest.mark.timeout(180)
+    def test_the_walltime_is_kept_with_notice(self, site: Site, overtime: Batch) -> None:
+        """The last one: it was begun before all others."""
+        [job] = overtime.until_ended(150).values()
+        assert job.state == RemoteState.TIMEOUT
+        assert overtime.said("warned") == "warned\n"

@@ -9,16 +9,13 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from cigri import localbatch
 from cigri.drivers import BatchRequest, Capacity, Driver, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.localbatch import client
 from cigri.remote import Answer
 
-CLIENT = Path(localbatch.__file__).with_name("client.py")
-REFUSED = 1
 POOL = re.compile(r"[a-z][a-z0-9_.-]*")
 STATES = {
     "waiting": RemoteState.WAITING,
@@ -51,7 +48,7 @@ class Local(Driver):
             raise ConfigError(f"driver local needs spool, an absolute path, not {spool!r}")
         if not isinstance(pools, Mapping) or not all(_is_pool(name, amount) for name, amount in pools.items()):
             raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
-        self._interpreter = [sys.executable, "-I", "-S", str(CLIENT)]
+        self._interpreter = [sys.executable, "-I", "-S", client.__file__]
         self._place = ["--spool", spool, *(f"--pool={name}={amount}" for name, amount in pools.items())]
 
     def submit(self, request: BatchRequest) -> str:
@@ -71,7 +68,7 @@ class Local(Driver):
         return self._command("submit", *words) + ' -- "$PWD/job" "$PWD"'
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
-        if answer.status == REFUSED and answer.err.strip():
+        if answer.status == client.REFUSED and answer.err.strip():
             raise SubmissionRefused(answer.err.strip())
         with _Reading(answer):
             [line] = _lines(answer)

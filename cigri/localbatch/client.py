@@ -1,7 +1,7 @@
 """The command of the local batch system; run it as `python -I -S client.py VERB --spool DIR ...`.
 
 It stands alone on the standard library. It prints the daemon's answer, whose last line is {"end": n}, and exits with
-0; with 1 when the daemon refuses, 2 when it is called in a wrong way, 3 when the daemon cannot be spoken to.
+0; with 10 when the daemon refuses, 2 when it is called in a wrong way, 3 when the daemon cannot be spoken to.
 """
 
 import argparse
@@ -10,7 +10,12 @@ import os
 import socket
 import sys
 import time
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    import subprocess
+
+REFUSED, NO_DAEMON = 10, 3  # 1 is what Python itself ends with after an error
 START_SECONDS = 15.0
 ANSWER_SECONDS = 60.0
 
@@ -105,14 +110,13 @@ REQUESTS = {
 def exchange(options: argparse.Namespace, request: bytes) -> bytes:
     """Everything the daemon answers to one request."""
     with connect(options) as daemon:
-        daemon.settimeout(ANSWER_SECONDS)
         pieces = []
         try:
             daemon.sendall(request)
             while piece := daemon.recv(2**20):
                 pieces.append(piece)
         except OSError as error:
-            raise Failure(3, f"the daemon does not answer: {error}") from None
+            raise Failure(NO_DAEMON, f"the daemon does not answer: {error}") from None
     return b"".join(pieces)
 
 
@@ -122,11 +126,11 @@ def check(text: bytes) -> None:
     try:
         end = json.loads(last)
     except ValueError:
-        end = {}
-    if "error" in end:
-        raise Failure(1, str(end["error"]))
-    if "end" not in end:
-        raise Failure(3, "the answer was cut off")
+        end = None
+    if isinstance(end, dict) and "error" in end:
+        raise Failure(REFUSED, str(end["error"]))
+    if not isinstance(end, dict) or "end" not in end:
+        raise Failure(NO_DAEMON, "the answer was cut off")
 
 
 def connect(options: argparse.Namespace) -> socket.socket:
@@ -135,9 +139,9 @@ def connect(options: argparse.Namespace) -> socket.socket:
         return try_to_connect(options.spool)
     except (FileNotFoundError, ConnectionRefusedError) as error:
         if options.no_start:
-            raise Failure(3, f"no daemon at {options.spool}: {error}") from None
+            raise Failure(NO_DAEMON, f"no daemon at {options.spool}: {error}") from None
     except OSError as error:
-        raise Failure(3, f"{options.spool}: {error}") from None
+        raise Failure(NO_DAEMON, f"{options.spool}: {error}") from None
     return start(options)
 
 
@@ -145,6 +149,7 @@ def try_to_connect(spool: str) -> socket.socket:
     """The name of a socket is short, a path may be long: go there."""
     os.chdir(spool)
     daemon = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    daemon.settimeout(ANSWER_SECONDS)
     try:
         daemon.connect("socket")
     except OSError:
@@ -154,22 +159,13 @@ def try_to_connect(spool: str) -> socket.socket:
 
 
 def start(options: argparse.Namespace) -> socket.socket:
-    """Start the daemon, detached from us in every way, and wait for its socket."""
-    import subprocess  # only here: it would cost every other call 10 ms
-
-    os.makedirs(options.spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
-    argv = [sys.executable, "-P", "-m", "cigri.localbatch.daemon", "--spool", options.spool]
-    environment = {name: value for name, value in os.environ.items() if name != "CIGRI_LOCAL_JOB"}
-    with open(os.path.join(options.spool, "log"), "ab") as log:
-        started = subprocess.Popen(
-            [*argv, *(f"--pool={pool}" for pool in options.pool)],
-            env=environment,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    """Start the daemon and wait for its socket."""
+    log = os.path.join(options.spool, "log")
+    try:
+        os.makedirs(options.spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
+        started = launch(options, log)
+    except OSError as error:
+        raise Failure(NO_DAEMON, f"the daemon cannot be started: {error}") from None
     deadline = time.monotonic() + START_SECONDS
     while True:
         ended = started.poll()
@@ -177,9 +173,26 @@ def start(options: argparse.Namespace) -> socket.socket:
             return try_to_connect(options.spool)
         except OSError as error:
             if ended or time.monotonic() > deadline:
-                where = os.path.join(options.spool, "log")
-                raise Failure(3, f"the daemon does not start ({error}); see {where}") from None
+                raise Failure(NO_DAEMON, f"the daemon does not start ({error}); see {log}") from None
         time.sleep(0.01)
+
+
+def launch(options: argparse.Namespace, log: str) -> "subprocess.Popen[bytes]":
+    """A daemon that is detached from us in every way."""
+    import subprocess  # only here: it would cost every other call 10 ms
+
+    argv = [sys.executable, "-P", "-m", "cigri.localbatch.daemon", "--spool", options.spool]
+    environment = {name: value for name, value in os.environ.items() if name != "CIGRI_LOCAL_JOB"}
+    with open(log, "ab") as file:
+        return subprocess.Popen(
+            [*argv, *(f"--pool={pool}" for pool in options.pool)],
+            env=environment,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
 
 
 if __name__ == "__main__":

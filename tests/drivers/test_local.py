@@ -1,0 +1,207 @@
+"""The driver `local` against the real batch system of this host, and against answers that are none."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cigri import drivers
+from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteState, ResourceRequest
+from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.remote import Answer
+from tests.localbatch.host import Host
+
+JOB = """#!/bin/sh
+{prelude}
+echo "$CIGRI_INDEX $CIGRI_REMOTE_ID $CIGRI_NODE" >>"$1/ran"
+case $CIGRI_INDEX in
+1) exit 0 ;;
+2) exit 3 ;;
+*) sleep 1000 & wait ;;
+esac
+"""
+
+
+class Cluster:
+    """A driver, its host, and the directory of one batch with quotes and blanks in its name."""
+
+    def __init__(self, directory: Path) -> None:
+        self.host = Host(directory)
+        options = {"spool": str(self.host.spool), "pools": {"cpu": 3, "mem": 500}}
+        self.driver = drivers.load("local", options)
+        self.batch = directory / "it's a $batch"
+        self.batch.mkdir()
+        (self.batch / "job").write_text(JOB.format(prelude=self.driver.prelude))
+        (self.batch / "job").chmod(0o755)
+
+    def run(self, script: str) -> Answer:
+        done = subprocess.run(["sh"], cwd=self.batch, input=script, capture_output=True, text=True, timeout=60)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def submit(self, tag: str, size: int, **wishes: Any) -> dict[int, str]:
+        request = BatchRequest(tag, size, 60, **wishes)
+        return self.driver.parse_submit(self.run(self.driver.submit(request)), request)
+
+    def live(self, prefix: str = "") -> list[RemoteJob]:
+        return self.driver.parse_status(self.run(self.driver.status(prefix)), prefix)
+
+    def history(self, *keys: tuple[str, int, str]) -> list[RemoteJob]:
+        return self.driver.parse_history(self.run(self.driver.history(keys)))
+
+    def cancel(self, *ids: str) -> None:
+        self.driver.parse_cancel(self.run(self.driver.cancel(ids)))
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path)
+    yield cluster
+    cluster.host.clear()
+
+
+@pytest.fixture
+def driver() -> Driver:
+    return drivers.load("local", {"spool": "/nowhere"})
+
+
+def test_a_batch_lives_from_submission_to_history(cluster: Cluster) -> None:
+    ids = cluster.submit("cigri.1.b7", 6)
+    assert ids == {index: f"1_{index}" for index in range(1, 7)}
+    cluster.host.wait_for(lambda: len(cluster.live()) == 4)
+    cluster.host.wait_for(lambda: len((cluster.batch / "ran").read_text().splitlines()) == 5)
+    live = {job.index: job for job in cluster.live("cigri.1")}
+    assert [live[index].state for index in (3, 4, 5, 6)] == [RemoteState.RUNNING] * 3 + [RemoteState.WAITING]
+    assert live[3].started is not None
+    assert live[6].reason == "needs cpu=1, free 0"
+    assert {job.tag for job in live.values()} == {"cigri.1.b7"}
+    done, failed, running, waiting = cluster.history(*(("cigri.1.b7", index, ids[index]) for index in (1, 2, 3, 6)))
+    assert (done.state, done.exit_code, done.remote_id) == (RemoteState.SUCCEEDED, 0, "1_1")
+    assert (failed.state, failed.exit_code) == (RemoteState.FAILED, 3)
+    assert (running.state, waiting.state) == (RemoteState.RUNNING, RemoteState.WAITING)
+    assert done.started is not None
+    assert done.ended is not None
+    assert done.started <= done.ended
+    cluster.cancel(*ids.values(), "77_1")
+    cluster.host.wait_for(lambda: not cluster.live())
+    assert {job.state for job in cluster.history(("cigri.1.b7", 3, ""), ("cigri.1.b7", 6, "1_6"))} == {
+        RemoteState.KILLED
+    }
+
+
+def test_the_prelude_tells_a_job_who_and_where_it_is(cluster: Cluster) -> None:
+    cluster.submit("prelude", 1)
+    cluster.host.wait_for(lambda: not cluster.live())
+    node = Path("/proc/sys/kernel/hostname").read_text().strip()
+    assert (cluster.batch / "ran").read_text() == f"1 1_1 {node}\n"
+
+
+def test_resources_are_charged_as_they_are_asked_for(cluster: Cluster) -> None:
+    cluster.submit("wide", 3, resources=ResourceRequest(cpu=2))
+    cluster.host.wait_for(lambda: [job.index for job in cluster.live()] == [3])
+    capacity = cluster.driver.parse_capacity(cluster.run(cluster.driver.capacity("")))
+    assert capacity == (3, 1, 2, 0)
+    with pytest.raises(SubmissionRefused, match="mem=501, the cluster has 500"):
+        cluster.submit("fat", 1, resources=ResourceRequest(mem=501))
+    with pytest.raises(SubmissionRefused, match="gpu=1, the cluster has 0"):
+        cluster.submit("gpu", 1, resources=ResourceRequest(others={"gpu": 1}))
+
+
+@pytest.mark.parametrize("wish", [{"queue": "it's a queue"}, {"properties": "mem > 5; $(reboot)"}])
+def test_what_this_cluster_cannot_offer_is_refused_in_words(cluster: Cluster, wish: dict[str, str]) -> None:
+    with pytest.raises(SubmissionRefused) as refusal:
+        cluster.submit("choosy", 1, **wish)
+    assert repr(next(iter(wish.values()))) in str(refusal.value)
+    assert cluster.live() == []
+
+
+def test_a_queue_has_no_capacity(cluster: Cluster) -> None:
+    with pytest.raises(AnswerUnreadable, match="has no queue"):
+        cluster.driver.parse_capacity(cluster.run(cluster.driver.capacity("night")))
+
+
+def test_the_probe_tells_the_pools(cluster: Cluster) -> None:
+    told = cluster.driver.parse_probe(cluster.run(cluster.driver.probe()))
+    assert told.startswith("local batch system with cpu=3, mem=500 (")
+
+
+def test_a_vanished_job_is_unknown(driver: Driver) -> None:
+    line = '{"name":"a","index":1,"id":"1_1","state":"%s","exit_code":null,"started":1.5,"ended":2.5,"reason":""}\n'
+    words = ("vanished", "timeout", "node_failed", "starting", "melted")
+    answer = Answer(0, "".join(line % word for word in words) + '{"end":5}\n', "")
+    assert [job.state.name for job in driver.parse_history(answer)] == [
+        "UNKNOWN",
+        "TIMEOUT",
+        "NODE_FAILED",
+        "RUNNING",
+        "UNKNOWN",
+    ]
+
+
+def test_asking_nothing_is_answered_with_nothing(cluster: Cluster) -> None:
+    assert cluster.history() == []
+    cluster.cancel()
+
+
+def test_a_job_that_is_already_gone_is_cancelled_without_error(cluster: Cluster) -> None:
+    cluster.cancel("5_5")
+
+
+LINE = '{"array":1,"size":2,"cancelled":0,"pid":1,"uid":1,"pools":{"cpu":{"total":2,"free":2}}}\n'
+PARSERS: list[Callable[[Driver, Answer], object]] = [
+    lambda driver, answer: driver.parse_submit(answer, BatchRequest("a", 2, 60)),
+    lambda driver, answer: driver.parse_status(answer, ""),
+    lambda driver, answer: driver.parse_history(answer),
+    lambda driver, answer: driver.parse_cancel(answer),
+    lambda driver, answer: driver.parse_capacity(answer),
+    lambda driver, answer: driver.parse_probe(answer),
+]
+
+
+@pytest.mark.parametrize("parse", PARSERS)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(0, "", ""),
+        Answer(0, "\n", ""),
+        Answer(0, LINE, ""),
+        Answer(0, LINE + '{"end":1}', ""),
+        Answer(0, LINE + '{"end":2}\n', ""),
+        Answer(0, LINE + LINE[:20], ""),
+        Answer(0, "[]\n" + '{"end":1}\n', ""),
+        Answer(0, '{"array":"1","name":2,"cancelled":-1,"pools":3}\n{"end":1}\n', ""),
+        Answer(0, "[" * 100_000 + "\n", ""),
+        Answer(1, LINE + '{"end":1}\n', "Traceback (most recent call last)"),
+        Answer(127, "", "sh: python: not found"),
+        Answer(3, "", "local batch system: the answer was cut off"),
+    ],
+)
+def test_what_is_no_answer_is_never_taken_for_one(
+    driver: Driver, answer: Answer, parse: Callable[[Driver, Answer], object]
+) -> None:
+    with pytest.raises(AnswerUnreadable):
+        parse(driver, answer)
+
+
+def test_an_array_of_another_size_is_not_ours(driver: Driver) -> None:
+    with pytest.raises(AnswerUnreadable, match="an array of 3 jobs"):
+        driver.parse_submit(Answer(0, '{"array":1,"size":2}\n{"end":1}\n', ""), BatchRequest("a", 3, 60))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"spool": "relative"},
+        {"spool": 3},
+        {"spool": "/spool", "pool": {"cpu": 2}},
+        {"spool": "/spool", "pools": {"cpu": 0}},
+        {"spool": "/spool", "pools": {"cpu": "2"}},
+        {"spool": "/spool", "pools": {"a b": 2}},
+        {"spool": "/spool", "pools": ["cpu"]},
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        drivers.load("local", options)

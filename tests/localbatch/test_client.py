@@ -1,0 +1,92 @@
+"""The command: what it refuses, and what it says when there is no daemon or only half an answer."""
+
+import json
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.localbatch.host import Host
+
+
+def test_no_daemon_is_started_when_none_is_wanted(host: Host) -> None:
+    done = host.run("probe", "--no-start")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert not host.spool.exists()
+
+
+def test_a_daemon_that_cannot_start_is_told_at_once(host: Host) -> None:
+    host.pools = ["cpu=none"]
+    began = time.monotonic()
+    done = host.run("probe")
+    assert done.returncode == 3
+    assert f"see {host.spool}/log" in done.stderr
+    assert "'cpu=none' is not of the form cpu=2" in (host.spool / "log").read_text()
+    assert time.monotonic() - began < 5
+
+
+def test_a_spool_that_cannot_be_made_is_told(host: Host) -> None:
+    (host.directory / "file").touch()
+    host.spool = host.directory / "file" / "spool"
+    done = host.run("probe")
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+
+
+def test_a_daemon_is_started_with_nothing_of_its_client(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CIGRI_LOCAL_JOB", "the job that the client runs in")
+    pid = host.pid
+    files = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in (0, 1, 2)}
+    assert files == {"/dev/null", str(host.spool / "log")}
+    assert os.getsid(pid) == pid
+    assert b"CIGRI_LOCAL_JOB" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_a_spool_may_have_a_long_path(tmp_path: Path) -> None:
+    host = Host(tmp_path / ("long" * 40))
+    assert host.ask("probe")[0]["pools"]["cpu"] == 2
+    host.clear()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("submit", "--name=a", "--size=1", "--", "/job"),
+        ("submit", "--name=a", "--size=one", "--walltime=1", "--", "/job"),
+        ("submit", "--name=a", "--size=1", "--walltime=1", "--other=gpu", "--", "/job"),
+        ("submit", "--nam=a", "--size=1", "--walltime=1", "--", "/job"),
+        ("list", "--more"),
+        ("reboot",),
+    ],
+)
+def test_a_wrong_command_is_refused_before_anything_is_done(host: Host, words: tuple[str, ...]) -> None:
+    done = host.run(*words)
+    assert done.returncode == 2
+    assert "usage:" in done.stderr
+    assert not host.spool.exists()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b'{"pid":1}\n', b'{"pid":1}\n{"en', b'{"pid":1}\n{"end":1}', b"rubbish\n", b"9\n"]
+)
+def test_half_an_answer_is_none(host: Host, answer: bytes) -> None:
+    host.spool.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(host.spool / "socket"))
+        listener.listen()
+        thread = threading.Thread(target=answer_once, args=(listener, answer))
+        thread.start()
+        done = host.run("probe")
+        thread.join()
+    (host.spool / "socket").unlink()
+    assert (done.returncode, done.stdout) == (3, "")
+
+
+def answer_once(listener: socket.socket, answer: bytes) -> None:
+    peer, _ = listener.accept()
+    with peer:
+        assert json.loads(peer.recv(65536)) == {"verb": "probe"}
+        peer.sendall(answer)

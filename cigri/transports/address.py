@@ -1,0 +1,75 @@
+"""Where the front-end of a cluster is and how one logs in there, as the operator writes it."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from cigri.errors import ConfigError
+
+ACCOUNT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
+HOP = re.compile(r"(?:(?P<login>[^@\s]+)@)?(?P<host>\[[0-9A-Fa-f:]+\]|[^@:\[\]\s]+)(?::(?P<port>\d{1,5}))?")
+
+
+class Hop(NamedTuple):
+    """One sshd on the way, and the account there."""
+
+    host: str
+    port: int
+    login: str
+
+    def __str__(self) -> str:
+        return f"{self.login}@{self.host}:{self.port}"
+
+
+class SshAddress(BaseModel):
+    """A front-end. `account` empty: every user logs in as oneself; else one gateway account does, and uses sudo."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = Field(min_length=1, pattern=r"^[^\s@/-][^\s@/]*$")
+    port: int = Field(default=22, ge=1, le=65535)
+    account: str = ""
+    key_file: str = ""  # empty: the agent and the usual keys; {user} is the account that logs in
+    known_hosts: str = "~/.ssh/known_hosts"
+    host_key_alias: str = ""
+    jump: str = ""  # user@host:port
+    connect_timeout: float = Field(default=10, gt=0)
+    keepalive: int = Field(default=30, ge=1)
+
+    @field_validator("account")
+    @classmethod
+    def _check_account(cls, account: str) -> str:
+        if account and not ACCOUNT.fullmatch(account):
+            raise ValueError(f"{account!r} cannot be the name of an account")
+        return account
+
+    @field_validator("jump")
+    @classmethod
+    def _check_jump(cls, jump: str) -> str:
+        found = HOP.fullmatch(jump)
+        if jump and not (found and 0 < int(found["port"] or 22) < 65536):
+            raise ValueError(f"{jump!r} is not user@host:port")
+        return jump
+
+    def login(self, user: str) -> str:
+        """The account that logs in for a user; raise ConfigError for what cannot be the name of one."""
+        if not ACCOUNT.fullmatch(user):
+            raise ConfigError(f"{user!r} cannot be the name of an account")
+        return self.account or user
+
+    def target(self, login: str) -> Hop:
+        return Hop(self.host, self.port, login)
+
+    def jump_hop(self, login: str) -> Hop | None:
+        found = HOP.fullmatch(self.jump)
+        if not found:
+            return None
+        return Hop(found["host"].strip("[]"), int(found["port"] or 22), found["login"] or login)
+
+    def known_hosts_path(self) -> Path:
+        return Path(self.known_hosts).expanduser()
+
+    def key_path(self, login: str) -> Path | None:
+        return Path(self.key_file.replace("{user}", login)).expanduser() if self.key_file else None

@@ -1,0 +1,63 @@
+"""Clusters over SSH: one kept connection per cluster and login account, one kept shell per user on it."""
+
+import threading
+from collections import defaultdict
+
+from cigri.remote import Answer
+from cigri.transports.address import SshAddress
+from cigri.transports.connection import Connection, Gate
+
+__all__ = ["Connections", "SshAddress", "SshTransport"]
+
+
+class SshTransport:
+    """Runs scripts as `user`: by a login of their own, or through sudo of the gateway account."""
+
+    def __init__(self, cluster: str, address: SshAddress, user: str, connections: "Connections | None" = None) -> None:
+        self.user = user
+        self.commands = 0
+        self._counting = threading.Lock()
+        self._connection = (connections or Connections()).connection(cluster, address, user)
+
+    def run(self, script: str, timeout: float) -> Answer:
+        with self._counting:
+            self.commands += 1
+        return self._connection.run(self.user, script, timeout)
+
+    def close(self) -> None:
+        self._connection.release(self.user)
+
+
+class Connections:
+    """The SSH connections of this process. Transports may be made anew for each pass; what they stand on is kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connections: dict[tuple[str, str], Connection] = {}
+        self._gates: defaultdict[tuple[str, int], Gate] = defaultdict(Gate)
+
+    def transport(self, cluster: str, address: SshAddress, user: str) -> SshTransport:
+        return SshTransport(cluster, address, user, self)
+
+    def connection(self, cluster: str, address: SshAddress, user: str) -> Connection:
+        """The one of that login account; when its address has changed, the old one is given up."""
+        login = address.login(user)
+        with self._lock:
+            kept = self._connections.get((cluster, login))
+            if kept and kept.address == address:
+                return kept
+            target, jump = address.target(login), address.jump_hop(login)
+            gate = self._gates[target.host, target.port]
+            jump_gate = self._gates[jump.host, jump.port] if jump else gate
+            connection = Connection(cluster, address, login, gate, jump_gate)
+            self._connections[cluster, login] = connection
+        if kept:
+            kept.release()
+        return connection
+
+    def close(self) -> None:
+        """Give back everything; a later run opens it again."""
+        with self._lock:
+            connections = list(self._connections.values())
+        for connection in connections:
+            connection.release()

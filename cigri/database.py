@@ -76,6 +76,11 @@ def clock(now: datetime | None) -> ColumnElement[datetime]:
     return literal(now, TIMESTAMP(timezone=True))
 
 
+def server_time(conn: Connection, now: datetime | None) -> datetime:
+    """The time as `clock` tells it, as a value."""
+    return conn.execute(select(clock(now))).scalar_one()
+
+
 def wake(conn: Connection) -> None:
     """Tell the almighty, when this transaction commits, that there is something to do."""
     conn.execute(text(f"NOTIFY {WAKE_CHANNEL}"))

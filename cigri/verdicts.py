@@ -13,7 +13,7 @@ IN_LINE = 10
 END_OF_LINE = 0
 
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
-FAULT_OF_GRID = frozenset({Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST, Outcome.WITHDRAWN, Outcome.REFUSED})
+NEVER_RAN = frozenset({Outcome.WITHDRAWN, Outcome.REFUSED})
 ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
 
 
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None) -> Outcome:
     """From the wrapper's own record; `cause` is its word for how the task ended."""
     if cause == "terminated":
-        return _outcome_of_kill(kill) if kill else Outcome.PREEMPTED
+        return outcome_of_kill(kill) if kill else Outcome.PREEMPTED
     if cause == "walltime":
         return Outcome.WALLTIME
     if cause == "exit" and exit_code == EXIT_RESUBMIT:
@@ -61,7 +61,7 @@ def outcome_of_state(state: RemoteState, exit_code: int | None, kill: KillReason
         case RemoteState.NODE_FAILED:
             return Outcome.NODE_FAILURE
         case _ if kill is not None:
-            return _outcome_of_kill(kill)
+            return outcome_of_kill(kill)
         case RemoteState.PREEMPTED | RemoteState.KILLED:
             return Outcome.PREEMPTED
         case _:
@@ -81,13 +81,14 @@ def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
     if outcome in FAULT_OF_TASK:
         state = TaskState.WAITING if past.failures < past.retries else TaskState.FAILED
         return Verdict(state, IN_LINE, failures=1)
-    if outcome is Outcome.WITHDRAWN:
+    if outcome in NEVER_RAN:
         return Verdict(TaskState.WAITING, FIRST_IN_LINE)
     state = TaskState.WAITING if past.deaths < limits.deaths else TaskState.FAILED
     return Verdict(state, FIRST_IN_LINE, deaths=1)
 
 
-def _outcome_of_kill(kill: KillReason) -> Outcome:
+def outcome_of_kill(kill: KillReason) -> Outcome:
+    """From our own wish to see the job dead."""
     match kill:
         case KillReason.USER:
             return Outcome.KILLED

@@ -134,11 +134,8 @@ def list_launches(conn: Connection, cluster_id: int, limit: int, max_array: int)
     launches = []
     for (campaign_id, kind, _, _), jobs in groups.items():
         for first in range(0, len(jobs), max_array):
-            launches.append(
-                Launch(
-                    campaign_id, *about[campaign_id][:5], kind, about[campaign_id][5], jobs[first : first + max_array]
-                )
-            )
+            *names, settings = about[campaign_id]
+            launches.append(Launch._make((campaign_id, *names, kind, settings, jobs[first : first + max_array])))
     return launches
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, func, select, update
+from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, delete, func, select, update
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
 
 from cigri.database import clock, rows
@@ -55,6 +55,7 @@ class Progress(NamedTuple):
     window_tasks: int
     window_seconds: float
     running: int
+    waiting: int
     remaining: int
 
 
@@ -90,9 +91,14 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
         .group_by(Completion.campaign_id, Completion.cluster_id)
         .subquery()
     )
-    running = (
-        select(Job.campaign_id, Job.cluster_id, func.count().label("n"))
-        .where(Job.state == JobState.RUNNING)
+    live = (
+        select(
+            Job.campaign_id,
+            Job.cluster_id,
+            func.count().filter(Job.state == JobState.RUNNING).label("running"),
+            func.count().filter(Job.state != JobState.RUNNING).label("waiting"),
+        )
+        .where(Job.state != JobState.ENDED)
         .group_by(Job.campaign_id, Job.cluster_id)
         .subquery()
     )
@@ -114,17 +120,29 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             part.squares,
             cast(func.coalesce(recent.c.tasks, 0), BigInteger),
             cast(func.least(func.coalesce(recent.c.seconds, 0.0), window), DOUBLE_PRECISION),
-            func.coalesce(running.c.n, 0),
+            func.coalesce(live.c.running, 0),
+            func.coalesce(live.c.waiting, 0),
             cast(func.coalesce(remaining.c.n, 0), BigInteger),
         )
         .join(Campaign, Campaign.id == part.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.campaign_id, recent.c.cluster_id == part.cluster_id))
-        .outerjoin(running, and_(running.c.campaign_id == part.campaign_id, running.c.cluster_id == part.cluster_id))
+        .outerjoin(live, and_(live.c.campaign_id == part.campaign_id, live.c.cluster_id == part.cluster_id))
         .outerjoin(remaining, remaining.c.campaign_id == part.campaign_id)
         .where(Campaign.state.in_(OPEN_CAMPAIGNS))
         .order_by(part.campaign_id, part.cluster_id)
     )
     return [Progress._make(row) for row in conn.execute(statement)]
+
+
+def add_up_counts(conn: Connection, longest: int = 200) -> None:
+    """Replace the counts of campaigns that have gathered many rows by their sum; it changes no total."""
+    many = select(TaskCount.campaign_id).group_by(TaskCount.campaign_id).having(func.count() > longest)
+    gone = delete(TaskCount).where(TaskCount.campaign_id.in_(many))
+    added = gone.returning(TaskCount.campaign_id, TaskCount.state, TaskCount.n).cte("added")
+    totals = select(added.c.campaign_id, added.c.state, func.sum(added.c.n)).group_by(
+        added.c.campaign_id, added.c.state
+    )
+    conn.execute(insert(TaskCount).from_select(["campaign_id", "state", "n"], totals))
 
 
 def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int]:

@@ -1,0 +1,77 @@
+"""The almighty notes how each module's last pass went; the operator reads it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.postgresql import insert
+
+from cigri.database import clock
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.states import EventLevel
+from cigri.tables import ModuleState
+
+MODULE_FAILED = "MODULE_FAILED"
+
+
+class Pass(NamedTuple):
+    """A pass that is over; `error` empty: it succeeded."""
+
+    name: str
+    host: str
+    pid: int
+    seconds: float
+    counts: Mapping[str, int]
+    error: str
+
+
+class Standing(NamedTuple):
+    """A module as it stands."""
+
+    name: str
+    host: str
+    pid: int
+    passes: int
+    failures: int
+    at: datetime
+    seconds: float | None
+    counts: Mapping[str, int]
+    error: str | None
+
+
+def put_pass(conn: Connection, done: Pass, passes: int = 1, now: datetime | None = None) -> None:
+    """Note a pass, `passes` since the last note; a failure is an event until the module succeeds again."""
+    failed = bool(done.error)
+    values = {
+        "host": done.host,
+        "pid": done.pid,
+        "started_at": clock(now),
+        "seconds": done.seconds,
+        "counts": dict(done.counts),
+        "error": done.error or None,
+    }
+    statement = insert(ModuleState).values(name=done.name, passes=passes, failures=int(failed), **values)
+    again = {"passes": ModuleState.passes + passes, "failures": ModuleState.failures + int(failed)}
+    conn.execute(statement.on_conflict_do_update(index_elements=[ModuleState.name], set_=values | again))
+    subject = f"module {done.name}"
+    if failed:
+        put_events(conn, [NewEvent(MODULE_FAILED, EventLevel.ERROR, subject, done.error[-4000:])], now)
+    else:
+        close_events(conn, [MODULE_FAILED], [subject], "cigri", now)
+
+
+def list_standings(conn: Connection) -> list[Standing]:
+    row = ModuleState
+    columns = (
+        row.name,
+        row.host,
+        row.pid,
+        row.passes,
+        row.failures,
+        row.started_at,
+        row.seconds,
+        row.counts,
+        row.error,
+    )
+    return [Standing._make(found) for found in conn.execute(select(*columns).order_by(row.started_at))]

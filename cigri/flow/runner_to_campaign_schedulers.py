@@ -1,0 +1,83 @@
+"""The runner gives back jobs that no cluster has taken: their tasks wait again."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select, update
+
+from cigri.database import clock
+from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
+from cigri.settings import JobSettings
+from cigri.states import BatchState, JobKind, JobState, Outcome
+from cigri.tables import Attempt, Batch, Job, Task
+from cigri.verdicts import TaskPast, judge
+
+
+class LaunchingBatch(NamedTuple):
+    """A batch whose submission was begun and whose outcome nobody noted."""
+
+    id: int
+    tag: str
+    campaign_id: int
+    local_user: str
+    size: int
+
+
+def list_launching(conn: Connection, cluster_id: int) -> list[LaunchingBatch]:
+    """Under the runner's lock of the cluster these are the remains of a crash or of a lost answer."""
+    found = conn.execute(
+        select(Batch.id, Batch.tag, Batch.campaign_id, Batch.local_user, Batch.size)
+        .where(Batch.cluster_id == cluster_id, Batch.state == BatchState.LAUNCHING)
+        .order_by(Batch.id)
+    )
+    return [LaunchingBatch._make(row) for row in found]
+
+
+def put_back(
+    conn: Connection,
+    cluster_id: int,
+    batch_id: int,
+    outcome: Outcome,
+    reason: str,
+    limits: JobSettings,
+    now: datetime | None = None,
+) -> int:
+    """The batch was never submitted and never will be: end its jobs, judge their tasks, and give the number of jobs."""
+    voided = conn.execute(
+        update(Batch)
+        .where(Batch.id == batch_id, Batch.state == BatchState.LAUNCHING)
+        .values(state=BatchState.VOID, settled_at=clock(now))
+        .returning(Batch.campaign_id)
+    ).one_or_none()
+    if voided is None:
+        return 0
+    jobs = conn.execute(select(Job.id, Job.kind).where(Job.batch_id == batch_id, Job.state == JobState.LAUNCHING)).all()
+    attempts = _attempts(conn, [job.id for job in jobs], voided.campaign_id, outcome, limits)
+    ended = [EndedJob(job.id, voided.campaign_id, JobKind(job.kind), outcome, None, "", reason, None) for job in jobs]
+    put_ended(conn, cluster_id, attempts, ended, now)
+    return len(jobs)
+
+
+def _attempts(
+    conn: Connection, job_ids: Sequence[int], campaign_id: int, outcome: Outcome, limits: JobSettings
+) -> list[EndedAttempt]:
+    found = conn.execute(
+        select(Attempt.job_id, Attempt.task_id, Attempt.number, Task.failures, Task.deaths, Task.resubmissions)
+        .join(Task, Task.id == Attempt.task_id)
+        .where(Attempt.job_id.in_(job_ids), Attempt.outcome.is_(None))
+    )
+    return [
+        EndedAttempt(
+            campaign_id,
+            row.job_id,
+            row.task_id,
+            row.number,
+            outcome,
+            None,
+            None,
+            None,
+            judge(outcome, TaskPast(row.failures, row.deaths, row.resubmissions, 0), limits),
+        )
+        for row in found
+    ]

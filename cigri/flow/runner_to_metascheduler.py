@@ -1,0 +1,34 @@
+"""The runner tells how many jobs wait on a cluster, and that a cluster refuses a campaign's jobs."""
+
+from datetime import datetime
+
+from sqlalchemy import Connection, func, select
+
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.updator_to_metascheduler import Trial, put_trials
+from cigri.settings import BudgetSettings
+from cigri.states import EventLevel, JobState
+from cigri.tables import Job
+
+
+def count_waiting(conn: Connection, cluster_id: int) -> int:
+    """Our jobs in the cluster's queue that have not started, or are about to be there."""
+    waiting = (JobState.LAUNCHING, JobState.SUBMITTED)
+    return conn.execute(select(func.count()).where(Job.cluster_id == cluster_id, Job.state.in_(waiting))).scalar_one()
+
+
+def put_refusal(
+    conn: Connection,
+    campaign_id: int,
+    cluster_id: int,
+    cluster_name: str,
+    message: str,
+    budget: BudgetSettings,
+    now: datetime | None = None,
+) -> None:
+    """A refused batch uses up the whole error budget of the campaign there: the next would be refused as well."""
+    subject = f"campaign {campaign_id} on {cluster_name}"
+    event = NewEvent("SUBMISSION_REFUSED", EventLevel.INFO, subject, message, campaign_id, cluster_id)
+    put_events(conn, [event], now)
+    trial = Trial(has_success=False, failures=budget.errors, example=message)
+    put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget, now)

@@ -1,0 +1,43 @@
+"""What the updator saw of jobs that should no longer be: too many waiting, waiting too long, past their walltime."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, Float, cast, func, select
+from sqlalchemy.sql.selectable import Select
+
+from cigri.clusters import ClusterConfig
+from cigri.database import clock
+from cigri.states import JobKind, JobState
+from cigri.tables import CampaignCluster, Job, Kill
+
+
+def list_excess(conn: Connection, cluster_id: int, config: ClusterConfig) -> list[int]:
+    """Jobs waiting beyond the cluster's limit, the newest."""
+    waiting = _live(cluster_id, JobState.SUBMITTED).order_by(Job.id).offset(config.max_waiting)
+    return list(conn.scalars(waiting))
+
+
+def list_waiting_too_long(conn: Connection, cluster_id: int, seconds: float, now: datetime | None = None) -> list[int]:
+    """Jobs that have waited longer than `seconds` here, of campaigns that have another cluster to go to."""
+    elsewhere = (
+        select(CampaignCluster.campaign_id)
+        .where(CampaignCluster.campaign_id == Job.campaign_id, CampaignCluster.cluster_id != cluster_id)
+        .where(CampaignCluster.blocked_until.is_(None))
+        .exists()
+    )
+    old = Job.submitted_at <= clock(now) - timedelta(seconds=seconds)
+    waiting = _live(cluster_id, JobState.SUBMITTED).where(old, elsewhere, Job.kind == JobKind.TASKS)
+    return list(conn.scalars(waiting))
+
+
+def list_past_walltime(conn: Connection, cluster_id: int, slack: float, now: datetime | None = None) -> list[int]:
+    """Jobs that have run for longer than their walltime and `slack` seconds."""
+    limit = func.make_interval(0, 0, 0, 0, 0, 0, cast(Job.walltime, Float) + slack)
+    running = _live(cluster_id, JobState.RUNNING).where(Job.started_at + limit <= clock(now))
+    return list(conn.scalars(running))
+
+
+def _live(cluster_id: int, state: JobState) -> Select[int]:
+    """Jobs in this state that nobody has asked to kill yet."""
+    asked = select(Kill.job_id).where(Kill.job_id == Job.id, Kill.is_open).exists()
+    return select(Job.id).where(Job.cluster_id == cluster_id, Job.state == state, ~asked)

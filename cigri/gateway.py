@@ -1,0 +1,118 @@
+"""All clusters as this process reaches them: a driver and transports for each, visited side by side."""
+
+import logging
+import os
+import pwd
+import shlex
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+from cigri import drivers
+from cigri.clusters import ClusterConfig
+from cigri.drivers import Driver
+from cigri.errors import CigriError
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.remote import Answer
+from cigri.transports import Transport
+from cigri.transports.local import LocalTransport
+
+logger = logging.getLogger(__name__)
+
+VISITORS = 16  # clusters visited at the same time
+
+
+class Seen(NamedTuple):
+    """What became of the visits of one pass: reports by cluster, and clusters that were not done in time."""
+
+    reports: dict[str, "Counter[str]"]
+    late: list[str]
+    failed: dict[str, BaseException]
+
+
+class Gateway:
+    """Keeps connections from pass to pass; may be used by several threads."""
+
+    def __init__(self) -> None:
+        self._drivers: dict[int, tuple[ClusterConfig, Driver]] = {}
+        self._transports: dict[tuple[int, str], tuple[ClusterConfig, Transport]] = {}
+        self._connections: object | None = None
+        self._lock = threading.Lock()
+        self._visitors = ThreadPoolExecutor(VISITORS, thread_name_prefix="visit")
+        self._under_way: dict[int, Future[Counter[str]]] = {}
+        self.settled: dict[tuple[int, str], list[str]] = {}
+        """Per cluster and user, the outbox files whose records are stored: removed at the next visit."""
+        self.commands: Counter[str] = Counter()
+        """Remote commands per cluster since this process began."""
+
+    def driver(self, cluster: ClusterRow) -> Driver:
+        with self._lock:
+            known = self._drivers.get(cluster.id)
+            if known is None or known[0] != cluster.config:
+                known = (cluster.config, drivers.load(cluster.config.driver, cluster.config.options))
+                self._drivers[cluster.id] = known
+            return known[1]
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        """Run sh text on a cluster as a local user; errors as Transport.run."""
+        self.commands[cluster.name] += 1
+        return self._transport(cluster, user).run(script, cluster.config.timeout)
+
+    def visitor(self, cluster: ClusterRow) -> str:
+        """The account for questions that concern no user's jobs."""
+        config = cluster.config
+        if config.visitor:
+            return config.visitor
+        account = config.ssh.account if config.ssh else ""
+        return account or pwd.getpwuid(os.geteuid()).pw_name
+
+    def base(self, cluster: ClusterRow, grid_key: str) -> str:
+        """The directory of this grid on the cluster, as a word of sh."""
+        home = "" if cluster.config.directory.startswith("/") else '"$HOME"/'
+        return f"{home}{shlex.quote(cluster.config.directory)}/{shlex.quote(grid_key)}"
+
+    def visit(
+        self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], deadline: float
+    ) -> Seen:
+        """Visit clusters side by side for at most `deadline` seconds; one still being visited is not visited again."""
+        started: dict[str, Future[Counter[str]]] = {}
+        for cluster in clusters:
+            running = self._under_way.get(cluster.id)
+            if running is None or running.done():
+                future = self._visitors.submit(visit, cluster)
+                self._under_way[cluster.id] = started[cluster.name] = future
+        wait(started.values(), timeout=deadline)
+        late = [name for name, future in started.items() if not future.done()]
+        ended = {name: future for name, future in started.items() if future.done()}
+        failed = {name: error for name, future in ended.items() if (error := future.exception()) is not None}
+        for name, error in failed.items():
+            if not isinstance(error, CigriError):
+                logger.error("The visit of cluster %s failed", name, exc_info=error)
+        reports = {name: future.result() for name, future in ended.items() if name not in failed}
+        return Seen(reports, late, failed)
+
+    def close(self) -> None:
+        self._visitors.shutdown(wait=False, cancel_futures=True)
+        for _, transport in self._transports.values():
+            transport.close()
+
+    def _transport(self, cluster: ClusterRow, user: str) -> Transport:
+        with self._lock:
+            known = self._transports.get((cluster.id, user))
+            if known is None or known[0] != cluster.config:
+                if known is not None:
+                    known[1].close()
+                known = (cluster.config, self._open(cluster, user))
+                self._transports[(cluster.id, user)] = known
+            return known[1]
+
+    def _open(self, cluster: ClusterRow, user: str) -> Transport:
+        if cluster.config.ssh is None:
+            return LocalTransport(cluster.name, user)
+        from cigri.transports.ssh import Connections  # paramiko takes 0.3 s to import, and many grids need none
+
+        if not isinstance(self._connections, Connections):
+            self._connections = Connections()
+        return self._connections.transport(cluster.name, cluster.config.ssh, user)

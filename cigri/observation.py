@@ -1,0 +1,193 @@
+"""What a visit to a cluster tells of each watched job: pure, from what was seen to what is concluded."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.clusters import ClusterConfig
+from cigri.drivers import RemoteJob, RemoteState
+from cigri.flow.runner_to_updator import LiveAttempt, WatchedJob
+from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
+from cigri.settings import JobSettings
+from cigri.states import JobKind, JobState, Outcome
+from cigri.verdicts import TaskPast, judge, outcome_of_kill, outcome_of_record, outcome_of_state
+from cigri.wrapper import TaskRecord
+
+RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
+
+
+class Element(NamedTuple):
+    """A job by the name of its batch and its index."""
+
+    tag: str
+    array_index: int
+
+
+class Sight(NamedTuple):
+    """All that one visit saw. `listed` is None when the list of live jobs could not be read: then nobody is missing."""
+
+    listed: Mapping[Element, RemoteJob] | None
+    history: Mapping[Element, RemoteJob]
+    records: Mapping[int, Mapping[int, TaskRecord]]  # by job, then position
+
+
+class End(NamedTuple):
+    """A job that has ended: by the batch system's word, or (state None) because each of its tasks has a record."""
+
+    job: WatchedJob
+    state: RemoteState | None
+    exit_code: int | None
+    reason: str
+    node: str
+
+
+class Findings(NamedTuple):
+    """`progressed`: jobs that go on, some of whose tasks have ended."""
+
+    ended: list[End]
+    progressed: list[WatchedJob]
+    seen: list[tuple[int, JobState, str, str]]
+    missing: list[int]
+
+
+class Ends(NamedTuple):
+    attempts: list[EndedAttempt]
+    jobs: list[EndedJob]
+
+
+def find(
+    watched: Sequence[WatchedJob], tasks: Mapping[int, int], sight: Sight, now: datetime, config: ClusterConfig
+) -> Findings:
+    """Sort the watched jobs; `tasks` says how many live tasks each carries (a prologue counts as one)."""
+    findings = Findings([], [], [], [])
+    for job in watched:
+        records = sight.records.get(job.job_id, {})
+        key = Element(job.tag, job.array_index)
+        if records and len(records) >= tasks.get(job.job_id, 1):
+            last = records[max(records)]
+            findings.ended.append(End(job, None, last.exit_code, "", last.node))
+            continue
+        if records:
+            findings.progressed.append(job)
+        remote = sight.listed.get(key) if sight.listed is not None else None
+        past = sight.history.get(key)
+        if remote is None and past is not None and not past.state.is_final:
+            remote = past
+        if remote is not None:
+            _see(findings, job, remote)
+        elif sight.listed is not None and (end := _end_of_missing(job, past, now, config)):
+            findings.ended.append(end)
+        elif sight.listed is not None and job.missing_since is None:
+            findings.missing.append(job.job_id)
+    return findings
+
+
+def conclude(
+    findings: Findings,
+    attempts: Mapping[int, Sequence[LiveAttempt]],
+    records: Mapping[int, Mapping[int, TaskRecord]],
+    limits: JobSettings,
+) -> Ends:
+    """The end of each attempt and job, with the verdict on its task."""
+    ends = Ends([], [])
+    for job in findings.progressed:
+        known = records[job.job_id]
+        for attempt in attempts.get(job.job_id, ()):
+            if record := known.get(attempt.position):
+                ends.attempts.append(_by_record(job, attempt, record, limits))
+    for end in findings.ended:
+        mine = _attempts_of(end, attempts.get(end.job.job_id, ()), records.get(end.job.job_id, {}), limits)
+        ends.attempts.extend(mine)
+        ends.jobs.append(_job_end(end, mine, records.get(end.job.job_id, {})))
+    return ends
+
+
+def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
+    if remote.state is RemoteState.UNKNOWN:
+        state = job.state
+    else:
+        state = JobState.RUNNING if remote.state in RUNNING_STATES else JobState.SUBMITTED
+    changed = state is not job.state or remote.remote_id != job.remote_id or job.missing_since is not None
+    if changed:
+        findings.seen.append((job.job_id, state, remote.remote_id, remote.node))
+
+
+def _end_of_missing(job: WatchedJob, past: RemoteJob | None, now: datetime, config: ClusterConfig) -> End | None:
+    """Records are older than the queue's word: they had the time between two visits and the grace to appear."""
+    if job.missing_since is None:
+        return None
+    age = (now - job.missing_since).total_seconds()
+    if past is not None and age >= config.record_grace:
+        return End(job, past.state, past.exit_code, past.reason, past.node)
+    if job.kill is not None and past is None and age >= config.record_grace:
+        return End(job, RemoteState.KILLED, None, "killed, and no longer known to the batch system", "")
+    if age >= config.lost_after:
+        return End(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "")
+    return None
+
+
+def _attempts_of(
+    end: End, attempts: Sequence[LiveAttempt], records: Mapping[int, TaskRecord], limits: JobSettings
+) -> list[EndedAttempt]:
+    """Tasks run one after the other: of those without a record only the first can have begun."""
+    ended, is_begun = [], True
+    for attempt in sorted(attempts, key=lambda attempt: attempt.position):
+        if record := records.get(attempt.position):
+            ended.append(_by_record(end.job, attempt, record, limits))
+            continue
+        if is_begun:
+            outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.exit_code, end.job.kill)
+            ended.append(_ended(end.job, attempt, outcome, end.exit_code, None, None, limits))
+        else:
+            outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
+            ended.append(_ended(end.job, attempt, outcome, None, None, None, limits))
+        is_begun = False
+    return ended
+
+
+def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits: JobSettings) -> EndedAttempt:
+    outcome = outcome_of_record(record.exit_code, record.cause, job.kill)
+    started, seconds = record.start_ms / 1000, record.duration_ms / 1000
+    return _ended(job, attempt, outcome, record.exit_code, started, seconds, limits)
+
+
+def _ended(
+    job: WatchedJob,
+    attempt: LiveAttempt,
+    outcome: Outcome,
+    exit_code: int | None,
+    started: float | None,
+    seconds: float | None,
+    limits: JobSettings,
+) -> EndedAttempt:
+    past = TaskPast(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries)
+    verdict = judge(outcome, past, limits)
+    return EndedAttempt(
+        job.campaign_id, job.job_id, attempt.task_id, attempt.number, outcome, exit_code, started, seconds, verdict
+    )
+
+
+def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord]) -> EndedJob:
+    """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says."""
+    if mine:
+        worst = next((attempt for attempt in mine if attempt.outcome is not Outcome.SUCCESS), mine[-1])
+        outcome, exit_code = worst.outcome, worst.exit_code
+    elif records:
+        last = records[max(records)]
+        outcome, exit_code = outcome_of_record(last.exit_code, last.cause, end.job.kill), last.exit_code
+    else:
+        outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.exit_code, end.job.kill)
+        exit_code = end.exit_code
+    if end.job.kind is not JobKind.TASKS and outcome in (Outcome.RESUBMIT, Outcome.RESUBMIT_END):
+        outcome = Outcome.FAILURE
+    started = min((record.start_ms for record in records.values()), default=None)
+    return EndedJob(
+        end.job.job_id,
+        end.job.campaign_id,
+        end.job.kind,
+        outcome,
+        exit_code,
+        end.node,
+        end.reason,
+        started / 1000 if started is not None else None,
+    )

@@ -1,0 +1,46 @@
+"""What every module shares: the tools it works with, the report of a pass, and the row that tells how it went."""
+
+import os
+import socket
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.database import Database
+from cigri.gateway import Gateway, Seen
+from cigri.settings import Settings
+
+Report = Counter[str]
+"""Counts of what a pass did, in words for people."""
+
+
+class Tools(NamedTuple):
+    """All that a pass may use."""
+
+    database: Database
+    settings: Settings
+    gateway: Gateway
+
+
+RunOnce = Callable[[Tools, datetime | None], Report]
+"""One pass of a module; `now` is given in virtual time only."""
+
+
+def summed(seen: Seen) -> Report:
+    """The visits of a pass as one report."""
+    report: Report = Counter()
+    for counts in seen.reports.values():
+        report.update(counts)
+    if seen.reports:
+        report["clusters"] = len(seen.reports)
+    if seen.late:
+        report["late clusters"] = len(seen.late)
+    if seen.failed:
+        report["failed clusters"] = len(seen.failed)
+    return report
+
+
+def whoami() -> tuple[str, int]:
+    """Host and process, for the table of modules."""
+    return socket.gethostname(), os.getpid()

@@ -1,0 +1,105 @@
+"""Cycles the modules for ever, every few seconds and at once when work comes in; the janitor by the calendar."""
+
+import logging
+import signal
+import threading
+import time
+from contextlib import suppress
+
+import psycopg
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.cron import CronTrigger
+from apscheduler.triggers.interval import IntervalTrigger
+
+from cigri.database import WAKE_CHANNEL, Database
+from cigri.errors import DatabaseUnavailable
+from cigri.flow.almighty_to_operator import Pass, put_pass
+from cigri.program import whoami
+from cigri.settings import Settings
+from modules.almighty.worker import Worker
+
+logger = logging.getLogger(__name__)
+
+CYCLE = ("updator", "predictor", "metascheduler", "campaign_schedulers", "runner", "killer")
+NOTE_PERIOD = 10.0  # seconds; passes that did nothing are noted together
+RECONNECT_PAUSE = 1.0
+LISTEN_PAUSE = 0.5  # seconds until a signal is noticed
+
+
+class Almighty:
+    """A worker process per module, driven one after the other; none of them can stop the others."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database, self._settings = database, settings
+        self._workers = {name: Worker(name) for name in (*CYCLE, "janitor")}
+        self._stop = threading.Event()
+        self._cycle = threading.Lock()
+        self._unnoted: dict[str, int] = {}
+        self._noted: dict[str, float] = {}
+        self._scheduler = BackgroundScheduler(timezone="UTC")
+
+    def run(self) -> None:
+        """Until SIGTERM or SIGINT; the pass under way is finished first."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._stop.set())
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a wake-up during a cycle is no news
+        every = IntervalTrigger(seconds=self._settings.almighty.period)
+        # two instances: a wake-up that comes during a cycle waits for its end, and the next ones are one with it
+        self._scheduler.add_job(self._run_cycle, every, id="cycle", max_instances=2, coalesce=True)
+        if self._settings.almighty.janitor:
+            trigger = CronTrigger.from_crontab(self._settings.almighty.janitor, timezone="UTC")
+            self._scheduler.add_job(self._run_module, trigger, args=["janitor"], id="janitor", coalesce=True)
+        self._scheduler.start()
+        logger.info("The almighty cycles every %s s", self._settings.almighty.period)
+        try:
+            self._listen()
+        finally:
+            self._scheduler.shutdown(wait=True)
+            for worker in self._workers.values():
+                worker.close()
+            logger.info("The almighty has ended")
+
+    def _listen(self) -> None:
+        """Wake the cycle at each notification; without a database wait until it is back."""
+        while not self._stop.is_set():
+            url = self._database.url.replace("postgresql+psycopg://", "postgresql://", 1)
+            with suppress(psycopg.OperationalError), psycopg.connect(url, autocommit=True, connect_timeout=10) as conn:
+                conn.execute(f"LISTEN {WAKE_CHANNEL}")
+                self._wake()
+                while not self._stop.is_set():
+                    if any(True for _ in conn.notifies(timeout=LISTEN_PAUSE, stop_after=1)):
+                        self._wake()
+            self._stop.wait(RECONNECT_PAUSE)
+
+    def _wake(self) -> None:
+        self._scheduler.add_job(self._run_cycle, id="woken", replace_existing=True, max_instances=2, coalesce=True)
+
+    def _run_cycle(self) -> None:
+        with self._cycle:
+            for name in CYCLE:
+                if not self._stop.is_set():
+                    self._run_module(name)
+
+    def _run_module(self, name: str) -> None:
+        started = time.monotonic()
+        outcome = self._workers[name].run(self._settings.almighty.deadline)
+        done = Pass(name, whoami()[0], outcome.pid, time.monotonic() - started, outcome.counts, outcome.error)
+        if done.error:
+            logger.error("%s failed: %s", name, done.error)
+        elif done.counts:
+            logger.info("%s: %s", name, ", ".join(f"{count} {what}" for what, count in done.counts.items()))
+        self._note(done)
+
+    def _note(self, done: Pass) -> None:
+        self._unnoted[done.name] = self._unnoted.get(done.name, 0) + 1
+        is_news = bool(done.error) or set(done.counts) - {"clusters"}
+        if not is_news and time.monotonic() - self._noted.get(done.name, 0.0) < NOTE_PERIOD:
+            return
+        try:
+            with self._database.begin() as conn:
+                put_pass(conn, done, self._unnoted[done.name])
+        except DatabaseUnavailable as error:
+            logger.warning("The pass of %s could not be noted: %s", done.name, error)
+            return
+        self._unnoted[done.name] = 0
+        self._noted[done.name] = time.monotonic()

@@ -1,0 +1,118 @@
+"""A module in a process of its own, kept from pass to pass; one that hangs or dies is replaced."""
+
+import importlib
+import logging
+import multiprocessing
+import signal
+import traceback
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import NamedTuple
+
+from cigri.database import Database
+from cigri.errors import CigriError
+from cigri.gateway import Gateway
+from cigri.installation import database_url, set_up_log
+from cigri.program import Tools
+from cigri.settings import load
+
+logger = logging.getLogger(__name__)
+
+# forked from a process that has imported everything and has no threads: 10 ms and little memory each
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(
+    [
+        "modules.updator",
+        "modules.predictor.simple",
+        "modules.metascheduler",
+        "modules.campaign_schedulers.workqueue",
+        "modules.runner",
+        "modules.killer",
+        "modules.janitor",
+        "modules.almighty.worker",
+    ]
+)
+FAREWELL = 10.0  # seconds that a worker gets to end by itself
+
+
+class Outcome(NamedTuple):
+    pid: int
+    counts: Mapping[str, int]
+    error: str
+
+
+class Worker:
+    """The process is started at the first pass."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def run(self, deadline: float) -> Outcome:
+        """One pass; what goes wrong is in the outcome."""
+        if self._process is None or not self._process.is_alive() or self._pipe is None:
+            self._start()
+        assert self._process is not None
+        assert self._pipe is not None
+        pid = self._process.pid or 0
+        try:
+            self._pipe.send("pass")
+            if not self._pipe.poll(deadline):
+                self._kill()
+                return Outcome(pid, {}, f"the pass took longer than {deadline:g} s and was killed")
+            counts, error = self._pipe.recv()
+        except (EOFError, OSError):
+            self._process.join(FAREWELL)
+            code = self._process.exitcode
+            self._kill()
+            return Outcome(pid, {}, f"the process died during the pass (exit code {code})")
+        return Outcome(pid, counts, error)
+
+    def close(self) -> None:
+        """Let the process end after what it does now."""
+        if self._pipe is not None:
+            self._pipe.close()
+        if self._process is not None:
+            self._process.join(FAREWELL)
+            self._kill()
+
+    def _start(self) -> None:
+        self._pipe, theirs = CONTEXT.Pipe()
+        self._process = CONTEXT.Process(target=_serve, args=(self._name, theirs), name=self._name, daemon=False)
+        self._process.start()
+        theirs.close()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        self._process = None
+
+
+def _serve(name: str, pipe: Connection) -> None:
+    """Passes on demand until the almighty is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the almighty decides when
+    set_up_log()
+    settings = load()
+    database = Database(database_url(settings), settings.database.lock_timeout)
+    tools = Tools(database, settings, Gateway())
+    run_once = importlib.import_module(f"modules.{name}").run_once
+    while True:
+        try:
+            pipe.recv()
+        except EOFError:
+            break
+        try:
+            answer = (dict(run_once(tools, None)), "")
+        except CigriError as error:
+            answer = ({}, str(error))
+        except Exception:
+            answer = ({}, traceback.format_exc())
+        try:
+            pipe.send(answer)
+        except OSError:
+            break
+    tools.gateway.close()
+    database.close()

@@ -1,0 +1,76 @@
+"""Keeps the house small: old campaigns leave the hot tables and the clusters' disks, old history is forgotten."""
+
+import logging
+from collections import Counter, defaultdict
+from datetime import datetime
+
+from cigri.errors import TransportError
+from cigri.flow.anyone_to_clusters import grid_key, list_clusters
+from cigri.flow.anyone_to_janitor import (
+    Leftover,
+    archive_campaign,
+    forget,
+    list_leftovers,
+    list_old_campaigns,
+    put_purged,
+)
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.doctor_to_operator import examine
+from cigri.program import Report, Tools
+from cigri.states import EventLevel
+from cigri.wrapper import purge_campaign
+
+logger = logging.getLogger(__name__)
+
+
+def run_once(tools: Tools, now: datetime | None = None) -> Report:
+    """Purge, archive, forget, and check that the tables still agree."""
+    limits = tools.settings.history
+    report: Report = Counter()
+    with tools.database.lock("cigri.janitor") as taken:
+        if not taken:
+            return report
+        report["purged campaigns"] = _purge(tools, limits.purge_after, now)
+        with tools.database.begin() as conn:
+            old = list_old_campaigns(conn, limits.keep_hot, now)
+        for campaign_id in old:
+            with tools.database.begin() as conn:
+                report["archived tasks"] += archive_campaign(conn, campaign_id, now)
+        with tools.database.begin() as conn:
+            report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events, now)
+            sick = examine(conn)
+            put_events(
+                conn, [NewEvent("INVARIANT", EventLevel.ERROR, finding.rule, str(finding)) for finding in sick], now
+            )
+            report["broken invariants"] = len(sick)
+    return +report
+
+
+def _purge(tools: Tools, days: float, now: datetime | None) -> int:
+    """Remove the files of each campaign wherever they are; a cluster that is away is tried again next time."""
+    with tools.database.begin() as conn:
+        leftovers = list_leftovers(conn, days, now)
+        clusters = {cluster.id: cluster for cluster in list_clusters(conn, now=now)}
+        key = grid_key(conn)
+    by_campaign: dict[int, list[Leftover]] = defaultdict(list)
+    for leftover in leftovers:
+        by_campaign[leftover.campaign_id].append(leftover)
+    purged = []
+    for campaign_id, places in by_campaign.items():
+        try:
+            for place in places:
+                cluster = clusters.get(place.cluster_id)
+                if cluster is None:
+                    break
+                text = purge_campaign(tools.gateway.base(cluster, key), campaign_id)
+                answer = tools.gateway.run(cluster, place.local_user, text)
+                if answer.status != 0:
+                    logger.warning("Campaign %s on %s: not purged: %s", campaign_id, cluster.name, answer.err.strip())
+                    break
+            else:
+                purged.append(campaign_id)
+        except TransportError as error:
+            logger.warning("Campaign %s: not purged: %s", campaign_id, error)
+    with tools.database.begin() as conn:
+        put_purged(conn, purged, now)
+    return len(purged)

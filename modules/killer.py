@@ -1,0 +1,67 @@
+"""Kills jobs: those that users gave up, and those that flood a queue, wait too long or outlive their walltime.
+
+A kill stays open until the updator has seen the job end; without effect it is sent again.
+"""
+
+from collections import Counter, defaultdict
+from datetime import datetime
+
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters
+from cigri.flow.anyone_to_killer import KillOrder, ask_kills, take_kills, unsend_kills
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_waiting_too_long
+from cigri.program import Report, Tools, summed
+from cigri.states import EventLevel, KillReason
+
+MANY_TRIES = 5
+
+
+def run_once(tools: Tools, now: datetime | None = None) -> Report:
+    """Kill on every cluster, one remote command per user."""
+    with tools.database.begin() as conn:
+        clusters = list_clusters(conn, now=now)
+    deadline = tools.settings.almighty.deadline
+    return summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, now), deadline))
+
+
+def _visit(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
+    report: Report = Counter()
+    with tools.database.lock(f"cigri.killer.{cluster.id}") as taken:
+        if not taken:
+            return Counter({"locked clusters": 1})
+        orders: dict[str, list[KillOrder]] = defaultdict(list)
+        with tools.database.begin() as conn:
+            limits = tools.settings.jobs
+            for reason, jobs in (
+                (KillReason.FLOOD, list_excess(conn, cluster.id, cluster.config)),
+                (KillReason.WAITING_TOO_LONG, list_waiting_too_long(conn, cluster.id, limits.waiting_too_long, now)),
+                (KillReason.WALLTIME, list_past_walltime(conn, cluster.id, limits.walltime_slack, now)),
+            ):
+                report[f"{reason} kills"] += ask_kills(conn, jobs, reason, "killer", now)
+            for order in take_kills(conn, cluster.id, limits.verify_kill, now):
+                orders[order.local_user].append(order)
+        for user, mine in orders.items():
+            report["killed jobs"] += _kill(tools, cluster, user, mine, now)
+    return +report
+
+
+def _kill(tools: Tools, cluster: ClusterRow, user: str, orders: list[KillOrder], now: datetime | None) -> int:
+    driver = tools.gateway.driver(cluster)
+    try:
+        driver.parse_cancel(tools.gateway.run(cluster, user, driver.cancel([order.remote_id for order in orders])))
+    except (TransportError, AnswerUnreadable) as error:
+        with tools.database.begin() as conn:
+            unsend_kills(conn, [order.job_id for order in orders])
+            _complain(tools, cluster, orders, str(error), now)
+        return 0
+    if stubborn := [order for order in orders if order.tries >= MANY_TRIES]:
+        _complain(tools, cluster, stubborn, f"still there after {MANY_TRIES} kills", now)
+    return len(orders)
+
+
+def _complain(tools: Tools, cluster: ClusterRow, orders: list[KillOrder], why: str, now: datetime | None) -> None:
+    message = f"{len(orders)} jobs could not be killed (e.g. {orders[0].remote_id}): {why}"
+    event = NewEvent("KILL_PROBLEM", EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
+    with tools.database.begin() as conn:
+        put_events(conn, [event], now)

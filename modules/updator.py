@@ -1,0 +1,314 @@
+"""Looks at every cluster: how full it is, where our jobs are, what ended and how; one remote command per user there."""
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from cigri.database import server_time
+from cigri.drivers import Capacity, Driver, RemoteJob
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_failure, put_success
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.runner_to_updator import LiveAttempt, WatchedJob, list_attempts, list_watched, mark_missing, move_seen
+from cigri.flow.updator_to_metascheduler import Trial, put_cluster_state, put_trials
+from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
+from cigri.observation import Element, Ends, Findings, Sight, conclude, find
+from cigri.program import Report, Tools, summed
+from cigri.remote import Answer, Bundle
+from cigri.states import EventLevel, JobKind, JobState, Outcome, TaskState
+from cigri.verdicts import FAULT_OF_TASK
+from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, parse_journal, parse_tail, tail
+
+logger = logging.getLogger(__name__)
+
+LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
+
+
+def run_once(tools: Tools, now: datetime | None = None) -> Report:
+    """Visit every cluster whose turn it is."""
+    with tools.database.begin() as conn:
+        due = list_clusters(conn, due_only=True, now=now)
+        key = grid_key(conn)
+    seen = tools.gateway.visit(due, lambda cluster: _visit(tools, cluster, key, now), tools.settings.almighty.deadline)
+    return summed(seen)
+
+
+class Glimpse(NamedTuple):
+    """What one user's answer tells; `listed` None when the batch system did not answer sensibly."""
+
+    listed: list[RemoteJob] | None
+    history: list[RemoteJob]
+    records: dict[int, dict[int, TaskRecord]]
+    collected: list[str]
+    problems: list[str]
+
+
+def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
+    with tools.database.lock(f"cigri.updator.{cluster.id}") as taken:
+        return _look(tools, cluster, key, now) if taken else Counter({"locked clusters": 1})
+
+
+def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
+    with tools.database.begin() as conn:
+        watched = list_watched(conn, cluster.id)
+    by_user: dict[str, list[WatchedJob]] = defaultdict(list)
+    by_user[tools.gateway.visitor(cluster)]
+    for job in watched:
+        by_user[job.local_user].append(job)
+    report: Report = Counter()
+    is_healthy = True
+    for user, jobs in by_user.items():
+        is_visitor = user == tools.gateway.visitor(cluster)
+        try:
+            answers = _ask(tools, cluster, key, user, jobs, is_visitor)
+        except (TransportError, AnswerUnreadable) as error:
+            _give_up(tools, cluster, user, error, is_visitor, now)
+            if is_visitor:
+                return report
+            continue
+        is_healthy &= _take_in(tools, cluster, key, user, jobs, answers, report, now)
+        if is_visitor:
+            is_healthy &= _note_capacity(tools, cluster, answers, watched, now)
+    if is_healthy:
+        with tools.database.begin() as conn:
+            put_success(conn, cluster, now)
+    return report
+
+
+def _ask(
+    tools: Tools, cluster: ClusterRow, key: str, user: str, jobs: Sequence[WatchedJob], is_visitor: bool
+) -> dict[str, Answer]:
+    """Everything in one remote command; the list of jobs comes before the records, so that no end falls between."""
+    driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
+    parts = {"capacity": driver.capacity("")} if is_visitor else {}
+    if jobs:
+        parts["status"] = driver.status(f"cigri.{key}.")
+        parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, user), []))
+    if missing := [job for job in jobs if job.missing_since is not None]:
+        parts["journal"] = journal(base, [_journal_key(job) for job in missing])
+        parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
+    bundle = Bundle(parts)
+    answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
+    tools.gateway.settled.pop((cluster.id, user), None)
+    return answers
+
+
+def _take_in(
+    tools: Tools,
+    cluster: ClusterRow,
+    key: str,
+    user: str,
+    jobs: Sequence[WatchedJob],
+    answers: Mapping[str, Answer],
+    report: Report,
+    now: datetime | None,
+) -> bool:
+    """Settle what one user's answer tells; the collected files go at the next visit. False: not all made sense."""
+    if not jobs:
+        return True
+    glimpse = _read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers)
+    with tools.database.begin() as conn:
+        time = server_time(conn, now)
+        attempts = _attempts_of(conn, jobs, glimpse)
+    listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
+    sight = Sight(listed, {Element(job.tag, job.index): job for job in glimpse.history}, glimpse.records)
+    findings = find(jobs, {job: len(live) for job, live in attempts.items()}, sight, time, cluster.config)
+    gone = [end.job.job_id for end in findings.ended if end.job.job_id not in attempts]
+    with tools.database.begin() as conn:
+        attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
+    ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs)
+    tails = _tails(tools, cluster, key, user, jobs, ends)
+    with tools.database.begin() as conn:
+        _settle(conn, tools, cluster, jobs, findings, ends, tails, now)
+        if glimpse.problems:
+            put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(glimpse.problems), now)
+    tools.gateway.settled[(cluster.id, user)] = glimpse.collected
+    report.update(
+        {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
+    )
+    return not glimpse.problems
+
+
+def _read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer]) -> Glimpse:
+    glimpse = Glimpse(None, [], defaultdict(dict), [], [])
+    try:
+        glimpse = glimpse._replace(listed=driver.parse_status(answers["status"], prefix))
+    except AnswerUnreadable as error:
+        glimpse.problems.append(str(error))
+    places = {(job.batch_id, job.array_index): job for job in jobs}
+    try:
+        for posted in parse_collect(answers["collect"]).records:
+            glimpse.collected.append(posted.name)
+            _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record)
+    except AnswerUnreadable as error:
+        glimpse.problems.append(str(error))
+    if "history" not in answers:
+        return glimpse
+    missing = {_journal_key(job): job for job in jobs if job.missing_since is not None}
+    try:
+        glimpse = glimpse._replace(history=driver.parse_history(answers["history"]))
+        for place, found in parse_journal(answers["journal"], list(missing)).items():
+            for record in found.records:
+                _keep(glimpse, missing[place], record)
+    except AnswerUnreadable as error:
+        glimpse.problems.append(str(error))
+        glimpse = glimpse._replace(listed=None)  # without history nobody is declared lost
+    return glimpse
+
+
+def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord) -> None:
+    """A record is a file of the user's: it counts only for the very job that this place belongs to."""
+    if job is not None and record.job_id == job.job_id:
+        glimpse.records[job.job_id].setdefault(record.position, record)
+
+
+def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:
+    """The attempts of jobs with records; a record that names another task or attempt is thrown away."""
+    attempts = _grouped(list_attempts(conn, list(glimpse.records)))
+    kinds = {job.job_id: job.kind for job in jobs}
+    for job_id, records in glimpse.records.items():
+        if kinds[job_id] is not JobKind.TASKS:
+            continue
+        expected = {attempt.position: (attempt.task_id, attempt.number) for attempt in attempts.get(job_id, ())}
+        for position, record in list(records.items()):
+            if position in expected and expected[position] != (record.task_id, record.attempt):
+                logger.warning("Job %s: record %s is of another attempt, not %s", job_id, record, expected[position])
+                del records[position]
+    return attempts
+
+
+def _grouped(attempts: Sequence[LiveAttempt]) -> dict[int, list[LiveAttempt]]:
+    groups: dict[int, list[LiveAttempt]] = defaultdict(list)
+    for attempt in attempts:
+        groups[attempt.job_id].append(attempt)
+    return dict(groups)
+
+
+def _settle(
+    conn: Connection,
+    tools: Tools,
+    cluster: ClusterRow,
+    jobs: Sequence[WatchedJob],
+    findings: Findings,
+    ends: Ends,
+    tails: Mapping[int, str],
+    now: datetime | None,
+) -> None:
+    if findings.seen:
+        move_seen(conn, findings.seen, now)
+    if findings.missing:
+        mark_missing(conn, findings.missing, now)
+    if not ends.attempts and not ends.jobs:
+        return
+    moved = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
+    fresh = [attempt for attempt in ends.attempts if attempt.task_id in moved]
+    reasons = {job.job_id: job.reason for job in ends.jobs}
+    put_events(conn, _events(cluster, fresh, ends, reasons, tails), now)
+    put_trials(conn, cluster.id, cluster.name, _trials(fresh, tails), tools.settings.budget, now)
+
+
+def _events(
+    cluster: ClusterRow,
+    attempts: Sequence[EndedAttempt],
+    ends: Ends,
+    reasons: Mapping[int, str],
+    tails: Mapping[int, str],
+) -> list[NewEvent]:
+    """One per task that is given up, and per prologue or epilogue that failed."""
+    events = []
+    for attempt in attempts:
+        if attempt.verdict.state is TaskState.FAILED:
+            why = reasons.get(attempt.job_id, "")
+            message = f"{attempt.outcome}, exit code {attempt.exit_code}" + (f" ({why})" if why else "")
+            message += f"; stderr ends: {tails[attempt.job_id]}" if tails.get(attempt.job_id) else ""
+            subject = f"task {attempt.task_id}"
+            code = "TASK_FAILED"
+            ids = (attempt.campaign_id, cluster.id, attempt.job_id, attempt.task_id)
+            events.append(NewEvent(code, EventLevel.ERROR, subject, message, *ids))
+    for job in ends.jobs:
+        if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK | {Outcome.KILLED}:
+            code = f"{job.kind.upper()}_FAILED"
+            message = f"{job.outcome}, exit code {job.exit_code}; stderr ends: {tails.get(job.job_id, '')}"
+            subject = f"campaign {job.campaign_id} on {cluster.name}"
+            events.append(NewEvent(code, EventLevel.ERROR, subject, message, job.campaign_id, cluster.id, job.job_id))
+    return events
+
+
+def _trials(attempts: Sequence[EndedAttempt], tails: Mapping[int, str]) -> dict[int, Trial]:
+    trials: dict[int, Trial] = {}
+    for attempt in attempts:
+        trial = trials.get(attempt.campaign_id, Trial(False, 0, ""))
+        if attempt.outcome is Outcome.SUCCESS:
+            trial = trial._replace(has_success=True)
+        elif attempt.outcome in FAULT_OF_TASK:
+            example = f"task {attempt.task_id}: {attempt.outcome}, exit code {attempt.exit_code}"
+            example += f", {tails[attempt.job_id][-300:]}" if tails.get(attempt.job_id) else ""
+            trial = trial._replace(failures=trial.failures + 1, example=example)
+        trials[attempt.campaign_id] = trial
+    return trials
+
+
+def _tails(
+    tools: Tools, cluster: ClusterRow, key: str, user: str, jobs: Sequence[WatchedJob], ends: Ends
+) -> dict[int, str]:
+    """The end of standard error of some jobs that failed, in one more remote command; "" where it cannot be had."""
+    failed = [attempt.job_id for attempt in ends.attempts if attempt.outcome in FAULT_OF_TASK]
+    failed += [job.job_id for job in ends.jobs if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK]
+    wanted = set(failed[:LARGEST_TAILS])
+    base, size = tools.gateway.base(cluster, key), tools.settings.jobs.stderr_tail
+    parts = {
+        str(job.job_id): tail(base, job.campaign_id, job.batch_id, job.array_index, 1, "err", size)
+        for job in jobs
+        if job.job_id in wanted and size
+    }
+    if not parts:
+        return {}
+    bundle = Bundle(parts)
+    try:
+        answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
+        return {int(name): (parse_tail(answer) or "").strip() for name, answer in answers.items()}
+    except (TransportError, AnswerUnreadable) as error:
+        logger.warning("Cluster %s: the standard error of failed jobs could not be read: %s", cluster.name, error)
+        return {}
+
+
+def _note_capacity(
+    tools: Tools,
+    cluster: ClusterRow,
+    answers: Mapping[str, Answer],
+    watched: Sequence[WatchedJob],
+    now: datetime | None,
+) -> bool:
+    """Store how full the cluster is; False when it did not say so sensibly."""
+    ours = sum(job.width for job in watched if job.state is JobState.RUNNING)
+    try:
+        capacity: Capacity = tools.gateway.driver(cluster).parse_capacity(answers["capacity"])
+    except AnswerUnreadable as error:
+        with tools.database.begin() as conn:
+            put_failure(conn, cluster, "CLUSTER_ANSWER", str(error), now)
+        return False
+    with tools.database.begin() as conn:
+        put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
+    return True
+
+
+def _give_up(
+    tools: Tools, cluster: ClusterRow, user: str, error: Exception, is_visitor: bool, now: datetime | None
+) -> None:
+    """A cluster that cannot be asked is paused; an account that cannot be used is only its own user's trouble."""
+    with tools.database.begin() as conn:
+        if is_visitor:
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
+            return
+        subject = f"account {user} on {cluster.name}"
+        put_events(
+            conn, [NewEvent("ACCOUNT_REFUSED", EventLevel.ERROR, subject, str(error), cluster_id=cluster.id)], now
+        )
+
+
+def _journal_key(job: WatchedJob) -> JobKey:
+    return JobKey(job.campaign_id, job.batch_id, job.array_index)

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -68,6 +69,7 @@ class Cluster:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=_hear_all,
         )
 
     def run(self, index: int = 1, environment: Mapping[str, str] = {}) -> Answer:
@@ -135,6 +137,12 @@ def small_disk(place: Path) -> Iterator[Path]:
         yield place
     finally:
         subprocess.run(["umount", "-l", place], check=True)
+
+
+def _hear_all() -> None:
+    """What is ignored at the start of a shell cannot be trapped, and these tests may run in the background."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def quoted(text: object) -> str:

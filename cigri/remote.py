@@ -27,7 +27,7 @@ class Bundle:
         self._mark = f"cigri-{secrets.token_hex(8)}"
         lines = []
         for name, text in parts.items():
-            lines.append(f"(\n{text}\n)")
+            lines.append(f"( :\n{text}\n)")
             lines.append(f"s=$?; printf '\\n%s %s %s\\n' {self._mark} {name} $s; printf '\\n%s\\n' {self._mark} >&2")
         lines.append("true")
         self.script = "\n".join(lines)
@@ -36,7 +36,7 @@ class Bundle:
         """The answer of each part; raise AnswerUnreadable where one is missing."""
         ends = list(re.finditer(rf"\n{self._mark} (\S+) (\d+)\n", answer.out))
         errors = answer.err.split(f"\n{self._mark}\n")
-        if [end[1] for end in ends] != self._names:
+        if [end[1] for end in ends] != self._names or len(errors) != len(ends) + 1:
             tail = (answer.err or answer.out)[-300:]
             raise AnswerUnreadable(f"the cluster's answer was cut off (exit status {answer.status}): {tail!r}")
         answers, position = {}, 0

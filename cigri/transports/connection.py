@@ -84,15 +84,12 @@ class Connection:
         except DialError as error:
             raise Unreachable(self._cluster, str(error)) from None
         command = "exec sh -s" if user == self._login else f"exec sudo -n -H -u {shlex.quote(user)} -- sh -s"
+        channel = self._open_channel(transport, deadline)
         try:
-            channel = transport.open_session(timeout=max(0.01, deadline - time.monotonic()))
             channel.exec_command(command)
-        except paramiko.ChannelException as error:
-            raise Refused(f"sshd gives no further session (MaxSessions): {error.text}") from None
         except (paramiko.SSHException, EOFError, OSError) as error:
-            if not transport.is_active():
-                raise Refused(f"the connection was lost: {error}") from None
-            raise Unreachable(self._cluster, f"no session for {user}: {error}") from None
+            channel.close()
+            raise Refused(f"sshd starts no session: {error or 'connection lost'}") from None
         shell = Shell(self._cluster, user, ChannelStream(channel))
         try:
             shell.start(deadline)
@@ -100,6 +97,17 @@ class Connection:
             shell.close()
             raise
         return shell
+
+    def _open_channel(self, transport: paramiko.Transport, deadline: float) -> paramiko.Channel:
+        patience = max(0.01, deadline - time.monotonic())
+        try:
+            return transport.open_session(timeout=patience)
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            if time.monotonic() >= deadline:
+                raise Unreachable(self._cluster, f"sshd opens no session within {patience:.1f} s") from None
+            # The text tells little: paramiko keeps one exception per connection, and another thread may have taken it.
+            reason = "allows few at once (MaxSessions)" if transport.is_active() else "has closed the connection"
+            raise Refused(f"sshd gives no session, it {reason}: {error}") from None
 
     def _connected(self, deadline: float) -> paramiko.Transport:
         transport = self._active()

@@ -4,7 +4,7 @@ import threading
 from collections import defaultdict
 
 from cigri.remote import Answer
-from cigri.transports.address import SshAddress
+from cigri.transports.address import Hop, SshAddress
 from cigri.transports.connection import Connection, Gate
 
 __all__ = ["Connections", "SshAddress", "SshTransport"]
@@ -34,7 +34,7 @@ class Connections:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._connections: dict[tuple[str, str], Connection] = {}
-        self._gates: defaultdict[tuple[str, int], Gate] = defaultdict(Gate)
+        self._gates: defaultdict[tuple[Hop | None, str, int], Gate] = defaultdict(Gate)
 
     def transport(self, cluster: str, address: SshAddress, user: str) -> SshTransport:
         return SshTransport(cluster, address, user, self)
@@ -47,8 +47,8 @@ class Connections:
             if kept and kept.address == address:
                 return kept
             target, jump = address.target(login), address.jump_hop(login)
-            gate = self._gates[target.host, target.port]
-            jump_gate = self._gates[jump.host, jump.port] if jump else gate
+            gate = self._gates[jump, target.host, target.port]
+            jump_gate = self._gates[None, jump.host, jump.port] if jump else gate
             connection = Connection(cluster, address, login, gate, jump_gate)
             self._connections[cluster, login] = connection
         if kept:

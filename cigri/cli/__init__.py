@@ -1,0 +1,1 @@
+"""The commands of users: one file each; what they share is in `command`."""

@@ -1,0 +1,177 @@
+"""What all grid* commands share: options, exit statuses, the way to the database, and how answers are printed."""
+
+import argparse
+import functools
+import io
+import json
+import os
+import pwd
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
+
+if TYPE_CHECKING:
+    from cigri.database import Database
+
+DONE, FAILED, BAD_USAGE = 0, 1, 2
+INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell shows SIGINT and SIGPIPE
+WRONG_SCHEMA = ("42P01", "42703", "42704")  # no such table, column, type
+LONGEST_RANGE = 10_000
+LONGEST_ID = 18  # digits; bigint holds them all
+
+
+class Parser(argparse.ArgumentParser):
+    """Whole option names only, a version, and examples after the help."""
+
+    def __init__(self, name: str, description: str, examples: str) -> None:
+        super().__init__(
+            prog=name,
+            description=description,
+            epilog=f"examples:\n{examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(BAD_USAGE, f"{self.prog}: {message}{self._suggestion(message)}; see `{self.prog} --help`\n")
+
+    def _suggestion(self, message: str) -> str:
+        options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
+        wrong = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+        near = get_close_matches(wrong[0], options, n=1) if wrong and wrong[0] not in options else []
+        return f" (did you mean {near[0]}?)" if near else ""
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"{parser.prog} {metadata.version('cigri')}")
+        parser.exit()
+
+
+def command(body: Callable[[list[str]], int]) -> Callable[[Sequence[str] | None], int]:
+    """Make `body` a program: it gets the arguments, prints, and gives its exit status; its errors become ours."""
+
+    @functools.wraps(body)
+    def main(argv: Sequence[str] | None = None) -> int:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 still shows all
+        try:
+            status = body(sys.argv[1:] if argv is None else list(argv))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+            return BROKEN_PIPE
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except SystemExit as done:  # argparse has printed help or an error
+            return done.code if isinstance(done.code, int) else FAILED
+        except CigriError as error:
+            complain(str(error))
+            return BAD_USAGE if isinstance(error, UsageError | ConfigError) else FAILED
+        except Exception:
+            traceback.print_exc()
+            complain("this is a bug in CiGri: please report the lines above")
+            return FAILED
+        return status
+
+    return main
+
+
+def grid_user() -> str:
+    """The name under which the caller is known: that of the account, whatever the environment says."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise CigriError(f"the account with number {os.geteuid()} has no name on this host") from None
+
+
+@contextmanager
+def open_database() -> "Iterator[Database]":
+    """The database of this installation; raise what a person can act on when it is away or of another version."""
+    from sqlalchemy.exc import ProgrammingError
+
+    from cigri import installation, settings
+    from cigri.database import Database
+
+    chosen = settings.load()
+    database = Database(installation.database_url(chosen), chosen.database.lock_timeout)
+    try:
+        yield database
+    except ProgrammingError as error:
+        if getattr(error.orig, "sqlstate", None) in WRONG_SCHEMA:
+            raise ConfigError("the database was not made for this version of CiGri: run `cigri db upgrade`") from error
+        raise
+    except DatabaseUnavailable as error:
+        raise DatabaseUnavailable(f"{error}\ntry again later, or check database.url with `cigri config`") from error
+    finally:
+        database.close()
+
+
+def ids(text: str) -> list[int]:
+    """Ids as typed: "3", "3,5" or "3-7"; for argparse."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not _is_id(first) or (dash and not _is_id(last)):
+            raise argparse.ArgumentTypeError(f"{text!r} is no id; write 3, or 3,5, or 3-7")
+        numbers = range(int(first), int(last or first) + 1)
+        if not 0 < len(numbers) <= LONGEST_RANGE:
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} is no range of at most {LONGEST_RANGE} ids")
+        found += numbers
+    return list(dict.fromkeys(found))
+
+
+def complain(message: str) -> None:
+    """A line for a person, on standard error, under the command's name."""
+    print(f"{os.path.basename(sys.argv[0])}: {safe(message)}", file=sys.stderr)
+
+
+def safe(text: str) -> str:
+    """Text from outside as a terminal may see it: control characters but newlines and tabs are spelled out."""
+    return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table on a terminal; elsewhere plain columns two spaces apart, the headers first. None is an empty cell."""
+    cells = [["" if value is None else safe(str(value)) for value in row] for row in rows]
+    if sys.stdout.isatty():
+        _print_rich(headers, cells)
+        return
+    lines = [list(headers), *([" ".join(cell.split()) or "-" for cell in row] for row in cells)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_json(value: object) -> None:
+    """For programs; dates as ISO 8601."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+
+
+def _print_rich(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headers, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+
+
+def _plain(value: Any) -> str:
+    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= LONGEST_ID

@@ -38,20 +38,19 @@ SQUEUE_FIELDS = "ArrayJobID ArrayTaskID State exit_code StartTime EndTime NodeLi
 SQUEUE_HEADER = "ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|EXIT_CODE|START_TIME|END_TIME|NODELIST|REASON|NAME|"
 SACCT_HEADER = "JobID|State|ExitCode|Start|End|NodeList|JobName"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
-# A user's own settings of these would filter the answer; task lists are cut after 64 characters unless told otherwise.
+# A user's own settings of these would filter the answer. Unless told otherwise Slurm cuts task lists after 64
+# characters, and squeue mixes the waiting and the held tasks of an array in one line.
 CLEAN = """\
 unset SQUEUE_ACCOUNT SQUEUE_ARRAY SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_FORMAT
 unset SQUEUE_FORMAT2 SACCT_FORMAT SINFO_PARTITION SCANCEL_INTERACTIVE SCANCEL_PARTITION SCANCEL_STATE SCANCEL_VERBOSE
-export LC_ALL=C SLURM_BITSTR_LEN=0 SLURM_TIME_FORMAT=%s
+export LC_ALL=C SLURM_BITSTR_LEN=0 SLURM_TIME_FORMAT=%s SQUEUE_ARRAY_UNIQUE=1
 """
 SESSION = "unset SSH_CLIENT SSH_CONNECTION SSH_TTY SSH_AUTH_SOCK XDG_SESSION_ID XDG_RUNTIME_DIR OLDPWD\n"
 
 NO_ACCOUNTING = "accounting storage is disabled"
 GONE = re.compile(r"Invalid job id specified|already completing or completed")
 # After these words it is not known whether the controller took the request.
-NO_CONTACT = re.compile(
-    r"unable to contact|timed out|communication|transport|zero bytes|receive failure|temporar", re.I
-)
+NO_CONTACT = re.compile(r"unable to contact|timed out|communication|transport|zero bytes|receive|temporar", re.I)
 
 NAMES_AT_ONCE = 1000  # Linux takes at most 131,072 bytes in one word of a command
 RANGES_AT_ONCE = 5000

@@ -70,7 +70,7 @@ def overtime(sites: dict[str, tuple[SlurmSite, Batch]], name: str) -> Batch:
 
 class TestSlurm(Conformance):
     def test_every_option_and_resource_is_one_that_sbatch_knows(self, site: SlurmSite) -> None:
-        site.driver = load("slurm", OPTIONS | {"constraint": "big|small", "nice": 5})
+        site.driver = load("slurm", OPTIONS | {"constraint": "big|fast", "nice": 5})
         wish = ResourceRequest(cpu=2, nodes=2, mem=200, others={"gres/gpu": 1})
         body = 'cigri_nodes >"$1/nodes"; ulimit -c >/dev/null; env >"$1/env"\n'
         batch = site.submit(BatchRequest("wishes", 1, 5400, wish, properties="fast"), body)
@@ -79,5 +79,5 @@ class TestSlurm(Conformance):
         assert batch.said("nodes") == f"{site.name}-n1\n{site.name}-n2\n"
         for fact in ("NumNodes=2", "CPUs/Task=2", "MinMemoryNode=200M", "TresPerNode=gres:gpu:1", "Requeue=0"):
             assert fact in shown
-        for fact in ("Partition=besteffort", "Features=(big|small)&(fast)", "Nice=5", "TimeLimit=01:30:00"):
+        for fact in ("Partition=besteffort", "Features=(big|fast)&(fast)", "Nice=5", "TimeLimit=01:30:00"):
             assert fact in shown

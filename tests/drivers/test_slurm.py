@@ -1,0 +1,302 @@
+"""The Slurm driver against recorded answers, and what it makes of broken ones."""
+
+import re
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cigri.drivers import BatchRequest, Capacity, RemoteJob, RemoteState, ResourceRequest, load
+from cigri.drivers.slurm import END, SACCT_HEADER, SQUEUE_HEADER, STATES
+from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.remote import Answer
+
+REPLIES = Path(__file__).parents[1] / "replies" / "slurm"
+SLURM = load("slurm", {})
+TAG = "cigri-7-1"
+REQUEST = BatchRequest(TAG, 30, 600)
+
+
+def reply(name: str) -> Answer:
+    text = (REPLIES / f"22.05.8-{name}.txt").read_text()
+    found = re.fullmatch(r"exit status (\d+)\n== out ==\n(.*)== err ==\n(.*)", text, re.DOTALL)
+    assert found
+    return Answer(int(found[1]), found[2], found[3])
+
+
+def squeue(*rows: str) -> Answer:
+    return Answer(0, "\n".join([SQUEUE_HEADER, *rows, END, ""]), "")
+
+
+def sacct(*rows: str) -> Answer:
+    return Answer(0, "\n".join([SQUEUE_HEADER, END, SACCT_HEADER, *rows, END, ""]), "")
+
+
+def by_index(jobs: list[RemoteJob]) -> dict[int, RemoteJob]:
+    assert {job.tag for job in jobs} <= {TAG}
+    return {job.index: job for job in jobs}
+
+
+def words(script: str) -> list[str]:
+    """The words of the last line of a script, which is the command."""
+    return shlex.split(script.splitlines()[-1])
+
+
+def test_a_submission_asks_for_what_is_wished() -> None:
+    wish = ResourceRequest(cpu=4, nodes=2, mem=1500, others={"gres/gpu": 2, "disk": 1, "none": 0})
+    asked = words(SLURM.submit(BatchRequest(TAG, 7, 3661, wish, notice=45)))
+    assert asked[0] == "sbatch"
+    assert asked[-2:] == ["$PWD/job", "$PWD"]
+    expected = "--array=1-7 --job-name=cigri-7-1 --no-requeue --time=1:01:01 --nodes=2 --cpus-per-task=4 --mem=1500M"
+    assert set(asked) >= {*expected.split(), "--gres=disk:1,gpu:2", "--signal=B:XCPU@45", "--output=/dev/null"}
+
+
+def test_besteffort_takes_its_own_partition_and_qos() -> None:
+    options = {"partition": "day", "besteffort_partition": "night", "qos": "high", "besteffort_qos": "scavenger"}
+    driver = load("slurm", options | {"account": "grid", "nice": 7, "reservation": "r"})
+    assert set(words(driver.submit(REQUEST))) >= {"--partition=night", "--qos=scavenger", "--account=grid", "--nice=7"}
+    normal = BatchRequest(TAG, 1, 60, besteffort=False, project="mine")
+    assert set(words(driver.submit(normal))) >= {"--partition=day", "--qos=high", "--account=mine", "--reservation=r"}
+    assert "--partition=own" in words(driver.submit(BatchRequest(TAG, 1, 60, queue="own")))
+
+
+def test_site_and_user_constraints_both_hold() -> None:
+    request = BatchRequest(TAG, 1, 60, properties="a|b")
+    assert "--constraint=a|b" in words(SLURM.submit(request))
+    assert "--constraint=(fast)&(a|b)" in words(load("slurm", {"constraint": "fast"}).submit(request))
+
+
+def test_no_user_text_reaches_a_shell() -> None:
+    nasty = "$(touch /tmp/x)`id`';\"\n& *"
+    script = SLURM.submit(BatchRequest(TAG, 1, 60, queue=nasty, project=nasty, properties=nasty))
+    asked = shlex.split(script[script.index("sbatch") :])
+    assert {f"--partition={nasty}", f"--account={nasty}", f"--constraint={nasty}"} <= set(asked)
+
+
+@pytest.mark.parametrize("options", [{"partitoin": "x"}, {"nice": "5"}, {"partition": ""}, {"requeue": True}])
+def test_wrong_options_are_named(options: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        load("slurm", options)
+
+
+def test_an_accepted_array_has_an_id_for_each_index() -> None:
+    ids = SLURM.parse_submit(reply("submit-alpha"), REQUEST)
+    assert list(ids) == list(range(1, 31))
+    assert ids[30] == "2_30"
+    assert SLURM.parse_submit(Answer(0, "23;alpha\n", ""), BatchRequest(TAG, 1, 60)) == {1: "23_1"}
+
+
+@pytest.mark.parametrize("name", ["submit-unknown-partition-alpha", "submit-too-much-memory-beta"])
+def test_a_refusal_carries_the_words_of_slurm(name: str) -> None:
+    with pytest.raises(SubmissionRefused) as refused:
+        SLURM.parse_submit(reply(name), REQUEST)
+    assert str(refused.value) == reply(name).err.strip()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply("down-submit-alpha"),
+        Answer(0, "", ""),
+        Answer(0, "Submitted batch job 12\n", ""),
+        Answer(127, "", "sh: 1: sbatch: not found\n"),
+        Answer(1, "", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n"),
+    ],
+)
+def test_a_submission_without_a_clear_answer_is_no_refusal(answer: Answer) -> None:
+    with pytest.raises(AnswerUnreadable):
+        SLURM.parse_submit(answer, REQUEST)
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_live_jobs_are_listed_with_their_states(name: str) -> None:
+    jobs = by_index(SLURM.parse_status(reply(f"status-{name}"), "cigri-"))
+    assert sorted(jobs) == list(range(4, 31))
+    assert {index for index, job in jobs.items() if job.state == RemoteState.HELD} == {28, 30}
+    assert {index for index, job in jobs.items() if job.state == RemoteState.RUNNING} >= set(range(4, 16))
+    running, waiting = jobs[8], jobs[29]
+    assert (running.remote_id, running.node) == ("2_8", f"{name}-n2")
+    assert running.started is not None
+    assert (waiting.reason, waiting.started, waiting.ended) == ("Resources", None, None)
+
+
+def test_only_names_with_the_prefix_are_ours() -> None:
+    assert SLURM.parse_status(reply("status-none-of-ours-alpha"), "cigri-") == []
+    assert SLURM.parse_status(reply("status-alpha"), "cigri-8-") == []
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_a_cut_list_is_no_list(name: str) -> None:
+    whole = reply(f"status-{name}").out
+    for length in range(len(whole) - 1):
+        with pytest.raises(AnswerUnreadable):
+            SLURM.parse_status(Answer(0, whole[:length], ""), "cigri-")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply("down-status-alpha"),
+        Answer(1, reply("status-alpha").out, ""),
+        Answer(0, f"JOBID PARTITION NAME USER ST\n{END}\n", ""),
+        Answer(0, f"{END}\n", ""),
+        squeue(f"5|1-9,11-13...|PENDING|0|N/A|N/A||Priority|{TAG}|"),
+    ],
+)
+def test_an_unreadable_list_is_no_list(answer: Answer) -> None:
+    with pytest.raises(AnswerUnreadable):
+        SLURM.parse_status(answer, "cigri-")
+
+
+def test_task_lists_have_ranges_steps_and_a_limit() -> None:
+    [*jobs] = SLURM.parse_status(squeue(f"5|1,3,7-9,20-30:5%4|PENDING|0|N/A|N/A||A|B \\| c|{TAG}|"), "cigri-")
+    assert [job.index for job in jobs] == [1, 3, 7, 8, 9, 20, 25, 30]
+    assert {job.reason for job in jobs} == {r"A|B \| c"}
+
+
+@pytest.mark.parametrize("word", [*STATES, "SOMETHING_NEW"])
+def test_each_state_word_is_understood_by_squeue_and_sacct(word: str) -> None:
+    state = STATES.get(word, RemoteState.UNKNOWN)
+    row = squeue(f"5|1|{word}|0|1795171064|1795171065|n1|None|{TAG}|")
+    live = [] if state.is_final else [state]
+    assert [job.state for job in SLURM.parse_status(row, "cigri-")] == live
+    assert [job.state for job in SLURM.parse_history(row)] == [state]
+    remembered = SLURM.parse_history(sacct(f"5_1|{word}|0:0|1795171064|1795171065|n1|{TAG}"))
+    assert [job.state for job in remembered] == [state if state.is_final else RemoteState.UNKNOWN]
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_history_knows_exit_codes_and_ends(name: str) -> None:
+    jobs = by_index(SLURM.parse_history(reply(f"history-{name}")))
+    assert set(jobs) == set(range(1, 31))
+    known = {index: (jobs[index].state, jobs[index].exit_code) for index in (1, 2, 3, 4, 30)}
+    assert known[1] == (RemoteState.SUCCEEDED, 0)
+    assert known[2] == (RemoteState.FAILED, 3)
+    assert known[3] == (RemoteState.FAILED, 137)
+    assert known[4] == known[30] == (RemoteState.KILLED, None)
+    assert jobs[1].ended is not None
+    assert jobs[28].state == RemoteState.HELD
+    assert {jobs[index].state for index in (21, 29)} == {RemoteState.WAITING}
+
+
+def test_accounting_alone_tells_the_same_as_squeue() -> None:
+    whole = reply("history-beta")
+    _, table = whole.out.split(f"{END}\n", 1)
+    both = by_index(SLURM.parse_history(whole))
+    alone = by_index(SLURM.parse_history(Answer(0, table, "")))
+    for index in (1, 2, 3, 4, 5):
+        assert (alone[index].state, alone[index].exit_code) == (both[index].state, both[index].exit_code)
+        assert (alone[index].node, alone[index].ended) == (both[index].node, both[index].ended)
+    assert alone[4].reason == "CANCELLED by 1001"
+    assert {alone[index].state for index in (6, 28)} == {RemoteState.UNKNOWN}
+
+
+def test_of_a_requeued_job_the_last_line_counts() -> None:
+    rows = (f"5_1|{state}|{code}|1|2|n[07-09,12]x|{TAG}" for state, code in [("FAILED", "1:0"), ("COMPLETED", "0:0")])
+    [job] = SLURM.parse_history(sacct(*rows))
+    assert (job.state, job.node) == (RemoteState.SUCCEEDED, "n07x")
+
+
+@pytest.mark.parametrize("name", ["refused-array-alpha", "refused-array-beta"])
+def test_a_refused_array_left_no_jobs(name: str) -> None:
+    assert SLURM.parse_history(reply(f"history-of-a-{name}")) == []
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_a_forgotten_job_is_absent(name: str) -> None:
+    assert SLURM.parse_history(reply(f"history-never-{name}")) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply("down-history-alpha"),
+        reply("dbd-down-history-beta"),
+        Answer(0, "", ""),
+        Answer(0, reply("history-beta").out[:-5], ""),
+        Answer(1, "", "Slurm accounting storage is disabled\n"),
+    ],
+)
+def test_a_failed_history_is_no_oblivion(answer: Answer) -> None:
+    with pytest.raises(AnswerUnreadable):
+        SLURM.parse_history(answer)
+
+
+def test_a_cancel_is_taken_or_an_error() -> None:
+    SLURM.parse_cancel(reply("cancel-alpha"))
+    SLURM.parse_cancel(Answer(1, "", "scancel: error: Kill job error on job id 7: Invalid job id specified\n"))
+    for answer in (reply("cancel-denied-alpha"), reply("down-cancel-alpha"), Answer(127, "", "")):
+        with pytest.raises(AnswerUnreadable):
+            SLURM.parse_cancel(answer)
+
+
+def run_cancel(ids: list[str], folder: Path, fails_on: str = "nothing") -> tuple[int, list[str]]:
+    """Run the script with a scancel that writes down its words, and fails when it sees one of them."""
+    body = f'#!/bin/sh\nfor word; do echo "$word" >>"{folder}/said"; done\ncase "$*" in *{fails_on}*) exit 9 ;; esac\n'
+    (folder / "scancel").write_text(body)
+    (folder / "scancel").chmod(0o755)
+    (folder / "said").write_text("")
+    status = subprocess.run(
+        ["sh"], input=SLURM.cancel(ids), text=True, env={"PATH": f"{folder}:/usr/bin:/bin"}
+    ).returncode
+    return status, (folder / "said").read_text().split()
+
+
+@given(st.sets(st.tuples(st.integers(1, 3), st.integers(1, 30)), min_size=1))
+def test_a_cancel_names_exactly_the_jobs(jobs: set[tuple[int, int]]) -> None:
+    named = set()
+    command = next(
+        line for line in SLURM.cancel([f"{a}_{i}" for a, i in jobs]).splitlines() if line.startswith("scancel")
+    )
+    for word in shlex.split(command.removesuffix(" || status=$?"))[1:]:
+        array, ranges = word.rstrip("]").split("_[")
+        for part in ranges.split(","):
+            first, _, last = part.partition("-")
+            named |= {(int(array), index) for index in range(int(first), int(last or first) + 1)}
+    assert named == jobs
+
+
+def test_many_cancels_fit_a_command_and_no_failure_is_hidden(tmp_path: Path) -> None:
+    ids = [f"12_{index}" for index in range(1, 60_000, 2)]
+    status, said = run_cancel(ids, tmp_path, fails_on="[1,3,")
+    assert status == 9
+    assert sum(word.count(",") + 1 for word in said) == 30_000
+    assert max(map(len, said)) < 100_000
+
+
+def test_the_capacity_of_the_cluster_is_that_of_its_partitions() -> None:
+    assert SLURM.parse_capacity(reply("capacity-alpha")) == Capacity(total=16, free=16, used=0, unavailable=0)
+    assert SLURM.parse_capacity(Answer(0, f"4/8/2/14\n{END}\n", "")) == Capacity(14, 8, 4, 2)
+    driver = load("slurm", {"partition": "day", "besteffort_partition": "night"})
+    assert "-p day,night" in driver.capacity("")
+    assert "-p own" in driver.capacity("own")
+    for name in ("capacity-unknown-partition-alpha", "down-capacity-alpha"):
+        with pytest.raises(AnswerUnreadable):
+            SLURM.parse_capacity(reply(name))
+
+
+def test_a_probe_says_the_version_when_a_controller_answers() -> None:
+    assert SLURM.parse_probe(reply("probe-alpha")) == "Slurm 22.05.8"
+    with pytest.raises(AnswerUnreadable, match="DOWN"):
+        SLURM.parse_probe(reply("down-probe-alpha"))
+
+
+def test_the_names_of_the_nodes_need_no_command_when_there_is_one() -> None:
+    script = f"SLURM_JOB_NODELIST=n7 SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=2\n{SLURM.prelude}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"PATH=/nowhere\n{script}cigri_nodes; echo $CIGRI_REMOTE_ID"], capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("n7\n5_2\n", "")
+
+
+def test_ten_thousand_live_jobs_are_read_at_once() -> None:
+    running = [f"5|{index}|RUNNING|0|1795171064|1795171664|n{index % 90}|None|{TAG}|" for index in range(1, 5001)]
+    answer = squeue(*running, f"5|5001-10000|PENDING|0|N/A|N/A||Priority|{TAG}|")
+    begun = time.process_time()
+    jobs = SLURM.parse_status(answer, "cigri-")
+    assert time.process_time() - begun < 0.2
+    assert len(jobs) == 10_000

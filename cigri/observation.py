@@ -67,18 +67,19 @@ def find(
             last = records[max(records)]
             findings.ended.append(End(job, None, last.exit_code, "", last.node))
             continue
-        if records:
-            findings.progressed.append(job)
         remote = sight.listed.get(key) if sight.listed is not None else None
         past = sight.history.get(key)
         if remote is None and past is not None and not past.state.is_final:
             remote = past
+        end = None
         if remote is not None:
             _see(findings, job, remote)
         elif sight.listed is not None and (end := _end_of_missing(job, past, now, config)):
             findings.ended.append(end)
         elif sight.listed is not None and job.missing_since is None:
             findings.missing.append(job.job_id)
+        if records and end is None:
+            findings.progressed.append(job)
     return findings
 
 

@@ -1,0 +1,46 @@
+"""What is installed from a wheel is whole, and owns the general name `modules`."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(place), str(ROOT)]
+    subprocess.run(command, check=True, timeout=110)
+    return next(place.glob("*.whl"))
+
+
+def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for needed in (
+        "cigri/wrapper/job.sh",
+        "cigri/migrations/env.py",
+        "cigri/migrations/versions/0001_create_the_schema.py",
+        "cigri/etc/admission.d/10-normal-jobs.py",
+        "modules/runner.py",
+        "modules/campaign_schedulers/workqueue.py",
+    ):
+        assert needed in names
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"cigri", "modules"}
+
+
+def test_an_installed_wheel_owns_the_name_modules(wheel: Path, tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel)]
+    subprocess.run(command, check=True, timeout=110)
+    said = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from importlib.metadata import packages_distributions as owners; "
+        "print(sorted(set(owners()['modules'])), __import__('cigri.shipped').shipped.directory('migrations'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", said, str(target)], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout.split() == ["['cigri']", str(target / "cigri" / "migrations")]

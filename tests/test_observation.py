@@ -1,0 +1,171 @@
+"""What a visit concludes of each job; unknown is not finished."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cigri.clusters import ClusterConfig
+from cigri.drivers import RemoteJob, RemoteState
+from cigri.flow.runner_to_updator import LiveAttempt, WatchedJob
+from cigri.observation import Element, Ends, Findings, Sight, conclude, find
+from cigri.settings import JobSettings
+from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
+from cigri.wrapper import Cause, TaskRecord
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+CONFIG = ClusterConfig(driver="local", record_grace=10, lost_after=120)
+LIMITS = JobSettings()
+PLACE = Element("tag", 1)
+
+
+def a_job(
+    *,
+    state: JobState = JobState.SUBMITTED,
+    missing: float | None = None,
+    kill: KillReason | None = None,
+    kind: JobKind = JobKind.TASKS,
+) -> WatchedJob:
+    since = None if missing is None else NOW - timedelta(seconds=missing)
+    return WatchedJob(7, 3, kind, state, 1, 5, "tag", 1, "12_1", "alice", since, kill)
+
+
+def remote(state: RemoteState, exit_code: int | None = None) -> RemoteJob:
+    return RemoteJob("tag", 1, "12_1", state, exit_code)
+
+
+def a_record(position: int = 1, exit_code: int = 0, cause: Cause = Cause.EXIT) -> TaskRecord:
+    return TaskRecord(7, 100 + position, 1, position, exit_code, cause, 1_000_000, 2_500, "n1", "12_1")
+
+
+def attempts(number: int = 1) -> dict[int, list[LiveAttempt]]:
+    return {7: [LiveAttempt(7, position, 100 + position, 1, 0, 0, 0, 0) for position in range(1, number + 1)]}
+
+
+def look(
+    job: WatchedJob,
+    *,
+    listed: RemoteJob | None = None,
+    answered: bool = True,
+    past: RemoteJob | None = None,
+    records: tuple[TaskRecord, ...] = (),
+    tasks: int = 1,
+) -> tuple[Findings, Ends]:
+    sight = Sight(
+        ({PLACE: listed} if listed else {}) if answered else None,
+        {PLACE: past} if past else {},
+        {7: {record.position: record for record in records}} if records else {},
+    )
+    findings = find([job], {7: tasks} if records else {}, sight, NOW, CONFIG)
+    carried = attempts(tasks) if job.kind is JobKind.TASKS else {}
+    return findings, conclude(findings, carried, sight.records, LIMITS)
+
+
+def outcome(ends: Ends) -> Outcome:
+    assert len(ends.jobs) == 1
+    return ends.jobs[0].outcome
+
+
+def test_a_record_ends_a_job_even_when_it_is_still_listed() -> None:
+    _, ends = look(a_job(), listed=remote(RemoteState.RUNNING), records=(a_record(),))
+    assert outcome(ends) is Outcome.SUCCESS
+    assert ends.attempts[0].verdict.state is TaskState.DONE
+    assert (ends.attempts[0].started, ends.attempts[0].seconds) == (1000.0, 2.5)
+
+
+def test_a_record_counts_even_when_the_queue_does_not_answer() -> None:
+    _, ends = look(a_job(), answered=False, records=(a_record(exit_code=3),))
+    assert outcome(ends) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("state", "moved"),
+    [
+        (RemoteState.RUNNING, JobState.RUNNING),
+        (RemoteState.SUSPENDED, JobState.RUNNING),
+        (RemoteState.WAITING, None),
+        (RemoteState.HELD, None),
+        (RemoteState.UNKNOWN, None),
+    ],
+)
+def test_a_listed_job_moves_only_when_its_state_does(state: RemoteState, moved: JobState | None) -> None:
+    findings, _ = look(a_job(), listed=remote(state))
+    assert [seen[1] for seen in findings.seen] == ([moved] if moved else [])
+
+
+def test_an_unknown_word_never_moves_a_running_job() -> None:
+    findings, ends = look(a_job(state=JobState.RUNNING), listed=remote(RemoteState.UNKNOWN))
+    assert not findings.seen
+    assert not ends.jobs
+
+
+def test_a_requeued_job_waits_again() -> None:
+    findings, _ = look(a_job(state=JobState.RUNNING), listed=remote(RemoteState.WAITING))
+    assert findings.seen[0][1] is JobState.SUBMITTED
+
+
+def test_a_job_that_left_the_list_is_missing_first() -> None:
+    findings, ends = look(a_job())
+    assert findings.missing == [7]
+    assert not ends.jobs
+
+
+def test_no_answer_is_not_an_empty_list() -> None:
+    findings, ends = look(a_job(), answered=False)
+    assert not findings.missing
+    assert not ends.jobs
+
+
+def test_even_a_long_missing_job_is_not_lost_while_the_queue_does_not_answer() -> None:
+    _, ends = look(a_job(missing=9999), answered=False)
+    assert not ends.jobs
+
+
+@pytest.mark.parametrize(("missing", "ended"), [(5.0, False), (10.0, True)])
+def test_history_is_believed_only_after_the_grace_for_the_record(missing: float, ended: bool) -> None:
+    _, ends = look(a_job(missing=missing), past=remote(RemoteState.SUCCEEDED, 0))
+    assert bool(ends.jobs) is ended
+
+
+@pytest.mark.parametrize(("missing", "lost"), [(119.0, False), (120.0, True)])
+def test_a_job_that_nobody_knows_is_lost_after_a_while(missing: float, lost: bool) -> None:
+    _, ends = look(a_job(missing=missing))
+    assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
+
+
+def test_history_that_says_it_runs_finds_a_missing_job_again() -> None:
+    findings, ends = look(a_job(missing=500), past=remote(RemoteState.RUNNING))
+    assert findings.seen == [(7, JobState.RUNNING, "12_1", "")]
+    assert not ends.jobs
+
+
+def test_a_job_we_killed_and_nobody_knows_any_more_is_dead_after_the_grace() -> None:
+    _, ends = look(a_job(missing=11, kill=KillReason.USER))
+    assert outcome(ends) is Outcome.KILLED
+    assert ends.attempts[0].verdict.state is TaskState.CANCELLED
+
+
+def test_preemption_is_free_and_first_in_line() -> None:
+    _, ends = look(a_job(missing=11), past=remote(RemoteState.PREEMPTED))
+    assert outcome(ends) is Outcome.PREEMPTED
+    assert ends.attempts[0].verdict == (TaskState.WAITING, 20, 0, 1, 0)
+
+
+def test_a_job_goes_on_while_some_of_its_tasks_have_ended() -> None:
+    findings, ends = look(a_job(), listed=remote(RemoteState.RUNNING), records=(a_record(1),), tasks=2)
+    assert [attempt.task_id for attempt in ends.attempts] == [101]
+    assert not ends.jobs
+    assert findings.seen
+
+
+def test_of_a_killed_job_only_the_task_that_ran_is_to_blame() -> None:
+    job = a_job(missing=11)
+    _, ends = look(job, past=remote(RemoteState.TIMEOUT), records=(a_record(1),), tasks=3)
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.SUCCESS, Outcome.WALLTIME, Outcome.WITHDRAWN]
+    assert outcome(ends) is Outcome.WALLTIME
+
+
+@pytest.mark.parametrize(("exit_code", "expected"), [(0, Outcome.SUCCESS), (2, Outcome.FAILURE), (66, Outcome.FAILURE)])
+def test_a_prologue_ends_by_its_record(exit_code: int, expected: Outcome) -> None:
+    _, ends = look(a_job(kind=JobKind.PROLOGUE), records=(a_record(exit_code=exit_code),))
+    assert outcome(ends) is expected
+    assert not ends.attempts

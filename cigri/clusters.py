@@ -1,5 +1,7 @@
 """What an operator declares of a cluster: how to reach it, what to say to it, and how much it may be asked for."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -39,5 +41,14 @@ def parse_config(name: str, values: dict[str, Any]) -> ClusterConfig:
     try:
         return ClusterConfig.model_validate(values)
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
+        problems = [_explain(problem["loc"], problem["type"], problem["msg"]) for problem in error.errors()]
         raise ConfigError(f"cluster {name}: " + "; ".join(problems)) from None
+
+
+def _explain(location: Sequence[object], kind: str, message: str) -> str:
+    place = ".".join(map(str, location))
+    if kind != "extra_forbidden":
+        return f"{place}: {message}" if place else message
+    known = SshAddress.model_fields if location[0] == "ssh" else ClusterConfig.model_fields
+    near = get_close_matches(str(location[-1]), list(known), n=1)
+    return f"{place}: unknown" + (f", did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}")

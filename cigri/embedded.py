@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
@@ -91,9 +92,7 @@ def _running(directory: Path) -> _Running | None:
 def _create(data: Path) -> None:
     unfinished = data.with_name("data.new")
     shutil.rmtree(unfinished, ignore_errors=True)
-    _run(
-        unfinished, "initdb", "-D", str(unfinished), "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"
-    )
+    _run(unfinished, "initdb", "-D", str(unfinished), "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8")
     unfinished.rename(data)
 
 
@@ -108,7 +107,12 @@ def _make_database(directory: Path) -> None:
 def _socket_directory(directory: Path) -> Path:
     if len(str(directory).encode()) <= LONGEST_SOCKET_DIRECTORY:
         return directory
-    return Path(tempfile.mkdtemp(prefix="cigri-"))  # the path of a socket has at most 107 bytes
+    # the path of a socket has at most 107 bytes; the same short one each time, for programs that wait for the server
+    place = Path(tempfile.gettempdir()) / f"cigri-{os.geteuid()}-{sha256(bytes(directory)).hexdigest()[:16]}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    if place.is_symlink() or place.stat().st_uid != os.geteuid():
+        raise ConfigError(f"{place} belongs to somebody else: choose a data_directory with a shorter path")
+    return place
 
 
 def _run(data: Path, program: str, *arguments: str) -> None:

@@ -3,15 +3,19 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from cigri.errors import ConfigError
 
 SYSTEM_FILE = Path("/etc/cigri/cigri.toml")
 ENVIRONMENT_PREFIX = "CIGRI_SET_"
+
+Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
+PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
 
 
 class Section(BaseModel):
@@ -60,11 +64,11 @@ class HistorySettings(Section):
 
 
 class Settings(Section):
-    data_directory: Path = Field(
+    data_directory: Place = Field(
         default_factory=lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "cigri",
         description="where the embedded database, the local cluster and the logs live",
     )
-    admission_directory: Path | None = Field(None, description="admission rules; empty: those that come with CiGri")
+    admission_directory: PlaceOrNone = Field(None, description="admission rules; empty: those that come with CiGri")
     database: DatabaseSettings = DatabaseSettings()
     almighty: AlmightySettings = AlmightySettings()
     jobs: JobSettings = JobSettings()
@@ -143,4 +147,9 @@ def _names(section: type[Section], above: str = "") -> list[str]:
 
 def _explain(problem: Any, origins: dict[str, str]) -> str:
     place = ".".join(str(part) for part in problem["loc"])
-    return f"{origins.get(place, 'settings')}: {place}: {problem['msg']} (see `cigri config`)"
+    message = problem["msg"]
+    if problem["type"] == "extra_forbidden":
+        known = _names(Settings)
+        near = get_close_matches(place, [*known, *(name.partition(".")[0] for name in known)], n=1)
+        message = "unknown setting" + (f", did you mean {near[0]}?" if near else "")
+    return f"{origins.get(place, 'settings')}: {place}: {message} (see `cigri config --sample`)"

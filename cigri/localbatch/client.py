@@ -10,10 +10,7 @@ import os
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import subprocess
+from collections.abc import Callable
 
 REFUSED, NO_DAEMON = 10, 3  # 1 is what Python itself ends with after an error
 START_SECONDS = 15.0
@@ -163,12 +160,12 @@ def start(options: argparse.Namespace) -> socket.socket:
     log = os.path.join(options.spool, "log")
     try:
         os.makedirs(options.spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
-        started = launch(options, log)
+        poll = launch(options, log)
     except OSError as error:
         raise Failure(NO_DAEMON, f"the daemon cannot be started: {error}") from None
     deadline = time.monotonic() + START_SECONDS
     while True:
-        ended = started.poll()
+        ended = poll()
         try:
             return try_to_connect(options.spool)
         except OSError as error:
@@ -177,8 +174,8 @@ def start(options: argparse.Namespace) -> socket.socket:
         time.sleep(0.01)
 
 
-def launch(options: argparse.Namespace, log: str) -> "subprocess.Popen[bytes]":
-    """A daemon that is detached from us in every way."""
+def launch(options: argparse.Namespace, log: str) -> Callable[[], int | None]:
+    """A daemon that is detached from us in every way, and how to ask for its exit status."""
     import subprocess  # only here: it would cost every other call 10 ms
 
     argv = [sys.executable, "-P", "-m", "cigri.localbatch.daemon", "--spool", options.spool]
@@ -192,7 +189,7 @@ def launch(options: argparse.Namespace, log: str) -> "subprocess.Popen[bytes]":
             stdout=file,
             stderr=file,
             start_new_session=True,
-        )
+        ).poll
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import resource
 import socket
 import sys
 
@@ -58,11 +59,19 @@ def test_a_job_has_the_environment_of_a_login(host: Host, monkeypatch: pytest.Mo
 
 
 def test_a_job_has_a_session_and_no_open_file_of_the_daemon(host: Host) -> None:
-    host.end_of(
-        host.submit('ls -l /proc/$$/fd | sed -n "s/.* -> //p" | sort -u >"$D/files"; ps -o sid= $$ >"$D/session"')
-    )
-    assert host.lines("files") == ["/dev/null"]
+    host.end_of(host.submit('(ls -l /proc/$$/fd >"$D/files"); ps -o sid= $$ >"$D/session"'))
+    assert {line.partition(" -> ")[2] for line in host.lines("files")[1:]} == {"/dev/null"}
     assert int(host.lines("session")[0]) != os.getsid(host.pid)
+
+
+def test_a_job_may_open_as_many_files_as_anybody(host: Host) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    try:
+        host.end_of(host.submit('ulimit -Sn >"$D/files"; ulimit -Hn >>"$D/files"'))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert host.lines("files") == ["200", str(hard)]
 
 
 def test_jobs_never_use_more_than_the_pools(host: Host) -> None:

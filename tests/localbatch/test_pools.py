@@ -128,10 +128,12 @@ def test_the_first_job_is_passed_for_a_minute_only() -> None:
 
 
 def test_an_array_that_no_longer_fits_the_host_holds_nobody_up() -> None:
-    waiting = Waiting(Pools({"cpu": 1}))
+    waiting = Waiting(pools := Pools({"cpu": 1}))
     waiting.add(make(1, cpu=4))
     waiting.add(make(2, size=2, cpu=1))
     assert chosen(waiting, now=0) == [(2, 1)]
+    pools.give({"cpu": 1})
+    assert chosen(waiting, now=PATIENCE) == [(2, 2)]
     assert waiting.reason(make(1, cpu=4)) == "a job asks for cpu=4, the cluster has 1"
 
 

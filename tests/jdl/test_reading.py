@@ -134,6 +134,7 @@ def test_type_of_a_campaign(fields: dict[str, Any], campaign_type: str) -> None:
         ("walltime", "00:5:00", 300),
         ("walltime", "300", 300),
         ("walltime", 300, 300),
+        ("walltime", 300.0, 300),
         ("walltime", "1:30", 5400),
         ("walltime", "26:00:01", 93601),
         ("prologue_walltime", "00:01:00", 60),
@@ -292,6 +293,14 @@ def test_what_is_wrong_at_the_top_is_told(fields: dict[str, Any], place: str, me
     assert message in str(found[0])
 
 
+def test_a_number_beyond_all_bounds_is_told() -> None:
+    found = problems('{"name": "n", "retries": 1e400, "params": [1e400], "exec_file": "e", "clusters": {"c": {}}}')
+    assert [str(problem).split(",")[0] for problem in found] == [
+        "retries: expected a whole number",
+        "params[0]: expected text",
+    ]
+
+
 def test_a_test_is_a_test_on_all_clusters() -> None:
     clusters = {"c": {"exec_file": "e", "test_mode": "true"}, "d": {"exec_file": "e"}}
     assert places(MINIMAL | {"clusters": clusters}) == ["test_mode"]
@@ -331,7 +340,7 @@ def test_a_global_value_is_checked_where_no_cluster_uses_it() -> None:
         ("", "the description", "is empty"),
         ('{"name": "n",\n "nb_jobs": 1,}', "line 2, column 15", ""),
         ('{"name": "n", /* x */\n "nb_jobs": 1,}', "line 2, column 15", ""),
-        ('{"name": 1, "name": 2}', "name", "is given twice"),
+        ('{"x": 1, "name": 1, "name": 2}', "name", "is given twice"),
         ('{"nb_jobs": NaN}', "NaN", "is not a number"),
         ('[\n"a"]', "the description", "expected an object of fields"),
         ("[" * 100_000, "the description", "nested too deeply"),

@@ -48,6 +48,16 @@ def test_task_may_end_well_within_the_grace(cluster: Cluster) -> None:
     assert cluster.out() == "saved\n"
 
 
+def test_task_that_the_batch_system_has_ended_itself_was_terminated(cluster: Cluster) -> None:
+    job = _started(cluster, f'echo $$ >"$HOME/pid"; {WAIT}')
+    job.send_signal(signal.SIGSTOP)
+    os.kill(int((cluster.home / "pid").read_text()), signal.SIGTERM)
+    job.send_signal(signal.SIGTERM)
+    job.send_signal(signal.SIGCONT)
+    assert _end(job) == 143
+    assert cluster.ends() == [(143, "terminated")]
+
+
 def test_notice_of_the_walltime_stays_the_cause(cluster: Cluster) -> None:
     grace = cluster.program("sleep", '[ "$1" != 5 ] || until [ -e "$HOME/over" ]; do :; done; exec /bin/sleep 0.02')
     job = _started(cluster, f"trap 'touch $HOME/asked' TERM; {WAIT}", grace)
@@ -139,13 +149,13 @@ def test_end_before_the_first_task_starts_none(cluster: Cluster) -> None:
 
 
 def test_record_is_written_as_soon_as_the_disk_has_room_again(cluster: Cluster) -> None:
+    journal = '"$HOME"/.cigri/grid-1/c12/b34/journal.1'
+    pad = f"head -c $((4090 - $(wc -c <{journal}))) /dev/zero | tr '\\0' '\\n' >>{journal}"  # the page has 6 bytes left
     with small_disk(cluster.home / ".cigri"):
-        cluster.write('cat /dev/zero >"$HOME/.cigri/full" 2>/dev/null; touch "$HOME/here"; exit 3')
-        relief = cluster.program(
-            "sleep", 'cp "$HOME"/.cigri/grid-1/c12/b34/journal.1 "$HOME"; rm -f "$HOME/.cigri/full"'
-        )
+        cluster.write(f'{pad}; cat /dev/zero >"$HOME/.cigri/full" 2>/dev/null; exit 3')
+        relief = cluster.program("sleep", f'cp {journal} "$HOME"; rm -f "$HOME/.cigri/full"')
         assert cluster.run(environment=relief).status == 3
-        assert (cluster.home / "journal.1").exists()  # it did have to wait
+        assert (cluster.home / "journal.1").read_bytes().endswith(b"\nend 1 ")  # it was cut, and did have to wait
         assert cluster.ends() == [(3, "exit")]
 
 

@@ -1,0 +1,51 @@
+"""One pass of a module in a process that kills itself at a chosen moment: dying.py URL MODULE MOMENT [NUMBER]
+
+before: the script for the cluster is ready and not sent; during: it is sent and not answered; after: it is answered
+and nothing is noted. NUMBER says which remote command of the pass it happens at, the first by default.
+"""
+
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.gateway import Gateway
+from cigri.program import Tools
+from cigri.remote import Answer
+from cigri.settings import Settings
+
+DURING = 0.03  # seconds after the sending
+
+
+def die(delay: float = 0.0) -> None:
+    time.sleep(delay)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Dying(Gateway):
+    def __init__(self, moment: str, number: int) -> None:
+        super().__init__()
+        self._moment, self._left = moment, number
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        self._left -= 1
+        if self._left == 0 and self._moment == "before":
+            die()
+        if self._left == 0 and self._moment == "during":
+            super().run(cluster, user, "true")  # the connection is there, so that the script itself is cut
+            threading.Thread(target=die, args=[DURING], daemon=True).start()
+        answer = super().run(cluster, user, script)
+        if self._left == 0:
+            die()
+        return answer
+
+
+url, module, moment, *number = sys.argv[1:]
+database = Database(url)
+gateway = Dying(moment, int(number[0]) if number else 1)
+importlib.import_module(f"modules.{module}").run_once(Tools(database, Settings(), gateway), None)
+os._exit(0)

@@ -1,0 +1,184 @@
+"""A whole grid under test: a database, the modules, one cluster, and a count of what really ran on it."""
+
+import getpass
+import json
+import os
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+
+from cigri import jdl
+from cigri.database import Database
+from cigri.errors import DatabaseUnavailable
+from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.doctor_to_operator import examine
+from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.gateway import Gateway
+from cigri.program import Report, Tools
+from cigri.settings import Settings
+from cigri.states import CampaignType, KillReason
+from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
+
+TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
+CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner, killer)
+PAUSE = 0.1  # between two looks at a fact
+QUICK = {"poll_interval": 0.0, "record_grace": 1.0, "lost_after": 8.0, "timeout": 20.0, "keep_waiting": 50}
+
+
+@dataclass
+class Site:
+    """A cluster as the test sees it from behind: a way to run commands there without CiGri, and its configuration."""
+
+    name: str
+    config: dict[str, Any]
+    user: str
+
+    def sh(self, script: str, user: str = "") -> str:
+        if self.name in ("alpha", "beta"):
+            command = [str(TESTBED), "exec", self.name, user or self.user, "sh", "-c", 'eval "$(cat)"']
+        else:
+            command = ["sh", "-s"]
+        done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, f"{script}: {done.stderr}"
+        return done.stdout
+
+    def daemon(self, verb: str, name: str) -> None:
+        subprocess.run([str(TESTBED), "daemon", self.name, verb, name], check=True, capture_output=True, timeout=60)
+
+
+@dataclass
+class Grid:
+    """The modules run in this process, pass by pass, unless a test runs them elsewhere."""
+
+    database: Database
+    site: Site
+    place: str  # a directory of this test on the cluster
+    settings: Settings = field(default_factory=Settings)
+    gateway: Gateway = field(default_factory=Gateway)
+
+    def __post_init__(self) -> None:
+        self.site.sh(f"mkdir -p {self.place}")
+        with self.database.begin() as conn:
+            put_cluster(conn, self.site.name, self.site.config)
+
+    @property
+    def tools(self) -> Tools:
+        return Tools(self.database, self.settings, self.gateway)
+
+    def submit(self, params: list[Any], command: str = "", **fields: Any) -> int:
+        """A campaign each of whose tasks appends its number to the file `ran`, then does `command`."""
+        program = f'echo "$CIGRI_TASK_NUMBER" >>{self.place}/ran; {command or ":"}'
+        quoted = program.replace("{", "{{").replace("}", "}}").replace("'", "'\\''")
+        description = {
+            "name": "fault",
+            "clusters": {self.site.name: {}},
+            "exec_file": f"sh -c '{quoted}' task",
+            "walltime": 600,
+            "params": params,
+            **fields,
+        }
+        found = jdl.parse(json.dumps(description), format="json", base=Path("/"), home=Path("/"))
+        clusters = {
+            name: NewCampaignCluster(
+                settings.model_dump(mode="json"),
+                settings.resources.request().width,
+                settings.max_jobs,
+                bool(settings.prologue),
+                bool(settings.epilogue),
+            )
+            for name, settings in found.clusters.items()
+        }
+        new = NewCampaign(found.name, self.site.user, CampaignType(found.campaign_type), "", "", {}, clusters)
+        with self.database.begin() as conn:
+            return put_campaign(conn, new, found.parameters())
+
+    def cycle(self) -> Report:
+        report: Report = Counter()
+        for module in CYCLE:
+            report.update(module.run_once(self.tools, None))
+        return report
+
+    def run_until(self, fact: Callable[[], object], seconds: float = 60) -> None:
+        """Cycle until the fact is true."""
+        deadline = time.monotonic() + seconds
+        while not fact():
+            assert time.monotonic() < deadline, f"not within {seconds} s: {self.describe()}"
+            self.cycle()
+            time.sleep(PAUSE)
+
+    def run_to_end(self, seconds: float = 60) -> None:
+        self.run_until(lambda: self.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL") == 0, seconds)
+
+    def one(self, statement: str, **values: object) -> Any:
+        with self.database.begin() as conn:
+            return conn.execute(text(statement), values).scalar_one()
+
+    def rows(self, statement: str, **values: object) -> list[Any]:
+        with self.database.begin() as conn:
+            return list(conn.execute(text(statement), values).mappings())
+
+    def counts(self) -> dict[str, int]:
+        found = self.rows("SELECT state::text, sum(n)::int AS n FROM task_counts GROUP BY state HAVING sum(n) <> 0")
+        return {row["state"]: row["n"] for row in found}
+
+    def kill_all_jobs(self) -> None:
+        with self.database.begin() as conn:
+            ids = list(conn.execute(text("SELECT id FROM jobs WHERE state <> 'ended'")).scalars())
+            assert ask_kills(conn, ids, KillReason.USER, "test") == len(ids)
+
+    def executions(self) -> Counter[int]:
+        """How often each task really ran, as counted on the cluster."""
+        return Counter(int(line) for line in self.site.sh(f"cat {self.place}/ran 2>/dev/null; true").split())
+
+    def assert_each_ran_once(self, tasks: int) -> None:
+        assert self.executions() == Counter(dict.fromkeys(range(tasks), 1))
+        assert self.counts() == {"done": tasks}
+        self.assert_sane()
+
+    def assert_sane(self) -> None:
+        with self.database.begin() as conn:
+            assert examine(conn) == []
+
+    def describe(self) -> str:
+        try:
+            events = self.rows("SELECT code, message FROM events WHERE closed_at IS NULL")
+            jobs = self.rows("SELECT state::text, count(*), min(missing_since) FROM jobs GROUP BY state")
+            return f"{self.counts()} {jobs} {events}"
+        except DatabaseUnavailable as error:
+            return str(error)
+
+
+def until(fact: Callable[[], object], seconds: float = 30, what: str = "") -> None:
+    """Wait for a fact that comes about without our doing."""
+    deadline = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < deadline, f"not within {seconds} s {what}"
+        time.sleep(PAUSE)
+
+
+def local_site(spool: Path, **config: Any) -> Site:
+    options = {"spool": str(spool), "pools": {"cpu": 4, "mem": 4000}}
+    values = {"driver": "local", "options": options, "directory": str(spool / "files"), **QUICK, **config}
+    return Site("here", values, getpass.getuser())
+
+
+def slurm_site(name: str, **config: Any) -> Site:
+    state = Path(os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed"))
+    ssh: Mapping[str, Any] = {
+        "host": {"alpha": "127.0.8.1", "beta": "127.0.8.2"}[name],
+        "port": 22022,
+        "account": "cigri",
+        "key_file": str(state / "ssh/keys/cigri"),
+        "known_hosts": str(state / "ssh/known_hosts"),
+        "connect_timeout": 3,
+    }
+    options = {"partition": "normal", "besteffort_partition": "besteffort"}
+    values = {"driver": "slurm", "transport": "ssh", "ssh": ssh, "options": options, **QUICK, **config}
+    return Site(name, values, "alice")

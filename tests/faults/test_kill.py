@@ -1,0 +1,96 @@
+"""Kill -9 between any two instructions: no task is lost, none runs twice."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from modules import campaign_schedulers, metascheduler, predictor, updator
+from tests.faults.grid import Grid, until
+
+TASKS = 6
+ROOT = Path(__file__).parents[2]
+
+
+def pass_that_dies(grid: Grid, module: str, moment: str) -> None:
+    url = grid.database.url.replace("+psycopg", "")
+    command = [sys.executable, "-P", "-m", "tests.faults.dying", url, module, moment]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[2], check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def choose_jobs(grid: Grid) -> None:
+    for module in (updator, predictor, metascheduler, campaign_schedulers):
+        module.run_once(grid.tools, None)
+    assert grid.one("SELECT count(*) FROM jobs WHERE state = 'to_launch'") == TASKS
+
+
+@pytest.mark.parametrize("moment", ["before", "during", "after"])
+def test_a_runner_killed_at_a_submission(grid: Grid, moment: str) -> None:
+    grid.submit([str(number) for number in range(TASKS)])
+    choose_jobs(grid)
+    pass_that_dies(grid, "runner", moment)
+    assert grid.one("SELECT count(*) FROM batches WHERE state = 'launching'") == 1
+    grid.run_to_end()
+    grid.assert_each_ran_once(TASKS)
+
+
+@pytest.mark.parametrize("moment", ["before", "during", "after"])
+def test_an_updator_killed_while_it_collects(grid: Grid, moment: str) -> None:
+    grid.submit([str(number) for number in range(TASKS)])
+    grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == TASKS)
+    until(lambda: len(grid.executions()) == TASKS)
+    pass_that_dies(grid, "updator", moment)
+    grid.run_to_end()
+    grid.assert_each_ran_once(TASKS)
+
+
+def test_a_killer_killed_before_its_kill_sends_it_at_the_next_pass(grid: Grid) -> None:
+    grid.submit(["1"], command="exec sleep 300")
+    grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    grid.kill_all_jobs()
+    pass_that_dies(grid, "killer", "before")
+    grid.settings = grid.settings.model_copy(
+        update={"jobs": grid.settings.jobs.model_copy(update={"verify_kill": 0.5})}
+    )
+    grid.run_to_end()
+    assert grid.counts() == {"cancelled": 1}
+    grid.assert_sane()
+
+
+def start_almighty(grid: Grid) -> "subprocess.Popen[bytes]":
+    environment = os.environ | {
+        "CIGRI_SET_DATABASE__URL": grid.database.url.replace("+psycopg", ""),
+        "CIGRI_SET_ALMIGHTY__PERIOD": "0.2",
+    }
+    command = [sys.executable, "-m", "tests.faults.almighty"]
+    return subprocess.Popen(command, env=environment, start_new_session=True, cwd=ROOT)
+
+
+def kill_group(process: "subprocess.Popen[bytes]") -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(10)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_almighty_killed_again_and_again(grid: Grid, seed: int) -> None:
+    dice = random.Random(seed)
+    tasks = 80
+    grid.submit([str(number) for number in range(tasks)], command="sleep 0.2")
+    process = start_almighty(grid)
+    try:
+        for _ in range(4):
+            time.sleep(dice.uniform(1.0, 4.0))  # the moment is the test's input, not a wait for a fact
+            kill_group(process)
+            process = start_almighty(grid)
+        until(lambda: grid.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL") == 0, 90, grid.describe())
+    finally:
+        kill_group(process)
+    grid.assert_each_ran_once(tasks)

@@ -162,14 +162,17 @@ class ChannelStream:
                 position += self._channel.send(data[position : position + CHUNK])
             except TimeoutError:
                 raise TimeoutError("it took no more input in time") from None
-            except paramiko.SSHException as error:
-                raise ConnectionError(str(error)) from None
+            except (paramiko.SSHException, EOFError, OSError) as error:
+                raise ConnectionError(f"the connection was lost: {error}") from None
 
     def receive(self, deadline: float) -> tuple[bytes, bytes]:
         while True:
             has_ended = self._has_ended()
-            out = self._channel.recv(CHUNK) if self._channel.recv_ready() else b""
-            err = self._channel.recv_stderr(CHUNK) if self._channel.recv_stderr_ready() else b""
+            try:
+                out = self._channel.recv(CHUNK) if self._channel.recv_ready() else b""
+                err = self._channel.recv_stderr(CHUNK) if self._channel.recv_stderr_ready() else b""
+            except paramiko.SSHException as error:  # reading also tells sshd that there is room again
+                raise ConnectionError(str(error)) from None
             if out or err:
                 return out, err
             if has_ended:

@@ -3,6 +3,7 @@
 import re
 import secrets
 import time
+from contextlib import suppress
 from typing import Protocol
 
 from cigri.errors import OutcomeUnknown, Unreachable
@@ -40,7 +41,7 @@ class Stream(Protocol):
         """False once the process is known to be gone."""
 
     def send(self, data: bytes, deadline: float) -> None:
-        """Write all of it; raise TimeoutError, or another OSError when the other end is gone."""
+        """Write all of it; raise TimeoutError, or ConnectionError when the other end is gone."""
 
     def receive(self, deadline: float) -> tuple[bytes, bytes]:
         """What came on stdout and stderr, at least one byte; raise TimeoutError, or EOFError at the end of both."""
@@ -69,7 +70,8 @@ class Shell:
         mark = _new_mark()
         out, err = _Output(mark), _Output(mark)
         try:
-            self._stream.send(PROGRAM.replace("MARK", mark).encode(), deadline)
+            with suppress(ConnectionError):  # it has ended already, and its last words say why
+                self._stream.send(PROGRAM.replace("MARK", mark).encode(), deadline)
             self._receive(out, err, deadline)
         except TimeoutError:
             raise Unreachable(self.cluster, f"no shell of {self.user} came up in time{_said(out, err)}") from None
@@ -84,8 +86,8 @@ class Shell:
         text = f"{{ :\n{script}\n\n}}".encode()
         try:
             self._stream.send(f"{mark} {len(text)}\n".encode() + text, deadline)
-        except (OSError, EOFError) as error:
-            message = f"the shell of {self.user} did not take the script, nothing was run: {error or 'connection lost'}"
+        except OSError as error:
+            message = f"the shell of {self.user} did not take the script, nothing was run: {error}"
             raise Unreachable(self.cluster, message) from None
         out, err = _Output(mark), _Output(mark)
         try:

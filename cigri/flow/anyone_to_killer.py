@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, literal, or_, select, update
+from sqlalchemy import BigInteger, Connection, and_, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock
+from cigri.database import clock, rows
 from cigri.states import JobState, KillReason
 from cigri.tables import Batch, Job, Kill
 
@@ -27,10 +27,11 @@ def ask_kills(
     """Ask for jobs to be killed; a user's wish replaces any other reason. Give the number of new or changed wishes."""
     if not job_ids:
         return 0
+    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
     live = select(Job.id, literal(reason, Kill.reason.type), clock(now), literal(by))
     statement = insert(Kill).from_select(
         ["job_id", "reason", "asked_at", "asked_by"],
-        live.where(Job.id.in_(job_ids), Job.state != JobState.ENDED),
+        live.where(Job.id == wanted.c.id, Job.state != JobState.ENDED),
     )
     changed = conn.execute(
         statement.on_conflict_do_update(

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from sqlalchemy import Connection, literal, or_, select, update
+from sqlalchemy import BigInteger, Connection, literal, or_, select, update
 
-from cigri.database import clock, wake
+from cigri.database import clock, rows, wake
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.states import (
     CAMPAIGN_MOVES,
@@ -48,9 +48,11 @@ def move_campaign(
             .values(state=TaskState.CANCELLED)
         )
         _kill(conn, list(conn.scalars(select(Job.id).where(Job.campaign_id == campaign_id, _LIVE))), user, now)
-        subjects = list(conn.scalars(select(Event.subject).where(Event.campaign_id == campaign_id, _OPEN)))
-        codes = list(conn.scalars(select(Event.code).distinct().where(Event.campaign_id == campaign_id, _OPEN)))
-        close_events(conn, codes, subjects, user, now)
+        conn.execute(
+            update(Event)
+            .where(Event.campaign_id == campaign_id, Event.closed_at.is_(None))
+            .values(closed_at=clock(now), closed_by=user)
+        )
     code = {CampaignState.PAUSED: "PAUSED", CampaignState.IN_TREATMENT: "RESUMED"}.get(target, "CANCELLED")
     subject = f"campaign {campaign_id}"
     put_events(conn, [NewEvent(code, EventLevel.INFO, subject, f"{code.lower()} by {user}", campaign_id)], now)
@@ -60,11 +62,12 @@ def move_campaign(
 
 def kill_job(conn: Connection, job_id: int, user: str, now: datetime | None = None) -> bool:
     """Ask for one job of the user's to die, and its tasks with it; False when it has ended already."""
-    row = conn.execute(select(Job.campaign_id, Job.state).where(Job.id == job_id)).one_or_none()
-    if row is None:
-        raise NotFound(f"no job {job_id}")
-    own_campaign(conn, row.campaign_id, user)
-    if row.state is JobState.ENDED:
+    mine = or_(Campaign.grid_user == user, literal(user == "root"))
+    job = select(Job.state).join(Campaign, Campaign.id == Job.campaign_id).where(Job.id == job_id, mine)
+    state = conn.scalar(job)
+    if state is None:
+        raise NotFound(f"you have no job {job_id}; `gridstat` lists yours")
+    if state is JobState.ENDED:
         return False
     _kill(conn, [job_id], user, now)
     wake(conn)
@@ -72,35 +75,36 @@ def kill_job(conn: Connection, job_id: int, user: str, now: datetime | None = No
 
 
 _LIVE = Job.state != JobState.ENDED
-_OPEN = Event.closed_at.is_(None)
 
 
 def _kill(conn: Connection, job_ids: list[int], user: str, now: datetime | None) -> None:
     """End what was never submitted here and now; ask the killer for the rest."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
     ended = list(
         conn.scalars(
             update(Job)
-            .where(Job.id.in_(job_ids), Job.state == JobState.TO_LAUNCH)
+            .where(Job.id == wanted.c.id, Job.state == JobState.TO_LAUNCH)
             .values(state=JobState.ENDED, outcome=Outcome.KILLED, ended_at=clock(now))
             .returning(Job.id)
         )
     )
-    tasks = list(
-        conn.scalars(
-            update(Attempt)
-            .where(Attempt.job_id.in_(ended), Attempt.outcome.is_(None))
-            .values(outcome=Outcome.KILLED)
-            .returning(Attempt.task_id)
-        )
-    )
+    chosen = rows("chosen", {"id": BigInteger()}, [(job_id,) for job_id in ended])
+    gone = (
+        update(Attempt)
+        .where(Attempt.job_id == chosen.c.id, Attempt.outcome.is_(None))
+        .values(outcome=Outcome.KILLED)
+        .returning(Attempt.task_id)
+    ).cte("gone")
     conn.execute(
-        update(Task).where(Task.id.in_(tasks), Task.state == TaskState.ASSIGNED).values(state=TaskState.CANCELLED)
+        update(Task)
+        .where(Task.id == gone.c.task_id, Task.state == TaskState.ASSIGNED)
+        .values(state=TaskState.CANCELLED)
     )
     for step, kind in (("prologue", JobKind.PROLOGUE), ("epilogue", JobKind.EPILOGUE)):
         conn.execute(
             update(CampaignCluster)
             .where(
-                Job.id.in_(ended),
+                Job.id == chosen.c.id,
                 Job.kind == kind,
                 CampaignCluster.campaign_id == Job.campaign_id,
                 CampaignCluster.cluster_id == Job.cluster_id,

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, case, func, insert, literal, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.database import clock, wake
 from cigri.errors import NotFound
+from cigri.flow.anyone_to_operator import close_events
 from cigri.states import (
     CampaignState,
     CampaignType,
@@ -17,7 +18,7 @@ from cigri.states import (
 )
 from cigri.tables import Bucket, Campaign, CampaignCluster, Cluster, Project, Task
 
-COPY_ROWS = 5000
+COPY_BLOCK = 2**18  # characters
 
 
 class NewCampaign(NamedTuple):
@@ -91,17 +92,22 @@ def put_tasks(
     conn: Connection, campaign_id: int, user: str, parameters: Iterable[object], now: datetime | None = None
 ) -> int:
     """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
-    state = own_campaign(conn, campaign_id, user)
-    if state is CampaignState.CANCELLED:
-        raise NotFound(f"campaign {campaign_id} is cancelled; submit a new one")
+    _require_open_to_tasks(conn, campaign_id, user)
     bucket_id = conn.execute(select(func.min(Bucket.id)).where(Bucket.campaign_id == campaign_id)).scalar_one()
     first = conn.execute(
         select(func.coalesce(func.max(Task.number) + 1, 0)).where(Task.campaign_id == campaign_id)
     ).scalar_one()
     added = _copy_tasks(conn, campaign_id, bucket_id, first, parameters)
-    reopen_campaign(conn, campaign_id)
-    wake(conn)
+    if added:
+        reopen_campaign(conn, campaign_id, user, now)
+        wake(conn)
     return added
+
+
+def first_parameter(conn: Connection, campaign_id: int, user: str) -> object | None:
+    """What the parameters of a campaign that may get more tasks look like; None when it has no task."""
+    _require_open_to_tasks(conn, campaign_id, user)
+    return conn.scalar(select(Task.parameter).where(Task.campaign_id == campaign_id).order_by(Task.number).limit(1))
 
 
 def own_campaign(conn: Connection, campaign_id: int, user: str) -> CampaignState:
@@ -115,13 +121,33 @@ def own_campaign(conn: Connection, campaign_id: int, user: str) -> CampaignState
     return state
 
 
-def reopen_campaign(conn: Connection, campaign_id: int) -> None:
-    """A campaign that had ended has something to do again."""
+def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime | None = None) -> None:
+    """There is something to do again: after an epilogue, which may have undone the prologue, both run once more.
+
+    A wish to have its files removed, or the note that they are, holds no longer.
+    """
     conn.execute(
         update(Campaign)
         .where(Campaign.id == campaign_id, Campaign.state == CampaignState.TERMINATED)
-        .values(state=CampaignState.IN_TREATMENT, ended_at=None)
+        .values(state=CampaignState.IN_TREATMENT, ended_at=None, purged_at=None)
     )
+    part = CampaignCluster
+    over = (StepState.DONE, StepState.FAILED)
+    again = case((part.prologue == StepState.DONE, literal(StepState.WAITING, part.prologue.type)), else_=part.prologue)
+    conn.execute(
+        update(part)
+        .where(part.campaign_id == campaign_id, part.epilogue.in_(over))
+        .values(epilogue=StepState.WAITING, prologue=again)
+    )
+    close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user, now)
+
+
+def _require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None:
+    state = own_campaign(conn, campaign_id, user)
+    if state is CampaignState.CANCELLED:
+        raise NotFound(f"campaign {campaign_id} is cancelled; submit a new one")
+    if conn.scalar(select(Campaign.archived_at).where(Campaign.id == campaign_id)) is not None:
+        raise NotFound(f"campaign {campaign_id} ended long ago and is archived; submit a new one")
 
 
 def _project(conn: Connection, name: str) -> int | None:
@@ -137,6 +163,7 @@ def _copy_tasks(conn: Connection, campaign_id: int, bucket_id: int, first: int, 
     encode = json.JSONEncoder(ensure_ascii=False).encode
     number = first
     lines: list[str] = []
+    size = 0
     raw = conn.connection.driver_connection
     assert raw is not None
     with (
@@ -144,10 +171,13 @@ def _copy_tasks(conn: Connection, campaign_id: int, bucket_id: int, first: int, 
         cursor.copy("COPY tasks (campaign_id, bucket_id, number, parameter) FROM STDIN") as out,
     ):
         for parameter in parameters:
-            lines.append(f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n")
+            line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
+            lines.append(line)
+            size += len(line)
             number += 1
-            if len(lines) == COPY_ROWS:
+            if size > COPY_BLOCK:
                 out.write("".join(lines))
                 lines.clear()
+                size = 0
         out.write("".join(lines))
     return number - first

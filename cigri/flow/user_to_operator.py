@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import Connection, literal, or_, update
+from sqlalchemy import BigInteger, Connection, and_, literal, or_, update
+from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock, wake
+from cigri.database import clock, rows, wake
 from cigri.flow.user_to_metascheduler import reopen_campaign
-from cigri.states import (
-    StepState,
-    TaskState,
-)
-from cigri.tables import Campaign, CampaignCluster, Event, Task
+from cigri.states import StepState, TaskState
+from cigri.tables import Campaign, CampaignCluster, Cluster, Event, Task
+
+STEPS = {"PROLOGUE_FAILED": "prologue", "EPILOGUE_FAILED": "epilogue"}
 
 
 def fix_events(
@@ -21,37 +21,61 @@ def fix_events(
 
     Closing the event of a cluster set aside for a campaign gives the campaign that cluster again at once.
     """
-    wanted = list(event_ids)
+    wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
-        .where(Event.id.in_(wanted), Event.closed_at.is_(None), Event.campaign_id == Campaign.id)
-        .where(or_(Campaign.grid_user == user, literal(user == "root")))
+        .where(Event.id == wanted.c.id, Event.closed_at.is_(None), Event.campaign_id == Campaign.id, _is_owner(user))
         .values(closed_at=clock(now), closed_by=user)
         .returning(Event.code, Event.campaign_id, Event.cluster_id, Event.task_id)
     ).all()
-    aside = [(row.campaign_id, row.cluster_id) for row in fixed if row.code == "CLUSTER_SET_ASIDE"]
-    for campaign_id, cluster_id in aside:
-        conn.execute(
-            update(CampaignCluster)
-            .where(CampaignCluster.campaign_id == campaign_id, CampaignCluster.cluster_id == cluster_id)
-            .values(errors=0, strikes=0, blocked_until=None)
-        )
     for row in fixed:
-        if row.code in ("PROLOGUE_FAILED", "EPILOGUE_FAILED") and resubmit:
-            step = "prologue" if row.code == "PROLOGUE_FAILED" else "epilogue"
-            conn.execute(
-                update(CampaignCluster)
-                .where(CampaignCluster.campaign_id == row.campaign_id, CampaignCluster.cluster_id == row.cluster_id)
-                .values({step: StepState.WAITING})
-            )
-    tasks = [row.task_id for row in fixed if row.task_id is not None]
-    if resubmit and tasks:
-        conn.execute(
-            update(Task)
-            .where(Task.id.in_(tasks), Task.state == TaskState.FAILED)
-            .values(state=TaskState.WAITING, priority=20, failures=0, deaths=0, resubmissions=0)
-        )
-        for campaign_id in {row.campaign_id for row in fixed if row.campaign_id is not None}:
-            reopen_campaign(conn, campaign_id)
-    wake(conn)
+        part = CampaignCluster
+        here = and_(part.campaign_id == row.campaign_id, part.cluster_id == row.cluster_id)
+        if row.code == "CLUSTER_SET_ASIDE":
+            conn.execute(update(part).where(here).values(errors=0, strikes=0, blocked_until=None))
+        elif row.code in STEPS and resubmit:
+            conn.execute(update(part).where(here).values({STEPS[row.code]: StepState.WAITING}))
+    if resubmit:
+        tasks = [row.task_id for row in fixed if row.task_id is not None]
+        again = _resubmit(conn, tasks) | {row.campaign_id for row in fixed if row.code in STEPS}
+        for campaign_id in again:
+            reopen_campaign(conn, campaign_id, user, now)
+    if fixed:
+        wake(conn)
     return len(fixed)
+
+
+def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str, now: datetime | None = None) -> int:
+    """Close open events that concern no campaign; clusters paused after failures are visited again at once."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
+    fixed = conn.execute(
+        update(Event)
+        .where(Event.id == wanted.c.id, Event.closed_at.is_(None), Event.campaign_id.is_(None))
+        .values(closed_at=clock(now), closed_by=user)
+        .returning(Event.cluster_id)
+    ).all()
+    clusters = {row.cluster_id for row in fixed if row.cluster_id is not None}
+    conn.execute(
+        update(Cluster)
+        .where(Cluster.id.in_(clusters), Cluster.failures > 0)
+        .values(failures=0, blocked_until=None, visited_at=None)
+    )
+    if fixed:
+        wake(conn)
+    return len(fixed)
+
+
+def _resubmit(conn: Connection, task_ids: list[int]) -> set[int]:
+    """Failed tasks wait again, with a clean past; give their campaigns."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
+    moved = conn.execute(
+        update(Task)
+        .where(Task.id == wanted.c.id, Task.state == TaskState.FAILED)
+        .values(state=TaskState.WAITING, priority=20, failures=0, deaths=0, resubmissions=0)
+        .returning(Task.campaign_id)
+    )
+    return set(moved.scalars())
+
+
+def _is_owner(user: str) -> ColumnElement[bool]:
+    return or_(Campaign.grid_user == user, literal(user == "root"))

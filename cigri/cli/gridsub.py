@@ -1,0 +1,293 @@
+"""gridsub: hand over campaigns, add tasks to one, or see what a description would run."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
+from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
+
+if TYPE_CHECKING:
+    from cigri.database import Database
+    from cigri.flow.user_to_metascheduler import NewCampaign
+    from cigri.jdl import Description, Format, Parameter
+
+EXAMPLES = """\
+  gridsub campaign.json                  submit a campaign
+  gridsub -t test campaign.json          try it first: one task on each cluster
+  gridsub --check campaign.json          see what would run, submit nothing
+  generate | gridsub                     read the description from a pipe
+  gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12"""
+
+
+class Source(NamedTuple):
+    """Text as it was given: a file's name ("-" is standard input), or the JSON itself."""
+
+    is_file: bool
+    given: str
+
+    @property
+    def name(self) -> str:
+        if not self.is_file:
+            return "JSON of the command line"
+        return "standard input" if self.given == "-" else self.given
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A description that may be submitted, what admission changed in it, and how many tasks a test leaves out."""
+
+    name: str
+    description: "Description"
+    changes: Sequence[str]
+    dropped: int
+
+
+@command
+def main(argv: list[str]) -> int:
+    """Submit, add, or check."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    sources = _sources(parser, options)
+    if options.campaign is None:
+        return _submit(sources, options)
+    return _add(sources, options)
+
+
+def _parser() -> Parser:
+    parser = Parser("gridsub", "Submit campaigns of tasks to the grid.", EXAMPLES)
+    file, text = partial(Source, True), partial(Source, False)
+    parser.add_argument("files", nargs="*", type=file, metavar="FILE", help="campaign description; - is standard input")
+    parser.add_argument("-f", "--file", dest="sources", action="append", type=file, metavar="FILE", help="the same")
+    parser.add_argument(
+        "-j", "--json", dest="sources", action="append", type=text, metavar="JSON",
+        help="campaign description, here on the command line",
+    )  # fmt: skip
+    parser.add_argument("-t", "--type", choices=("default", "test"), help="type of the campaign, whatever it says")
+    parser.add_argument("-c", "--campaign", type=ids, metavar="ID", help="add tasks to this campaign")
+    parser.add_argument("-F", "--jobfile", dest="more", action="append", type=file, metavar="FILE", help="tasks for -c")
+    parser.add_argument("-J", "--jsonjob", dest="more", action="append", type=text, metavar="JSON", help="tasks for -c")
+    parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
+    parser.add_argument("-d", "--details", action="store_true", help="show what was stored")
+    parser.add_argument("--output", choices=("text", "json"), default="text", help="how the answer is printed")
+    return parser
+
+
+def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
+    described = [*(options.sources or []), *options.files]
+    more: list[Source] = options.more or []
+    if options.campaign is None:
+        if more:
+            parser.error("-F and -J add tasks to a campaign: say which with -c ID")
+        if not described and sys.stdin.isatty():
+            parser.error("no campaign is described: give a FILE, -j JSON, or a description on standard input")
+        sources = described or [Source(True, "-")]
+    else:
+        if len(options.campaign) != 1:
+            parser.error("-c takes one campaign")
+        if described or options.type:
+            parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
+        if not more:
+            parser.error("-c needs the tasks to add: -F FILE or -J JSON")
+        sources = more
+    if sources.count(Source(True, "-")) > 1:
+        parser.error("standard input can be read once only")
+    return sources
+
+
+def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
+    """Everything is checked before anything is stored; then each campaign is one transaction."""
+    user = grid_user()
+    faults: list[str] = []
+    candidates = [found for source in sources if (found := _prepare(source, user, options.type, faults))]
+    with ExitStack() as stack:
+        try:
+            database = stack.enter_context(open_database())
+            missing = _missing_clusters(database, candidates, faults)
+        except DatabaseUnavailable as error:
+            if not options.check:
+                raise
+            complain(f"whether the clusters exist was not checked: {error}")
+            missing = frozenset()
+        for candidate in candidates:
+            _tell_changes(candidate)
+        if options.check:
+            _show(candidates, user, missing, options.output)
+        if faults:
+            raise CigriError("\n".join([*faults, "nothing was submitted"]))
+        return DONE if options.check else _store(database, candidates, user, options)
+
+
+def _prepare(source: Source, user: str, type: str | None, faults: list[str]) -> Candidate | None:
+    """Read, check and admit one description; what is wrong with it goes to `faults`."""
+    from cigri import admission, jdl, settings, shipped
+
+    try:
+        base = Path(source.given).parent if source.is_file else Path()
+        description = jdl.parse(_text(source), format=_format(source), base=base, home=Path.home())
+        if type is not None:
+            description = description.with_changes(campaign_type=type)
+        rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
+        description, changes = admission.admit(description, user, rules)
+        _check_scheduler(description.scheduler)
+    except DescriptionError as error:
+        faults += [f"{source.name}: {problem}" for problem in error.problems]
+        return None
+    except AdmissionRefused as error:
+        faults.append(f"{source.name}: {error}")
+        return None
+    kept = len(description.clusters) if description.campaign_type == "test" else description.count
+    dropped = max(0, description.count - kept)
+    if dropped:
+        description = replace(description, tasks=list(islice(description.parameters(), kept)))
+    return Candidate(source.name, description, changes, dropped)
+
+
+def _text(source: Source) -> str:
+    if not source.is_file:
+        return source.given
+    try:
+        if source.given == "-":
+            return sys.stdin.buffer.read().decode()
+        return Path(source.given).read_bytes().decode()
+    except OSError as error:
+        raise DescriptionError([Problem("the file", f"cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError as error:
+        raise DescriptionError([Problem("the file", f"is not UTF-8 text (byte {error.start})")]) from None
+
+
+def _format(source: Source) -> "Format | None":
+    from cigri.jdl import format_of
+
+    return format_of(source.given) if source.is_file else "json"
+
+
+def _check_scheduler(name: str) -> None:
+    """A scheduler is a file; it is looked for without being run."""
+    import pkgutil
+    from importlib.util import find_spec
+
+    from cigri.jdl.problems import did_you_mean
+
+    spec = find_spec("modules.campaign_schedulers")
+    known = [module.name for module in pkgutil.iter_modules(spec.submodule_search_locations if spec else None)]
+    if name and name not in known:
+        hint = did_you_mean(name, known) or f"there are: {', '.join(sorted(known))}"
+        raise DescriptionError([Problem("scheduler", f"there is no campaign scheduler {name!r}", hint)])
+
+
+def _missing_clusters(database: "Database", candidates: Iterable[Candidate], faults: list[str]) -> frozenset[str]:
+    from cigri.flow.user_to_metascheduler import list_cluster_names
+    from cigri.jdl.problems import did_you_mean
+
+    with database.begin() as conn:
+        known = list_cluster_names(conn)
+    listed = f"there are: {', '.join(known)}" if known else "no cluster is declared yet: see `cigri cluster add`"
+    missing = set()
+    for candidate in candidates:
+        for name in candidate.description.clusters:
+            if name not in known:
+                missing.add(name)
+                hint = "; ".join(filter(None, (did_you_mean(name, known), listed)))
+                faults.append(f"{candidate.name}: {Problem(f'clusters.{name}', 'there is no such cluster', hint)}")
+    return frozenset(missing)
+
+
+def _tell_changes(candidate: Candidate) -> None:
+    for change in candidate.changes:
+        complain(f"{candidate.name}: changed by this site: {change}")
+    if candidate.dropped:
+        kept = candidate.description.count
+        complain(f"{candidate.name}: a test takes one task for each cluster: {kept} kept, {candidate.dropped} left out")
+
+
+def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], output: str) -> None:
+    from cigri.cli.preview import preview, preview_json
+
+    if output == "json":
+        print_json([preview_json(candidate.description, user, None) for candidate in candidates])
+        return
+    for candidate in candidates:
+        for line in preview(candidate.description, user, missing, None):
+            print(safe(line))
+
+
+def _store(database: "Database", candidates: Sequence[Candidate], user: str, options: argparse.Namespace) -> int:
+    from cigri.cli.preview import preview, preview_json
+    from cigri.flow.user_to_metascheduler import put_campaign
+
+    stored = []
+    try:
+        for candidate in candidates:
+            with database.begin() as conn:
+                campaign_id = put_campaign(conn, _new(candidate.description, user), candidate.description.parameters())
+            details = preview_json(candidate.description, user, campaign_id) if options.output == "json" else {}
+            stored.append({"id": campaign_id, "changes": candidate.changes, "dropped": candidate.dropped, **details})
+            if options.output == "text":
+                print(f"Campaign successfully submitted\nCAMPAIGN_ID={campaign_id}", flush=True)
+                for line in preview(candidate.description, user, (), campaign_id) if options.details else ():
+                    print(safe(line))
+    finally:
+        if options.output == "json":
+            print_json(stored)
+    complain(f"`gridstat {stored[-1]['id']}` shows how far it is, `gridevents {stored[-1]['id']}` what went wrong")
+    return DONE
+
+
+def _new(description: "Description", user: str) -> "NewCampaign":
+    from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
+    from cigri.states import CampaignType
+
+    parts = {
+        name: NewCampaignCluster(
+            settings.model_dump(mode="json"),
+            settings.resources.request().width,
+            settings.max_jobs,
+            bool(settings.prologue),
+            bool(settings.epilogue),
+        )
+        for name, settings in description.clusters.items()
+    }
+    kind = CampaignType(description.campaign_type)
+    return NewCampaign(description.name, user, kind, description.project, description.scheduler, {}, parts)
+
+
+def _add(sources: Sequence[Source], options: argparse.Namespace) -> int:
+    """All tasks are checked, then added in one transaction."""
+    from cigri.flow.user_to_metascheduler import first_parameter, put_tasks
+
+    user, campaign_id = grid_user(), options.campaign[0]
+    with open_database() as database:
+        with database.begin() as conn:
+            like = cast("Parameter | None", first_parameter(conn, campaign_id, user))
+        parameters = list(_additional(sources, like))
+        if options.check:
+            print(f"{len(parameters)} tasks would be added to campaign {campaign_id}")
+            return DONE
+        with database.begin() as conn:
+            added = put_tasks(conn, campaign_id, user, parameters)
+    if options.output == "json":
+        print_json({"id": campaign_id, "added": added})
+    else:
+        print(f"Jobs successfully added to campaign {campaign_id}: {added}")
+    return DONE
+
+
+def _additional(sources: Iterable[Source], like: "Parameter | None") -> "Iterator[Parameter]":
+    """The tasks of all sources; raise with every problem of every source."""
+    from cigri import jdl
+
+    faults: list[str] = []
+    for source in sources:
+        try:
+            yield from jdl.additional(_text(source), like=like, format=_format(source))
+        except DescriptionError as error:
+            faults += [f"{source.name}: {problem}" for problem in error.problems]
+    if faults:
+        raise CigriError("\n".join([*faults, "nothing was added"]))

@@ -1,0 +1,85 @@
+"""What a campaign would run on each cluster: for `gridsub --check` and `--details`."""
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import Any
+
+from cigri.jdl import ClusterSettings, Command, Description
+
+SHOWN_TASKS = 3
+
+
+def preview(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
+    """Lines for a person; `missing` are the clusters that do not exist, `campaign_id` is None while it has none."""
+    kind = (
+        f"{description.campaign_type}, {description.scheduler}" if description.scheduler else description.campaign_type
+    )
+    yield f"campaign {description.name} ({kind}) of {user}: {_tasks(description.count)}"
+    if description.project:
+        yield f"  project      {description.project}"
+    for name, settings in description.clusters.items():
+        yield f"  on {name}{' (NO SUCH CLUSTER)' if name in missing else ''}:"
+        for label, value in _facts(settings):
+            yield f"    {label:<12} {value}"
+        for number, (directory, line) in enumerate(_commands(description, settings, campaign_id)):
+            yield f"    task {number:<7} cd {directory} && {line}"
+        if description.count > SHOWN_TASKS:
+            yield f"    and {_tasks(description.count - SHOWN_TASKS)} more"
+
+
+def preview_json(description: Description, user: str, campaign_id: int | None) -> dict[str, Any]:
+    """The same for a program."""
+    return {
+        "name": description.name,
+        "user": user,
+        "type": description.campaign_type,
+        "scheduler": description.scheduler,
+        "project": description.project,
+        "tasks": description.count,
+        "clusters": {
+            name: {
+                "settings": settings.model_dump(mode="json"),
+                "commands": [line for _, line in _commands(description, settings, campaign_id)],
+            }
+            for name, settings in description.clusters.items()
+        },
+    }
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task{'' if count == 1 else 's'}"
+
+
+def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
+    request = settings.resources.request()
+    resources = f"{request.nodes} x {request.cpu} cores" if request.nodes > 1 else f"{request.cpu} cores"
+    memory = [f"{request.mem} MB"] if request.mem else []
+    others = [f"{amount} {name}" for name, amount in request.others.items()]
+    yield "resources", ", ".join([resources, *memory, *others])
+    yield "walltime", _duration(settings.walltime)
+    yield "type", settings.type
+    yield "queue", settings.queue or "(the cluster's default)"
+    for label in ("project", "properties", "max_jobs", "retries"):
+        if value := getattr(settings, label):
+            yield label, str(value)
+    if settings.cluster_job_type:
+        yield "job types", ", ".join(settings.cluster_job_type)
+    for step in ("prologue", "epilogue"):
+        for line in getattr(settings, step):
+            yield step, line
+
+
+def _commands(
+    description: Description, settings: ClusterSettings, campaign_id: int | None
+) -> Iterator[tuple[str, str]]:
+    """Directory and command of the first tasks, quoted as a shell would need them; an unknown campaign is number 0."""
+    command = Command(settings, description.names)
+    for number, parameter in enumerate(islice(description.parameters(), SHOWN_TASKS)):
+        values = {"campaign_id": campaign_id or 0, "number": number}
+        words = [word.quoted() for word in command.words(parameter, **values)]
+        variables = [f"{name}={value!r}" for name, value in command.environment(parameter, **values).items()]
+        yield command.directory(parameter, **values).quoted(), " ".join([*variables, *words])
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

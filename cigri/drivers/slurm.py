@@ -52,8 +52,8 @@ GONE = re.compile(r"Invalid job id specified|already completing or completed")
 # After these words it is not known whether the controller took the request.
 NO_CONTACT = re.compile(r"unable to contact|timed out|communication|transport|zero bytes|receive|temporar", re.I)
 
-NAMES_AT_ONCE = 1000  # Linux takes at most 131,072 bytes in one word of a command
-RANGES_AT_ONCE = 5000
+# Linux takes at most 131,072 bytes in one word of a command.
+NAMES_AT_ONCE = 1000
 JOBS_AT_ONCE = 10_000
 
 
@@ -321,8 +321,7 @@ def _words(remote_ids: Iterable[str]) -> Iterator[str]:
         array, _, index = remote_id.partition("_")
         arrays.setdefault(array, []).append(int(index))
     for array, indexes in arrays.items():
-        for some in _chunks(_ranges(sorted(set(indexes))), RANGES_AT_ONCE):
-            yield shlex.quote(f"{array}_[{','.join(some)}]")
+        yield shlex.quote(f"{array}_[{','.join(_ranges(sorted(set(indexes))))}]")
 
 
 def _ranges(indexes: Sequence[int]) -> list[str]:

@@ -192,6 +192,7 @@ def test_accounting_alone_tells_the_same_as_squeue() -> None:
         assert (alone[index].state, alone[index].exit_code) == (both[index].state, both[index].exit_code)
         assert (alone[index].node, alone[index].ended) == (both[index].node, both[index].ended)
     assert alone[4].reason == "CANCELLED by 1001"
+    assert alone[30].node == ""
     assert {alone[index].state for index in (6, 28)} == {RemoteState.UNKNOWN}
 
 
@@ -209,6 +210,11 @@ def test_a_refused_array_left_no_jobs(name: str) -> None:
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 def test_a_forgotten_job_is_absent(name: str) -> None:
     assert SLURM.parse_history(reply(f"history-never-{name}")) == []
+
+
+def test_a_line_that_does_not_say_which_tasks_it_means_is_left_out() -> None:
+    """22.05 writes it when the owner cancels a waiting array by user or name."""
+    assert SLURM.parse_history(squeue(f"2|N/A|CANCELLED|0|1795171067|1795171067||Resources|{TAG}|")) == []
 
 
 @pytest.mark.parametrize(

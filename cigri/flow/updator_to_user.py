@@ -86,7 +86,7 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
         .order_by(Cluster.id)
     )
     if names is not None:
-        ids = [int(name) for name in names if name.isascii() and name.isdigit()]
+        ids = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 19]
         statement = statement.where(or_(Cluster.name.in_(names), Cluster.id.in_(ids)))
     return [ClusterView._make(row) for row in conn.execute(statement)]
 

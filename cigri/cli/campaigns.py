@@ -1,0 +1,184 @@
+"""What `gridstat` shows of campaigns: a list, a summary, one in full, its stored description, and errors to fix."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from cigri.cli.command import print_json, print_table
+from cigri.cli.obstacles import Obstacle, obstacle
+from cigri.cli.wording import LETTERS, duration, moment, percent, print_fields, rate, short
+from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView, StoredDescription
+from cigri.states import CampaignState
+
+LIST = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
+SUMMARY = ("Campaign id", "Name", "User", "S", "Waiting", "In jobs", "Done", "Failed", "Cancelled", "Jobs/h", "End")
+PARTS = (
+    *("Cluster", "State", "To launch", "Waiting", "Running", "Prologue", "Epilogue"),
+    *("Done", "Failed", "Resubmitted", "Jobs/h", "Mean", "Deviation"),
+)
+ERRORS = ("Event id", "Code", "Campaign", "Cluster", "Job", "Times", "Last", "Message")
+LONGEST_MESSAGE = 200
+NEXT_STEPS = {
+    "TASK_FAILED": "`gridstat -j JOB -E` shows why; `gridevents -f -e EVENT` accepts it, with -r the task runs again",
+    "PROLOGUE_FAILED": "correct what the prologue needs, then `gridevents -f -r -e EVENT` runs it again",
+    "EPILOGUE_FAILED": "`gridevents -f -e EVENT` lets the campaign end, with -r the epilogue runs again",
+    "CLUSTER_SET_ASIDE": "it heals by itself; `gridevents -f -e EVENT` gives the cluster back at once",
+}
+
+
+def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
+    rows = [
+        (c.id, c.name, c.user, moment(c.submitted_at), letters(c), progress(c), end(c, now, with_date=False))
+        for c in campaigns
+    ]
+    print_table(LIST, rows, headerless=headerless)
+
+
+def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
+    """A line each, and their sum."""
+    rows: list[tuple[object, ...]] = [
+        (c.id, c.name, c.user, letters(c), *_counts(c), rate(_throughput(c)), end(c, now, with_date=False))
+        for c in campaigns
+    ]
+    sums = [sum(numbers) for numbers in zip(*map(_counts, campaigns), strict=True)]
+    speed = sum(c.throughput or 0 for c in campaigns if c.is_open)
+    rows.append(("total", f"{len(campaigns)} campaigns", None, None, *sums, rate(speed), None))
+    print_table(SUMMARY, rows, headerless=headerless)
+
+
+def print_campaign(campaign: CampaignView, parts: Sequence[PartView], now: datetime, headerless: bool) -> None:
+    c = campaign
+    print_fields(_fields(campaign, parts, now))
+    print()
+    standings = [obstacle(campaign, part, now) for part in parts]
+    print_table(
+        PARTS, [_part(part, found) for part, found in zip(parts, standings, strict=True)], headerless=headerless
+    )
+    for part, found in zip(parts, standings, strict=True):
+        if found.explanation:
+            print_fields([(part.cluster, found.explanation)])
+    if c.is_open and not c.waiting + c.assigned and c.failed:
+        print_fields([("next", f"`gridstat -e {c.id}` shows what failed and how to go on")])
+
+
+def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
+    """Each error, then what may be done about its kind."""
+    rows = [
+        (
+            e.id,
+            e.code,
+            e.campaign_id,
+            e.cluster,
+            e.job_id,
+            e.times,
+            moment(e.last_at),
+            short(e.message, LONGEST_MESSAGE),
+        )
+        for e in errors
+    ]
+    print_table(ERRORS, rows, headerless=headerless)
+    if not headerless:
+        print()
+        codes = dict.fromkeys(error.code for error in errors)
+        print_fields((code, NEXT_STEPS.get(code, "`gridevents -f -e EVENT` once it is dealt with")) for code in codes)
+
+
+def print_description(stored: StoredDescription) -> None:
+    """JSON in any case; the settings of the top are already in each cluster's block."""
+    print_json(stored._asdict())
+
+
+def plain(campaign: CampaignView) -> dict[str, Any]:
+    """For programs."""
+    return {**campaign._asdict(), "total": campaign.total}
+
+
+def plain_part(campaign: CampaignView, part: PartView, now: datetime) -> dict[str, Any]:
+    return {**part._asdict(), "obstacle": obstacle(campaign, part, now)._asdict()}
+
+
+def letters(campaign: CampaignView) -> str:
+    """C R T P, and e when there are errors to fix."""
+    return LETTERS[campaign.state] + ("e" if campaign.errors else "")
+
+
+def progress(campaign: CampaignView) -> str:
+    share = percent(campaign.done, campaign.total)
+    return f"{campaign.done}/{campaign.total}" + (f" ({share})" if share else "")
+
+
+def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None:
+    """When it ended or will end; None while nobody knows."""
+    if not campaign.is_open:
+        return moment(campaign.ended_at)
+    if campaign.eta is None or campaign.state is CampaignState.PAUSED or not campaign.waiting + campaign.assigned:
+        return None
+    seconds = (campaign.eta - now).total_seconds()
+    left = f"in {duration(seconds)}" if seconds > 0 else "at any moment"
+    return f"{moment(campaign.eta)} ({left})" if with_date else left
+
+
+def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[tuple[str, object]]:
+    running = sum(part.running for part in parts)
+    counts = f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
+    kind = "" if c.type == "default" else f", {c.type}"
+    archived = f", archived {moment(c.archived_at)}" if c.archived_at else ""
+    jobs = f"; {running} jobs running" if c.is_open else ""
+    mean = duration(c.mean)
+    spread = f", deviation {duration(c.deviation)}" if c.deviation is not None else ""
+    speed = rate(_throughput(c))
+    return [
+        ("Campaign", c.id),
+        ("Name", c.name),
+        ("User", c.user),
+        ("Project", c.project),
+        ("Submitted", moment(c.submitted_at)),
+        ("State", f"{c.state.replace('_', ' ')}{kind}{archived}"),
+        ("Progress", progress(c)),
+        ("Tasks", counts + jobs),
+        ("Duration", f"{mean} on average{spread}" if mean else None),
+        ("Throughput", f"{speed} jobs/h" if speed else None),
+        ("End", end(c, now, with_date=True)),
+        *_failures(parts),
+        ("Errors", f"{c.errors} to fix: `gridstat -e {c.id}`" if c.errors else None),
+    ]
+
+
+def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:
+    """Shares of all ended attempts."""
+    failed, resubmitted = sum(part.failed for part in parts), sum(part.resubmitted for part in parts)
+    ended = sum(part.done for part in parts) + failed + resubmitted
+    return [
+        ("Failure rate", f"{100 * failed / ended:.1f} %" if ended else None),
+        ("Resubmit rate", f"{100 * resubmitted / ended:.1f} %" if ended else None),
+    ]
+
+
+def _part(part: PartView, found: Obstacle) -> tuple[object, ...]:
+    return (
+        part.cluster,
+        found.state,
+        part.to_launch,
+        part.waiting,
+        part.running,
+        part.prologue,
+        part.epilogue,
+        part.done,
+        part.failed,
+        part.resubmitted,
+        rate(part.throughput),
+        duration(part.mean),
+        duration(part.deviation),
+    )
+
+
+def _counts(campaign: CampaignView) -> tuple[int, ...]:
+    return campaign.waiting, campaign.assigned, campaign.done, campaign.failed, campaign.cancelled
+
+
+def _throughput(campaign: CampaignView) -> float | None:
+    """Of an ended campaign: over its whole life."""
+    if campaign.ended_at is None:
+        return campaign.throughput
+    seconds = (campaign.ended_at - campaign.submitted_at).total_seconds()
+    return campaign.done * 3600 / seconds if seconds > 0 else None

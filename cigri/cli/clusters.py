@@ -1,0 +1,146 @@
+"""What `gridclusters` shows: the list, one cluster, how full they were, and bars."""
+
+import math
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from cigri.cli.command import print_table, safe
+from cigri.cli.wording import moment, print_fields
+from cigri.flow.updator_to_user import ClusterView, Usage
+
+LIST = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
+USAGE = ("Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable")
+SECRET = re.compile(r"passw|secret|token|credential|private", re.IGNORECASE)
+BAR = 80
+PARTS = (("X", "unavailable", "41"), ("U", "used by others", "43"), ("C", "ours", "47"), ("F", "free", "42"))
+
+
+def print_list(clusters: Sequence[ClusterView], headerless: bool) -> None:
+    rows = [
+        (
+            c.id,
+            c.name,
+            c.config.get("driver"),
+            host(c),
+            state(c),
+            c.free,
+            c.total,
+            c.running,
+            c.waiting,
+            reason(c),
+        )
+        for c in clusters
+    ]
+    print_table(LIST, rows, headerless=headerless)
+
+
+def print_info(cluster: ClusterView) -> None:
+    """All that may be shown of one cluster."""
+    c = cluster
+    print_fields(
+        [
+            ("Cluster", c.id),
+            ("Name", c.name),
+            ("Host", host(c)),
+            ("State", state(c)),
+            ("Reason", reason(c)),
+            ("Visited", moment(c.visited_at)),
+            ("Cores", None if c.total is None else f"{c.total}: {', '.join(_cores(c))}"),
+            ("Our jobs", f"{c.running} running, {c.waiting} waiting"),
+            *((name.replace("_", " "), _line(value)) for name, value in without_secrets(c.config).items()),
+        ]
+    )
+
+
+def print_usage(usage: Sequence[Usage], headerless: bool) -> None:
+    rows = [(u.cluster, moment(u.at), u.total, u.used, u.used_by_us, u.free, u.unavailable) for u in usage]
+    print_table(USAGE, rows, headerless=headerless)
+
+
+def print_bars(clusters: Sequence[ClusterView]) -> None:
+    """80 columns for all cores of a cluster; colours on a terminal, letters elsewhere."""
+    has_colours = sys.stdout.isatty()
+    for cluster in clusters:
+        known = cluster.total if cluster.total is not None else "not visited yet"
+        print(f"{safe(cluster.name)} ({known}{' cores' if cluster.total is not None else ''}, {state(cluster)})")
+        amounts = _amounts(cluster)
+        if sum(amounts):
+            print("".join(_paint(part, n, has_colours) for part, n in zip(PARTS, widths(amounts, BAR), strict=True)))
+    print("  ".join(f"{_paint(part, 1, has_colours)} {part[1]}" for part in PARTS))
+
+
+def state(cluster: ClusterView) -> str:
+    """In one word."""
+    if not cluster.is_enabled:
+        return "disabled"
+    if cluster.paused_until is not None:
+        return "unreachable"
+    if cluster.total is None:
+        return "unknown"
+    return "full" if cluster.free == 0 else "ok"
+
+
+def reason(cluster: ClusterView) -> str | None:
+    """Why it is not ok, and since when."""
+    match state(cluster):
+        case "disabled":
+            return "by the operator"
+        case "unreachable":
+            since = f"since {moment(cluster.away_since)}, " if cluster.away_since else ""
+            why = f": {cluster.why}" if cluster.why else ""
+            return f"{since}tried again at {moment(cluster.paused_until)}{why}"
+        case "unknown":
+            return "not visited yet"
+        case _:
+            return None
+
+
+def host(cluster: ClusterView) -> str:
+    ssh = cluster.config.get("ssh")
+    return str(ssh.get("host", "?")) if isinstance(ssh, dict) else "this host"
+
+
+def plain(cluster: ClusterView) -> dict[str, Any]:
+    """For programs."""
+    more = {"state": state(cluster), "reason": reason(cluster), "host": host(cluster)}
+    return {**cluster._asdict(), "config": without_secrets(cluster.config), **more}
+
+
+def without_secrets(config: Any) -> Any:
+    """The configuration with the values of telling names hidden."""
+    if isinstance(config, dict):
+        return {key: "***" if SECRET.search(key) else without_secrets(value) for key, value in config.items()}
+    return [without_secrets(value) for value in config] if isinstance(config, list) else config
+
+
+def widths(amounts: Sequence[int], width: int) -> list[int]:
+    """Shares of a bar, `width` in all; the largest remainders are rounded up."""
+    total = sum(amounts)
+    shares = [amount * width / total for amount in amounts]
+    found = [math.floor(share) for share in shares]
+    by_remainder = sorted(range(len(shares)), key=lambda i: found[i] - shares[i])
+    for i in by_remainder[: width - sum(found)]:
+        found[i] += 1
+    return found
+
+
+def _amounts(cluster: ClusterView) -> tuple[int, int, int, int]:
+    used, ours = cluster.used or 0, cluster.used_by_us or 0
+    return cluster.unavailable or 0, max(used - ours, 0), ours, cluster.free or 0
+
+
+def _cores(cluster: ClusterView) -> list[str]:
+    return [f"{amount} {part[1]}" for part, amount in zip(PARTS, _amounts(cluster), strict=True)]
+
+
+def _paint(part: tuple[str, str, str], width: int, has_colours: bool) -> str:
+    letter, _, colour = part
+    return f"\033[{colour}m{' ' * width}\033[0m" if has_colours and width else letter * width
+
+
+def _line(value: object) -> str | None:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={inner}" for key, inner in value.items()) or None
+    return None if value is None else str(value)

@@ -1,0 +1,251 @@
+"""`gridstat`: how campaigns, tasks and jobs stand."""
+
+from argparse import ArgumentTypeError, Namespace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from cigri.cli.command import (
+    DONE,
+    FAILED,
+    LONGEST_ID,
+    Parser,
+    command,
+    complain,
+    grid_user,
+    ids,
+    open_database,
+    print_json,
+)
+from cigri.errors import NotFound
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.database import Database
+    from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
+    from cigri.wrapper.directory import Stream
+
+EXAMPLES = """\
+  gridstat                 all open campaigns (state: C cancelled, R running, T terminated, P paused, e errors to fix)
+  gridstat 3               one campaign: progress, rates, end, and how it goes on each cluster
+  gridstat -f 3            and its latest tasks
+  gridstat 3-7             several campaigns as a summary
+  gridstat -w 3            progress bars until it has ended
+  gridstat -e              errors to fix, and how
+  gridstat -j 12 -E        what job 12 wrote to its standard error"""
+NUMBER = 100
+
+
+@command
+def main(argv: list[str]) -> int:
+    asked = _parse(argv)
+    with open_database() as database:
+        if asked.watch:
+            from cigri.cli.watching import watch
+
+            return watch(database, asked.ids, asked.username)
+        if asked.job is not None:
+            return _job(database, asked)
+        with database.begin() as conn:
+            if asked.task is not None:
+                return _task(conn, asked)
+            if asked.jdl:
+                return _description(conn, asked.ids[0])
+            if asked.errors:
+                return _errors(conn, asked)
+            if asked.ids and len(asked.ids) == 1 and not asked.summary:
+                return _campaign(conn, asked)
+            return _list(conn, asked)
+
+
+def _parse(argv: list[str]) -> Namespace:
+    parser = Parser("gridstat", "Show how campaigns, tasks and jobs stand.", EXAMPLES)
+    parser.add_argument("ids", metavar="ID", nargs="*", type=ids, help="campaigns: 3, or 3,5, or 3-7")
+    parser.add_argument("-c", "--campaign", metavar="ID", action="append", type=ids, default=[], help="the same")
+    parser.add_argument("-a", "--all", action="store_true", help="list campaigns that have ended as well")
+    parser.add_argument("-u", "--username", metavar="USER", default="", help="only campaigns of this user")
+    view = parser.add_mutually_exclusive_group()
+    view.add_argument("-s", "--summary", action="store_true", help="tasks by state of each campaign, and their sum")
+    view.add_argument("-f", "--full", action="store_true", help="one campaign with its tasks, the latest first")
+    view.add_argument("-e", "--errors", action="store_true", help="errors to fix, and how")
+    view.add_argument("-w", "--watch", action="store_true", help="show the progress until the campaigns have ended")
+    view.add_argument("-J", "--jdl", action="store_true", help="the stored description of a campaign")
+    view.add_argument("-j", "--job", metavar="ID", type=_whole, help="one job and its tasks")
+    view.add_argument("--task", metavar="ID|CAMPAIGN:NUMBER", type=_task_name, help="one task and all its attempts")
+    parser.add_argument(
+        "-o", "--offset", metavar="N", type=_whole, help="with -f: the tasks from number N on, in order"
+    )
+    parser.add_argument("-n", "--number", metavar="N", type=_whole, help=f"with -f: so many tasks (default {NUMBER})")
+    parser.add_argument("-O", "--stdout", action="store_true", help="with -j: print the job's standard output")
+    parser.add_argument("-E", "--stderr", action="store_true", help="with -j: print the job's standard error")
+    parser.add_argument("-H", "--headerless", action="store_true", help="tables without their first line")
+    parser.add_argument("-d", "--dump", "--json", action="store_true", dest="json", help="JSON, for programs")
+    asked = parser.parse_args(argv)
+    named = list(dict.fromkeys(chain(*asked.ids, *asked.campaign)))
+    asked.ids = named or None
+    for is_wrong, message in _wrong(asked, len(named)):
+        if is_wrong:
+            parser.error(message)
+    return asked
+
+
+def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
+    """Options that would be ignored."""
+    output = asked.stdout or asked.stderr
+    single = asked.job is not None or asked.task is not None
+    return [
+        (asked.full and named != 1, "-f needs one campaign"),
+        (asked.jdl and named != 1, "-J needs one campaign"),
+        ((asked.offset is not None or asked.number is not None) and not asked.full, "-o and -n go with -f"),
+        (asked.number == 0, "-n counts from 1"),
+        (output and asked.job is None, "-O and -E need -j JOB"),
+        (output and (asked.json or asked.headerless), "-O and -E print what the job wrote, as it is"),
+        (single and named, "a job or a task is named without its campaign's ID"),
+        (asked.all and (named or single or asked.errors or asked.watch), "-a goes with the list and with -s"),
+        (asked.username and (asked.full or asked.jdl or single), "-u goes with lists, -s, -e and -w"),
+        (asked.watch and (asked.json or asked.headerless), "-w is for people; programs call `gridstat --json`"),
+        (asked.headerless and (asked.json or asked.jdl), "JSON has no headers"),
+    ]
+
+
+def _list(conn: "Connection", asked: Namespace) -> int:
+    from cigri.cli.campaigns import plain, print_list, print_summary
+    from cigri.flow.grid_to_user import list_campaigns, present
+
+    campaigns = list_campaigns(conn, asked.ids, user=asked.username, with_ended=asked.all)
+    if asked.json:
+        print_json([plain(campaign) for campaign in campaigns])
+    elif campaigns:
+        show = print_summary if asked.summary or asked.ids else print_list
+        show(campaigns, present(conn), asked.headerless)
+    elif not asked.ids:
+        kind = "campaign" if asked.all else "open campaign"
+        complain(f"no {kind}; `gridsub` submits one" + ("" if asked.all else ", `gridstat -a` lists ended ones"))
+    missing = [str(i) for i in asked.ids or () if i not in {campaign.id for campaign in campaigns}]
+    if missing:
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        complain(f"no campaign {', '.join(missing[:5])}{more}{_of(asked)}; `gridstat -a` lists all")
+    return FAILED if missing else DONE
+
+
+def _campaign(conn: "Connection", asked: Namespace) -> int:
+    from cigri.cli.campaigns import plain, plain_part, print_campaign
+    from cigri.cli.jobs import print_tasks
+    from cigri.flow.grid_to_user import list_campaigns, list_parts, present
+
+    campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
+    if campaign is None:
+        raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
+    parts, now = list_parts(conn, asked.ids), present(conn)
+    tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
+    if asked.json:
+        answer = {**plain(campaign), "clusters": [plain_part(campaign, part, now) for part in parts]}
+        print_json(answer | ({"tasks": [task._asdict() for task in tasks]} if asked.full else {}))
+        return DONE
+    print_campaign(campaign, parts, now, asked.headerless)
+    if tasks:
+        print()
+        print_tasks(tasks, asked.headerless)
+    return DONE
+
+
+def _tasks(conn: "Connection", campaign_id: int, total: int, asked: Namespace) -> "list[TaskView]":
+    """In order where an offset is given or all have room; else those launched last."""
+    from cigri.flow.runner_to_user import list_latest_tasks, list_tasks
+
+    number = asked.number or NUMBER
+    if asked.offset is None and total > number:
+        latest = list_latest_tasks(conn, campaign_id, number)
+        return latest or list_tasks(conn, campaign_id, 0, number)
+    return list_tasks(conn, campaign_id, asked.offset or 0, number)
+
+
+def _errors(conn: "Connection", asked: Namespace) -> int:
+    from cigri.cli.campaigns import print_errors
+    from cigri.flow.grid_to_user import list_campaigns, list_errors
+
+    if asked.ids and not list_campaigns(conn, asked.ids):
+        raise NotFound(f"no campaign {', '.join(map(str, asked.ids))}; `gridstat -a` lists all")
+    errors = list_errors(conn, asked.ids, user=asked.username)
+    if asked.json:
+        print_json([error._asdict() for error in errors])
+    elif errors:
+        print_errors(errors, asked.headerless)
+    else:
+        complain("no error to fix")
+    return DONE
+
+
+def _description(conn: "Connection", campaign_id: int) -> int:
+    from cigri.cli.campaigns import print_description
+    from cigri.flow.grid_to_user import find_description
+
+    stored = find_description(conn, campaign_id)
+    if stored is None:
+        raise NotFound(f"no campaign {campaign_id}; `gridstat -a` lists all")
+    print_description(stored)
+    return DONE
+
+
+def _job(database: "Database", asked: Namespace) -> int:
+    from cigri.cli.jobs import print_job
+    from cigri.flow.runner_to_user import find_job, list_attempts_of_job
+
+    with database.begin() as conn:
+        job = find_job(conn, asked.job)
+        attempts = list_attempts_of_job(conn, asked.job)
+    if job is None:
+        raise NotFound(f"no job {asked.job}; `gridstat -f CAMPAIGN` lists jobs, those of archived campaigns are gone")
+    if asked.stdout or asked.stderr:
+        return _outputs(database, job, attempts, asked)
+    if asked.json:
+        print_json({**job._asdict(), "attempts": [attempt._asdict() for attempt in attempts]})
+    else:
+        print_job(job, attempts, asked.headerless)
+    return DONE
+
+
+def _outputs(database: "Database", job: "JobView", attempts: "list[AttemptView]", asked: Namespace) -> int:
+    from cigri.cli.outputs import print_outputs, require_owner
+    from cigri.flow.anyone_to_clusters import find_cluster, grid_key
+
+    require_owner(job, grid_user())
+    with database.begin() as conn:
+        cluster, key = find_cluster(conn, job.cluster), grid_key(conn)
+    assert cluster is not None  # the job's row refers to it
+    both: tuple[tuple[Stream, bool], ...] = (("out", asked.stdout), ("err", asked.stderr))
+    streams = [stream for stream, is_wanted in both if is_wanted]
+    return print_outputs(cluster, key, job, attempts, streams)
+
+
+def _task(conn: "Connection", asked: Namespace) -> int:
+    from cigri.cli.jobs import print_task
+    from cigri.flow.runner_to_user import find_task, list_attempts_of_task, list_tasks
+
+    campaign_id, number = asked.task
+    task = (
+        find_task(conn, number) if campaign_id is None else next(iter(list_tasks(conn, campaign_id, number, 1)), None)
+    )
+    if task is None or (campaign_id is not None and task.number != number):
+        raise NotFound("no such task; `gridstat -f CAMPAIGN` lists tasks")
+    attempts = list_attempts_of_task(conn, task.id) if task.id is not None else []
+    if asked.json:
+        print_json({**task._asdict(), "attempt_list": [attempt._asdict() for attempt in attempts]})
+    else:
+        print_task(task, attempts, asked.headerless)
+    return DONE
+
+
+def _of(asked: Namespace) -> str:
+    return f" of {asked.username}" if asked.username else ""
+
+
+def _task_name(text: str) -> tuple[int | None, int]:
+    campaign, colon, number = text.rpartition(":")
+    return (_whole(campaign) if colon else None), _whole(number)
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_ID):
+        raise ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return int(text)

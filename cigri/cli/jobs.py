@@ -1,0 +1,125 @@
+"""What `gridstat` shows of tasks, jobs and attempts."""
+
+from collections.abc import Sequence
+
+from cigri.cli.command import print_table
+from cigri.cli.wording import duration, moment, print_fields, short
+from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
+from cigri.states import Outcome, TaskState
+
+TASKS = ("Task", "Parameter", "State", "Attempts", "Job", "Cluster", "Remote id", "Exit code", "Duration", "Node")
+JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")
+TASK_ATTEMPTS = ("Attempt", "Job", "Cluster", "Remote id", "State", "Exit code", "Start", "Duration", "Node", "Reason")
+LONGEST_PARAMETER = 40
+
+
+def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
+    rows = [
+        (
+            task.number,
+            short(task.parameter, LONGEST_PARAMETER),
+            _task_state(task),
+            task.attempts,
+            task.job_id,
+            task.cluster,
+            task.remote_id,
+            task.exit_code,
+            duration(task.seconds),
+            task.node,
+        )
+        for task in tasks
+    ]
+    print_table(TASKS, rows, headerless=headerless)
+
+
+def print_job(job: JobView, attempts: Sequence[AttemptView], headerless: bool) -> None:
+    print_fields(_fields(job))
+    if attempts:
+        print()
+        rows = [
+            (
+                attempt.position,
+                attempt.task_number,
+                attempt.number,
+                _attempt_state(attempt),
+                attempt.exit_code,
+                moment(attempt.started_at),
+                duration(attempt.seconds),
+                short(attempt.parameter, LONGEST_PARAMETER),
+            )
+            for attempt in attempts
+        ]
+        print_table(JOB_ATTEMPTS, rows, headerless=headerless)
+
+
+def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool) -> None:
+    print_fields(
+        [
+            ("Task", task.id),
+            ("Campaign", task.campaign_id),
+            ("Number", task.number),
+            ("Parameter", short(task.parameter, 2000)),
+            ("State", task.state),
+            ("Attempts", task.attempts),
+            ("Last exit code", task.exit_code if task.id is None else None),
+            ("Last cluster", task.cluster if task.id is None else None),
+            ("Last node", task.node if task.id is None else None),
+        ]
+    )
+    if attempts:
+        print()
+        rows = [
+            (
+                attempt.number,
+                attempt.job_id,
+                attempt.cluster,
+                attempt.remote_id,
+                _attempt_state(attempt),
+                attempt.exit_code,
+                moment(attempt.started_at),
+                duration(attempt.seconds),
+                attempt.node,
+                attempt.reason,
+            )
+            for attempt in attempts
+        ]
+        print_table(TASK_ATTEMPTS, rows, headerless=headerless)
+
+
+def _fields(job: JobView) -> list[tuple[str, object]]:
+    kill = f"{job.kill}, asked by {job.kill_asked_by}" if job.kill else None
+    return [
+        ("Job", job.id),
+        ("Campaign", job.campaign_id),
+        ("User", job.user),
+        ("Kind", job.kind),
+        ("State", job.state.replace("_", " ")),
+        ("Outcome", job.outcome.replace("_", " ") if job.outcome else None),
+        ("Exit code", job.exit_code),
+        ("Reason", job.reason),
+        ("Kill", kill),
+        ("Cluster", job.cluster),
+        ("Local user", job.local_user),
+        ("Remote id", job.remote_id),
+        ("Batch", f"{job.tag}, index {job.array_index}" if job.tag else None),
+        ("Node", job.node),
+        ("Cores", job.width),
+        ("Walltime", duration(job.walltime)),
+        ("Created", moment(job.created_at)),
+        ("Submitted", moment(job.submitted_at)),
+        ("Started", moment(job.started_at)),
+        ("Ended", moment(job.ended_at)),
+    ]
+
+
+def _task_state(task: TaskView) -> str:
+    """Where its job is, or how its last attempt ended if not well."""
+    if task.state is TaskState.ASSIGNED and task.job_state is not None:
+        return task.job_state.replace("_", " ")
+    bad = task.outcome not in (None, Outcome.SUCCESS)
+    return f"{task.state} ({(task.outcome or '').replace('_', ' ')})" if bad else str(task.state)
+
+
+def _attempt_state(attempt: AttemptView) -> str:
+    replica = " (replica)" if attempt.is_replica else ""
+    return (attempt.outcome or attempt.job_state).replace("_", " ") + replica

@@ -1,0 +1,159 @@
+"""`gridstat --watch`: how campaigns go on, every second, until nothing more will happen by itself."""
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cigri.cli.campaigns import end, letters, progress
+from cigri.cli.command import DONE, FAILED, complain, safe
+from cigri.cli.wording import rate
+from cigri.database import Database
+from cigri.errors import NotFound
+from cigri.flow.grid_to_user import CampaignView, PartView, list_campaigns, list_parts, present
+from cigri.states import CampaignState, StepState
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+PERIOD = 1.0  # seconds
+
+
+class Look(NamedTuple):
+    """A campaign, its running jobs, and whether an epilogue failed, at one moment."""
+
+    campaign: CampaignView
+    running: int
+    has_failed_epilogue: bool
+    now: datetime
+
+    @property
+    def is_over(self) -> bool:
+        """It has ended, or it only waits for somebody to look at what failed."""
+        c = self.campaign
+        is_stuck = (c.failed > 0 or self.has_failed_epilogue) and not c.waiting + c.assigned
+        return is_stuck or not c.is_open
+
+
+class Screen(AbstractContextManager["Screen"]):
+    """Where a look is shown."""
+
+    def show(self, looks: Sequence[Look]) -> None:
+        raise NotImplementedError
+
+
+class Lines(Screen):
+    """A line for each campaign that has changed."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, str] = {}
+
+    def show(self, looks: Sequence[Look]) -> None:
+        for look in looks:
+            c, line = look.campaign, _text(look)
+            if self._last.get(c.id) != line:
+                self._last[c.id] = line
+                print(f"{c.id} {safe(c.name)} {progress(c)} {line}{_outlook(look)}", flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class Bars(Screen):
+    """A bar for each campaign, on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        text = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("about", "text", "outlook")]
+        self._bars = Progress(text[0], BarColumn(), MofNCompleteColumn(), *text[1:], auto_refresh=False)
+        self._tasks: dict[int, TaskID] = {}
+
+    def __enter__(self) -> "Bars":
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def show(self, looks: Sequence[Look]) -> None:
+        for look in looks:
+            c = look.campaign
+            fields: dict[str, Any] = {"about": f"{c.id} {safe(c.name)}", "text": _text(look), "outlook": _outlook(look)}
+            if c.id not in self._tasks:
+                self._tasks[c.id] = self._bars.add_task("", total=c.total, **fields)
+            self._bars.update(self._tasks[c.id], completed=c.done, total=c.total, **fields)
+        self._bars.refresh()
+
+
+def watch(database: Database, ids: Sequence[int] | None, user: str) -> int:
+    """Show the campaigns (None: those that are open now) until all are over; FAILED unless each task is done."""
+    looks = _look(database, ids, user)
+    if not looks:
+        if ids is None:
+            complain("no campaign is open: there is nothing to watch")
+            return DONE
+        raise NotFound(f"no campaign {', '.join(map(str, ids))}; `gridstat -a` lists all")
+    ids = [look.campaign.id for look in looks]
+    with Bars() if sys.stdout.isatty() else Lines() as screen:
+        screen.show(looks)
+        while not all(look.is_over for look in looks):
+            time.sleep(PERIOD)
+            looks = _look(database, ids, user)
+            screen.show(looks)
+    return max(_verdict(look) for look in looks)
+
+
+def _look(database: Database, ids: Sequence[int] | None, user: str) -> list[Look]:
+    with database.begin() as conn:
+        campaigns = list_campaigns(conn, ids, user=user)
+        found = list_parts(conn, [campaign.id for campaign in campaigns])
+        now = present(conn)
+    parts: dict[int, list[PartView]] = {campaign.id: [] for campaign in campaigns}
+    for part in found:
+        parts[part.campaign_id].append(part)
+    return [
+        Look(
+            campaign,
+            sum(part.running for part in parts[campaign.id]),
+            any(part.epilogue is StepState.FAILED for part in parts[campaign.id]),
+            now,
+        )
+        for campaign in campaigns
+    ]
+
+
+def _verdict(look: Look) -> int:
+    campaign = look.campaign
+    if campaign.state is CampaignState.CANCELLED:
+        complain(f"campaign {campaign.id} was cancelled")
+        return FAILED
+    if campaign.failed or campaign.cancelled:
+        complain(
+            f"campaign {campaign.id}: {campaign.failed} tasks failed, {campaign.cancelled} were cancelled; "
+            f"`gridstat -e {campaign.id}` shows why and how to go on"
+        )
+        return FAILED
+    if look.has_failed_epilogue:
+        complain(f"campaign {campaign.id}: an epilogue failed; `gridstat -e {campaign.id}` shows how to go on")
+        return FAILED
+    return DONE
+
+
+def _text(look: Look) -> str:
+    c = look.campaign
+    words = [f"{c.waiting} waiting", f"{c.assigned} in jobs", f"{look.running} running"]
+    words += [f"{c.failed} failed"] if c.failed else []
+    words += [f"{c.cancelled} cancelled"] if c.cancelled else []
+    return f"{letters(c)} {', '.join(words)}"
+
+
+def _outlook(look: Look) -> str:
+    speed = rate(look.campaign.throughput) if look.campaign.is_open else None
+    left = end(look.campaign, look.now, with_date=False) if look.campaign.is_open else None
+    return (f", {speed} jobs/h" if speed else "") + (f", ends {left}" if left else "")

@@ -1,0 +1,98 @@
+"""Clusters, campaigns and jobs in any state, made by the functions that the modules use."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+
+from cigri.drivers import Capacity
+from cigri.flow.anyone_to_clusters import find_cluster, grid_key
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.runner_to_updator import list_attempts, list_watched, move_seen, put_submitted
+from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.settings import JobSettings
+from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
+from cigri.verdicts import TaskPast, judge
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def a_cluster(conn: Connection, name: str = "dahu", *, free: int = 10, used: int = 0, **config: object) -> int:
+    """A visited cluster of the local driver."""
+    put_cluster(conn, name, {"driver": "local", **config})
+    cluster = find_cluster(conn, name)
+    assert cluster is not None
+    put_cluster_state(conn, cluster.id, Capacity(free + used, free, used, 0), 0, NOON)
+    return cluster.id
+
+
+def a_campaign(
+    conn: Connection,
+    tasks: int | Sequence[object],
+    *,
+    name: str = "povray",
+    user: str = "alice",
+    clusters: Sequence[str] = ("dahu",),
+    now: datetime = NOON,
+) -> int:
+    """A campaign of tasks that wait: so many, or with these parameters."""
+    parameters: Sequence[object] = [str(i) for i in range(tasks)] if isinstance(tasks, int) else tasks
+    settings = {"exec_file": "/bin/true", "walltime": 3600, "retries": 0}
+    parts = {cluster: NewCampaignCluster(settings, 1, None, False, False) for cluster in clusters}
+    campaign = NewCampaign(name, user, CampaignType.DEFAULT, "", "workqueue", {}, parts)
+    return put_campaign(conn, campaign, parameters, now)
+
+
+def submitted_jobs(
+    conn: Connection, campaign_id: int, cluster_id: int, jobs: int, *, tasks: int = 1, now: datetime = NOON
+) -> list[int]:
+    """So many jobs of so many tasks each in the cluster's queue, remote ids r1, r2..."""
+    waiting = take_waiting(conn, campaign_id, jobs * tasks)
+    assert len(waiting) == jobs * tasks
+    chosen = [NewJob(cluster_id, 1, 3600, waiting[i * tasks : (i + 1) * tasks]) for i in range(jobs)]
+    put_jobs(conn, campaign_id, chosen, now)
+    ids = []
+    for launch in list_launches(conn, cluster_id, jobs, jobs):
+        batch = put_batch(conn, launch, cluster_id, grid_key(conn), now)
+        assert batch is not None
+        put_submitted(conn, batch.id, {index: f"r{index}" for index in range(1, len(launch.jobs) + 1)}, now)
+        ids += [job.id for job in launch.jobs]
+    return ids
+
+
+def run_jobs(conn: Connection, job_ids: Sequence[int], *, node: str = "node-1", now: datetime = NOON) -> None:
+    move_seen(conn, [(job_id, JobState.RUNNING, f"r{i}", node) for i, job_id in enumerate(job_ids, start=1)], now)
+
+
+def end_jobs(
+    conn: Connection,
+    cluster_id: int,
+    job_ids: Sequence[int],
+    outcome: Outcome = Outcome.SUCCESS,
+    *,
+    exit_code: int | None = 0,
+    seconds: float = 10.0,
+    reason: str = "",
+    now: datetime = NOON,
+) -> None:
+    """Each task of these jobs ends so; a task that is given up gets its event."""
+    campaigns = {job.job_id: job.campaign_id for job in list_watched(conn, cluster_id)}
+    kinds = {job.job_id: job.kind for job in list_watched(conn, cluster_id)}
+    ended = []
+    for live in list_attempts(conn, job_ids):
+        past = TaskPast(live.failures, live.deaths, live.resubmissions, live.retries)
+        about = (campaigns[live.job_id], live.job_id, live.task_id, live.number)
+        verdict = judge(outcome, past, JobSettings())
+        ended.append(EndedAttempt(*about, outcome, exit_code, now.timestamp() - seconds, seconds, verdict))
+    started = now.timestamp() - seconds
+    jobs = [EndedJob(i, campaigns[i], kinds[i], outcome, exit_code, "node-1", reason, started) for i in job_ids]
+    put_ended(conn, cluster_id, ended, jobs, now)
+    for one in ended:
+        if one.verdict.state is TaskState.FAILED:
+            message = f"{outcome}, exit code {exit_code}; stderr ends: no such file"
+            ids = (one.campaign_id, cluster_id, one.job_id, one.task_id)
+            put_events(conn, [NewEvent("TASK_FAILED", EventLevel.ERROR, f"task {one.task_id}", message, *ids)], now)

@@ -1,0 +1,85 @@
+"""The updator says how each cluster is; the operator reads it, with the jobs there and the accounts that run them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from cigri.states import WAITING_JOBS, JobState
+from cigri.tables import Cluster, ClusterState, Job, UserMapping
+
+
+class ClusterStanding(NamedTuple):
+    """A cluster as last seen, in cores, and our jobs there; None: it has never been seen."""
+
+    name: str
+    config: Mapping[str, Any]
+    is_enabled: bool
+    failures: int
+    blocked_until: datetime | None
+    visited_at: datetime | None
+    total: int | None
+    free: int | None
+    used_by_us: int | None
+    unavailable: int | None
+    waiting: int
+    running: int
+
+    @property
+    def state(self) -> str:
+        if self.failures:
+            return "failing" if self.is_enabled else "failing, disabled"
+        if not self.is_enabled:
+            return "disabled"
+        return "ok" if self.visited_at else "not visited yet"
+
+
+def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
+    """Every declared cluster, by name."""
+    jobs = (
+        select(
+            Job.cluster_id,
+            func.count().filter(Job.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.state == JobState.RUNNING).label("running"),
+        )
+        .where(Job.state != JobState.ENDED)
+        .group_by(Job.cluster_id)
+        .subquery()
+    )
+    columns = (
+        Cluster.name,
+        Cluster.config,
+        Cluster.is_enabled,
+        Cluster.failures,
+        Cluster.blocked_until,
+        Cluster.visited_at,
+        ClusterState.total,
+        ClusterState.free,
+        ClusterState.used_by_us,
+        ClusterState.unavailable,
+        func.coalesce(jobs.c.waiting, 0),
+        func.coalesce(jobs.c.running, 0),
+    )
+    found = conn.execute(
+        select(*columns)
+        .outerjoin(ClusterState, ClusterState.cluster_id == Cluster.id)
+        .outerjoin(jobs, jobs.c.cluster_id == Cluster.id)
+        .order_by(Cluster.name)
+    )
+    return [ClusterStanding._make(row) for row in found]
+
+
+def list_mappings(conn: Connection, name: str) -> list[tuple[str, str]]:
+    """Grid users with another name on the cluster: (grid user, local user)."""
+    found = conn.execute(
+        select(UserMapping.grid_user, UserMapping.local_user)
+        .join(Cluster, Cluster.id == UserMapping.cluster_id)
+        .where(Cluster.name == name)
+        .order_by(UserMapping.grid_user)
+    )
+    return [(row.grid_user, row.local_user) for row in found]
+
+
+def has_clusters(conn: Connection) -> bool:
+    return conn.scalar(select(Cluster.id).limit(1)) is not None

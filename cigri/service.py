@@ -1,0 +1,149 @@
+"""A program of ours that runs detached: found again by pid and start time, stopped through a pidfd."""
+
+import fcntl
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from cigri.errors import CigriError
+
+LARGEST_LOG = 10 * 2**20
+NOT_FOR_SERVICES = ("CIGRI_LOCAL_JOB",)  # marks what belongs to a job of the local batch system and dies with it
+
+
+class Mark(NamedTuple):
+    """A process, told apart from a later one with the same pid."""
+
+    pid: int
+    start: str
+
+
+class Service:
+    """A pid file. A program that ends well empties it, so a dead process in it died."""
+
+    def __init__(self, pid_file: Path) -> None:
+        self._file = pid_file
+
+    def claim(self) -> None:
+        """Write our own mark; raise CigriError when another living process holds the file."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            other = _parse(_read(file.fileno()))
+            if other and other.pid != os.getpid() and is_alive(other):
+                raise CigriError(f"it is running already, as process {other.pid} (see {self._file})")
+            file.truncate(0)
+            file.write(f"{os.getpid()} {start_of(os.getpid())}\n")
+
+    def release(self) -> None:
+        """We end well."""
+        with self._file.open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            mark = _parse(_read(file.fileno()))
+            if mark and mark.pid == os.getpid():
+                file.truncate(0)
+
+    def mark(self) -> Mark | None:
+        """What the file says, be it alive or not."""
+        try:
+            with self._file.open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                return _parse(_read(file.fileno()))
+        except FileNotFoundError:
+            return None
+
+    def pid(self) -> int | None:
+        """The living process."""
+        mark = self.mark()
+        return mark.pid if mark and is_alive(mark) else None
+
+    def has_died(self) -> bool:
+        """It ran, and ended otherwise than well."""
+        mark = self.mark()
+        return mark is not None and not is_alive(mark)
+
+    def stop(self, patience: float) -> bool:
+        """Ask it to end, wait, and kill it when it does not; False when it had to be killed."""
+        mark = self.mark()
+        return mark is None or stop(mark, patience)
+
+
+def start_of(pid: int) -> str:
+    """When a process began: the boot and the kernel's ticks since; "" when there is none."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+    except OSError:
+        return ""
+    if words[0] in (b"Z", b"X"):
+        return ""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}:{int(words[19])}"
+
+
+def is_alive(mark: Mark) -> bool:
+    return start_of(mark.pid) == mark.start
+
+
+def stop(mark: Mark, patience: float) -> bool:
+    """SIGTERM, and SIGKILL after `patience` seconds; False when that was needed."""
+    try:
+        process = os.pidfd_open(mark.pid)
+    except ProcessLookupError:
+        return True
+    try:
+        if not is_alive(mark):  # looked at after the opening: what we hold now cannot become another
+            return True
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        if _ends(process, patience):
+            return True
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        _ends(process, patience)
+        return False
+    except ProcessLookupError:
+        return True
+    finally:
+        os.close(process)
+
+
+def launch(argv: Sequence[str], log: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    """Start a program that outlives us and holds nothing of ours."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > LARGEST_LOG:
+        log.replace(log.with_name(log.name + ".1"))
+    kept = {name: value for name, value in environment.items() if name not in NOT_FOR_SERVICES}
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            argv,
+            env=kept,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
+def tail(log: Path, lines: int = 10) -> str:
+    """The last words of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
+
+
+def _ends(process: int, patience: float) -> bool:
+    news = select.poll()
+    news.register(process, select.POLLIN)
+    return bool(news.poll(patience * 1000))
+
+
+def _read(descriptor: int) -> str:
+    return os.pread(descriptor, 1000, 0).decode(errors="replace")
+
+
+def _parse(text: str) -> Mark | None:
+    words = text.split()
+    if len(words) != 2 or not words[0].isdigit():
+        return None
+    return Mark(int(words[0]), words[1])

@@ -1,0 +1,46 @@
+"""The command `cigri`: starts, stops, shows, checks and sets up this installation; one file a sub-command."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+
+from cigri.cli.command import Parser, command
+from cigri.errors import UsageError
+
+COMMANDS = {
+    "up": "start the database, bring it up to date, and start the almighty",
+    "down": "stop all that `up` has started; jobs go on",
+    "status": "what runs, how the modules are, and the clusters",
+    "run": "one pass of a module by hand, or passes for ever",
+    "almighty": "cycle the modules, in the foreground",
+    "db": "the database's schema and address",
+    "cluster": "declare, test and change clusters",
+    "doctor": "check that the tables keep their promises, and say what is stuck",
+    "config": "the settings in force and where each comes from",
+}
+EXAMPLES = """\
+  cigri up                          a grid on this host, ready for gridsub
+  cigri cluster add dahu --driver slurm --ssh cigri@dahu.example.org
+  cigri cluster test dahu
+  cigri COMMAND --help"""
+
+
+@command
+def main(argv: list[str]) -> int:
+    return dispatch("cigri", "Operate a CiGri grid.", COMMANDS, EXAMPLES, argv)
+
+
+def dispatch(name: str, description: str, commands: Mapping[str, str], examples: str, argv: list[str]) -> int:
+    """Run the sub-command that `argv` names; only its own file is imported."""
+    width = max(map(len, commands))
+    listing = "".join(f"  {word:{width}}  {text}\n" for word, text in commands.items())
+    parser = Parser(name, f"{description}\n\ncommands:\n{listing}", examples)
+    parser.add_argument("command", metavar="COMMAND", help="one of the commands above")
+    word = parser.parse_args(argv[:1]).command
+    if word not in commands:
+        near = get_close_matches(word, list(commands), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(commands)}"
+        raise UsageError(f"{name} has no command {word!r}; {hint}")
+    run = import_module(f"{__name__}.{'.'.join([*name.split()[1:], word])}").run
+    status: int = run(argv[1:])
+    return status

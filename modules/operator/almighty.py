@@ -1,0 +1,30 @@
+"""`cigri almighty`: cycles the modules in the foreground, as `cigri up` does in the background and systemd does."""
+
+from cigri.cli.command import Parser
+from cigri.settings import load
+from modules.operator import installed
+
+
+def run(argv: list[str]) -> int:
+    Parser(
+        "cigri almighty",
+        "Cycle the modules until SIGTERM or SIGINT; the pass under way is finished first.",
+        "  cigri almighty",
+    ).parse_args(argv)
+    from cigri import schema
+    from cigri.database import Database
+    from cigri.installation import database_url, set_up_log
+    from modules.almighty import Almighty
+
+    settings = load()
+    set_up_log()
+    database = Database(database_url(settings), settings.database.lock_timeout)
+    schema.require_current(database)
+    service = installed.almighty(settings)
+    service.claim()
+    try:
+        Almighty(database, settings).run()
+    finally:
+        service.release()
+        database.close()
+    return 0

@@ -1,0 +1,98 @@
+"""What an operator writes of a cluster, in options or in a file, put together and checked."""
+
+import argparse
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from cigri import drivers
+from cigri.cli.command import Parser
+from cigri.clusters import ClusterConfig, parse_config
+from cigri.errors import ConfigError, UsageError
+from cigri.transports.address import HOP
+
+SSH_OPTIONS = ("host", "port", "account", "key_file", "known_hosts", "host_key_alias", "jump")
+
+
+def add_options(parser: Parser) -> None:
+    parser.add_argument("name", help="of the cluster, as users write it in campaigns")
+    parser.add_argument("--driver", help=f"its batch system: {', '.join(drivers.names())}")
+    parser.add_argument("--ssh", metavar="[ACCOUNT@]HOST[:PORT]", help="its front-end")
+    ssh = parser.add_argument_group("the front-end in detail")
+    ssh.add_argument("--host")
+    ssh.add_argument("--port", type=int)
+    ssh.add_argument("--account", help="gateway account that uses sudo; none: each user logs in")
+    ssh.add_argument("--key-file", help="private key; {user} is the account that logs in")
+    ssh.add_argument("--known-hosts", help="file of host keys (default ~/.ssh/known_hosts)")
+    ssh.add_argument("--host-key-alias", help="name under which the host key is known")
+    ssh.add_argument("--jump", metavar="ACCOUNT@HOST:PORT", help="host on the way")
+    rest = parser.add_argument_group("everything else")
+    rest.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="setting of the driver")
+    rest.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="setting of the cluster")
+    rest.add_argument("--file", type=Path, help="TOML file with the settings; options win")
+
+
+def put_together(options: argparse.Namespace, known: dict[str, Any]) -> ClusterConfig:
+    """The configuration from `known`, the file and the options; raise ConfigError when something is wrong with it."""
+    values: dict[str, Any] = {**known, **(_read(options.file) if options.file else {})}
+    if options.driver:
+        values["driver"] = options.driver
+    if options.option:
+        values["options"] = {**values.get("options", {}), **dict(map(pair, options.option))}
+    values |= dict(map(pair, options.set))
+    if ssh := _ssh(options):
+        given = values.get("ssh")
+        values["ssh"] = {**(given if isinstance(given, dict) else {}), **ssh}
+    if ssh or (values.get("ssh") and "transport" not in values):
+        values["transport"] = "ssh"
+    if "driver" not in values:
+        raise UsageError(f"--driver is missing; there are: {', '.join(drivers.names())}")
+    config = parse_config(options.name, values)
+    drivers.load(config.driver, config.options)
+    return config
+
+
+def pair(text: str) -> tuple[str, Any]:
+    """KEY=VALUE; the value as in TOML, or as it stands."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"{text!r} is not KEY=VALUE")
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value
+
+
+def to_toml(config: ClusterConfig) -> str:
+    """What differs from the defaults, as --file takes it."""
+
+    def inline(value: object) -> str:
+        if isinstance(value, dict):
+            return "{ " + ", ".join(f"{_key(key)} = {inline(part)}" for key, part in value.items()) + " }"
+        return json.dumps(value, ensure_ascii=False)
+
+    values = {"driver": config.driver} | config.model_dump(mode="json", exclude_defaults=True)
+    return "".join(f"{key} = {inline(value)}\n" for key, value in values.items())
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else json.dumps(key)
+
+
+def _ssh(options: argparse.Namespace) -> dict[str, Any]:
+    given = {name: getattr(options, name) for name in SSH_OPTIONS if getattr(options, name) is not None}
+    if not options.ssh:
+        return given
+    found = HOP.fullmatch(options.ssh)
+    if not found:
+        raise UsageError(f"--ssh takes [ACCOUNT@]HOST[:PORT], not {options.ssh!r}")
+    short = {"host": found["host"].strip("[]"), "port": int(found["port"] or 22), "account": found["login"] or ""}
+    return short | given
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from None

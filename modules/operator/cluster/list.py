@@ -1,0 +1,44 @@
+"""`cigri cluster list`: every declared cluster."""
+
+from collections.abc import Sequence
+
+from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser("cigri cluster list", "Show every declared cluster.", "  cigri cluster list")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    options = parser.parse_args(argv)
+    with open_database() as database, database.begin() as conn:
+        clusters = list_cluster_standings(conn)
+    if options.json:
+        print_json([{**cluster._asdict(), "state": cluster.state} for cluster in clusters])
+    else:
+        print_clusters(clusters)
+    return 0
+
+
+def print_clusters(clusters: Sequence[ClusterStanding]) -> None:
+    print_table(
+        ("cluster", "driver", "front-end", "state", "cores", "free", "ours", "waiting", "running"),
+        [
+            (
+                cluster.name,
+                cluster.config["driver"],
+                _front_end(cluster),
+                cluster.state,
+                cluster.total,
+                cluster.free,
+                cluster.used_by_us,
+                cluster.waiting,
+                cluster.running,
+            )
+            for cluster in clusters
+        ],
+    )
+
+
+def _front_end(cluster: ClusterStanding) -> str:
+    ssh = cluster.config.get("ssh")
+    return f"{ssh['host']}:{ssh.get('port', 22)}" if ssh else "this host"

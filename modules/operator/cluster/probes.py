@@ -1,0 +1,153 @@
+"""The steps of `cigri cluster test`, one function each: it gives what works, or raises what does not."""
+
+import argparse
+import pwd
+import re
+import socket
+import time
+from typing import NamedTuple
+
+from cigri import drivers
+from cigri.cli.command import grid_user
+from cigri.database import Database, server_time
+from cigri.errors import CigriError, Unreachable
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.gateway import Gateway
+from cigri.remote import Answer
+
+LARGEST_SKEW = 5.0  # seconds
+LEAST_SPACE = 100  # MB
+
+
+class Patient(NamedTuple):
+    """The cluster, the local user whose job is tried, and the tools."""
+
+    cluster: ClusterRow
+    grid_key: str
+    user: str
+    gateway: Gateway
+    database: Database
+    options: argparse.Namespace
+
+    @property
+    def login(self) -> str:
+        """The account that logs in."""
+        ssh = self.cluster.config.ssh
+        return ssh.login(self.user) if ssh else grid_user()
+
+    @property
+    def base(self) -> str:
+        return self.gateway.base(self.cluster, self.grid_key)
+
+    def run(self, script: str, user: str = "") -> Answer:
+        return self.gateway.run(self.cluster, user or self.user, script)
+
+
+class Trouble(CigriError):
+    """A step failed; `advice` says what to do."""
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+class Doubt(Trouble):
+    """It works, but not well."""
+
+
+def configuration(patient: Patient) -> str:
+    config = patient.cluster.config
+    drivers.load(config.driver, config.options)
+    return f"driver {config.driver}, {patient.cluster.name} is {'en' if patient.cluster.is_enabled else 'dis'}abled"
+
+
+def reach(patient: Patient) -> str:
+    ssh = patient.cluster.config.ssh
+    if ssh is None:
+        try:
+            pwd.getpwnam(patient.user)
+        except KeyError:
+            raise Trouble(f"this host has no account {patient.user}", "choose another with --as") from None
+        return f"this host, account {patient.user}"
+    hop = ssh.jump_hop(patient.login) or ssh.target(patient.login)
+    try:
+        socket.create_connection((hop.host, hop.port), ssh.connect_timeout).close()
+    except OSError as error:
+        advice = "check the name and the port, the firewall, and that sshd runs there"
+        raise Trouble(f"{hop.host}:{hop.port} cannot be reached: {error}", advice) from None
+    return f"{hop.host}:{hop.port} accepts connections" + (" (the jump host)" if ssh.jump else "")
+
+
+def login(patient: Patient) -> str:
+    """The first command opens the connection and checks the host key, the second shows what each costs later."""
+    _check(patient.run("true", patient.login), "the command true failed")
+    started = time.monotonic()
+    _check(patient.run("true", patient.login), "the command true failed")
+    known = "host key known, " if patient.cluster.config.ssh else ""
+    return f"{known}{patient.login} may log in; a command takes {(time.monotonic() - started) * 1000:.1f} ms"
+
+
+def account(patient: Patient) -> str:
+    sudo = f"{patient.login} ALL=({patient.user}) NOPASSWD: ALL"
+    advice = f"on the cluster, /etc/sudoers.d/cigri needs a line like: {sudo}" if patient.user != patient.login else ""
+    try:
+        name = _check(patient.run("id -un"), "the command id failed").out.strip()
+    except Unreachable as error:
+        raise Trouble(str(error), advice) from None
+    if name != patient.user:
+        raise Trouble(f"commands of {patient.user} run as {name}", advice)
+    return f"commands run as {name}" + (f", by sudo of {patient.login}" if advice else "")
+
+
+def directory(patient: Patient) -> str:
+    script = (
+        f"cigri_base={patient.base}\n"
+        'mkdir -p -- "$cigri_base" && cd -- "$cigri_base" && : >.probe.$$ && rm .probe.$$ && pwd &&\n'
+        "df -Pk . | tail -n 1"
+    )
+    answer = patient.run(script)
+    advice = "check the rights and the quota there, or `cigri cluster change NAME --set directory=...`"
+    found = re.fullmatch(r"(.+)\n\S+ +\d+ +\d+ +(\d+) +\S+ +.*\n", answer.out)
+    if answer.status != 0 or not found:
+        raise Trouble(f"{patient.user} cannot write below {patient.base}: {answer.err.strip()}", advice)
+    space = int(found[2]) // 1024
+    text = f"{found[1]} can be written, {space} MB free"
+    if space < LEAST_SPACE:
+        raise Doubt(text, "jobs cannot write their records on a full disk")
+    return text
+
+
+def clock(patient: Patient) -> str:
+    with patient.database.begin() as conn:
+        before = server_time(conn, None).timestamp()
+    there = _check(patient.run("date +%s"), "the command date failed").out.strip()
+    with patient.database.begin() as conn:
+        after = server_time(conn, None).timestamp()
+    if not there.isdigit():
+        raise Trouble(f"date +%s answers {there!r}")
+    skew = max(before - int(there) - 1, 0) or min(after - int(there), 0)
+    if abs(skew) > LARGEST_SKEW:
+        late = "behind" if skew > 0 else "ahead of"
+        advice = "durations are right all the same; start times are not: run an NTP client there"
+        raise Doubt(f"its clock is {abs(skew):.0f} s {late} the database's", advice)
+    return f"differs from the database's by {abs(skew):.1f} s"
+
+
+def batch_system(patient: Patient) -> str:
+    driver = patient.gateway.driver(patient.cluster)
+    return driver.parse_probe(patient.run(driver.probe()))
+
+
+def capacity(patient: Patient) -> str:
+    driver = patient.gateway.driver(patient.cluster)
+    seen = driver.parse_capacity(patient.run(driver.capacity(patient.options.queue)))
+    text = f"{seen.total} cores: {seen.free} free, {seen.used} used, {seen.unavailable} out of order"
+    if seen.total <= seen.unavailable:
+        raise Doubt(text, "no core can be used")
+    return text
+
+
+def _check(answer: Answer, complaint: str) -> Answer:
+    if answer.status != 0:
+        raise Trouble(f"{complaint} (exit status {answer.status}): {answer.err.strip()[-300:]}")
+    return answer

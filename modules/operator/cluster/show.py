@@ -1,0 +1,30 @@
+"""`cigri cluster show`: one cluster, its configuration as `--file` takes it."""
+
+from cigri.cli.command import Parser, open_database
+from cigri.flow.updator_to_operator import list_cluster_standings, list_mappings
+from modules.operator.cluster.declaration import to_toml
+from modules.operator.cluster.declared import find
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri cluster show",
+        "Show the configuration, the state and the accounts of a cluster.",
+        "  cigri cluster show dahu > dahu.toml",
+    )
+    parser.add_argument("name")
+    name = parser.parse_args(argv).name
+    with open_database() as database, database.begin() as conn:
+        config = find(conn, name).config
+        standing = next(each for each in list_cluster_standings(conn) if each.name == name)
+        mappings = list_mappings(conn, name)
+    print(f"# cluster {name}: {standing.state}")
+    if standing.visited_at:
+        print(f"# visited {standing.visited_at:%Y-%m-%d %H:%M:%S} UTC: {standing.free} of {standing.total} cores free")
+    if standing.blocked_until:
+        print(f"# {standing.failures} visits in a row failed; next try {standing.blocked_until:%H:%M:%S} UTC")
+    print(f"# our jobs: {standing.waiting} waiting, {standing.running} running")
+    for grid_user, local_user in mappings:
+        print(f"# the jobs of {grid_user} run as {local_user}")
+    print(to_toml(config), end="")
+    return 0

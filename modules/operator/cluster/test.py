@@ -1,0 +1,74 @@
+"""`cigri cluster test`: step by step, everything that CiGri does on a cluster, up to a real job and its record."""
+
+import time
+from collections.abc import Callable
+
+from cigri.cli.command import Parser, open_database, safe
+from cigri.errors import CigriError
+from cigri.flow.anyone_to_clusters import grid_key
+from cigri.gateway import Gateway
+from modules.operator.cluster import probes
+from modules.operator.cluster.declared import find
+from modules.operator.cluster.probes import Doubt, Patient, Trouble
+from modules.operator.cluster.trial import run_job
+
+GOOD, BAD, ODD, SKIPPED = "\N{CHECK MARK}", "\N{BALLOT X}", "!", "-"
+Step = Callable[[Patient], str]
+STEPS: dict[str, Step] = {
+    "configuration": probes.configuration,
+    "reach": probes.reach,
+    "login": probes.login,
+    "account": probes.account,
+    "directory": probes.directory,
+    "clock": probes.clock,
+    "batch system": probes.batch_system,
+    "capacity": probes.capacity,
+    "job": run_job,
+}
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri cluster test",
+        "Try what CiGri does on a cluster and say what works: reach, login and host key, account, directory, clock,\n"
+        "batch system, capacity, and a real job there and back. No campaign is touched. Exit status 1: a step failed.",
+        "  cigri cluster test dahu\n  cigri cluster test dahu --as alice --queue short",
+    )
+    parser.add_argument("name")
+    parser.add_argument("--as", dest="user", default="", metavar="ACCOUNT", help="whose job; default: the visitor's")
+    parser.add_argument("--queue", default="", help="of the job")
+    parser.add_argument("--project", default="", help="of the job")
+    parser.add_argument("--normal", action="store_true", help="a normal job, not best-effort")
+    parser.add_argument("--patience", type=float, default=120.0, metavar="SECONDS", help="for the job (default 120)")
+    options = parser.parse_args(argv)
+    gateway = Gateway()
+    try:
+        with open_database() as database:
+            with database.begin() as conn:
+                cluster, key = find(conn, options.name), grid_key(conn)
+            user = options.user or gateway.visitor(cluster)
+            return examine(Patient(cluster, key, user, gateway, database, options))
+    finally:
+        gateway.close()
+
+
+def examine(patient: Patient) -> int:
+    """Print a line a step; after a failure the others are not tried."""
+    has_failed = False
+    for name, step in STEPS.items():
+        if has_failed:
+            print(f"{SKIPPED} {name:14}not tried")
+            continue
+        started = time.monotonic()
+        try:
+            mark, detail, advice = GOOD, step(patient), ""
+        except Doubt as doubt:
+            mark, detail, advice = ODD, str(doubt), doubt.advice
+        except CigriError as error:
+            mark, detail, advice = BAD, str(error), error.advice if isinstance(error, Trouble) else ""
+            has_failed = True
+        milliseconds = (time.monotonic() - started) * 1000
+        print(f"{mark} {name:14}{safe(detail)} ({milliseconds:.0f} ms)", flush=True)
+        if advice:
+            print(f"  {'':14}{advice}")
+    return 1 if has_failed else 0

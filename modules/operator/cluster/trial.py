@@ -1,0 +1,120 @@
+"""The last step of `cigri cluster test`: a real job through the wrapper and back, in a directory of its own."""
+
+import secrets
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+from cigri.drivers import BatchRequest, Driver, RemoteJob
+from cigri.errors import CigriError
+from cigri.remote import Bundle
+from cigri.words import Word
+from cigri.wrapper import BatchPlan, JobCall, Posted, TaskCall, collect, parse_collect, parse_tail, tail, write_batch
+from modules.operator.cluster.probes import Patient, Trouble
+
+WALLTIME = 300  # seconds
+SHORTEST_LOOK, LONGEST_LOOK = 0.1, 5.0  # seconds between two looks
+GRACE = 15.0  # seconds for the record of a job that is no longer listed
+GREETING = "hello from a job"
+
+
+class Trial(NamedTuple):
+    """One test job: its batch, which no table knows, and its place on the cluster."""
+
+    patient: Patient
+    driver: Driver
+    batch_id: int
+    tag: str
+    base: str
+
+
+def run_job(patient: Patient) -> str:
+    mark = secrets.token_hex(4)
+    driver = patient.gateway.driver(patient.cluster)
+    tag = f"cigri.{patient.grid_key}.test{mark}"
+    trial = Trial(patient, driver, int(mark, 16), tag, f"{patient.base}/test-{mark}")
+    remote_id = _submit(trial)
+    is_over = False
+    try:
+        text = _verdict(trial, remote_id, _wait(trial, remote_id))
+        is_over = True
+        return text
+    finally:
+        _clean_up(trial, "" if is_over else remote_id)
+
+
+def _submit(trial: Trial) -> str:
+    options = trial.patient.options
+    plan = BatchPlan(
+        grid_key=trial.patient.grid_key,
+        base=trial.base,
+        campaign_id=0,
+        campaign_name="cigri cluster test",
+        batch_id=trial.batch_id,
+        cluster=trial.patient.cluster.name,
+        user=trial.patient.user,
+        directory=Word("", at_home=True),
+        environment={},
+        resources="/nodes=1/core=1",
+        walltime=WALLTIME,
+        prelude=trial.driver.prelude,
+        jobs=[JobCall(1, 0, (TaskCall(0, 0, 1, (Word("echo"), Word(GREETING))),))],
+    )
+    request = BatchRequest(
+        trial.tag, 1, WALLTIME, besteffort=not options.normal, queue=options.queue, project=options.project
+    )
+    answer = trial.patient.run(write_batch(plan) + trial.driver.submit(request))
+    return trial.driver.parse_submit(answer, request)[1]
+
+
+def _wait(trial: Trial, remote_id: str) -> Posted:
+    """The job's record, which the wrapper puts into the outbox."""
+    deadline = time.monotonic() + trial.patient.options.patience
+    pause, gone_at = SHORTEST_LOOK, 0.0
+    while True:
+        bundle = Bundle({"status": trial.driver.status(trial.tag), "collect": collect(trial.base, [])})
+        answers = bundle.unpack(trial.patient.run(bundle.script))
+        if records := parse_collect(answers["collect"]).records:
+            return records[0]
+        live = [job for job in trial.driver.parse_status(answers["status"], trial.tag) if job.tag == trial.tag]
+        gone_at = 0.0 if live else gone_at or time.monotonic()
+        if gone_at and time.monotonic() - gone_at > GRACE:
+            raise Trouble(_fate(trial, remote_id), "look at the batch system's own log for this job")
+        if time.monotonic() > deadline:
+            raise _too_long(trial, live, remote_id)
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_LOOK)
+
+
+def _verdict(trial: Trial, remote_id: str, posted: Posted) -> str:
+    record = posted.record
+    script = tail(trial.base, 0, trial.batch_id, 1, record.position, "out", 1000)
+    said = (parse_tail(trial.patient.run(script)) or "").strip()
+    if record.exit_code != 0 or said != GREETING:
+        raise Trouble(f"job {remote_id} on {record.node} ended with {record.exit_code} and wrote {said!r}")
+    return f"{remote_id} ran on {record.node} and its record and output came back"
+
+
+def _fate(trial: Trial, remote_id: str) -> str:
+    known: list[RemoteJob] = []
+    with suppress(CigriError):
+        known = trial.driver.parse_history(trial.patient.run(trial.driver.history([(trial.tag, 1, remote_id)])))
+    state = ", ".join(f"{job.state} {job.reason}".strip() for job in known) or "it knows nothing of it"
+    return f"job {remote_id} is gone without a record; the batch system says: {state}"
+
+
+def _too_long(trial: Trial, live: list[RemoteJob], remote_id: str) -> Trouble:
+    state = ", ".join(f"{job.state} {job.reason}".strip() for job in live) or "gone"
+    patience = trial.patient.options.patience
+    return Trouble(
+        f"job {remote_id} has not ended in {patience:g} s and is cancelled; it is {state}",
+        "give it more --patience, or another --queue",
+    )
+
+
+def _clean_up(trial: Trial, unfinished: str) -> None:
+    """Leave nothing behind; what is wrong has been told already."""
+    with suppress(CigriError):
+        if unfinished:
+            trial.driver.parse_cancel(trial.patient.run(trial.driver.cancel([unfinished])))
+        trial.patient.run(f"rm -rf -- {trial.base}")

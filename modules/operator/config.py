@@ -1,0 +1,87 @@
+"""`cigri config`: the settings in force and where each comes from; also writes a sample file."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cigri.cli.command import Parser, print_json, print_table
+from cigri.settings import Section, Settings, load_effective
+from modules.operator.health import hidden
+
+HEAD = """\
+# The settings of CiGri, each with its default. Uncomment what you change.
+# Later ones win: /etc/cigri/cigri.toml, ~/.config/cigri/cigri.toml, the file that $CIGRI_CONFIG names, and variables
+# such as CIGRI_SET_ALMIGHTY__PERIOD=5. `cigri config` shows what is in force and where it comes from.
+"""
+
+
+class Item(NamedTuple):
+    """A setting: its section ("" at the top), name, description and a value."""
+
+    section: str
+    name: str
+    description: str
+    value: Any
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.section}.{self.name}" if self.section else self.name
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri config",
+        "Show every setting, its value, and the file or variable it comes from.",
+        "  cigri config\n  cigri config --sample > ~/.config/cigri/cigri.toml",
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--sample", action="store_true", help="print a file with every setting commented out")
+    options = parser.parse_args(argv)
+    if options.sample:
+        print(sample(), end="")
+        return 0
+    effective = load_effective()
+    found = [(item, effective.origins[item.dotted]) for item in items(effective.settings)]
+    if options.json:
+        print_json([{**item._asdict(), "name": item.dotted, "origin": origin} for item, origin in found])
+        return 0
+    print_table(
+        ("setting", "value", "from", "meaning"),
+        [(item.dotted, _shown(item.value), origin, item.description) for item, origin in found],
+    )
+    return 0
+
+
+def items(settings: Section, section: str = "") -> Iterator[Item]:
+    """Every setting, those without a section first."""
+    fields = type(settings).model_fields
+    for name, field in fields.items():
+        value = getattr(settings, name)
+        if not isinstance(value, Section):
+            shown = hidden(value) if name == "url" else value
+            yield Item(section, name, field.description or "", shown)
+    for name in fields:
+        value = getattr(settings, name)
+        if isinstance(value, Section):
+            yield from items(value, name)
+
+
+def sample() -> str:
+    """etc/cigri.toml."""
+    lines, section = [HEAD], ""
+    for item in items(Settings()):
+        if item.section != section:
+            section = item.section
+            lines.append(f"\n[{section}]\n")
+        value = "~/.local/share/cigri" if item.dotted == "data_directory" else item.value
+        lines.append(f"# {item.description}\n#{item.name} = {_toml(value)}\n")
+    return "".join(lines)
+
+
+def _toml(value: object) -> str:
+    return json.dumps("" if value is None else str(value) if isinstance(value, Path) else value)
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,91 @@
+"""`cigri doctor`: checks the promises of the tables and everything that may be stuck, and says what to do."""
+
+import shutil
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from cigri.cli.command import Parser
+from cigri.database import Database
+from cigri.flow.anyone_to_doctor import list_old_events, list_stuck
+from cigri.flow.doctor_to_operator import RULES, examine
+from cigri.installation import database_url
+from cigri.settings import Settings, load
+from modules.operator import db, health
+
+OLD_EVENT = timedelta(days=1)
+SHOWN_EVENTS = 10
+LEAST_SPACE = 2**30  # bytes
+GOOD, BAD, ODD = "\N{CHECK MARK}", "\N{BALLOT X}", "!"
+ADVICE = (
+    '  Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and\n'
+    "  the almighty's log, and report both; `cigri down` keeps it from spreading."
+)
+
+
+def run(argv: list[str]) -> int:
+    Parser(
+        "cigri doctor",
+        "Check what must always be true, then what is late, old or stuck.\n"
+        "Exit status 1: a promise is broken; what is only marked with ! does not count.",
+        "  cigri doctor",
+    ).parse_args(argv)
+    settings = load()
+    print(f"{GOOD} the settings are valid")
+    database = Database(database_url(settings), settings.database.lock_timeout)
+    try:
+        wrong = db.check(database)
+        _tell("the schema is the one this CiGri needs", wrong, BAD)
+        if wrong:
+            return 1
+        with database.begin() as conn:
+            is_broken = _promises(conn)
+            events = list_old_events(conn, OLD_EVENT)
+            stuck = list_stuck(conn)
+    finally:
+        database.close()
+    _others(settings, stuck)
+    old = [f"{event.opened_at:%Y-%m-%d} {event.code} {event.subject}: {event.message}" for event in events]
+    more = [f"and {len(old) - SHOWN_EVENTS} more: `gridevents`"] if len(old) > SHOWN_EVENTS else []
+    _tell("no event has been open for more than a day", old[:SHOWN_EVENTS] + more, ODD)
+    return 1 if is_broken else 0
+
+
+def _promises(conn: Connection) -> bool:
+    broken = {finding.rule: finding for finding in examine(conn)}
+    for rule, statement in RULES.items():
+        finding = broken.get(rule)
+        if finding is None:
+            print(f"{GOOD} {rule}")
+            continue
+        column = next(iter(statement.selected_columns))
+        what = str(column) if getattr(column, "table", None) is not None else "campaigns.id"
+        examples = ", ".join(map(str, finding.examples))
+        print(f"{BAD} {rule}: not so {finding.times} times, {what} {examples}")
+    if broken:
+        print(ADVICE)
+    return bool(broken)
+
+
+def _others(settings: Settings, stuck: list[str]) -> None:
+    seen = health.look(settings)
+    _tell("everything runs that should", health.problems(seen, settings.almighty.deadline), ODD)
+    failing = [
+        f"{cluster.name}: {cluster.failures} visits in a row failed; `cigri cluster test {cluster.name}`"
+        for cluster in seen.clusters
+        if cluster.failures
+    ]
+    _tell("every cluster answers", failing, ODD)
+    _tell("nothing is stuck", stuck, ODD)
+    free = shutil.disk_usage(settings.data_directory).free if settings.data_directory.exists() else LEAST_SPACE
+    little = [f"{free // 2**20} MB are left in {settings.data_directory}"] if free < LEAST_SPACE else []
+    _tell("there is space on the disk", little, ODD)
+
+
+def _tell(rule: str, wrong: list[str], mark: str) -> None:
+    if not wrong:
+        print(f"{GOOD} {rule}")
+        return
+    print(f"{mark} {rule}: not so")
+    for line in wrong:
+        print(f"  {line}")

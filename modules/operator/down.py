@@ -1,0 +1,115 @@
+"""`cigri down`: stops what `cigri up` has started, each by its own pid, and says what became of it."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from cigri import embedded, service
+from cigri.cli.command import Parser, complain
+from cigri.errors import CigriError
+from cigri.localbatch import client
+from cigri.settings import Settings, load
+from modules.operator import installed
+
+FAREWELL = 15.0  # seconds on top of the longest pass
+KILL_PATIENCE = 30.0
+LOOK = 0.1
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri down",
+        "Stop the almighty (after the pass under way), the local cluster's daemon and the embedded database.",
+        "  cigri down\n  cigri down --jobs kill",
+    )
+    parser.add_argument(
+        "--jobs",
+        choices=("keep", "kill"),
+        default="keep",
+        help="what becomes of the jobs of this host: they go on (default), or are killed and done again after `up`",
+    )
+    options = parser.parse_args(argv)
+    settings = load()
+    is_clean = _stop_almighty(settings)
+    is_clean &= _stop_daemon(installed.spool(settings), kill=options.jobs == "kill")
+    _stop_database(settings)
+    return 0 if is_clean else 1
+
+
+def _stop_almighty(settings: Settings) -> bool:
+    almighty = installed.almighty(settings)
+    pid = almighty.pid()
+    if pid is None:
+        print("The almighty was not running")
+        return True
+    patience = settings.almighty.deadline + FAREWELL
+    if almighty.stop(patience):
+        print(f"The almighty (process {pid}) has ended")
+        return True
+    complain(f"the almighty (process {pid}) did not end in {patience:g} s and was killed")
+    return False
+
+
+def _stop_daemon(spool: Path, *, kill: bool) -> bool:
+    known = _ask(spool, "probe")
+    if not known:
+        print("The local cluster's daemon was not running")
+        return True
+    pid = int(known[0]["pid"])
+    mark = service.Mark(pid, service.start_of(pid))
+    if kill and not _kill_jobs(spool):
+        complain(f"some jobs still run after {KILL_PATIENCE:g} s")
+        return False
+    left = sum(len(line["running"]) for line in _ask(spool, "list", "--everybody"))
+    try:
+        is_clean = service.stop(mark, FAREWELL)
+    except PermissionError:
+        complain(f"the local cluster's daemon (process {pid}) belongs to somebody else and goes on")
+        return True
+    jobs = f"; {left} jobs go on" if left else ""
+    print(f"The local cluster's daemon (process {pid}) {'has ended' if is_clean else 'was killed'}{jobs}")
+    return is_clean
+
+
+def _kill_jobs(spool: Path) -> bool:
+    """Cancel all that waits or runs, and wait for its end."""
+    deadline = time.monotonic() + KILL_PATIENCE
+    killed = 0
+    while live := _ask(spool, "list", "--everybody"):
+        ids = [f"{line['array']}_{index}" for line in live for index in _indexes(line)]
+        if not killed:
+            _ask(spool, "cancel", lines=ids)
+            killed = len(ids)
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK)
+    print(f"{killed} jobs of this host are killed")
+    return True
+
+
+def _indexes(line: dict[str, Any]) -> list[int]:
+    waiting = [index for first, last in line["waiting"] for index in range(first, last + 1)]
+    return waiting + [index for index, *_ in line["running"]]
+
+
+def _ask(spool: Path, verb: str, *options: str, lines: list[str] | None = None) -> list[dict[str, Any]]:
+    """The daemon's answer, without its last line; empty when no daemon is there."""
+    argv = [sys.executable, "-I", "-S", client.__file__, verb, "--spool", str(spool), "--no-start", *options]
+    given = "".join(f"{line}\n" for line in lines or [])
+    done = subprocess.run(argv, input=given, capture_output=True, text=True, check=False, timeout=client.ANSWER_SECONDS)
+    if done.returncode == client.NO_DAEMON:
+        return []
+    if done.returncode != 0:
+        raise CigriError(f"the local cluster's daemon in {spool} does not answer sensibly: {done.stderr.strip()}")
+    return [json.loads(line) for line in done.stdout.splitlines()[:-1]]
+
+
+def _stop_database(settings: Settings) -> None:
+    if settings.database.url:
+        print("The database (database.url) is left alone")
+        return
+    stopped = embedded.stop(installed.database_directory(settings))
+    print("The embedded database has ended" if stopped else "The embedded database was not running")

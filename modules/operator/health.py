@@ -1,0 +1,95 @@
+"""What runs and what does not: read for `cigri status` and `cigri doctor`; what is wrong is pure."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from cigri import embedded, schema
+from cigri.database import Database, server_time
+from cigri.errors import DatabaseUnavailable
+from cigri.flow.almighty_to_operator import Standing, list_standings
+from cigri.flow.anyone_to_doctor import count_open_events
+from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings
+from cigri.settings import Settings
+from modules.operator import installed
+
+CYCLE = ("updator", "predictor", "metascheduler", "campaign_schedulers", "runner", "killer")
+SLACK = timedelta(seconds=60)  # over the longest pass: idle passes are noted together, and cron comes by the minute
+
+
+class Health(NamedTuple):
+    """All that could be read; `now` is the database's time, None when it does not answer (see `trouble`)."""
+
+    place: str
+    trouble: str
+    revision: str | None
+    wanted: str
+    now: datetime | None
+    almighty: int | None
+    has_died: bool
+    modules: Sequence[Standing]
+    clusters: Sequence[ClusterStanding]
+    events: dict[str, int]
+
+    @property
+    def is_current(self) -> bool:
+        return self.revision == self.wanted
+
+
+def look(settings: Settings) -> Health:
+    almighty = installed.almighty(settings)
+    directory = installed.database_directory(settings)
+    place = hidden(settings.database.url) or f"embedded, in {directory}"
+    health = Health(place, "", None, schema.newest(), None, almighty.pid(), almighty.has_died(), (), (), {})
+    try:
+        database = Database(settings.database.url or embedded.url(directory), settings.database.lock_timeout)
+    except DatabaseUnavailable as error:
+        return health._replace(trouble=str(error))
+    try:
+        with database.begin() as conn:
+            health = health._replace(revision=schema.current(conn), now=server_time(conn, None))
+            if health.is_current:
+                health = health._replace(
+                    modules=list_standings(conn), clusters=list_cluster_standings(conn), events=count_open_events(conn)
+                )
+    except DatabaseUnavailable as error:
+        return health._replace(trouble=str(error), now=None)
+    finally:
+        database.close()
+    return health
+
+
+def problems(health: Health, longest_pass: float) -> list[str]:
+    """One sentence for each thing that should run and does not; pure."""
+    if health.trouble:
+        return [health.trouble]
+    if not health.is_current:
+        return [f"the database has schema {health.revision}, this CiGri needs {health.wanted}: run `cigri db upgrade`"]
+    assert health.now is not None
+    oldest = health.now - timedelta(seconds=longest_pass) - SLACK
+    standings = {standing.name: standing for standing in health.modules}
+    late = [name for name in CYCLE if name not in standings or standings[name].at < oldest]
+    found = []
+    if health.has_died:
+        found.append("the almighty has died; run `cigri up`")
+    elif len(late) == len(CYCLE) and health.almighty is None:
+        found.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
+        late = []
+    found += [f"module {name} has not run for more than {longest_pass + SLACK.seconds:.0f} s" for name in late]
+    found += [
+        f"module {standing.name} failed: {last_line(standing.error)}" for standing in health.modules if standing.error
+    ]
+    return found
+
+
+def last_line(text: str) -> str:
+    """Of a traceback, what matters."""
+    return text.strip().splitlines()[-1] if text.strip() else ""
+
+
+def hidden(url: str) -> str:
+    """A database's URL without its password."""
+    head, at, host = url.rpartition("@")
+    scheme, slashes, login = head.partition("://")
+    user, colon, _ = login.partition(":")
+    return f"{scheme}{slashes}{user}:***@{host}" if at and colon else url

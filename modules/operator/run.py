@@ -1,0 +1,88 @@
+"""`cigri run MODULE...`: passes in this process, one by hand or for ever."""
+
+import signal
+import threading
+import time
+import traceback
+from importlib import import_module
+from pkgutil import iter_modules
+
+import modules
+from cigri.cli.command import Parser, complain
+from cigri.errors import CigriError, DatabaseUnavailable, UsageError
+from cigri.flow.almighty_to_operator import Pass, put_pass
+from cigri.installation import database_url, set_up_log
+from cigri.program import RunOnce, Tools, whoami
+from cigri.settings import load
+
+NOT_RUN = ("almighty", "operator")
+
+
+def run(argv: list[str]) -> int:
+    names = sorted({module.name for module in iter_modules(modules.__path__)} - set(NOT_RUN))
+    parser = Parser(
+        "cigri run",
+        f"Run one pass of each module, in this order, and note it for `cigri status`.\nModules: {', '.join(names)}",
+        "  cigri run updator\n  cigri run janitor\n  cigri run updator predictor metascheduler --every 5",
+    )
+    parser.add_argument("modules", nargs="+", metavar="MODULE")
+    parser.add_argument("--every", type=float, metavar="SECONDS", help="go on until SIGTERM, with this pause")
+    options = parser.parse_args(argv)
+    if options.every is not None and options.every <= 0:
+        raise UsageError("--every takes a number of seconds above 0")
+    programs = {name: _load(name, names) for name in options.modules}
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    return _passes(programs, options.every, stop)
+
+
+def _load(name: str, names: list[str]) -> RunOnce:
+    run_once: RunOnce | None = getattr(import_module(f"modules.{name}"), "run_once", None) if name in names else None
+    if run_once is None:
+        raise UsageError(f"there is no module {name!r}; there are: {', '.join(names)}")
+    return run_once
+
+
+def _passes(programs: dict[str, RunOnce], every: float | None, stop: threading.Event) -> int:
+    """Passes until one is enough or it is asked to stop; the exit status of the last."""
+    from cigri import schema
+    from cigri.database import Database
+    from cigri.gateway import Gateway
+
+    set_up_log()
+    settings = load()
+    database = Database(database_url(settings), settings.database.lock_timeout)
+    tools = Tools(database, settings, Gateway())
+    try:
+        schema.require_current(database)
+        while True:
+            done = [_pass(tools, name, run_once) for name, run_once in programs.items() if not stop.is_set()]
+            if every is None or stop.wait(every):
+                return 1 if any(each.error for each in done) else 0
+    finally:
+        tools.gateway.close()
+        database.close()
+
+
+def _pass(tools: Tools, name: str, run_once: RunOnce) -> Pass:
+    started, counts, error = time.monotonic(), {}, ""
+    try:
+        counts = dict(run_once(tools, None))
+    except CigriError as problem:
+        error = str(problem)
+    except Exception:
+        error = traceback.format_exc()
+    host, pid = whoami()
+    done = Pass(name, host, pid, time.monotonic() - started, counts, error)
+    if error:
+        complain(f"{name} failed: {error}")
+    else:
+        said = ", ".join(f"{count} {what}" for what, count in counts.items()) or "nothing to do"
+        print(f"{name}: {said} ({done.seconds:.2f} s)", flush=True)
+    try:
+        with tools.database.begin() as conn:
+            put_pass(conn, done)
+    except DatabaseUnavailable as problem:
+        complain(f"the pass of {name} could not be noted: {problem}")
+    return done

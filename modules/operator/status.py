@@ -1,0 +1,93 @@
+"""`cigri status`: what runs, how each module's last pass went, and the clusters."""
+
+from datetime import datetime
+from typing import Any
+
+from cigri.cli.command import Parser, complain, print_json, print_table
+from cigri.settings import Settings, load
+from modules.operator.cluster.list import print_clusters
+from modules.operator.health import Health, last_line, look, problems
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri status",
+        "Show the database, the almighty, every module and every cluster.\n"
+        "Exit status 1: something that should run does not.",
+        "  cigri status\n  cigri status --json",
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    options = parser.parse_args(argv)
+    settings = load()
+    health = look(settings)
+    wrong = problems(health, settings.almighty.deadline)
+    if options.json:
+        print_json(_plain(health, wrong, settings))
+    else:
+        _print(health, settings)
+        for problem in wrong:
+            complain(problem)
+    return 1 if wrong else 0
+
+
+def _print(health: Health, settings: Settings) -> None:
+    answers = "does not answer" if health.trouble else f"schema {health.revision or 'missing'}"
+    print(f"Database  {health.place}: {answers}")
+    print(f"Almighty  {_almighty(health)}")
+    events = ", ".join(f"{count} {level}" for level, count in sorted(health.events.items()))
+    print(f"Events    {events or 'none'} open (`gridevents`)")
+    if health.now is None or not health.is_current:
+        return
+    now = health.now
+    print()
+    print_table(
+        ("module", "last pass", "took", "passes", "failures", "what it did"),
+        [
+            (
+                module.name,
+                _ago(module.at, now),
+                f"{module.seconds or 0:.2f} s",
+                module.passes,
+                module.failures,
+                f"FAILED: {last_line(module.error)}"
+                if module.error
+                else ", ".join(f"{count} {what}" for what, count in module.counts.items()),
+            )
+            for module in health.modules
+        ],
+    )
+    print()
+    if health.clusters:
+        print_clusters(health.clusters)
+    else:
+        print("No cluster is declared: `cigri cluster add --help`")
+
+
+def _almighty(health: Health) -> str:
+    if health.almighty:
+        return f"runs as process {health.almighty}"
+    if health.has_died:
+        return "has died"
+    hosts = sorted({f"{module.host} (process {module.pid})" for module in health.modules})
+    return "does not run here" + (f"; last passes by {', '.join(hosts)}" if hosts else "")
+
+
+def _ago(then: datetime, now: datetime) -> str:
+    seconds = max(0, int((now - then).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit} ago"
+    return f"{seconds} s ago"
+
+
+def _plain(health: Health, wrong: list[str], settings: Settings) -> dict[str, Any]:
+    return {
+        "ok": not wrong,
+        "problems": wrong,
+        "database": {"place": health.place, "answers": not health.trouble, "schema": health.revision},
+        "almighty": {"pid": health.almighty, "died": health.has_died},
+        "data_directory": str(settings.data_directory),
+        "modules": [module._asdict() for module in health.modules],
+        "clusters": [{**cluster._asdict(), "state": cluster.state} for cluster in health.clusters],
+        "open_events": health.events,
+    }

@@ -1,0 +1,147 @@
+"""`cigri up`: everything that a grid on this host needs; safe to repeat."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cigri import embedded, service
+from cigri.cli.command import Parser, complain
+from cigri.errors import CigriError, ConfigError
+from cigri.settings import Settings, load
+from modules.operator import installed
+
+if TYPE_CHECKING:
+    from cigri.database import Database
+
+PATIENCE = 60.0  # seconds for the first cycle
+LOOK = 0.05  # seconds between two looks at the table of modules
+LAST_OF_CYCLE = "killer"
+NEXT = """\
+Now:  gridsub campaign.json     submit (examples in etc/campaigns)
+      gridstat                  how far it is
+      cigri status              how the grid is
+      cigri down                stop it; running jobs go on and are found again"""
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri up",
+        "Start the embedded database (unless database.url is set), bring its schema up to date, declare this host as "
+        "the\ncluster localhost if there is none, and start the almighty in the background.",
+        "  cigri up",
+    )
+    parser.add_argument("--no-almighty", action="store_true", help="only the database; modules are started elsewhere")
+    options = parser.parse_args(argv)
+    settings = load()
+    almighty = installed.almighty(settings)
+    with _one_at_a_time(settings.data_directory):
+        if not options.no_almighty and (pid := almighty.pid()) and installed.is_database_there(settings):
+            print(f"CiGri is running already: the almighty is process {pid}; `cigri status` tells more")
+            return 0
+        database = _start_database(settings)
+        try:
+            _declare_localhost(settings, database)
+            if options.no_almighty:
+                return 0
+            if pid := almighty.pid():
+                print(f"The almighty (process {pid}) goes on")
+                return 0
+            if almighty.has_died():
+                complain("the almighty had died; it goes on where it was")
+            _start_almighty(settings, database)
+        finally:
+            database.close()
+    print(NEXT)
+    return 0
+
+
+def _start_database(settings: Settings) -> "Database":
+    from cigri import schema
+    from cigri.database import Database
+
+    url = settings.database.url
+    if not url:
+        was_there = installed.is_database_there(settings)
+        url = embedded.start(installed.database_directory(settings))
+        print(f"The embedded database {'was running' if was_there else 'runs'} in {settings.data_directory}")
+    database = Database(url, settings.database.lock_timeout)
+    schema.upgrade(database)
+    return database
+
+
+def _declare_localhost(settings: Settings, database: "Database") -> None:
+    """When nothing is declared: this host, its files in the data directory."""
+    from cigri.clusters import parse_config
+    from cigri.flow.operator_to_updator import put_cluster
+    from cigri.flow.updator_to_operator import has_clusters
+
+    values = {
+        "driver": "local",
+        "options": {"spool": str(installed.spool(settings))},
+        "poll_interval": 1.0,
+        "record_grace": 1.0,
+        "keep_waiting": 200,
+        "max_waiting": 1000,
+    }
+    if not settings.database.url:
+        values["directory"] = str(settings.data_directory / "jobs")  # this database has one user: nothing is shared
+    with database.begin() as conn:
+        if has_clusters(conn):
+            return
+        try:
+            config = parse_config("localhost", values)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{error}\nchoose a data_directory of letters, digits and . _ - / only: {settings.data_directory}"
+            ) from None
+        put_cluster(conn, "localhost", config.model_dump(mode="json"))
+    print("This host is declared as the cluster localhost")
+
+
+def _start_almighty(settings: Settings, database: "Database") -> None:
+    from cigri.database import server_time
+
+    with database.begin() as conn:
+        began = server_time(conn, None)
+    environment = {**os.environ, "CIGRI_SET_DATA_DIRECTORY": str(settings.data_directory)}
+    if named := environment.get("CIGRI_CONFIG"):
+        environment["CIGRI_CONFIG"] = os.path.abspath(named)
+    argv = [sys.executable, "-P", "-m", "modules.operator", "almighty"]
+    process = service.launch(argv, installed.log(settings), environment)
+    failed = _wait_for_cycle(settings, database, process, began)
+    print(f"The almighty is process {process.pid}; its log is {installed.log(settings)}")
+    for name, error in failed.items():
+        complain(f"module {name} failed: {error.strip().splitlines()[-1]}; `cigri status` tells more")
+
+
+def _wait_for_cycle(
+    settings: Settings, database: "Database", process: "subprocess.Popen[bytes]", began: datetime
+) -> dict[str, str]:
+    """Wait until each module of a cycle had its first pass; give the errors by module."""
+    from cigri.flow.almighty_to_operator import list_standings
+
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise CigriError(f"the almighty does not start:\n{service.tail(installed.log(settings))}")
+        with database.begin() as conn:
+            fresh = {standing.name: standing.error for standing in list_standings(conn) if standing.at > began}
+        if LAST_OF_CYCLE in fresh:
+            return {name: error for name, error in fresh.items() if error}
+        time.sleep(LOOK)
+    raise CigriError(f"the almighty has not done a cycle in {PATIENCE:.0f} s; see {installed.log(settings)}")
+
+
+@contextmanager
+def _one_at_a_time(directory: Path) -> Iterator[None]:
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "up.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

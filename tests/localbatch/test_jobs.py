@@ -4,6 +4,7 @@ import os
 import pwd
 import resource
 import socket
+import subprocess
 import sys
 
 import pytest
@@ -153,6 +154,27 @@ def test_a_notice_comes_before_the_walltime(host: Host) -> None:
 def test_a_job_that_dies_of_the_notice_has_met_its_walltime(host: Host) -> None:
     [job] = host.end_of(host.submit(FOREVER, "--notice=1", walltime=2))
     assert job["state"] == "timeout"
+
+
+def test_a_notice_as_long_as_the_walltime_is_none(host: Host) -> None:
+    name = host.submit(f'trap "echo >$D/noticed; exit 4" XCPU; {FOREVER}', "--notice=1", walltime=1)
+    assert host.end_of(name)[0]["state"] == "timeout"
+    assert not host.lines("noticed")
+
+
+def test_an_array_that_is_cancelled_while_it_waits_is_no_longer_live(host: Host) -> None:
+    host.submit(FOREVER, size=2)
+    name = host.submit("exit 0", size=2)
+    host.ask("cancel", stdin="2_1\n2_2\n")
+    assert host.states(name, 2) == ["killed", "killed"]
+    assert [array["array"] for array in host.ask("list")] == [1]
+
+
+def test_no_signal_is_ignored_because_the_first_client_ignored_it(host: Host) -> None:
+    command = ["sh", "-c", 'trap "" QUIT XCPU USR1; exec "$@"', "sh", *host.command("probe")]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    host.end_of(host.submit('grep SigIgn /proc/$$/status >"$D/ignored"'))
+    assert host.lines("ignored")[0].split() == ["SigIgn:", "0" * 16]
 
 
 @pytest.mark.parametrize("escape", ["", "setsid", "setsid nohup", f"env -i {OWN_GROUP}"])

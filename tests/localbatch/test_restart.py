@@ -5,7 +5,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
 
 import pytest
 
@@ -115,16 +114,20 @@ def test_a_start_whose_pid_was_not_recorded_is_not_done_again(host: Host, over: 
 
 
 def test_a_start_under_way_keeps_the_next_daemon_waiting(host: Host) -> None:
-    name = host.submit(UNTIL_OPEN)
-    host.wait_for(lambda: host.states(name) == ["running"])
-    host.stop()
+    name = host.submit(f"{COUNT}; {UNTIL_OPEN}")
+    host.wait_for_lines("ran")
+    host.stop(signal.SIGKILL)
+    change(host, "UPDATE jobs SET state = 'starting', pid = NULL, ticks = NULL")
+    line = (host.spool / "starts").read_text()
+    (host.spool / "starts").write_text("")
     with (host.spool / "starts").open("ab") as starts:
         fcntl.flock(starts, fcntl.LOCK_EX)
-        shim = subprocess.Popen(["/bin/sh", "-c", "exec sleep 0.5"], stdin=starts)
-    began = time.monotonic()
+        late = subprocess.Popen(["/bin/sh", "-c", 'sleep 1; printf %s "$1"', "sh", line], stdout=starts)
     assert host.states(name) == ["running"]
-    assert time.monotonic() - began > 0.4
-    shim.wait()
+    assert late.wait() == 0
+    (host.directory / "open").touch()
+    host.end_of(name)
+    assert host.lines("ran") == ["1"]
 
 
 def test_the_jobs_of_a_host_that_went_down_are_node_failures(host: Host) -> None:

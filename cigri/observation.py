@@ -69,8 +69,8 @@ def find(
             continue
         remote = sight.listed.get(key) if sight.listed is not None else None
         past = sight.history.get(key)
-        if remote is None and past is not None and not past.state.is_final:
-            remote = past
+        if past is not None and not past.state.is_final:
+            remote, past = remote or (past if past.state is not RemoteState.UNKNOWN else None), None
         end = None
         if remote is not None:
             _see(findings, job, remote)

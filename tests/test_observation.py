@@ -138,6 +138,13 @@ def test_history_that_says_it_runs_finds_a_missing_job_again() -> None:
     assert not ends.jobs
 
 
+def test_history_that_does_not_know_lets_a_missing_job_be_lost_in_time() -> None:
+    _, ends = look(a_job(missing=50), past=remote(RemoteState.UNKNOWN))
+    assert not ends.jobs
+    _, ends = look(a_job(missing=500), past=remote(RemoteState.UNKNOWN))
+    assert outcome(ends) is Outcome.LOST
+
+
 def test_a_job_we_killed_and_nobody_knows_any_more_is_dead_after_the_grace() -> None:
     _, ends = look(a_job(missing=11, kill=KillReason.USER))
     assert outcome(ends) is Outcome.KILLED

@@ -30,5 +30,5 @@ def put_refusal(
     subject = f"campaign {campaign_id} on {cluster_name}"
     event = NewEvent("SUBMISSION_REFUSED", EventLevel.INFO, subject, message, campaign_id, cluster_id)
     put_events(conn, [event], now)
-    trial = Trial(has_success=False, failures=budget.errors, example=message)
+    trial = Trial(has_success=False, failures=budget.errors, example=message, is_refusal=True)
     put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget, now)

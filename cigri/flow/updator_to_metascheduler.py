@@ -36,6 +36,7 @@ class Trial(NamedTuple):
     has_success: bool
     failures: int
     example: str
+    is_refusal: bool = False
 
 
 def put_cluster_state(
@@ -112,8 +113,9 @@ def put_trials(
             .returning(part.errors, part.blocked_until)
         ).one_or_none()
         if aside is not None:
+            why = "its jobs are refused" if trial.is_refusal else f"{aside.errors} tasks in a row failed"
             message = (
-                f"{aside.errors} tasks in a row failed; the cluster is set aside for this campaign until "
+                f"{why}; the cluster is set aside for this campaign until "
                 f"{aside.blocked_until:%Y-%m-%d %H:%M:%S} UTC, then one job tries again; "
                 f"`gridevents --fix` gives it back at once. Last failure: {trial.example}"
             )

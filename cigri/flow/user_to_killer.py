@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, Connection, literal, or_, select, update
+from sqlalchemy import BigInteger, Connection, func, literal, or_, select, update
 
 from cigri.database import clock, rows, wake
 from cigri.errors import NotFound
@@ -21,7 +21,7 @@ from cigri.states import (
     TaskState,
     sources,
 )
-from cigri.tables import Attempt, Campaign, CampaignCluster, Event, Job, Task
+from cigri.tables import Attempt, Campaign, CampaignCluster, Event, Job, Task, TaskCount
 
 
 def move_campaign(
@@ -72,6 +72,14 @@ def kill_job(conn: Connection, job_id: int, user: str, now: datetime | None = No
     _kill(conn, [job_id], user, now)
     wake(conn)
     return True
+
+
+def count_left(conn: Connection, campaign_id: int) -> tuple[dict[TaskState, int], int]:
+    """How many tasks of a campaign are in each state, and how many of its jobs have not ended."""
+    counted = select(TaskCount.state, func.sum(TaskCount.n)).where(TaskCount.campaign_id == campaign_id)
+    tasks = {state: int(number) for state, number in conn.execute(counted.group_by(TaskCount.state)) if number}
+    jobs = select(func.count()).select_from(Job).where(Job.campaign_id == campaign_id, _LIVE)
+    return tasks, conn.execute(jobs).scalar_one()
 
 
 _LIVE = Job.state != JobState.ENDED

@@ -77,18 +77,23 @@ class Almighty:
     def _run_cycle(self) -> None:
         with self._cycle:
             for name in CYCLE:
-                if not self._stop.is_set():
-                    self._run_module(name)
+                if self._stop.is_set() or not self._run_module(name):
+                    break
 
-    def _run_module(self, name: str) -> None:
+    def _run_module(self, name: str) -> bool:
+        """One pass, noted; False when there is no database for it or the next ones."""
         started = time.monotonic()
         outcome = self._workers[name].run(self._settings.almighty.deadline)
+        if outcome.is_database_away:
+            logger.warning("%s: %s", name, outcome.error)
+            return False
         done = Pass(name, whoami()[0], outcome.pid, time.monotonic() - started, outcome.counts, outcome.error)
         if done.error:
             logger.error("%s failed: %s", name, done.error)
         elif done.counts:
             logger.info("%s: %s", name, ", ".join(f"{count} {what}" for what, count in done.counts.items()))
         self._note(done)
+        return True
 
     def _note(self, done: Pass) -> None:
         self._unnoted[done.name] = self._unnoted.get(done.name, 0) + 1

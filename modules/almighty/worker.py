@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from cigri.database import Database
-from cigri.errors import CigriError
+from cigri.errors import CigriError, DatabaseUnavailable
 from cigri.gateway import Gateway
 from cigri.installation import database_url, set_up_log
 from cigri.program import Tools
@@ -39,6 +39,7 @@ class Outcome(NamedTuple):
     pid: int
     counts: Mapping[str, int]
     error: str
+    is_database_away: bool = False
 
 
 class Worker:
@@ -61,13 +62,13 @@ class Worker:
             if not self._pipe.poll(deadline):
                 self._kill()
                 return Outcome(pid, {}, f"the pass took longer than {deadline:g} s and was killed")
-            counts, error = self._pipe.recv()
+            counts, error, is_database_away = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join(FAREWELL)
             code = self._process.exitcode
             self._kill()
             return Outcome(pid, {}, f"the process died during the pass (exit code {code})")
-        return Outcome(pid, counts, error)
+        return Outcome(pid, counts, error, is_database_away)
 
     def close(self) -> None:
         """Let the process end after what it does now."""
@@ -105,11 +106,11 @@ def _serve(name: str, pipe: Connection) -> None:
         except EOFError:
             break
         try:
-            answer = (dict(run_once(tools, None)), "")
+            answer = (dict(run_once(tools, None)), "", False)
         except CigriError as error:
-            answer = ({}, str(error))
+            answer = ({}, str(error), isinstance(error, DatabaseUnavailable))
         except Exception:
-            answer = ({}, traceback.format_exc())
+            answer = ({}, traceback.format_exc(), False)
         try:
             pipe.send(answer)
         except OSError:

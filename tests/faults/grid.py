@@ -3,6 +3,7 @@
 import getpass
 import json
 import os
+import secrets
 import subprocess
 import time
 from collections import Counter
@@ -66,6 +67,7 @@ class Grid:
     def __post_init__(self) -> None:
         self.site.sh(f"mkdir -p {self.place}")
         with self.database.begin() as conn:
+            conn.execute(text("UPDATE grid SET key = :key"), {"key": secrets.token_hex(3)})  # the template's is known
             put_cluster(conn, self.site.name, self.site.config)
 
     @property

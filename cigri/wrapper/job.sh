@@ -72,12 +72,16 @@ cigri_post() { # a file of one line, never over one that is complete
 
 cigri_forward() {
     cigri_caught=1
-    [ -z "$cigri_pid" ] || kill "-$1" "$cigri_pid"
+    if [ -n "$cigri_pid" ]; then
+        kill "-$1" "$cigri_pid"
+    else # a task is perhaps just being started
+        cigri_missed="$cigri_missed $1"
+    fi
 }
 
 cigri_halt() { # no further task is started, and the running one is asked to end
     cigri_caught=1
-    [ -n "$cigri_halted" ] || cigri_halted=$1
+    cigri_halted=$1
     [ -z "$cigri_pid" ] || cigri_terminate
 }
 
@@ -91,6 +95,7 @@ cigri_terminate() {
     else # the group is not ours alone
         kill -TERM "$cigri_pid"
     fi
+    kill -0 "$cigri_pid" || return 0
     (
         trap '' HUP INT USR1 USR2 XCPU
         sleep 5
@@ -105,7 +110,8 @@ cigri_await() { # cigri_code: how the child ended; a wait that a signal interrup
         cigri_caught=
         wait "$cigri_pid"
         cigri_waited=$?
-        [ "$cigri_waited" -ne 127 ] || [ -z "$cigri_code" ] || break # it was no interruption, and the child is gone
+        # the child is gone: it was no interruption; or bash, which says -1, lost the status because of it
+        [ -n "$cigri_code" ] && { [ "$cigri_waited" -eq 127 ] || [ "$cigri_waited" -lt 0 ]; } && break
         cigri_code=$cigri_waited
         [ -n "$cigri_caught" ] && [ "$cigri_code" -gt 128 ] || break
     done
@@ -154,7 +160,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     [ "$cigri_position" -eq 1 ] || [ -z "$cigri_fresh" ] || cigri_clean
     cigri_clock
     cigri_begun=$cigri_now
-    cigri_cause='exit'
+    cigri_cause='exit' cigri_missed=
     if [ -z "$cigri_fresh" ]; then
         cigri_code=73 cigri_cause=scratch
     elif ! { [ -d "$CIGRI_WORKDIR" ] && [ -x "$CIGRI_WORKDIR" ]; }; then
@@ -163,6 +169,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
         cigri_run "$@" &
         cigri_pid=$!
     } </dev/null >"$CIGRI_INDEX.$cigri_position.out" 2>"$CIGRI_INDEX.$cigri_position.err"; then
+        for cigri_signal in $cigri_missed; do kill "-$cigri_signal" "$cigri_pid"; done
         [ -z "$cigri_halted" ] || cigri_terminate
         cigri_await
     else

@@ -56,6 +56,7 @@ def test_task_that_the_batch_system_has_ended_itself_was_terminated(cluster: Clu
     job.send_signal(signal.SIGCONT)
     assert _end(job) == 143
     assert cluster.ends() == [(143, "terminated")]
+    assert cluster.records()[0].duration_ms < 4000  # no grace for what is gone
 
 
 def test_notice_of_the_walltime_stays_the_cause(cluster: Cluster) -> None:

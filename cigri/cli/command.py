@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
@@ -52,6 +51,8 @@ class Parser(argparse.ArgumentParser):
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib import metadata
+
         print(f"{parser.prog} {metadata.version('cigri')}")
         parser.exit()
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -39,8 +39,14 @@ class Source(NamedTuple):
         return "standard input" if self.given == "-" else self.given
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Parsed(NamedTuple):
+    """A description that is right in itself; `name` is that of its source."""
+
+    name: str
+    description: "Description"
+
+
+class Candidate(NamedTuple):
     """A description that may be submitted, what admission changed in it, and how many tasks a test leaves out."""
 
     name: str
@@ -64,7 +70,9 @@ def _parser() -> Parser:
     parser = Parser("gridsub", "Submit campaigns of tasks to the grid.", EXAMPLES)
     file, text = partial(Source, True), partial(Source, False)
     parser.add_argument("files", nargs="*", type=file, metavar="FILE", help="campaign description; - is standard input")
-    parser.add_argument("-f", "--file", dest="sources", action="append", type=file, metavar="FILE", help="the same")
+    parser.add_argument(
+        "-f", "--file", dest="sources", action="append", type=file, metavar="FILE", help="the same, as CiGri 3 has it"
+    )
     parser.add_argument(
         "-j", "--json", dest="sources", action="append", type=text, metavar="JSON",
         help="campaign description, here on the command line",
@@ -105,16 +113,18 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     """Everything is checked before anything is stored; then each campaign is one transaction."""
     user = grid_user()
     faults: list[str] = []
-    candidates = [found for source in sources if (found := _prepare(source, user, options.type, faults))]
+    parsed = [found for source in sources if (found := _parse(source, options.type, faults))]
     with ExitStack() as stack:
         try:
             database = stack.enter_context(open_database())
-            missing = _missing_clusters(database, candidates, faults)
+            missing = _missing_clusters(database, parsed, faults)
         except DatabaseUnavailable as error:
             if not options.check:
                 raise
             complain(f"whether the clusters exist was not checked: {error}")
             missing = frozenset()
+        candidates = [admitted for one in parsed if (admitted := _admit(one, user, faults))]
+        parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept
         for candidate in candidates:
             _tell_changes(candidate)
         if options.check:
@@ -124,29 +134,35 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         return DONE if options.check else _store(database, candidates, user, options)
 
 
-def _prepare(source: Source, user: str, type: str | None, faults: list[str]) -> Candidate | None:
-    """Read, check and admit one description; what is wrong with it goes to `faults`."""
-    from cigri import admission, jdl, settings, shipped
+def _parse(source: Source, type: str | None, faults: list[str]) -> Parsed | None:
+    """Read one description; what is wrong with it goes to `faults`."""
+    from cigri import jdl
 
     try:
         base = Path(source.given).parent if source.is_file else Path()
         description = jdl.parse(_text(source), format=_format(source), base=base, home=Path.home())
-        if type is not None:
-            description = description.with_changes(campaign_type=type)
-        rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
-        description, changes = admission.admit(description, user, rules)
-        _check_scheduler(description.scheduler)
     except DescriptionError as error:
         faults += [f"{source.name}: {problem}" for problem in error.problems]
         return None
-    except AdmissionRefused as error:
-        faults.append(f"{source.name}: {error}")
+    return Parsed(source.name, description.with_changes(campaign_type=type) if type else description)
+
+
+def _admit(parsed: Parsed, user: str, faults: list[str]) -> Candidate | None:
+    """Ask the site's rules, and keep as many tasks as the campaign's type runs."""
+    from cigri import admission, settings, shipped
+
+    rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
+    try:
+        description, changes = admission.admit(parsed.description, user, rules)
+        _check_scheduler(description.scheduler)
+    except (AdmissionRefused, DescriptionError) as error:
+        faults.append(f"{parsed.name}: {error}")
         return None
     kept = len(description.clusters) if description.campaign_type == "test" else description.count
     dropped = max(0, description.count - kept)
     if dropped:
         description = replace(description, tasks=list(islice(description.parameters(), kept)))
-    return Candidate(source.name, description, changes, dropped)
+    return Candidate(parsed.name, description, changes, dropped)
 
 
 def _text(source: Source) -> str:
@@ -182,7 +198,7 @@ def _check_scheduler(name: str) -> None:
         raise DescriptionError([Problem("scheduler", f"there is no campaign scheduler {name!r}", hint)])
 
 
-def _missing_clusters(database: "Database", candidates: Iterable[Candidate], faults: list[str]) -> frozenset[str]:
+def _missing_clusters(database: "Database", parsed: Iterable[Parsed], faults: list[str]) -> frozenset[str]:
     from cigri.flow.user_to_metascheduler import list_cluster_names
     from cigri.jdl.problems import did_you_mean
 
@@ -190,12 +206,12 @@ def _missing_clusters(database: "Database", candidates: Iterable[Candidate], fau
         known = list_cluster_names(conn)
     listed = f"there are: {', '.join(known)}" if known else "no cluster is declared yet: see `cigri cluster add`"
     missing = set()
-    for candidate in candidates:
-        for name in candidate.description.clusters:
+    for source, description in parsed:
+        for name in description.clusters:
             if name not in known:
                 missing.add(name)
-                hint = "; ".join(filter(None, (did_you_mean(name, known), listed)))
-                faults.append(f"{candidate.name}: {Problem(f'clusters.{name}', 'there is no such cluster', hint)}")
+                hint = f"{did_you_mean(name, known)} {listed}".strip()
+                faults.append(f"{source}: {Problem(f'clusters.{name}', 'there is no such cluster', hint)}")
     return frozenset(missing)
 
 

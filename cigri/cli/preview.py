@@ -52,7 +52,8 @@ def _tasks(count: int) -> str:
 
 def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     request = settings.resources.request()
-    resources = f"{request.nodes} x {request.cpu} cores" if request.nodes > 1 else f"{request.cpu} cores"
+    cores = "1 core" if request.cpu == 1 else f"{request.cpu} cores"
+    resources = f"{request.nodes} x {cores}" if request.nodes > 1 else cores
     memory = [f"{request.mem} MB"] if request.mem else []
     others = [f"{amount} {name}" for name, amount in request.others.items()]
     yield "resources", ", ".join([resources, *memory, *others])

@@ -18,7 +18,8 @@ def purge_campaign(conn: Connection, campaign_id: int, user: str) -> bool:
     """
     state = own_campaign(conn, campaign_id, user)
     if state not in (CampaignState.TERMINATED, CampaignState.CANCELLED):
-        raise NotFound(f"campaign {campaign_id} is {state}: only a campaign that has ended can be purged")
+        word = state.replace("_", " ")
+        raise NotFound(f"campaign {campaign_id} is {word}: only a campaign that has ended can be purged")
     written = select(Batch.id).where(Batch.campaign_id == campaign_id).exists()
     if not conn.scalar(select(written).where(Campaign.id == campaign_id, Campaign.purged_at.is_(None))):
         return False

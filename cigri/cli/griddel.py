@@ -1,0 +1,153 @@
+"""griddel: cancel, pause, resume or purge campaigns, or kill single jobs."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from cigri.cli.command import DONE, FAILED, Parser, command, complain, grid_user, ids, open_database, print_json
+from cigri.errors import CigriError, DatabaseUnavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+EXAMPLES = """\
+  griddel 12                cancel campaign 12: what runs is killed, what waits is given up
+  griddel 12 14-16          several at once; -c 12,14 is CiGri 3's way
+  griddel --pause 12        start no more tasks; what runs goes on
+  griddel --resume 12       go on after a pause
+  griddel --purge 12        remove the files of an ended campaign from the clusters
+  griddel -j 345            kill job 345, and its task with it"""
+
+
+class Deed(NamedTuple):
+    """What was asked of one campaign or job, and what came of it; `details` is told to those who ask for more."""
+
+    id: int
+    done: bool
+    message: str
+    details: str = ""
+
+
+Act = Callable[["Connection", int, str], Deed]
+
+
+@command
+def main(argv: list[str]) -> int:
+    """One transaction per id: what cannot be done to one does not stop the others."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    act, wanted = _asked(parser, options)
+    user = grid_user()
+    deeds = []
+    with open_database() as database:
+        for id in wanted:
+            try:
+                with database.begin() as conn:
+                    deed = act(conn, id, user)
+            except DatabaseUnavailable:
+                raise
+            except CigriError as error:
+                deed = Deed(id, False, str(error))
+            deeds.append(deed)
+            if not options.json:
+                _tell(deed, options.verbose)
+    if options.json:
+        print_json([deed._asdict() for deed in deeds])
+    return DONE if all(deed.done for deed in deeds) else FAILED
+
+
+def _parser() -> Parser:
+    parser = Parser("griddel", "Cancel, pause, resume or purge campaigns, or kill jobs.", EXAMPLES)
+    parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
+    parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
+    parser.add_argument(
+        "-j", "--job", action="append", type=ids, metavar="ID", default=[], help="kill this job instead"
+    )
+    verbs = parser.add_mutually_exclusive_group()
+    verbs.add_argument("-p", "--pause", action="store_const", dest="verb", const="pause", help="start no more tasks")
+    verbs.add_argument("-r", "--resume", action="store_const", dest="verb", const="resume", help="go on after a pause")
+    verbs.add_argument(
+        "--purge", action="store_const", dest="verb", const="purge", help="remove the files of ended campaigns"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="say what is left of each campaign, too")
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+    return parser
+
+
+def _asked(parser: Parser, options: argparse.Namespace) -> tuple[Act, list[int]]:
+    campaigns = [id for group in [*options.campaigns, *options.campaign] for id in group]
+    jobs = [id for group in options.job for id in group]
+    if campaigns and jobs:
+        parser.error("give campaigns or jobs (-j), not both")
+    if jobs and options.verb:
+        parser.error(f"--{options.verb} is for campaigns; a job can only be killed")
+    if not campaigns and not jobs:
+        parser.error("which campaign? give its number; `gridstat` lists yours")
+    acts: dict[str | None, Act] = {None: _cancel, "pause": _pause, "resume": _resume, "purge": _purge}
+    return _kill if jobs else acts[options.verb], list(dict.fromkeys(campaigns or jobs))
+
+
+def _cancel(conn: "Connection", id: int, user: str) -> Deed:
+    return _move(conn, id, user, "cancelled", "waiting tasks are given up, jobs on clusters are being killed")
+
+
+def _pause(conn: "Connection", id: int, user: str) -> Deed:
+    return _move(conn, id, user, "paused", f"running jobs go on; `griddel --resume {id}` takes it up again")
+
+
+def _resume(conn: "Connection", id: int, user: str) -> Deed:
+    return _move(conn, id, user, "in_treatment", "it goes on")
+
+
+def _move(conn: "Connection", id: int, user: str, target: str, consequence: str) -> Deed:
+    from cigri.flow.user_to_killer import move_campaign
+    from cigri.flow.user_to_metascheduler import own_campaign
+    from cigri.states import CampaignState
+
+    before = own_campaign(conn, id, user)
+    if not move_campaign(conn, id, user, CampaignState(target)):
+        is_there = before == target
+        why = "already" if is_there else f"and cannot be {'resumed' if target == 'in_treatment' else target} any more"
+        return Deed(id, False, f"campaign {id} is {_word(before)} {why}")
+    return Deed(id, True, f"campaign {id} is {_word(CampaignState(target))}: {consequence}", _left(conn, id))
+
+
+def _purge(conn: "Connection", id: int, user: str) -> Deed:
+    from cigri.flow.user_to_janitor import purge_campaign
+
+    if not purge_campaign(conn, id, user):
+        return Deed(id, True, f"campaign {id} has no files on any cluster")
+    return Deed(
+        id, True, f"campaign {id} will be purged: the janitor removes its files from the clusters at its next run"
+    )
+
+
+def _kill(conn: "Connection", id: int, user: str) -> Deed:
+    from cigri.flow.user_to_killer import kill_job
+
+    if not kill_job(conn, id, user):
+        return Deed(id, False, f"job {id} has ended already")
+    return Deed(id, True, f"job {id} is being killed; its tasks are given up")
+
+
+def _left(conn: "Connection", id: int) -> str:
+    from cigri.flow.user_to_killer import count_left
+
+    tasks, jobs = count_left(conn, id)
+    counts = [f"{number} {state}" for state, number in tasks.items()]
+    return f"tasks: {', '.join(counts) or 'none'}; jobs that have not ended: {jobs}"
+
+
+def _word(state: str) -> str:
+    return state.replace("_", " ")
+
+
+def _tell(deed: Deed, verbose: bool) -> None:
+    if not deed.done:
+        complain(deed.message)
+        return
+    print(deed.message)
+    if verbose and deed.details:
+        print(f"  {deed.details}")
+    sys.stdout.flush()

@@ -1,0 +1,168 @@
+"""gridevents: what went wrong in campaigns and on clusters; say that it is fixed, have failed tasks done again."""
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
+from cigri.errors import CigriError, NotFound
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.flow.operator_to_user import Choice, SeenEvent
+
+SHOWN = 100
+LONGEST_PARAMETER = 120
+EXAMPLES = """\
+  gridevents                     open events of all your campaigns
+  gridevents 12                  those of campaign 12; --all shows the closed ones too
+  gridevents 12 --fix            you have dealt with them: close them
+  gridevents 12 --fix --resubmit close them, and do the failed tasks again
+  gridevents -e 345 --fix        close one event
+  gridevents --global            what concerns clusters and the grid itself"""
+
+
+@command
+def main(argv: list[str]) -> int:
+    """List, or fix."""
+    from cigri.flow.operator_to_user import Choice
+
+    parser = _parser()
+    options = parser.parse_args(argv)
+    _check(parser, options)
+    choice = Choice(
+        grid_user(),
+        [id for group in [*options.campaigns, *options.campaign] for id in group],
+        [id for group in options.event for id in group],
+        options.is_global,
+        options.all,
+    )
+    with open_database() as database:
+        with database.begin() as conn:
+            _require(conn, choice)
+            if options.fix:
+                return _fix(conn, choice, options)
+            return _list(conn, choice, options)
+
+
+def _parser() -> Parser:
+    parser = Parser("gridevents", "Show what went wrong, and say that it is fixed.", EXAMPLES)
+    parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
+    parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
+    parser.add_argument("-g", "--global", action="store_true", dest="is_global", help="events of clusters and the grid")
+    parser.add_argument("-e", "--event", action="append", type=ids, metavar="ID", default=[], help="only this event")
+    parser.add_argument("-f", "--fix", action="store_true", help="close them")
+    parser.add_argument("-r", "--resubmit", action="store_true", help="with --fix: do the failed tasks again")
+    parser.add_argument("-a", "--all", action="store_true", help="show closed events too")
+    parser.add_argument("-n", "--limit", type=_limit, metavar="N", help=f"the last N events; 0: all (usually {SHOWN})")
+    parser.add_argument("--json", action="store_true", help="answer in JSON, all events")
+    return parser
+
+
+def _limit(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of events")
+    return int(text)
+
+
+def _check(parser: Parser, options: argparse.Namespace) -> None:
+    campaigns = options.campaigns or options.campaign
+    if options.resubmit and not options.fix:
+        parser.error("--resubmit goes with --fix")
+    if options.resubmit and options.is_global:
+        parser.error("events of clusters have no tasks to resubmit")
+    if options.is_global and campaigns:
+        parser.error("--global events belong to no campaign: leave out the campaign")
+    if options.fix and options.all:
+        parser.error("closed events need no fix: leave out --all")
+    if options.fix and not (campaigns or options.event or options.is_global):
+        parser.error("fix what? give a campaign, or an event with -e")
+
+
+def _require(conn: "Connection", choice: "Choice") -> None:
+    """What was named must be there, or it is a complaint, not an empty list."""
+    from cigri.flow.operator_to_user import count_events, require_own
+
+    require_own(conn, choice.campaign_ids, choice.user)
+    for id in choice.event_ids:
+        if not count_events(conn, choice._replace(event_ids=[id], closed_too=True)):
+            where = "it is no event of the grid" if choice.is_global else "you have no such event"
+            raise NotFound(f"event {id}: {where}; `gridevents{' --global' if choice.is_global else ''}` lists them")
+
+
+def _list(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> int:
+    from cigri.flow.operator_to_user import count_events, list_events
+
+    choice = choice._replace(closed_too=options.all or bool(choice.event_ids))
+    limit = options.limit if options.limit is not None else 0 if options.json else SHOWN
+    events = list_events(conn, choice, limit or None)
+    if options.json:
+        print_json([event._asdict() for event in events])
+        return DONE
+    for event in events:
+        print(safe(_written(event)))
+    if limit and len(events) == limit and (older := count_events(conn, choice) - limit):
+        complain(f"{older} older events are not shown: `--limit 0` shows all")
+    _advise(events, choice)
+    return DONE
+
+
+def _written(event: "SeenEvent") -> str:
+    """Two or more lines: what, where and when; then the message, indented."""
+    from cigri.cli.wording import moment, short
+
+    state = "closed" if event.closed_at else "open"
+    about = [f"campaign {event.campaign_id}"] if event.campaign_id else []
+    about += [f"task {event.task} ({short(event.parameter, LONGEST_PARAMETER)})"] if event.task is not None else []
+    about += [f"job {event.job_id}"] if event.job_id else []
+    head = f"{event.id}: ({state}) {event.code} of {', '.join(about) or event.subject}"
+    head += f" on {event.cluster}" if event.cluster else ""
+    head += f" at {moment(event.last_at)}"
+    head += f", {event.times} times" if event.times > 1 else ""
+    head += f", closed by {event.closed_by}" if event.closed_by else ""
+    return "\n".join([head, *(f"    {line}" for line in event.message.splitlines())])
+
+
+def _advise(events: "list[SeenEvent]", choice: "Choice") -> None:
+    is_open = [event for event in events if event.closed_at is None]
+    if not events:
+        complain("there is no open event" if not choice.closed_too else "there is no event")
+    if choice.is_global or not is_open:
+        return
+    named = sorted({event.campaign_id for event in is_open if event.campaign_id is not None})
+    which = f"-c {','.join(map(str, named))}" if not choice.event_ids else f"-e {is_open[0].id}"
+    complain(f"`gridevents {which} --fix` closes them; with --resubmit the failed tasks are done again")
+
+
+def _fix(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> int:
+    from cigri.flow.operator_to_user import list_fixable
+    from cigri.flow.user_to_operator import fix_events, fix_global_events
+
+    if choice.is_global:
+        _require_operator(conn, choice.user)
+    chosen = list_fixable(conn, choice)
+    if choice.is_global:
+        fixed = fix_global_events(conn, chosen, choice.user)
+    else:
+        fixed = fix_events(conn, chosen, choice.user, resubmit=options.resubmit)
+    if options.json:
+        print_json({"fixed": fixed})
+    elif fixed:
+        print(f"{fixed} event{'s are' if fixed > 1 else ' is'} closed{', failed tasks wait again' * options.resubmit}")
+    else:
+        complain("nothing to fix: no open event")
+    return DONE
+
+
+def _require_operator(conn: "Connection", user: str) -> None:
+    """Root, the owner of the database, or whoever runs the embedded one."""
+    from cigri import settings
+    from cigri.flow.operator_to_user import database_owner
+
+    chosen = settings.load()
+    embedded = chosen.data_directory / "database"
+    if not chosen.database.url and embedded.stat().st_uid == os.geteuid():
+        return
+    if user not in ("root", owner := database_owner(conn)):
+        raise CigriError(f"events of clusters are fixed by the operator only (root or {owner}), you are {user}")

@@ -1,6 +1,6 @@
 """A campaign as its user describes it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from cigri.jdl.fields import Line, Name
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.settings import ClusterSettings
+from cigri.jdl.sweep import Countable
 
 CampaignType = Literal["default", "test"]
 
@@ -30,7 +31,7 @@ class Description:
 
     name: str
     clusters: dict[str, ClusterSettings]
-    tasks: Collection[Parameter] = field(repr=False)
+    tasks: Countable[Parameter] = field(repr=False)
     campaign_type: CampaignType = "default"
     scheduler: str = ""
     project: str = ""

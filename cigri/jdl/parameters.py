@@ -5,7 +5,7 @@ A million of them pass here, so each is looked at once, by hand, and those that 
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from cigri.errors import Problem
 from cigri.jdl.fields import HOME, IDENTIFIER, unsendable, whole
 from cigri.jdl.problems import place_of, shown
 from cigri.jdl.quoting import is_balanced
-from cigri.jdl.sweep import MOST_TASKS, Scalar, Sweep, is_number, parse_range
+from cigri.jdl.sweep import MOST_TASKS, Countable, Scalar, Sweep, is_number, parse_range
 
 Parameter = str | list[str] | dict[str, Scalar]
 
@@ -25,7 +25,7 @@ _is_suspect = re.compile("['\"\\\\\0\ud800-\udfff]").search
 
 
 @dataclass(frozen=True)
-class Numbers(Collection[str]):
+class Numbers:
     """CiGri's nb_jobs: the lines "0" to "count - 1"."""
 
     count: int
@@ -36,9 +36,6 @@ class Numbers(Collection[str]):
     def __iter__(self) -> Iterator[str]:
         return map(str, range(self.count))
 
-    def __contains__(self, value: object) -> bool:
-        return any(value == number for number in self)
-
 
 def names_of(parameter: Parameter | None) -> frozenset[str]:
     """The names that a parameter gives a value to."""
@@ -47,7 +44,7 @@ def names_of(parameter: Parameter | None) -> frozenset[str]:
 
 def parse_source(
     top: Mapping[str, object], base: Path, home: Path, problems: list[Problem]
-) -> Collection[Parameter] | None:
+) -> Countable[Parameter] | None:
     """The parameters, wherever the description has them; None when that is not clear."""
     given = [source for source in SOURCES if top.get(source) is not None]
     if len(given) != 1:
@@ -55,7 +52,7 @@ def parse_source(
         problems.append(Problem(given[0] if given else "params", several, f"give one of {', '.join(SOURCES)}"))
         return None
     value, before = top[given[0]], len(problems)
-    tasks: Collection[Parameter]
+    tasks: Countable[Parameter]
     match given[0]:
         case "params":
             tasks = parse_list(value, problems)
@@ -197,7 +194,7 @@ def _from_file(value: object, base: Path, home: Path, problems: list[Problem]) -
     return lines
 
 
-def _from_number(value: object, problems: list[Problem]) -> Collection[Parameter]:
+def _from_number(value: object, problems: list[Problem]) -> Countable[Parameter]:
     try:
         return Numbers(whole(0)(value))
     except ValueError as error:
@@ -205,7 +202,7 @@ def _from_number(value: object, problems: list[Problem]) -> Collection[Parameter
         return []
 
 
-def _from_sweep(value: object, problems: list[Problem]) -> Collection[Parameter]:
+def _from_sweep(value: object, problems: list[Problem]) -> Countable[Parameter]:
     if not isinstance(value, dict) or not value:
         hint = "for example {size: [1, 2], seed: {from: 1, to: 100}}"
         problems.append(Problem("sweep", f"expected an object of names and their values, not {shown(value)}", hint))
@@ -218,7 +215,7 @@ def _from_sweep(value: object, problems: list[Problem]) -> Collection[Parameter]
     return Sweep(axes)
 
 
-def _axis(axis: object, place: str, problems: list[Problem]) -> Collection[Scalar]:
+def _axis(axis: object, place: str, problems: list[Problem]) -> Countable[Scalar]:
     if isinstance(axis, dict):
         return parse_range(axis, place, problems) or []
     if not isinstance(axis, list) or not axis:
@@ -232,6 +229,6 @@ def _axis(axis: object, place: str, problems: list[Problem]) -> Collection[Scala
     return axis
 
 
-def _length(tasks: Collection[Parameter]) -> int:
+def _length(tasks: Countable[Parameter]) -> int:
     """Like len, for lengths beyond what len can say."""
     return math.prod(map(len, tasks.axes.values())) if isinstance(tasks, Sweep) else len(tasks)

@@ -1,10 +1,10 @@
 """Every combination of some named values, made one at a time."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeGuard
+from typing import Protocol, TypeGuard, TypeVar
 
 from cigri.errors import Problem
 from cigri.jdl.problems import did_you_mean, place_of, shown
@@ -13,10 +13,19 @@ MOST_TASKS = 10_000_000
 RANGE_FIELDS = ("from", "to", "step")
 
 Scalar = str | int | float | bool
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Countable(Protocol[T_co]):
+    """Values whose number is known, and which can be gone through again and again."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[T_co]: ...
 
 
 @dataclass(frozen=True)
-class Steps(Collection[float]):
+class Steps:
     """Exact steps, so that 0.1 three times is 0.3."""
 
     start: Fraction
@@ -29,15 +38,12 @@ class Steps(Collection[float]):
     def __iter__(self) -> Iterator[float]:
         return (float(self.start + self.step * number) for number in range(self.count))
 
-    def __contains__(self, value: object) -> bool:
-        return any(value == step for step in self)
-
 
 @dataclass(frozen=True)
-class Sweep(Collection[dict[str, Scalar]]):
+class Sweep:
     """The cartesian product of its axes; the last one varies fastest."""
 
-    axes: Mapping[str, Collection[Scalar]]
+    axes: Mapping[str, Countable[Scalar]]
 
     def __len__(self) -> int:
         return math.prod(len(values) for values in self.axes.values())
@@ -45,11 +51,8 @@ class Sweep(Collection[dict[str, Scalar]]):
     def __iter__(self) -> Iterator[dict[str, Scalar]]:
         return _combinations(list(self.axes.items()))
 
-    def __contains__(self, value: object) -> bool:
-        return any(value == combination for combination in self)
 
-
-def _combinations(axes: Sequence[tuple[str, Collection[Scalar]]]) -> Iterator[dict[str, Scalar]]:
+def _combinations(axes: Sequence[tuple[str, Countable[Scalar]]]) -> Iterator[dict[str, Scalar]]:
     if not axes:
         yield {}
         return
@@ -66,7 +69,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Collection[Scalar] | None:
+def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Countable[Scalar] | None:
     """{from, to, step}, both ends included."""
     for key in value:
         if key not in RANGE_FIELDS:
@@ -82,7 +85,7 @@ def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]
     return _range(numbers, place, problems) if len(numbers) == len(RANGE_FIELDS) else None
 
 
-def _range(numbers: list[int | float], place: str, problems: list[Problem]) -> Collection[Scalar] | None:
+def _range(numbers: list[int | float], place: str, problems: list[Problem]) -> Countable[Scalar] | None:
     start, end, step = (Fraction(str(number)) for number in numbers)
     if step == 0 or (end - start) / step < 0:
         problems.append(Problem(place, "this range holds no value", "step leads from 'from' to 'to', both included"))

@@ -76,11 +76,11 @@ def test_parameters(exec_file: str, fields: dict[str, Any], parameters: list[Par
         (NAMED, {"params": [{"a": 1, "b": "\0"}]}, "params[0]: b: holds a NUL"),
         (NAMED, {"params": [{"a": 1, "b": 1}, "x"]}, "params[1]: expected an object of names"),
         (NAMED, {"params": [{"a": 1, "b": 1, "c": 1}]}, "params: the parameter 'c' is used nowhere"),
-        (NAMED, {"params": [{"a": 1}]}, "exec_file: no parameter is called 'b'"),
+        (NAMED, {"params": [{"a": 1}]}, "exec_file: no parameter is called 'b' (write {{b}}"),
         (
             NAMED,
             {"params": [{"a": 1, "b": 1}], "exec_directory": "x/{aa}"},
-            "exec_directory: no parameter is called 'aa'",
+            "exec_directory: no parameter is called 'aa' (did you mean 'a'?)",
         ),
         (FLAT, {"params": [{}]}, "params[0]: names nothing"),
         ("run {index}", {"params": [{"index": 1}]}, "params[0]: index: this name has a meaning of its own"),

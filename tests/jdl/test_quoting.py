@@ -84,6 +84,7 @@ def test_a_word_reaches_the_cluster_as_it_is(words: list[str]) -> None:
         ("a *.txt", "*"),
         ("a $HOMER", "$"),
         ("a\nb", "a new line"),
+        ("'a'$HOME/b", "$"),
         ("a 'x; $y *'", ""),
         ('a "; * \\$x"', ""),
         ("a \\$X \\;", ""),

@@ -1,0 +1,151 @@
+"""Each setting of a cluster: how it may be written, how it is kept, and what is said when it is wrong."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cigri.drivers import ResourceRequest
+from cigri.errors import DescriptionError
+from cigri.jdl import ClusterSettings, parse
+
+
+def settings(**fields: Any) -> ClusterSettings:
+    content = {"name": "n", "nb_jobs": 1, "clusters": {"c": {"exec_file": "e", **fields}}}
+    return parse(json.dumps(content), base=Path(), home=Path()).clusters["c"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "stored"),
+    [
+        ("walltime", "00:5:00", 300),
+        ("walltime", "300", 300),
+        ("walltime", 300, 300),
+        ("walltime", 300.0, 300),
+        ("walltime", "1:30", 5400),
+        ("walltime", "26:00:01", 93601),
+        ("prologue_walltime", "00:01:00", 60),
+        ("epilogue_walltime", None, None),
+        ("type", "best-effort", "best-effort"),
+        ("type", "besteffort", "best-effort"),
+        ("type", "normal", "normal"),
+        ("max_jobs", "3", 3),
+        ("max_jobs", None, None),
+        ("retries", "2", 2),
+        ("cluster_job_type", "devel, deploy", ("devel", "deploy")),
+        ("cluster_job_type", "", ()),
+        ("cluster_job_type", ["devel"], ("devel",)),
+        ("prologue", "set -e\n exit 2", ("set -e", " exit 2")),
+        ("epilogue", ["rm -rf ~/povray"], ("rm -rf ~/povray",)),
+        ("properties", "host != 'luke20'", "host != 'luke20'"),
+        ("queue", " fast ", "fast"),
+        ("project", 42, "42"),
+        ("environment", {"A_1": 5}, {"A_1": "5"}),
+        ("exec_directory", "{HOME}/povray/{CAMPAIGN_ID}", "{HOME}/povray/{CAMPAIGN_ID}"),
+    ],
+)
+def test_values_as_they_are_written_and_kept(field: str, value: object, stored: object) -> None:
+    assert getattr(settings(**{field: value}), field) == stored
+
+
+@pytest.mark.parametrize(
+    ("resources", "request_"),
+    [
+        ("/resource_id=1", ResourceRequest()),
+        ("core=4", ResourceRequest(cpu=4)),
+        ("/nodes=2/core=4", ResourceRequest(cpu=4, nodes=2)),
+        ("/nodes=2/cpu=3/core=4", ResourceRequest(cpu=12, nodes=2)),
+        ("network_address=2/core=1", ResourceRequest(nodes=2)),
+        ({"cpu": 4, "nodes": "2", "mem": "2 GB"}, ResourceRequest(cpu=4, nodes=2, mem=2048)),
+        ({"mem": "512 MB"}, ResourceRequest(mem=512)),
+        ({"mem": 300}, ResourceRequest(mem=300)),
+        ({"mem": "1.5g"}, ResourceRequest(mem=1536)),
+        ({"mem": "1 KB"}, ResourceRequest(mem=1)),
+        ({"mem": "1TiB"}, ResourceRequest(mem=1048576)),
+        ({"gpu": 2}, ResourceRequest(others={"gpu": 2})),
+    ],
+)
+def test_resources(resources: object, request_: ResourceRequest) -> None:
+    assert settings(resources=resources).resources.request() == request_
+
+
+def test_settings_survive_json() -> None:
+    full = settings(
+        resources={"cpu": 2, "gpu": 1}, walltime="2:0:0", prologue="a\nb", cluster_job_type="devel", max_jobs=2
+    )
+    stored = json.dumps(full.model_dump(mode="json"))
+    assert ClusterSettings.model_validate(json.loads(stored)) == full
+    assert full.besteffort
+    assert not settings(type="normal").besteffort
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("walltime", "banana", "expected a duration, not 'banana'"),
+        ("walltime", 0, "expected a duration"),
+        ("walltime", "-1:00:00", "expected a duration"),
+        ("walltime", True, "expected a duration"),
+        ("max_jobs", "many", "a whole number, 1 or more"),
+        ("max_jobs", 0, "a whole number, 1 or more"),
+        ("max_jobs", True, "a whole number"),
+        ("retries", 1.5, "a whole number, 0 or more"),
+        ("retries", 2**31, "a whole number"),
+        ("type", "semi-best-effort", "not supported yet"),
+        ("type", "nightly", "not supported yet"),
+        ("type", "besteffor", "expected 'best-effort'"),
+        ("project", 1.10, "put it in quotes"),
+        ("project", "a\nb", "one line"),
+        ("queue", "a\x1b[2J", "control characters"),
+        ("properties", "\x00", "NUL"),
+        ("prologue", {"a": 1}, "a list of sh lines"),
+        ("prologue", ["a", 2.5], "[1]: expected text"),
+        ("cluster_job_type", 3, "a list of words"),
+        ("environment", "A=1", "an object"),
+        ("environment", {"1A": "x"}, "environment.1A: is no name"),
+        ("environment", {"CIGRI_X": "x"}, "set by CiGri itself"),
+        ("environment", {"A": "$HOME/lib"}, "the home neither"),
+        ("environment", {"A": 0.5}, "environment.A: expected text"),
+        ("exec_file", "", "expected a command"),
+        ("exec_file", "'' a", "expected a command"),
+        ("exec_file", "run 'a", "a quote is not closed"),
+        ("exec_file", "cd x; run", "no shell reads this line, so ;"),
+        ("exec_file", "A=1 run", "starts with an assignment"),
+        ("exec_file", "run --conf={HOME}/x", "at the head of a word only"),
+        ("exec_directory", "/scratch/$USER", "no other variable"),
+        ("resources", "/gpu=1", "the level 'gpu' is not understood"),
+        ("resources", "/nodes=2", "does not say how many cores"),
+        ("resources", "/nodes=1/cpu=2", "does not say how many cores"),
+        ("resources", "{gpu='YES'}/nodes=1/core=1", "conditions in braces"),
+        ("resources", "/nodes=1/core=1,walltime=2", "no walltime in it"),
+        ("resources", "/core=1+/core=2", "only one group"),
+        ("resources", "core=ALL", "not 'ALL'"),
+        ("resources", "core=0", "1 or more"),
+        ("resources", "core=2/nodes=1", "not in order"),
+        ("resources", "core=1/core=2", "given twice"),
+        ("resources", "lots", "is not understood"),
+        ("resources", 4, "expected resources"),
+        ("resources", {"cores": 4}, "is called 'cpu' here"),
+        ("resources", {"gpu": "x"}, "resources.gpu: expected a whole number"),
+        ("resources", {"mem": "2 apples"}, "an amount of memory"),
+        ("resources", {"mem": -1}, "an amount of memory"),
+        ("resources", {"mem": True}, "an amount of memory"),
+        ("resources", {"cpu": 0}, "resources.cpu: expected"),
+        ("resources", {"a b": 1}, "no name of a resource"),
+        ("walltim", 1, "unknown field (did you mean 'walltime'?)"),
+        ("Walltime", 1, "unknown field (did you mean 'walltime'?)"),
+        ("name", "x", "belongs at the top"),
+        ("temporal_grouping", "true", "grouping of short tasks is not supported yet"),
+        ("checkpointing_type", "BLCR", "checkpointing is not supported yet"),
+        ("output_destination", "/irods", "gathering of outputs is not supported yet"),
+        ("test_mode", "maybe", "expected true or false"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_place(field: str, value: object, message: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        settings(**{field: value})
+    found = caught.value.problems
+    assert len(found) == 1, found
+    assert found[0].place.startswith(f"clusters.c.{field}")
+    assert message in str(found[0])

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
@@ -74,7 +75,7 @@ def archive_campaign(conn: Connection, campaign_id: int, now: datetime | None = 
     """Keep one row per task, with its last attempt; remove tasks, jobs and batches. Give the number of tasks."""
     last = (
         select(Attempt.task_id, Attempt.exit_code, Attempt.started_at, Attempt.seconds, Job.cluster_id, Job.node)
-        .distinct(Attempt.task_id)
+        .ext(distinct_on(Attempt.task_id))
         .join(Job, Job.id == Attempt.job_id)
         .where(Job.campaign_id == campaign_id)
         .order_by(Attempt.task_id, Attempt.number.desc())

@@ -135,6 +135,7 @@ def list_campaigns(
             Forecast.deviation,
             Forecast.eta,
         )
+        .select_from(Campaign)
         .join(counts, true())
         .join(errors, true())
         .outerjoin(Project, Project.id == Campaign.project_id)
@@ -189,6 +190,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             Cluster.blocked_until,
             ClusterState.free,
         )
+        .select_from(part)
         .join(live, true())
         .join(Cluster, Cluster.id == part.cluster_id)
         .outerjoin(ClusterState, ClusterState.cluster_id == part.cluster_id)

@@ -82,12 +82,13 @@ class JobView(NamedTuple):
 
 def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> list[TaskView]:
     """`number` tasks of a campaign from the number `first` on, in order, archived or not."""
-    chosen = _tasks().where(Task.campaign_id == campaign_id, Task.number >= first)
-    found = conn.execute(chosen.order_by(Task.number).limit(number)).all()
+    last = first + number - 1
+    chosen = _tasks().where(Task.campaign_id == campaign_id, Task.number.between(first, last))
+    found = conn.execute(chosen.order_by(Task.number)).all()
     if not found:
         row = TaskHistory
-        old = _archived().where(row.campaign_id == campaign_id, row.number >= first)
-        found = conn.execute(old.order_by(row.number).limit(number)).all()
+        old = _archived().where(row.campaign_id == campaign_id, row.number.between(first, last))
+        found = conn.execute(old.order_by(row.number)).all()
     return [TaskView._make(row) for row in found]
 
 

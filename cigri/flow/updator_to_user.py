@@ -80,6 +80,7 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             away.c.opened_at,
             away.c.message,
         )
+        .select_from(Cluster)
         .join(live, true())
         .outerjoin(away, true())
         .outerjoin(state, state.cluster_id == Cluster.id)

@@ -123,7 +123,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
     counts = f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
     kind = "" if c.type == "default" else f", {c.type}"
     archived = f", archived {moment(c.archived_at)}" if c.archived_at else ""
-    jobs = f"; {running} jobs running" if c.is_open else ""
+    jobs = f"; running jobs: {running}" if c.is_open else ""
     mean = duration(c.mean)
     spread = f", deviation {duration(c.deviation)}" if c.deviation is not None else ""
     speed = rate(_throughput(c))

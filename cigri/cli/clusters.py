@@ -49,7 +49,7 @@ def print_info(cluster: ClusterView) -> None:
             ("Visited", moment(c.visited_at)),
             ("Cores", None if c.total is None else f"{c.total}: {', '.join(_cores(c))}"),
             ("Our jobs", f"{c.running} running, {c.waiting} waiting"),
-            *((name.replace("_", " "), _line(value)) for name, value in without_secrets(c.config).items()),
+            *((name.replace("_", " ").capitalize(), _line(value)) for name, value in without_secrets(c.config).items()),
         ]
     )
 

@@ -116,7 +116,7 @@ def _task_state(task: TaskView) -> str:
     """Where its job is, or how its last attempt ended if not well."""
     if task.state is TaskState.ASSIGNED and task.job_state is not None:
         return task.job_state.replace("_", " ")
-    bad = task.outcome not in (None, Outcome.SUCCESS)
+    bad = task.outcome not in (None, Outcome.SUCCESS, Outcome.FAILURE)
     return f"{task.state} ({(task.outcome or '').replace('_', ' ')})" if bad else str(task.state)
 
 

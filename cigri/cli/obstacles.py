@@ -44,7 +44,7 @@ def _of_campaign_there(part: PartView, now: datetime) -> Obstacle | None:
     if part.prologue is StepState.FAILED:
         return Obstacle("prologue failed", f"`gridevents -f -r` runs it again{why}")
     if part.set_aside_until is not None and part.set_aside_until > now:
-        return Obstacle("set aside", f"until {moment(part.set_aside_until)}{why}")
+        return Obstacle("set aside", part.why or f"until {moment(part.set_aside_until)}")
     if part.set_aside_until is not None:
         return Obstacle("on trial", f"one job tries again{why}")
     if part.epilogue is StepState.FAILED:

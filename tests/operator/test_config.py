@@ -1,0 +1,77 @@
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cigri.settings import Settings, load_effective
+from cigri.shipped import directory
+from modules.operator.config import items, sample
+from modules.operator.health import hidden
+from tests.operator.conftest import Cigri
+
+SAMPLE = directory("etc") / "cigri.toml"
+
+
+def uncommented() -> str:
+    return re.sub(r"^#(?=[a-z_]+ = )", "", SAMPLE.read_text(), flags=re.MULTILINE)
+
+
+def test_the_shipped_file_is_the_one_that_the_command_prints(cigri: Cigri) -> None:
+    assert SAMPLE.read_text() == sample(), "run: cigri config --sample > etc/cigri.toml"
+    assert cigri("config", "--sample").out == sample()
+
+
+def test_the_shipped_file_changes_nothing_as_it_is() -> None:
+    assert {name: value for name, value in tomllib.loads(SAMPLE.read_text()).items() if value} == {}
+
+
+def test_the_shipped_file_uncommented_holds_every_setting_with_its_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    named = tmp_path / "cigri.toml"
+    named.write_text(uncommented())
+    effective = load_effective({"HOME": str(tmp_path), "CIGRI_CONFIG": str(named)})
+    assert effective.settings == Settings()
+    assert set(effective.origins.values()) == {str(named)}
+
+
+def test_every_setting_is_explained() -> None:
+    assert [item.dotted for item in items(Settings()) if not item.description] == []
+
+
+def test_each_value_is_shown_with_where_it_comes_from(
+    cigri: Cigri, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = tmp_path / "mine.toml"
+    named.write_text("[almighty]\nperiod = 7\n")
+    monkeypatch.setenv("CIGRI_CONFIG", str(named))
+    monkeypatch.setenv("CIGRI_SET_JOBS__DEATHS", "3")
+    told = {item["name"]: (item["value"], item["origin"]) for item in json.loads(cigri("config", "--json").out)}
+    assert told["almighty.period"] == (7.0, str(named))
+    assert told["jobs.deaths"] == (3, "$CIGRI_SET_JOBS__DEATHS")
+    assert told["budget.errors"] == (10, "default")
+    table = cigri("config").out
+    assert re.search(rf"^almighty.period +7.0 +{named} +seconds between", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host/name", "postgresql://me:***@host/name"),
+        ("postgresql://me:se:c@ret@host/name", "postgresql://me:***@host/name"),
+        ("postgresql://me@host/name", "postgresql://me@host/name"),
+        ("postgresql:///name", "postgresql:///name"),
+        ("", ""),
+    ],
+)
+def test_a_password_is_never_shown(url: str, shown: str) -> None:
+    assert hidden(url) == shown
+
+
+def test_the_table_of_settings_hides_the_password(cigri: Cigri, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", "postgresql://me:hunter2@nowhere.invalid/x")
+    assert "hunter2" not in cigri("config").out + cigri("config", "--json").out

@@ -1,0 +1,90 @@
+from datetime import timedelta
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from cigri.database import Database
+from cigri.flow.anyone_to_doctor import list_stuck
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.doctor_to_operator import RULES
+from cigri.states import EventLevel
+from tests.operator.conftest import Cigri
+
+
+def test_a_schema_is_made_and_found_whole(cigri: Cigri, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", empty_url)
+    said = cigri("db", "check")
+    assert said.status == 1
+    assert "run `cigri db upgrade`" in said.err
+    assert "went from None to" in cigri("db", "upgrade").out
+    assert cigri("db", "check").status == 0
+    assert "already" in cigri("db", "upgrade").out
+
+
+def test_a_column_too_few_is_named(cigri: Cigri, database: Database) -> None:
+    with database.begin() as conn:
+        conn.execute(text("ALTER TABLE jobs DROP COLUMN node"))
+    said = cigri("db", "check")
+    assert said.status == 1
+    assert "node" in said.err
+    assert cigri("doctor").status == 1
+
+
+def test_the_url_is_one_that_psql_takes(cigri: Cigri, database_url: str) -> None:
+    url = cigri("db", "url").out.strip()
+    assert url == database_url
+    with psycopg.connect(url) as conn:
+        assert conn.execute("SELECT count(*) FROM campaigns").fetchone() == (0,)
+
+
+def test_the_doctor_names_every_promise_it_found_kept(cigri: Cigri) -> None:
+    said = cigri("doctor")
+    assert said.status == 0
+    for rule in RULES:
+        assert f"✓ {rule}\n" in said.out
+    assert "! everything runs that should: not so\n  nothing cycles the modules" in said.out
+
+
+def test_a_broken_promise_is_told_with_ids_and_advice(cigri: Cigri, database: Database) -> None:
+    with database.begin() as conn:
+        conn.execute(text("INSERT INTO task_counts (campaign_id, state, n) VALUES (4711, 'waiting', 3)"))
+    said = cigri("doctor")
+    assert said.status == 1
+    assert "✗ the counts of tasks are those of the tasks: not so 1 times, campaigns.id 4711" in said.out
+    assert "keep a dump" in said.out
+
+
+def test_old_events_are_told_and_young_ones_not(cigri: Cigri, database: Database) -> None:
+    with database.begin() as conn:
+        put_events(
+            conn, [NewEvent("OLD", EventLevel.ERROR, "cluster a", "x"), NewEvent("NEW", EventLevel.ERROR, "b", "y")]
+        )
+        conn.execute(text("UPDATE events SET opened_at = now() - interval '2 days' WHERE code = 'OLD'"))
+    said = cigri("doctor")
+    assert said.status == 0
+    assert "! no event has been open for more than a day: not so" in said.out
+    assert "OLD cluster a: x" in said.out
+    assert "NEW" not in said.out
+
+
+def test_a_batch_that_launches_for_ever_is_stuck(database: Database) -> None:
+    with database.begin() as conn:
+        conn.execute(text("INSERT INTO clusters (name, config) VALUES ('dahu', '{}')"))
+        conn.execute(
+            text(
+                "INSERT INTO campaigns (name, grid_user, type, state, scheduler, submitted_at)"
+                " VALUES ('x', 'u', 'default', 'in_treatment', '', now())"
+            )
+        )
+        conn.execute(
+            text(
+                "INSERT INTO batches (tag, campaign_id, cluster_id, local_user, state, size, created_at)"
+                " SELECT 'cigri.x.1', campaigns.id, clusters.id, 'u', 'launching', 1, now() FROM campaigns, clusters"
+            )
+        )
+        assert list_stuck(conn) == []
+        conn.execute(text("UPDATE batches SET created_at = created_at - :age"), {"age": timedelta(minutes=11)})
+        [told] = list_stuck(conn)
+    assert "on dahu has been launching since" in told
+    assert "cigri cluster test dahu" in told

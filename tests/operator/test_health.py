@@ -1,0 +1,60 @@
+from datetime import UTC, datetime, timedelta
+
+from cigri.flow.almighty_to_operator import Standing
+from modules.operator.health import CYCLE, Health, problems
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+LONGEST_PASS = 120.0
+
+
+def standing(name: str, age: float = 5, error: str | None = None) -> Standing:
+    return Standing(name, "host", 7, 3, 0, NOW - timedelta(seconds=age), 0.1, {}, error)
+
+
+def health(*modules: Standing, almighty: int | None = 7) -> Health:
+    return Health("here", "", "1", "1", NOW, almighty, False, modules, (), {})
+
+
+def all_of_the_cycle(age: float = 5) -> list[Standing]:
+    return [standing(name, age) for name in CYCLE]
+
+
+def test_the_cycle_is_the_almightys() -> None:
+    from modules.almighty import CYCLE as DRIVEN
+
+    assert set(CYCLE) <= set(DRIVEN)
+
+
+def test_nothing_is_wrong_with_a_running_grid() -> None:
+    assert problems(health(*all_of_the_cycle()), LONGEST_PASS) == []
+
+
+def test_passes_from_cron_or_another_host_are_enough() -> None:
+    assert problems(health(*all_of_the_cycle(), almighty=None), LONGEST_PASS) == []
+
+
+def test_nobody_cycles_the_modules() -> None:
+    [problem] = problems(health(*all_of_the_cycle(age=181), almighty=None), LONGEST_PASS)
+    assert problem.startswith("nothing cycles the modules")
+
+
+def test_a_module_that_is_late_or_missing_is_named() -> None:
+    others = [standing(name) for name in CYCLE if name not in ("runner", "killer")]
+    found = problems(health(*others, standing("runner", 181)), LONGEST_PASS)
+    assert [problem.split()[1] for problem in found] == ["runner", "killer"]
+
+
+def test_a_failed_pass_is_told_by_the_last_line_of_its_traceback() -> None:
+    others = [standing(name) for name in CYCLE if name != "runner"]
+    failed = standing("runner", error="Traceback:\n  line 1\nValueError: x\n")
+    assert problems(health(*others, failed), LONGEST_PASS) == ["module runner failed: ValueError: x"]
+
+
+def test_a_dead_almighty_is_a_problem_at_once() -> None:
+    dead = health(*all_of_the_cycle(), almighty=None)._replace(has_died=True)
+    assert problems(dead, LONGEST_PASS) == ["the almighty has died; run `cigri up`"]
+
+
+def test_an_old_schema_or_an_absent_database_is_the_only_problem_told() -> None:
+    assert "cigri db upgrade" in problems(health()._replace(revision="0"), LONGEST_PASS)[0]
+    assert problems(health()._replace(trouble="it is away", now=None), LONGEST_PASS) == ["it is away"]

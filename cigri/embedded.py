@@ -11,10 +11,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from cigri.errors import ConfigError, DatabaseUnavailable
@@ -42,11 +44,12 @@ def start(directory: Path) -> str:
         if not (data / "PG_VERSION").exists():
             _create(data)
         if _running(directory) is None:
+            _wait_for_the_dead(directory)
             sockets = _socket_directory(directory)
             options = f"-h '' -k '{sockets}' -c unix_socket_permissions=0700"
             log = str(directory / "log")
             _run(data, "pg_ctl", "-w", "-t", str(START_TIMEOUT), "-D", str(data), "-l", log, "-o", options, "start")
-            _make_database(directory)
+        _make_database(directory)
     return url(directory)
 
 
@@ -89,12 +92,33 @@ class _Running:
 
 
 def _running(directory: Path) -> _Running | None:
+    info = _said(directory)
+    return info if info is not None and info.is_ready and _process(info.pid) == "alive" else None
+
+
+def _said(directory: Path) -> _Running | None:
     try:
-        info = _Running((directory / "data" / "postmaster.pid").read_text().splitlines())
-        about = Path(f"/proc/{info.pid}/stat").read_text()
+        return _Running((directory / "data" / "postmaster.pid").read_text().splitlines())
     except (OSError, ValueError, IndexError):
         return None
-    return info if "(postgres)" in about and ") Z " not in about and info.is_ready else None
+
+
+def _process(pid: int) -> Literal["alive", "dead", "gone"]:
+    """A dead one that nobody has reaped yet still holds its pid, and PostgreSQL would take it for alive."""
+    try:
+        about = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "gone"
+    if "(postgres)" not in about:
+        return "gone"
+    return "dead" if ") Z " in about else "alive"
+
+
+def _wait_for_the_dead(directory: Path) -> None:
+    info = _said(directory)
+    deadline = time.monotonic() + START_TIMEOUT
+    while info is not None and _process(info.pid) == "dead" and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _create(data: Path) -> None:

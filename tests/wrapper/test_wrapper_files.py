@@ -1,6 +1,7 @@
 """What is done to the files of a cluster, by real shells on a real disk."""
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -158,7 +159,7 @@ def test_record_that_is_cut_or_misplaced_is_left_alone(cluster: Cluster) -> None
         "34-8-1": whole[:-1],  # only the end of the line is missing
     }.items():
         (cluster.outbox / name).write_bytes(content)
-    (cluster.outbox / "a\ncigri-outbox end 0 0").write_bytes(whole)
+    (cluster.outbox / "1-1-1\ncigri-outbox end 0 0").write_bytes(whole)
     collected = parse_collect(cluster.ask(collect(BASE, [])))
     assert collected.names == ["34-1-1", "34-8-1"]
     assert set(collected.unreadable) == {"34-2-1", "34-3-1", "34-4-1", "34-5-2", "34-7-1"}
@@ -181,6 +182,8 @@ def test_cut_answer_is_no_answer(dash: Cluster) -> None:
             parse_void(void._replace(out=void.out[:-cut]))
     with pytest.raises(AnswerUnreadable):
         parse_journal(journals, [key, JobKey(12, 34, 2)])
+    with pytest.raises(AnswerUnreadable):
+        parse_collect(records._replace(out=re.sub("\n34-.*", "", records.out)))
     for name in ("../x", "1-2-3\n", "-rf", "34-1-1;"):
         with pytest.raises(ValueError, match="outbox"):
             collect(BASE, [name])
@@ -191,7 +194,8 @@ def test_journal_tells_what_was_started_and_what_has_ended(cluster: Cluster) -> 
     jobs = [JobCall(1, 901, tasks), call(2, "true")]
     cluster.write(plan=replace(cluster.plan, jobs=jobs))
     cluster.run(1)
-    (cluster.batch / "journal.3").write_text("start 1 3 17000")
+    last = cluster.journal(1)[-1]
+    (cluster.batch / "journal.3").write_text(f"start 1 3 17000\n{last}")
     cluster.ask(void_batch(BASE, 12, 35))
     keys = [JobKey(12, 34, 1), JobKey(12, 34, 2), JobKey(12, 34, 3), JobKey(12, 35, 1), JobKey(13, 34, 1)]
     journals = parse_journal(cluster.ask(journal(BASE, keys)), keys)
@@ -200,7 +204,7 @@ def test_journal_tells_what_was_started_and_what_has_ended(cluster: Cluster) -> 
     assert first.start
     assert (first.start.index, first.start.node) == (1, "node7")
     assert [(record.task_id, record.exit_code) for record in first.records] == [(1001, 0)]
-    assert journals[keys[2]] == (JournalState.STARTED, None, ())
+    assert journals[keys[2]] == (JournalState.STARTED, None, first.records)
 
 
 def test_tail_of_an_output(cluster: Cluster) -> None:

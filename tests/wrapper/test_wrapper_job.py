@@ -124,6 +124,14 @@ def test_scratch_of_somebody_else_is_not_taken(cluster: Cluster) -> None:
     assert not (cluster.home / "ran").exists()
 
 
+def test_output_that_cannot_be_created_is_told(cluster: Cluster) -> None:
+    cluster.write("touch $HOME/ran")
+    (cluster.batch / "1.1.out").mkdir()
+    assert cluster.run().status == 73
+    assert cluster.ends() == [(73, "output")]
+    assert not (cluster.home / "ran").exists()
+
+
 def test_environment_is_the_documented_one(cluster: Cluster) -> None:
     path, plain = f"{cluster.home}:/usr/bin:/bin", "a  b\n'c' $HOME `x` \\"
     plan = replace(cluster.plan, environment={"PLAIN": plain, "PATH": path})
@@ -171,7 +179,8 @@ def test_environment_is_the_documented_one(cluster: Cluster) -> None:
 def test_host_name_when_the_batch_system_gives_no_node(cluster: Cluster) -> None:
     host = Path("/proc/sys/kernel/hostname").read_text().strip()
     cluster.write(plan=replace(cluster.plan, prelude="CIGRI_INDEX=$TEST_INDEX", jobs=[call(1, "true")]))
-    assert cluster.run().status == 0
+    outer_job = {"CIGRI_NODE": "elsewhere", "CIGRI_REMOTE_ID": "1"}
+    assert cluster.run(environment=outer_job).status == 0
     [record] = cluster.records()
     assert (record.node, record.remote_id) == (host, "")
 

@@ -1,0 +1,167 @@
+"""A user pauses, resumes and cancels campaigns and kills jobs; the sums stay right."""
+
+import pytest
+from sqlalchemy import Connection, select, update
+
+from cigri.database import Database
+from cigri.errors import NotFound
+from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.anyone_to_killer import take_kills
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.doctor_to_operator import examine
+from cigri.flow.metascheduler_to_runner import close_campaigns, put_prologues
+from cigri.flow.user_to_killer import count_left, kill_job, move_campaign
+from cigri.flow.user_to_metascheduler import own_campaign
+from cigri.states import CampaignState, JobState, KillReason, Outcome, StepState, TaskState
+from cigri.tables import CampaignCluster, Event, Job, Kill
+from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+MANY = 70_000  # more than a statement may have parameters
+RUNNING, PAUSED, ENDED, CANCELLED = (
+    CampaignState.IN_TREATMENT,
+    CampaignState.PAUSED,
+    CampaignState.TERMINATED,
+    CampaignState.CANCELLED,
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "target", "allowed"),
+    [
+        (RUNNING, PAUSED, True),
+        (RUNNING, CANCELLED, True),
+        (RUNNING, RUNNING, False),
+        (PAUSED, RUNNING, True),
+        (PAUSED, CANCELLED, True),
+        (PAUSED, PAUSED, False),
+        (ENDED, RUNNING, False),
+        (ENDED, PAUSED, False),
+        (ENDED, CANCELLED, False),
+        (CANCELLED, RUNNING, False),
+        (CANCELLED, PAUSED, False),
+        (CANCELLED, CANCELLED, False),
+    ],
+)
+def test_moves_of_a_campaign(database: Database, before: CampaignState, target: CampaignState, allowed: bool) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 0 if before is ENDED else 1)
+        if before is ENDED:
+            close_campaigns(conn)
+        elif before is not RUNNING:
+            move_campaign(conn, campaign, "alice", before)
+        events = _count_events(conn)
+        assert move_campaign(conn, campaign, "alice", target) is allowed
+        assert own_campaign(conn, campaign, "alice") is (target if allowed else before)
+        assert _count_events(conn) - events == int(allowed)
+        assert examine(conn) == []
+
+
+def test_cancelling_ends_what_is_here_and_asks_for_what_is_there(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign, other = a_campaign(conn, 12), a_campaign(conn, 3)
+        theirs = submitted_jobs(conn, other, cluster, 1)
+        done, failed, queued, running = submitted_jobs(conn, campaign, cluster, 4)
+        end_jobs(conn, cluster, [done])
+        end_jobs(conn, cluster, [failed], Outcome.FAILURE, exit_code=1)
+        run_jobs(conn, [running])
+        launching = _launching(conn, campaign, cluster)
+        _to_launch(conn, campaign, cluster, jobs=2, tasks=2)
+        assert move_campaign(conn, campaign, "alice", CANCELLED)
+    with database.begin() as conn:
+        tasks, live = count_left(conn, campaign)
+        assert tasks == {TaskState.DONE: 1, TaskState.ASSIGNED: 3, TaskState.CANCELLED: 8}
+        assert live == 3
+        wishes = conn.execute(select(Kill.job_id, Kill.reason, Kill.asked_by).order_by(Kill.job_id)).all()
+        assert [tuple(wish) for wish in wishes] == [
+            (job, KillReason.USER, "alice") for job in (queued, running, launching)
+        ]
+        assert conn.scalars(select(Event.code).where(Event.closed_at.is_(None))).all() == []
+        assert examine(conn) == []
+        end_jobs(conn, cluster, [queued, running], Outcome.KILLED)
+        assert count_left(conn, campaign)[0] == {
+            TaskState.DONE: 1,
+            TaskState.ASSIGNED: 1,
+            TaskState.CANCELLED: 10,
+        }
+        assert count_left(conn, other) == ({TaskState.WAITING: 2, TaskState.ASSIGNED: 1}, len(theirs))
+        assert examine(conn) == []
+
+
+def test_a_campaign_with_very_many_jobs_can_be_cancelled(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, MANY)
+        _to_launch(conn, campaign, cluster, jobs=MANY, tasks=1)
+        assert move_campaign(conn, campaign, "alice", CANCELLED)
+        assert count_left(conn, campaign) == ({TaskState.CANCELLED: MANY}, 0)
+        assert examine(conn) == []
+
+
+def test_a_prologue_that_was_never_launched_does_not_run_after_a_cancel(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        conn.execute(update(CampaignCluster).values(prologue=StepState.WAITING))
+        assert put_prologues(conn) == 1
+        move_campaign(conn, campaign, "alice", CANCELLED)
+        assert list_launches(conn, cluster, 10, 10) == []
+        assert conn.execute(select(CampaignCluster.prologue)).scalar_one() is StepState.FAILED
+        assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
+
+
+def test_a_killed_job_takes_its_tasks_with_it(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 5)
+        (queued,) = submitted_jobs(conn, campaign, cluster, 1)
+        (waiting,) = _to_launch(conn, campaign, cluster, jobs=1, tasks=2)
+        assert kill_job(conn, queued, "alice")
+        assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [queued]
+        assert kill_job(conn, waiting, "alice")
+        assert count_left(conn, campaign)[0] == {
+            TaskState.WAITING: 2,
+            TaskState.ASSIGNED: 1,
+            TaskState.CANCELLED: 2,
+        }
+        assert not kill_job(conn, waiting, "alice")
+        row = conn.execute(select(Job.state, Job.outcome).where(Job.id == waiting)).one()
+        assert tuple(row) == (JobState.ENDED, Outcome.KILLED)
+        assert examine(conn) == []
+
+
+def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        (job,) = submitted_jobs(conn, campaign, cluster, 1)
+        for target in (PAUSED, CANCELLED):
+            with pytest.raises(NotFound, match=f"you have no campaign {campaign}"):
+                move_campaign(conn, campaign, "bob", target)
+        for user, wanted in (("bob", job), ("alice", job + 1)):
+            with pytest.raises(NotFound, match=f"you have no job {wanted}"):
+                kill_job(conn, wanted, user)
+        assert own_campaign(conn, campaign, "alice") is RUNNING
+        assert conn.scalars(select(Kill.job_id)).all() == []
+        assert kill_job(conn, job, "root")
+        assert move_campaign(conn, campaign, "root", PAUSED)
+
+
+def _to_launch(conn: Connection, campaign: int, cluster: int, *, jobs: int, tasks: int) -> list[int]:
+    waiting = take_waiting(conn, campaign, jobs * tasks)
+    put_jobs(conn, campaign, [NewJob(cluster, 1, 60, waiting[i * tasks : (i + 1) * tasks]) for i in range(jobs)])
+    chosen = select(Job.id).where(Job.campaign_id == campaign, Job.state == JobState.TO_LAUNCH)
+    return list(conn.scalars(chosen.order_by(Job.id)))
+
+
+def _launching(conn: Connection, campaign: int, cluster: int) -> int:
+    """A job whose batch is committed and not yet submitted."""
+    (job,) = _to_launch(conn, campaign, cluster, jobs=1, tasks=1)
+    (launch,) = list_launches(conn, cluster, 1, 1)
+    assert put_batch(conn, launch, cluster, grid_key(conn)) is not None
+    return job
+
+
+def _count_events(conn: Connection) -> int:
+    return len(conn.scalars(select(Event.id)).all())

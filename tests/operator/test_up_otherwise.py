@@ -1,0 +1,117 @@
+"""`cigri up` in other circumstances, each with an installation of its own."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.operator.conftest import CIGRI, Installation, until
+
+Install = Callable[..., Installation]
+ORDINARY = "daemon"  # an account of every Linux, with a home that exists
+
+
+def test_a_module_that_fails_is_an_event_and_stops_no_other(install: Install) -> None:
+    grid = install(CIGRI_SET_FORECAST__ALGORITHM="oracle", CIGRI_SET_ALMIGHTY__PERIOD="0.2")
+    said = grid.run("up")
+    assert said.status == 0, said
+    assert "module predictor failed" in said.err
+    query = "SELECT subject, count > 2 FROM events WHERE code = 'MODULE_FAILED' AND closed_at IS NULL"
+    until(lambda: grid.query(query) == [("module predictor", True)])
+    said = grid.run("status")
+    assert said.status == 1
+    assert "oracle" in said.err
+    assert grid.one("SELECT count(*) FROM modules WHERE error IS NULL AND name <> 'predictor'") == 5
+    assert grid.run("run", "predictor", more={"CIGRI_SET_FORECAST__ALGORITHM": "simple"}).status == 0
+
+
+def test_modules_run_by_hand_without_the_almighty(install: Install) -> None:
+    grid = install()
+    said = grid.run("up", "--no-almighty")
+    assert said.status == 0, said
+    assert not (grid.data / "almighty.pid").exists()
+    said = grid.run("status")
+    assert said.status == 1
+    assert "nothing cycles the modules" in said.err
+    campaign = grid.submit(1)
+    cycle = ("updator", "predictor", "metascheduler", "campaign_schedulers", "runner", "killer")
+
+    def is_over() -> bool:
+        said = grid.run("run", *cycle)
+        assert said.status == 0, said
+        return grid.one(f"SELECT state::text FROM campaigns WHERE id = {campaign}") == "terminated"
+
+    until(is_over, 90, "the end of the campaign")
+    assert grid.run("status").status == 0
+    assert grid.run("run", "nosuch").status == 2
+    failed = grid.run("run", "predictor", more={"CIGRI_SET_FORECAST__ALGORITHM": "oracle"})
+    assert failed.status == 1
+    assert "predictor failed" in failed.err
+
+
+def test_passes_for_ever_end_after_the_pass_when_asked(install: Install) -> None:
+    grid = install()
+    assert grid.run("up", "--no-almighty").status == 0
+    process = subprocess.Popen(
+        [*CIGRI, "run", "updator", "--every", "0.1"], env=grid.environment, stdout=subprocess.PIPE, text=True
+    )
+    until(lambda: grid.one("SELECT coalesce(max(passes), 0) >= 3 FROM modules WHERE name = 'updator'"))
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert all(line.startswith("updator: ") for line in out.splitlines())
+
+
+def test_a_second_almighty_of_one_data_directory_is_refused(install: Install) -> None:
+    grid = install()
+    assert grid.run("up").status == 0
+    said = grid.run("almighty")
+    assert said.status == 1
+    assert f"running already, as process {grid.almighty()}" in said.err
+
+
+def test_an_almighty_that_does_not_start_is_told_with_its_log(install: Install) -> None:
+    grid = install()
+    said = grid.run("up", more={"CIGRI_SET_ALMIGHTY__JANITOR": "every night"})
+    assert said.status == 1
+    assert "the almighty does not start" in said.err
+    assert "Wrong number of fields" in said.err
+
+
+def test_a_data_directory_that_jobs_cannot_use_is_refused(install: Install) -> None:
+    grid = install()
+    said = grid.run("up", more={"CIGRI_SET_DATA_DIRECTORY": str(grid.data / "with space")})
+    subprocess.run(
+        [*CIGRI, "down"],
+        env={**grid.environment, "CIGRI_SET_DATA_DIRECTORY": str(grid.data / "with space")},
+        check=True,
+        capture_output=True,
+    )
+    assert said.status == 2
+    assert "choose a data_directory of letters" in said.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_an_ordinary_user_has_a_grid_too(tmp_path: Path) -> None:
+    account = pwd.getpwnam(ORDINARY)
+    home = Path("/var/tmp") / f"cigri-test-{os.getpid()}"
+    home.mkdir(mode=0o700)
+    os.chown(home, account.pw_uid, account.pw_gid)
+    prefix = ("setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups", "--")
+    assert shutil.which("setpriv"), "setpriv comes with util-linux"
+    grid = Installation(home, prefix)
+    try:
+        said = grid.run("up")
+        assert said.status == 0, said
+        said = grid.run("cluster", "test", "localhost")
+        assert said.status == 0, said
+        assert f"commands run as {ORDINARY}" in said.out
+        assert grid.run("status").status == 0
+        assert {path.owner() for path in grid.data.rglob("*") if path.exists()} == {ORDINARY}
+    finally:
+        grid.clear()

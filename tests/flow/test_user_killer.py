@@ -1,7 +1,7 @@
 """A user pauses, resumes and cancels campaigns and kills jobs; the sums stay right."""
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.errors import NotFound
@@ -92,10 +92,13 @@ def test_cancelling_ends_what_is_here_and_asks_for_what_is_there(database: Datab
 def test_a_campaign_with_very_many_jobs_can_be_cancelled(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
-        campaign = a_campaign(conn, MANY)
-        _to_launch(conn, campaign, cluster, jobs=MANY, tasks=1)
+        campaign = a_campaign(conn, 1)
+        _to_launch(conn, campaign, cluster, jobs=1, tasks=1)
+        copied = "campaign_id, cluster_id, bucket_id, kind, state, width, walltime, created_at"
+        copy = f"INSERT INTO jobs ({copied}) SELECT {copied} FROM jobs, generate_series(2, {MANY})"
+        conn.execute(text(copy))
         assert move_campaign(conn, campaign, "alice", CANCELLED)
-        assert count_left(conn, campaign) == ({TaskState.CANCELLED: MANY}, 0)
+        assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
         assert examine(conn) == []
 
 

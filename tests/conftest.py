@@ -1,4 +1,4 @@
-"""What every test may ask for: a fresh database with the schema, copied from one template."""
+"""What every test may ask for: a fresh database with the schema, copied from one template, and a grid on this host."""
 
 import itertools
 import os
@@ -11,6 +11,8 @@ import pytest
 
 from cigri import embedded, schema
 from cigri.database import Database
+from tests.grid import Grid, Site, local_site
+from tests.localbatch.host import Host
 
 NUMBERS = itertools.count(1)
 
@@ -50,6 +52,21 @@ def database(database_url: str) -> Iterator[Database]:
     database = Database(database_url)
     yield database
     database.close()
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Site]:
+    """This host as a cluster, its daemon ended afterwards by its own pid."""
+    host = Host(tmp_path)
+    yield local_site(host.spool)
+    host.clear()
+
+
+@pytest.fixture
+def local(database: Database, here: Site, tmp_path: Path) -> Iterator[Grid]:
+    grid = Grid(database, here, str(tmp_path / "work"))
+    yield grid
+    grid.gateway.close()
 
 
 def _fresh(server: Path, template: str) -> Iterator[str]:

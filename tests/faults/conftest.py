@@ -1,26 +1,16 @@
-"""Grids on the local cluster and on real Slurm clusters."""
+"""Grids on real Slurm clusters, beside the one on the local cluster."""
 
 import itertools
 import os
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from cigri.database import Database
-from tests.faults.grid import TESTBED, Grid, Site, local_site, slurm_site
-from tests.localbatch.host import Host
+from tests.grid import TESTBED, Grid, slurm_site
 
 NUMBERS = itertools.count(1)
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Site]:
-    """This host as a cluster, its daemon ended afterwards by its own pid."""
-    host = Host(tmp_path)
-    yield local_site(host.spool)
-    host.clear()
 
 
 @pytest.fixture(scope="session")
@@ -36,13 +26,6 @@ def slurm_grid(name: str, database: Database) -> Iterator[Grid]:
     grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
     yield grid
     site.sh('scancel -u "$(id -u)"')
-    grid.gateway.close()
-
-
-@pytest.fixture
-def local(database: Database, here: Site, tmp_path: Path) -> Iterator[Grid]:
-    grid = Grid(database, here, str(tmp_path / "work"))
-    yield grid
     grid.gateway.close()
 
 

@@ -9,8 +9,8 @@ import pytest
 from cigri import embedded, schema
 from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
-from tests.faults.grid import Grid, Site, until
 from tests.faults.test_kill import kill_group, start_almighty
+from tests.grid import Grid, Site, until
 
 TASKS = 6
 # sessions outlive the sshd that began them; all those of this cluster are in its mount namespace

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from modules import campaign_schedulers, metascheduler, predictor, updator
-from tests.faults.grid import Grid, until
+from tests.grid import Grid, until
 
 TASKS = 6
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import server_time
-from tests.faults.grid import CYCLE, Grid, Site, local_site, until
+from tests.grid import CYCLE, Grid, Site, local_site, until
 from tests.localbatch.host import Host
 
 STRANGE = [

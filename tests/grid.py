@@ -27,7 +27,7 @@ from cigri.settings import Settings
 from cigri.states import CampaignType, KillReason
 from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
 
-TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
+TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
 CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner, killer)
 PAUSE = 0.1  # between two looks at a fact
 QUICK = {"poll_interval": 0.0, "record_grace": 1.0, "lost_after": 8.0, "timeout": 20.0, "keep_waiting": 50}

@@ -1,0 +1,361 @@
+"""`gridstat` as a user meets it."""
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cigri.cli import gridstat, watching
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import find_cluster, put_failure
+from cigri.flow.anyone_to_janitor import archive_campaign
+from cigri.flow.metascheduler_to_runner import close_campaigns
+from cigri.flow.operator_to_updator import enable_cluster
+from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
+from cigri.flow.updator_to_metascheduler import Trial, put_trials
+from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.settings import BudgetSettings
+from cigri.states import CampaignState, Outcome
+from tests.cli.running import Run, running
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+DEADLINE = 20.0
+
+
+@pytest.fixture
+def run(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    with running(gridstat.main, database_url, tmp_path, monkeypatch, capsys) as run:
+        yield run
+
+
+@pytest.fixture
+def campaign(database: Database) -> int:
+    """Six tasks: two done, one failed, one preempted, one running, one in the queue; on one of its two clusters."""
+    with database.begin() as conn:
+        dahu = a_cluster(conn)
+        a_cluster(conn, "luke")
+        enable_cluster(conn, "luke", enabled=False)
+        campaign = a_campaign(conn, 6, clusters=("dahu", "luke"))
+        jobs = submitted_jobs(conn, campaign, dahu, 6)
+        run_jobs(conn, jobs[:5])
+        end_jobs(conn, dahu, jobs[:2])
+        end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3, reason="bad luck")
+        end_jobs(conn, dahu, jobs[3:4], Outcome.PREEMPTED, exit_code=None)
+        whole = NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)
+        put_forecasts(conn, [whole, whole._replace(cluster_id=dahu, throughput=36.05)], 60.0, NOON)
+    return campaign
+
+
+def test_open_campaigns_are_listed(run: Run, campaign: int, database: Database) -> None:
+    with database.begin() as conn:
+        paused, cancelled = a_campaign(conn, 3, name="pause", user="bob"), a_campaign(conn, 1, name="gone")
+        move_campaign(conn, paused, "bob", CampaignState.PAUSED)
+        move_campaign(conn, cancelled, "alice", CampaignState.CANCELLED, NOON + timedelta(hours=1))
+    header = "Campaign id  Name    User   Submission time      S   Progress   End\n"
+    first = "1            povray  alice  2026-03-01 12:00:00  Re  2/6 (33%)  -\n"
+    second = "2            pause   bob    2026-03-01 12:00:00  P   0/3 (0%)   -\n"
+    third = "3            gone    alice  2026-03-01 12:00:00  C   0/1 (0%)   2026-03-01 13:00:00\n"
+    assert run() == (0, header + first + second, "")
+    assert run("-a") == (0, header + first + second + third, "")
+    assert run("-H", "-u", "bob").out.split() == second.split()
+    assert [view["id"] for view in run("--json", "-a").json] == [1, 2, 3]
+
+
+def test_no_campaign_is_no_failure_but_says_what_to_do(run: Run) -> None:
+    printed = run()
+    assert (printed.status, printed.out) == (0, "")
+    assert "gridsub" in printed.err
+    assert run("--json").json == []
+
+
+def test_one_campaign_is_shown_with_its_clusters(run: Run, campaign: int) -> None:
+    assert (
+        run(campaign).out
+        == """\
+Campaign:      1
+Name:          povray
+User:          alice
+Submitted:     2026-03-01 12:00:00
+State:         in treatment
+Progress:      2/6 (33%)
+Tasks:         1 waiting, 2 in jobs, 2 done, 1 failed, 0 cancelled; running jobs: 1
+Duration:      10.0 s on average, deviation 0.5 s
+Throughput:    360 jobs/h
+Failure rate:  25.0 %
+Resubmit rate: 25.0 %
+Errors:        1 to fix: `gridstat -e 1`
+
+Cluster  State     To launch  Waiting  Running  Prologue  Epilogue  Done  Failed  Resubmitted  Jobs/h  Mean    Deviation
+dahu     ok        0          1        1        none      none      2     1       1            36.0    10.0 s  0.5 s
+luke     disabled  0          0        0        none      none      0     0       0            -       -       -
+luke: the operator gives this cluster no new jobs
+"""
+    )
+
+
+def test_the_end_is_told_as_a_date_and_as_a_duration(run: Run, campaign: int, database: Database) -> None:
+    with database.begin() as conn:
+        now = conn.exec_driver_sql("SELECT now()").scalar_one()
+        eta = now + timedelta(hours=5, minutes=30, seconds=30)
+        put_forecasts(conn, [NewForecast(campaign, None, 1.0, 1.0, 1.0, None, 3, eta)], 60.0)
+    assert f"{eta:%Y-%m-%d %H:%M:%S} (in 5 h 30 min)" in run(campaign).out
+    assert "in 5 h 30 min" in run().out
+    with database.begin() as conn:
+        move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
+    assert "5 h 30 min" not in run(campaign).out
+
+
+def test_a_full_view_shows_the_tasks(run: Run, campaign: int) -> None:
+    full = run("-f", campaign, "-H").out
+    assert full.endswith("""
+0  0  done                 1  1  dahu  r1  0  10.0 s  node-1
+1  1  done                 1  2  dahu  r2  0  10.0 s  node-1
+2  2  failed               1  3  dahu  r3  3  10.0 s  node-1
+3  3  waiting (preempted)  1  4  dahu  r4  -  10.0 s  node-1
+4  4  running              1  5  dahu  r5  -  -       node-1
+5  5  submitted            1  6  dahu  r6  -  -       -
+""")
+    assert [task["number"] for task in run("-f", campaign, "-o", 4, "--json").json["tasks"]] == [4, 5]
+    assert [task["number"] for task in run("-f", campaign, "-n", 2, "--json").json["tasks"]] == [5, 4]
+    assert [task["number"] for task in run("-f", campaign, "-n", 2, "-o", 1, "--json").json["tasks"]] == [1, 2]
+    assert run(campaign, "--json").json.keys() >= {"clusters", "total", "done"}
+
+
+def test_several_campaigns_are_summed_up(run: Run, campaign: int, database: Database) -> None:
+    with database.begin() as conn:
+        a_campaign(conn, 4, user="bob")
+    summary = """\
+Campaign id  Name         User   S   Waiting  In jobs  Done  Failed  Cancelled  Jobs/h  End
+1            povray       alice  Re  1        2        2     1       0          360     -
+2            povray       bob    R   4        0        0     0       0          -       -
+total        2 campaigns  -      -   5        2        2     1       0          360     -
+"""
+    assert run("1-2") == run("1,2") == run(1, 2) == run("-c", 1, "-c", 2) == run("-s") == (0, summary, "")
+    assert "total  1 campaigns" in run("-s", "-u", "bob", "-H").out
+    partial = run("1-4")
+    assert partial.status == 1
+    assert "2            povray" in partial.out
+    assert "no campaign 3, 4" in partial.err
+
+
+def test_an_ended_campaign_has_the_throughput_of_its_whole_life(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 6)
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 6))
+        close_campaigns(conn, NOON + timedelta(hours=2))
+        archive_campaign(conn, campaign, NOON + timedelta(days=40))
+    shown = run(campaign, "-f")
+    assert "Throughput:    3.0 jobs/h\nEnd:           2026-03-01 14:00:00\n" in shown.out
+    assert "State:         terminated, archived 2026-04-10 12:00:00\n" in shown.out
+    assert "5     5          done   1         -    dahu" in shown.out
+    assert "  ended  " in shown.out
+    task = run("--task", f"{campaign}:5")
+    assert "Last exit code: 0" in task.out
+
+
+def test_what_stands_in_the_way_is_said_per_cluster(run: Run, database: Database) -> None:
+    names = ("away", "aside", "full", "fine")
+    with database.begin() as conn:
+        ids = {name: a_cluster(conn, name, free=0 if name == "full" else 5) for name in names}
+        campaign = a_campaign(conn, 1, clusters=names)
+        away = find_cluster(conn, "away")
+        assert away is not None
+        put_failure(conn, away, "CLUSTER_UNREACHABLE", "no route to host")
+        put_trials(conn, ids["aside"], "aside", {campaign: Trial(False, 10, "exit code 7")}, BudgetSettings())
+    printed = run(campaign, "--json").json["clusters"]
+    states = {part["cluster"]: part["obstacle"]["state"] for part in printed}
+    assert states == {"away": "unreachable", "aside": "set aside", "full": "full", "fine": "ok"}
+    text = run(campaign).out
+    assert "exit code 7" in text
+    assert "gridclusters -i away" in text
+    with database.begin() as conn:
+        move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
+    assert f"griddel --resume {campaign}" in run(campaign).out
+
+
+def test_errors_say_how_to_go_on(run: Run, campaign: int) -> None:
+    printed = run("-e")
+    assert printed.out.startswith("Event id  Code")
+    assert "TASK_FAILED  1         dahu     3    1      2026-03-01 12:00:00  failure, exit code 3;" in printed.out
+    assert "gridevents -f -e EVENT" in printed.out
+    assert run("-e", campaign) == printed
+    assert [error["code"] for error in run("-e", "--json").json] == ["TASK_FAILED"]
+    others = run("-e", "-u", "bob")
+    assert (others.status, others.out) == (0, "")
+    assert "no error to fix" in others.err
+    assert run("-e", 99).status == 1
+
+
+def test_a_job_is_shown_with_its_tasks(run: Run, campaign: int, database: Database) -> None:
+    printed = run("-j", 3).out
+    for line in ("Outcome:    failure", "Exit code:  3", "Reason:     bad luck", "Remote id:  r3", "Local user: alice"):
+        assert line + "\n" in printed
+    assert "1         2     1        failure  3          2026-03-01 11:59:50  10.0 s    2\n" in printed
+    with database.begin() as conn:
+        kill_job(conn, 6, "root")
+    assert "Kill:       user, asked by root\n" in run("-j", 6).out
+    assert run("-j", 6, "--json").json["attempts"][0]["task_number"] == 5
+
+
+def test_a_task_is_shown_with_all_its_attempts(run: Run, campaign: int, database: Database) -> None:
+    with database.begin() as conn:
+        cluster = find_cluster(conn, "dahu")
+        assert cluster is not None
+        submitted_jobs(conn, campaign, cluster.id, 1)
+    by_number = run("--task", f"{campaign}:3", "-H").out
+    attempts = by_number.split("\n\n")[1].splitlines()
+    assert [line.split()[:5] for line in attempts] == [
+        ["1", "4", "dahu", "r4", "preempted"],
+        ["2", "7", "dahu", "r1", "submitted"],
+    ]
+    task_id = run("--task", f"{campaign}:3", "--json").json["id"]
+    assert run("--task", task_id, "-H").out == by_number
+
+
+def test_the_stored_description_is_json(run: Run, campaign: int) -> None:
+    assert run("-J", campaign).json["clusters"].keys() == {"dahu", "luke"}
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [("99",), ("-f", "99"), ("-J", "99"), ("-j", "99"), ("--task", "99"), ("--task", "1:99"), ("-w", "99")],
+)
+def test_what_does_not_exist_is_a_failure_with_a_hint(run: Run, campaign: int, argv: tuple[str, ...]) -> None:
+    printed = run(*argv)
+    assert (printed.status, printed.out) == (1, "")
+    assert "`gridstat " in printed.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("-f",),
+        ("-f", "1,2"),
+        ("-J",),
+        ("-o", "3"),
+        ("-f", "1", "-n", "0"),
+        ("-f", "1", "-o", "-1"),
+        ("-O",),
+        ("-j", "1", "-O", "--json"),
+        ("-j", "1", "2"),
+        ("-j", "1", "-u", "bob"),
+        ("-j", "9999999999999999999"),
+        ("-a", "1"),
+        ("-w", "--json"),
+        ("-H", "--json"),
+        ("-e", "-w"),
+        ("--task", "one"),
+        ("x",),
+        ("--watchful",),
+    ],
+)
+def test_what_would_be_ignored_is_refused(run: Run, argv: tuple[str, ...]) -> None:
+    printed = run(*argv)
+    assert (printed.status, printed.out) == (2, "")
+    assert "gridstat --help" in printed.err
+
+
+def test_control_characters_of_others_do_nothing_to_my_terminal(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, ["\033[2J"], name="\033]0;owned")
+    for argv in ((), ("1",), ("-f", "1"), ("--task", "1:0"), ("-s",)):
+        printed = run(*argv)
+        assert printed.status == 0
+        assert "\033" not in printed.out
+
+
+class Watched:
+    """A watch under way in a thread, whose lines are read as they come."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.looks: list[list[watching.Look]] = []
+        monkeypatch.setattr(watching, "PERIOD", 0.02)
+        show = watching.Lines.show
+
+        def note(lines: watching.Lines, looks: list[watching.Look]) -> None:
+            show(lines, looks)
+            self.looks.append(looks)
+
+        monkeypatch.setattr(watching.Lines, "show", note)
+
+    def wait_for_look(self) -> None:
+        """Until it has looked once more."""
+        seen, deadline = len(self.looks), time.monotonic() + DEADLINE
+        while len(self.looks) <= seen:
+            assert time.monotonic() < deadline, "the watch does not look"
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("outcome", "status"), [(Outcome.SUCCESS, 0), (Outcome.FAILURE, 1)])
+def test_a_watch_ends_with_the_campaign(
+    run: Run, database: Database, monkeypatch: pytest.MonkeyPatch, outcome: Outcome, status: int
+) -> None:
+    watched = Watched(monkeypatch)
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+
+    def work() -> None:
+        watched.wait_for_look()
+        with database.begin() as conn:
+            jobs = submitted_jobs(conn, campaign, cluster, 2)
+            run_jobs(conn, jobs)
+        watched.wait_for_look()
+        with database.begin() as conn:
+            end_jobs(conn, cluster, jobs[:1])
+        watched.wait_for_look()
+        with database.begin() as conn:
+            end_jobs(conn, cluster, jobs[1:], outcome, exit_code=0 if status == 0 else 1)
+        watched.wait_for_look()
+        with database.begin() as conn:
+            close_campaigns(conn)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    printed = run("-w", campaign)
+    thread.join(DEADLINE)
+    assert printed.status == status
+    lines = printed.out.splitlines()
+    assert lines[:2] == [
+        "1 povray 0/2 (0%) R 2 waiting, 0 in jobs, 0 running",
+        "1 povray 0/2 (0%) R 0 waiting, 2 in jobs, 2 running",
+    ]
+    assert len(lines) == len(set(lines)), "a line only for a change"
+    if status == 0:
+        assert lines[-1] == "1 povray 2/2 (100%) T 0 waiting, 0 in jobs, 0 running"
+        assert printed.err == ""
+    else:
+        assert lines[-1] == "1 povray 1/2 (50%) Re 0 waiting, 0 in jobs, 0 running, 1 failed"
+        assert f"gridstat -e {campaign}" in printed.err
+
+
+def test_a_watch_of_nothing_ends_at_once(run: Run, database: Database) -> None:
+    assert run("-w").status == 0
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+    assert run("-w", campaign).status == 1
+
+
+def test_a_watch_on_a_terminal_draws_bars_and_ctrl_c_ends_it(
+    run: Run, campaign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cigri.cli.watching.time.sleep", interrupt)
+    printed = run("-w", campaign)
+    assert printed.status == 130
+    assert "povray" in printed.out
+    assert "2/6" in printed.out
+    assert "Traceback" not in printed.err

@@ -1,0 +1,124 @@
+"""`gridstat -j JOB -O -E`: what a job wrote, brought from a real cluster of this host."""
+
+import getpass
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cigri import jdl
+from cigri.cli import command, gridstat
+from cigri.database import Database
+from cigri.flow.anyone_to_janitor import put_purged
+from cigri.flow.grid_to_user import list_campaigns
+from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.gateway import Gateway
+from cigri.program import Tools
+from cigri.settings import Settings
+from cigri.states import CampaignType
+from modules import campaign_schedulers, metascheduler, predictor, runner, updator
+from tests.cli.running import Run, running
+from tests.factories import a_campaign, a_cluster, submitted_jobs
+from tests.localbatch.host import Host
+
+CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner)
+DEADLINE = 40.0
+PROGRAM = "sh -c 'echo out of $CIGRI_TASK_NUMBER; printf err >&2' x"
+
+
+@pytest.fixture
+def run(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    with running(gridstat.main, database_url, tmp_path, monkeypatch, capsys) as run:
+        yield run
+
+
+@pytest.fixture
+def cluster(database: Database, tmp_path: Path) -> Iterator[Path]:
+    """The directory of CiGri on a cluster; its daemon is ended by its own pid."""
+    host, directory = Host(tmp_path), tmp_path / "files"
+    quick = {"poll_interval": 0.0, "record_grace": 0.0}
+    with database.begin() as conn:
+        put_cluster(
+            conn,
+            "here",
+            {"driver": "local", "directory": str(directory), "options": {"spool": str(host.spool)}, **quick},
+        )
+    yield directory
+    host.clear()
+
+
+def run_campaign(database: Database) -> int:
+    """A campaign with a prologue that runs to its end."""
+    text = json.dumps(
+        {
+            "name": "wordy",
+            "nb_jobs": 2,
+            "clusters": {"here": {}},
+            "exec_file": PROGRAM,
+            "prologue": ["echo prepared"],
+        }
+    )
+    description = jdl.parse(text, base=Path("/"), home=Path("/"))
+    settings = description.clusters["here"]
+    parts = {"here": NewCampaignCluster(settings.model_dump(mode="json"), 1, None, True, False)}
+    new = NewCampaign("wordy", getpass.getuser(), CampaignType.DEFAULT, "", "", {}, parts)
+    tools = Tools(database, Settings(), Gateway())
+    with database.begin() as conn:
+        campaign = put_campaign(conn, new, description.parameters())
+    deadline = time.monotonic() + DEADLINE
+    while True:
+        for module in CYCLE:
+            module.run_once(tools, None)
+        with database.begin() as conn:
+            (view,) = list_campaigns(conn, [campaign])
+        if view.done == view.total:
+            tools.gateway.close()
+            return campaign
+        assert time.monotonic() < deadline, view
+
+
+def test_an_output_comes_as_it_was_written(
+    run: Run, database: Database, cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = run_campaign(database)
+    tasks = run("-f", campaign, "--json").json["tasks"]
+    first, second = (task["job_id"] for task in tasks)
+    assert run("-j", first, "-O") == (0, "out of 0\n", "")
+    assert run("-j", second, "-E") == (0, "err", "")
+    both = run("-j", second, "-O", "-E")
+    titles = "==> task 1, attempt 1, stdout <==\nout of 1\n==> task 1, attempt 1, stderr <==\nerr\n"
+    assert both == (0, titles, "")
+    prologue = min(first, second) - 1
+    assert "Kind:       prologue" in run("-j", prologue).out
+    assert run("-j", prologue, "-O") == (0, "prepared\n", "")
+    [written] = cluster.glob(f"*/c{campaign}/b*/2.1.err")
+    written.unlink()
+    half = run("-j", second, "-O", "-E")
+    assert half.status == 1
+    assert half.out == "==> task 1, attempt 1, stdout <==\nout of 1\n"
+    assert "the file was removed" in half.err
+    gone = run("-j", second, "-E")
+    assert (gone.status, gone.out) == (1, "")
+    with database.begin() as conn:
+        put_purged(conn, [campaign])
+    assert "were removed from the clusters on" in run("-j", second, "-E").err
+    monkeypatch.setattr(gridstat, "grid_user", lambda: "mallory")
+    refused = run("-j", first, "-O")
+    assert (refused.status, refused.out) == (1, "")
+    assert f"belongs to {command.grid_user()}" in refused.err
+    monkeypatch.setattr(gridstat, "grid_user", lambda: "root")
+    assert run("-j", first, "-O").status == 0
+
+
+def test_a_job_that_has_not_started_has_no_output_yet(run: Run, database: Database, cluster: Path) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "dahu", options={"spool": str(cluster)}, directory=str(cluster))
+        (job,) = submitted_jobs(conn, a_campaign(conn, 1, user=getpass.getuser()), 2, 1)
+    printed = run("-j", job, "-O")
+    assert (printed.status, printed.out) == (1, "")
+    assert "not there yet" in printed.err

@@ -53,10 +53,10 @@ class Lines(Screen):
 
     def show(self, looks: Sequence[Look]) -> None:
         for look in looks:
-            c, line = look.campaign, _text(look)
-            if self._last.get(c.id) != line:
-                self._last[c.id] = line
-                print(f"{c.id} {safe(c.name)} {progress(c)} {line}{_outlook(look)}", flush=True)
+            c, counts = look.campaign, _counts(look)
+            if self._last.get(c.id) != counts:
+                self._last[c.id] = counts
+                print(f"{c.id} {safe(c.name)} {progress(c)} {counts}{_outlook(look)}", flush=True)
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -68,8 +68,8 @@ class Bars(Screen):
     def __init__(self) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        text = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("about", "text", "outlook")]
-        self._bars = Progress(text[0], BarColumn(), MofNCompleteColumn(), *text[1:], auto_refresh=False)
+        text = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("about", "text")]
+        self._bars = Progress(text[0], BarColumn(), MofNCompleteColumn(), text[1], auto_refresh=False)
         self._tasks: dict[int, TaskID] = {}
 
     def __enter__(self) -> "Bars":
@@ -84,10 +84,11 @@ class Bars(Screen):
     def show(self, looks: Sequence[Look]) -> None:
         for look in looks:
             c = look.campaign
-            fields: dict[str, Any] = {"about": f"{c.id} {safe(c.name)}", "text": _text(look), "outlook": _outlook(look)}
-            if c.id not in self._tasks:
-                self._tasks[c.id] = self._bars.add_task("", total=c.total, **fields)
-            self._bars.update(self._tasks[c.id], completed=c.done, total=c.total, **fields)
+            fields: dict[str, Any] = {"about": f"{c.id} {safe(c.name)}", "text": _counts(look) + _outlook(look)}
+            if c.id in self._tasks:
+                self._bars.update(self._tasks[c.id], completed=c.done, total=c.total, **fields)
+            else:
+                self._tasks[c.id] = self._bars.add_task("", completed=c.done, total=c.total, **fields)
         self._bars.refresh()
 
 
@@ -145,7 +146,7 @@ def _verdict(look: Look) -> int:
     return DONE
 
 
-def _text(look: Look) -> str:
+def _counts(look: Look) -> str:
     c = look.campaign
     words = [f"{c.waiting} waiting", f"{c.assigned} in jobs", f"{look.running} running"]
     words += [f"{c.failed} failed"] if c.failed else []

@@ -1,14 +1,12 @@
 """`gridstat` as a user meets it."""
 
-import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from cigri.cli import gridstat, watching
+from cigri.cli import gridstat
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_janitor import archive_campaign
@@ -21,8 +19,6 @@ from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, Outcome
 from tests.cli.running import Run, running
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
-
-DEADLINE = 20.0
 
 
 @pytest.fixture
@@ -269,93 +265,3 @@ def test_control_characters_of_others_do_nothing_to_my_terminal(run: Run, databa
         printed = run(*argv)
         assert printed.status == 0
         assert "\033" not in printed.out
-
-
-class Watched:
-    """A watch under way in a thread, whose lines are read as they come."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.looks: list[list[watching.Look]] = []
-        monkeypatch.setattr(watching, "PERIOD", 0.02)
-        show = watching.Lines.show
-
-        def note(lines: watching.Lines, looks: list[watching.Look]) -> None:
-            show(lines, looks)
-            self.looks.append(looks)
-
-        monkeypatch.setattr(watching.Lines, "show", note)
-
-    def wait_for_look(self) -> None:
-        """Until it has looked once more."""
-        seen, deadline = len(self.looks), time.monotonic() + DEADLINE
-        while len(self.looks) <= seen:
-            assert time.monotonic() < deadline, "the watch does not look"
-            time.sleep(0.01)
-
-
-@pytest.mark.parametrize(("outcome", "status"), [(Outcome.SUCCESS, 0), (Outcome.FAILURE, 1)])
-def test_a_watch_ends_with_the_campaign(
-    run: Run, database: Database, monkeypatch: pytest.MonkeyPatch, outcome: Outcome, status: int
-) -> None:
-    watched = Watched(monkeypatch)
-    with database.begin() as conn:
-        cluster = a_cluster(conn)
-        campaign = a_campaign(conn, 2)
-
-    def work() -> None:
-        watched.wait_for_look()
-        with database.begin() as conn:
-            jobs = submitted_jobs(conn, campaign, cluster, 2)
-            run_jobs(conn, jobs)
-        watched.wait_for_look()
-        with database.begin() as conn:
-            end_jobs(conn, cluster, jobs[:1])
-        watched.wait_for_look()
-        with database.begin() as conn:
-            end_jobs(conn, cluster, jobs[1:], outcome, exit_code=0 if status == 0 else 1)
-        watched.wait_for_look()
-        with database.begin() as conn:
-            close_campaigns(conn)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    printed = run("-w", campaign)
-    thread.join(DEADLINE)
-    assert printed.status == status
-    lines = printed.out.splitlines()
-    assert lines[:2] == [
-        "1 povray 0/2 (0%) R 2 waiting, 0 in jobs, 0 running",
-        "1 povray 0/2 (0%) R 0 waiting, 2 in jobs, 2 running",
-    ]
-    assert len(lines) == len(set(lines)), "a line only for a change"
-    if status == 0:
-        assert lines[-1] == "1 povray 2/2 (100%) T 0 waiting, 0 in jobs, 0 running"
-        assert printed.err == ""
-    else:
-        assert lines[-1] == "1 povray 1/2 (50%) Re 0 waiting, 0 in jobs, 0 running, 1 failed"
-        assert f"gridstat -e {campaign}" in printed.err
-
-
-def test_a_watch_of_nothing_ends_at_once(run: Run, database: Database) -> None:
-    assert run("-w").status == 0
-    with database.begin() as conn:
-        a_cluster(conn)
-        campaign = a_campaign(conn, 1)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
-    assert run("-w", campaign).status == 1
-
-
-def test_a_watch_on_a_terminal_draws_bars_and_ctrl_c_ends_it(
-    run: Run, campaign: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-
-    def interrupt(_seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("cigri.cli.watching.time.sleep", interrupt)
-    printed = run("-w", campaign)
-    assert printed.status == 130
-    assert "povray" in printed.out
-    assert "2/6" in printed.out
-    assert "Traceback" not in printed.err

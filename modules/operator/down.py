@@ -54,7 +54,7 @@ def _stop_almighty(settings: Settings) -> bool:
 
 
 def _stop_daemon(spool: Path, *, kill: bool) -> bool:
-    known = _ask(spool, "probe")
+    known = ask(spool, "probe")
     if not known:
         print("The local cluster's daemon was not running")
         return True
@@ -63,7 +63,7 @@ def _stop_daemon(spool: Path, *, kill: bool) -> bool:
     if kill and not _kill_jobs(spool):
         complain(f"some jobs still run after {KILL_PATIENCE:g} s")
         return False
-    left = sum(len(line["running"]) for line in _ask(spool, "list", "--everybody"))
+    left = sum(len(line["running"]) for line in ask(spool, "list", "--everybody"))
     try:
         is_clean = service.stop(mark, FAREWELL)
     except PermissionError:
@@ -78,10 +78,10 @@ def _kill_jobs(spool: Path) -> bool:
     """Cancel all that waits or runs, and wait for its end."""
     deadline = time.monotonic() + KILL_PATIENCE
     killed = 0
-    while live := _ask(spool, "list", "--everybody"):
+    while live := ask(spool, "list", "--everybody"):
         ids = [f"{line['array']}_{index}" for line in live for index in _indexes(line)]
         if not killed:
-            _ask(spool, "cancel", lines=ids)
+            ask(spool, "cancel", lines=ids)
             killed = len(ids)
         if time.monotonic() > deadline:
             return False
@@ -95,7 +95,7 @@ def _indexes(line: dict[str, Any]) -> list[int]:
     return waiting + [index for index, *_ in line["running"]]
 
 
-def _ask(spool: Path, verb: str, *options: str, lines: list[str] | None = None) -> list[dict[str, Any]]:
+def ask(spool: Path, verb: str, *options: str, lines: list[str] | None = None) -> list[dict[str, Any]]:
     """The daemon's answer, without its last line; empty when no daemon is there."""
     argv = [sys.executable, "-I", "-S", client.__file__, verb, "--spool", str(spool), "--no-start", *options]
     given = "".join(f"{line}\n" for line in lines or [])

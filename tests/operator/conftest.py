@@ -18,7 +18,8 @@ from cigri import embedded
 from cigri.states import CampaignType
 
 WORLD = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
-CIGRI = [sys.executable, "-P", "-m", "modules.operator"]
+OPERATOR = ["-P", "-m", "modules.operator"]
+CIGRI = [sys.executable, *OPERATOR]
 
 
 class Said(NamedTuple):
@@ -66,15 +67,15 @@ def cigri(
 class Installation:
     """A data directory of its own, and the command as a real process."""
 
-    def __init__(self, home: Path, prefix: tuple[str, ...] = (), **settings: str) -> None:
+    def __init__(self, home: Path, prefix: tuple[str, ...] = (), python: str = sys.executable) -> None:
         self.home, self.data = home, home / "data"
-        self._prefix = prefix
-        self.environment = {**WORLD, "HOME": str(home), "CIGRI_SET_DATA_DIRECTORY": str(self.data), **settings}
+        self._command = [*prefix, python, *OPERATOR]
+        self.environment = {**WORLD, "HOME": str(home), "CIGRI_SET_DATA_DIRECTORY": str(self.data)}
 
     def run(self, *argv: str, more: Mapping[str, str] | None = None) -> Said:
         environment = self.environment | dict(more or {})
         done = subprocess.run(
-            [*self._prefix, *CIGRI, *argv],
+            [*self._command, *argv],
             env=environment,
             cwd=self.home,
             capture_output=True,
@@ -140,10 +141,11 @@ class Installation:
 def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
     made: list[Installation] = []
 
-    def make(prefix: tuple[str, ...] = (), **settings: str) -> Installation:
+    def make(**settings: str) -> Installation:
         home = tmp_path / f"home{len(made)}"
         home.mkdir()
-        made.append(Installation(home, prefix, **settings))
+        made.append(Installation(home))
+        made[-1].environment |= settings
         return made[-1]
 
     yield make

@@ -33,14 +33,11 @@ def run_job(patient: Patient) -> str:
     driver = patient.gateway.driver(patient.cluster)
     tag = f"cigri.{patient.grid_key}.test{mark}"
     trial = Trial(patient, driver, int(mark, 16), tag, f"{patient.base}/test-{mark}")
-    remote_id = _submit(trial)
-    is_over = False
     try:
-        text = _verdict(trial, remote_id, _wait(trial, remote_id))
-        is_over = True
-        return text
+        remote_id = _submit(trial)
+        return _verdict(trial, remote_id, _wait(trial, remote_id))
     finally:
-        _clean_up(trial, "" if is_over else remote_id)
+        _clean_up(trial)
 
 
 def _submit(trial: Trial) -> str:
@@ -112,9 +109,12 @@ def _too_long(trial: Trial, live: list[RemoteJob], remote_id: str) -> Trouble:
     )
 
 
-def _clean_up(trial: Trial, unfinished: str) -> None:
-    """Leave nothing behind; what is wrong has been told already."""
+def _clean_up(trial: Trial) -> None:
+    """Leave nothing behind, whatever became of the submission; what is wrong has been told already."""
+    patient, driver = trial.patient, trial.driver
     with suppress(CigriError):
-        if unfinished:
-            trial.driver.parse_cancel(trial.patient.run(trial.driver.cancel([unfinished])))
-        trial.patient.run(f"rm -rf -- {trial.base}")
+        live = driver.parse_status(patient.run(driver.status(trial.tag)), trial.tag)
+        if ids := [job.remote_id for job in live if job.tag == trial.tag]:
+            driver.parse_cancel(patient.run(driver.cancel(ids)))
+    with suppress(CigriError):
+        patient.run(f"rm -rf -- {trial.base}")

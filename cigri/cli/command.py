@@ -40,6 +40,10 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
 
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """Options and other words in any order."""
+        return self.parse_intermixed_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(BAD_USAGE, f"{self.prog}: {message}{self._suggestion(message)}; see `{self.prog} --help`\n")

@@ -1,0 +1,55 @@
+"""Commands run in this process, as whom the test says, on a database of its own."""
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cigri.cli import griddel, gridevents, gridsub
+from cigri.database import Database
+
+AsUser = Callable[[str], None]
+Program = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def grid(database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Database:
+    """The database that the commands use too; no file of the person who tests is read."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    monkeypatch.delenv("CIGRI_CONFIG", raising=False)
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database_url)
+    return database
+
+
+@pytest.fixture
+def as_user(monkeypatch: pytest.MonkeyPatch) -> AsUser:
+    def become(user: str) -> None:
+        for program in (gridsub, griddel, gridevents):
+            monkeypatch.setattr(program, "grid_user", lambda: user)
+
+    return become
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Give the commands a standard input."""
+
+    def give(text: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+
+    return give
+
+
+@pytest.fixture
+def program() -> Program:
+    """Run an installed command as a process."""
+
+    def run(name: str, *arguments: str, text: str = "") -> "subprocess.CompletedProcess[str]":
+        command = [str(Path(sys.executable).with_name(name)), *arguments]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=dict(os.environ))
+
+    return run

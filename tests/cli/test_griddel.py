@@ -1,0 +1,164 @@
+"""griddel: what becomes of campaigns and jobs, and what the user is told."""
+
+import json
+
+import pytest
+from sqlalchemy import select
+
+from cigri.cli.griddel import main
+from cigri.database import Database
+from cigri.flow.doctor_to_operator import examine
+from cigri.flow.metascheduler_to_runner import close_campaigns
+from cigri.flow.user_to_killer import count_left, move_campaign
+from cigri.states import CampaignState, KillReason, TaskState
+from cigri.tables import Campaign, Event, Kill
+from tests.cli.conftest import AsUser, Program
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _alice(grid: Database, as_user: AsUser) -> None:
+    """Campaigns 1 to 4 of alice's, and 5 of bob's; job 1 of campaign 1 is in a queue."""
+    as_user("alice")
+    with grid.begin() as conn:
+        cluster = a_cluster(conn)
+        for user in ("alice", "alice", "alice", "alice", "bob"):
+            a_campaign(conn, 3, user=user)
+        submitted_jobs(conn, 1, cluster, 1)
+
+
+def states(grid: Database) -> str:
+    """The first letter of each campaign's state."""
+    with grid.begin() as conn:
+        assert examine(conn) == []
+        return "".join(state[0] for state in conn.scalars(select(Campaign.state).order_by(Campaign.id)))
+
+
+def test_cancelling_kills_what_is_there_and_gives_up_what_waits(grid: Database, capsys: Capture) -> None:
+    assert main(["-v", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "campaign 1 is cancelled" in said
+    assert "1 assigned" in said
+    assert "2 cancelled" in said
+    assert "jobs that have not ended: 1" in said
+    assert states(grid) == "ciiii"
+    with grid.begin() as conn:
+        assert conn.execute(select(Kill.reason, Kill.asked_by)).one() == (KillReason.USER, "alice")
+
+
+def test_ids_may_be_lists_and_ranges(grid: Database) -> None:
+    assert main(["1,2", "-c", "3-4", "2"]) == 0
+    assert states(grid) == "cccci"
+
+
+def test_a_pause_and_its_end(grid: Database, capsys: Capture) -> None:
+    assert main(["--pause", "1", "2"]) == 0
+    assert "`griddel --resume 1` takes it up again" in capsys.readouterr().out
+    assert states(grid) == "ppiii"
+    assert main(["-r", "1"]) == 0
+    assert states(grid) == "ipiii"
+
+
+def test_what_cannot_be_done_to_one_does_not_stop_the_others(grid: Database, capsys: Capture) -> None:
+    assert main(["-p", "2"]) == 0
+    capsys.readouterr()
+    assert main(["-p", "1", "2", "5", "99", "3"]) == 1
+    said = capsys.readouterr()
+    assert states(grid) == "pppii"
+    assert "campaign 2 is paused already" in said.err
+    for strange in (5, 99):
+        assert f"you have no campaign {strange}" in said.err
+    assert [line[:20] for line in said.out.splitlines()] == ["campaign 1 is paused", "campaign 3 is paused"]
+
+
+def test_an_ended_campaign_stays_ended(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        a_campaign(conn, 0)
+        close_campaigns(conn)
+        move_campaign(conn, 2, "alice", CampaignState.CANCELLED)
+    for arguments, told in (
+        (["6"], "campaign 6 is terminated and cannot be cancelled any more"),
+        (["-r", "6"], "campaign 6 is terminated and cannot be resumed any more"),
+        (["2"], "campaign 2 is cancelled already"),
+        (["-p", "2"], "campaign 2 is cancelled and cannot be paused any more"),
+    ):
+        assert main([*arguments]) == 1
+        assert told in capsys.readouterr().err
+    with grid.begin() as conn:
+        ended = conn.scalars(select(Campaign.state).where(Campaign.id.in_((2, 6))).order_by(Campaign.id)).all()
+    assert ended == [CampaignState.CANCELLED, CampaignState.TERMINATED]
+
+
+def test_files_are_purged_after_the_end_only(grid: Database, capsys: Capture) -> None:
+    assert main(["--purge", "1"]) == 1
+    assert "is in treatment: only a campaign that has ended can be purged" in capsys.readouterr().err
+    assert main(["1"]) == 0
+    assert main(["--purge", "1"]) == 0
+    assert "the janitor removes its files" in capsys.readouterr().out
+    with grid.begin() as conn:
+        wish = conn.execute(select(Event.code, Event.campaign_id).where(Event.closed_at.is_(None))).one()
+    assert tuple(wish) == ("PURGE", 1)
+
+
+def test_a_job_is_killed_with_its_task(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", "1"]) == 0
+    assert "job 1 is being killed" in capsys.readouterr().out
+    with grid.begin() as conn:
+        assert conn.scalars(select(Kill.job_id)).all() == [1]
+        end_jobs(conn, 1, [1])
+        assert count_left(conn, 1)[0] == {TaskState.WAITING: 2, TaskState.DONE: 1}
+    assert main(["-j", "1", "-j", "99"]) == 1
+    said = capsys.readouterr().err
+    assert "job 1 has ended already" in said
+    assert "you have no job 99" in said
+    assert states(grid) == "iiiii"
+
+
+def test_nobody_touches_what_belongs_to_another_but_root(grid: Database, as_user: AsUser, capsys: Capture) -> None:
+    as_user("bob")
+    for arguments in (["1"], ["-p", "1"], ["--purge", "1"], ["-j", "1"]):
+        assert main(arguments) == 1
+        assert "you have no" in capsys.readouterr().err
+    assert states(grid) == "iiiii"
+    with grid.begin() as conn:
+        assert conn.scalars(select(Kill.job_id)).all() == []
+    as_user("root")
+    assert main(["5", "1"]) == 0
+    assert states(grid) == "ciiic"
+
+
+def test_json_tells_each_deed(capsys: Capture) -> None:
+    assert main(["--json", "1", "99"]) == 1
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["id"], first["done"], second["id"], second["done"]) == (1, True, 99, False)
+    assert "you have no campaign 99" in second["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "which campaign?"),
+        (["1", "-j", "1"], "not both"),
+        (["-p", "-j", "1"], "a job can only be killed"),
+        (["-p", "-r", "1"], "not allowed with argument"),
+        (["1 or 1=1"], "is no id"),
+        (["0-99999999"], "no range of at most"),
+        (["7-3"], "no range of at most"),
+        (["9" * 5000], "is no id"),
+        (["٣"], "is no id"),
+        (["--", "-1"], "is no id"),
+        (["1", "--forse"], "unrecognized arguments: --forse"),
+    ],
+)
+def test_bad_usage_changes_nothing(grid: Database, capsys: Capture, arguments: list[str], told: str) -> None:
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
+    assert states(grid) == "iiiii"
+
+
+def test_the_program_tells_its_status(program: Program) -> None:
+    done = program("griddel", "99")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "griddel: you have no campaign 99; `gridstat` lists yours\n"

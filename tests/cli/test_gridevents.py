@@ -1,0 +1,209 @@
+"""gridevents: what a user reads of what went wrong, and what fixing does."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, select
+
+from cigri.cli.gridevents import main
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import find_cluster, put_failure
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.doctor_to_operator import examine
+from cigri.flow.user_to_killer import count_left
+from cigri.states import EventLevel, Outcome, TaskState
+from cigri.tables import Cluster, Event
+from tests.cli.conftest import AsUser, Program
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _alice(grid: Database, as_user: AsUser) -> None:
+    """Events 1 and 2 of alice's campaign 1, event 3 of bob's campaign 2, event 4 of a cluster."""
+    as_user("alice")
+    with grid.begin() as conn:
+        cluster = a_cluster(conn)
+        for user, tasks in (("alice", ["--seed 1", "--seed 2"]), ("bob", ["--seed 3"])):
+            campaign = a_campaign(conn, tasks, user=user)
+            jobs = submitted_jobs(conn, campaign, cluster, len(tasks))
+            end_jobs(conn, cluster, jobs, Outcome.FAILURE, exit_code=1)
+        dahu = find_cluster(conn, "dahu")
+        assert dahu is not None
+        put_failure(conn, dahu, "CLUSTER_UNREACHABLE", "no route to host")
+
+
+def open_events(grid: Database) -> list[int]:
+    with grid.begin() as conn:
+        assert examine(conn) == []
+        return list(conn.scalars(select(Event.id).where(Event.closed_at.is_(None)).order_by(Event.id)))
+
+
+def failed_and_waiting(grid: Database, campaign: int) -> tuple[int, int]:
+    with grid.begin() as conn:
+        tasks, _ = count_left(conn, campaign)
+    return tasks.get(TaskState.FAILED, 0), tasks.get(TaskState.WAITING, 0)
+
+
+def test_open_events_are_told_with_task_job_cluster_and_the_next_step(capsys: Capture) -> None:
+    assert main([]) == 0
+    said = capsys.readouterr()
+    first, message, *_ = said.out.splitlines()
+    assert first.startswith("1: (open) TASK_FAILED of campaign 1, task 0 (--seed 1), job 1 on dahu at ")
+    assert message == "    failure, exit code 1; stderr ends: no such file"
+    assert "2: (open) TASK_FAILED" in said.out
+    assert "campaign 2" not in said.out
+    assert "CLUSTER_UNREACHABLE" not in said.out
+    assert "`gridevents -c 1 --fix` closes them; with --resubmit" in said.err
+
+
+def test_closed_events_are_shown_on_demand(capsys: Capture) -> None:
+    assert main(["1", "--fix"]) == 0
+    capsys.readouterr()
+    assert main(["1"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "there is no open event" in said.err
+    assert main(["-a", "-c", "1"]) == 0
+    said = capsys.readouterr()
+    assert "1: (closed) TASK_FAILED" in said.out
+    assert "closed by alice" in said.out
+    assert "--fix" not in said.err
+
+
+def test_fixed_events_are_closed_and_their_tasks_stay_failed(grid: Database, capsys: Capture) -> None:
+    assert main(["1", "-f"]) == 0
+    assert capsys.readouterr().out == "2 events are closed\n"
+    assert open_events(grid) == [3, 4]
+    assert failed_and_waiting(grid, 1) == (2, 0)
+
+
+def test_fixed_and_resubmitted_their_tasks_wait_again(grid: Database, capsys: Capture) -> None:
+    assert main(["1", "-f", "-r"]) == 0
+    assert capsys.readouterr().out == "2 events are closed, failed tasks wait again\n"
+    assert open_events(grid) == [3, 4]
+    assert failed_and_waiting(grid, 1) == (0, 2)
+
+
+def test_one_event_can_be_fixed_alone(grid: Database) -> None:
+    assert main(["-e", "2", "--fix", "--resubmit"]) == 0
+    assert open_events(grid) == [1, 3, 4]
+    assert failed_and_waiting(grid, 1) == (1, 1)
+
+
+def test_nothing_left_to_fix_is_no_failure(capsys: Capture) -> None:
+    assert main(["1", "-f"]) == 0
+    assert main(["1", "-f"]) == 0
+    assert "nothing to fix" in capsys.readouterr().err
+
+
+def test_events_of_others_are_neither_seen_nor_fixed(grid: Database, capsys: Capture) -> None:
+    for arguments in (["2"], ["2", "--fix"], ["1", "99"], ["-e", "3"], ["-e", "3", "-f"], ["-e", "4", "-f"]):
+        assert main(arguments) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "you have no" in said.err
+    assert open_events(grid) == [1, 2, 3, 4]
+
+
+def test_root_sees_and_fixes_all(grid: Database, as_user: AsUser) -> None:
+    as_user("root")
+    assert main(["1-2", "--fix"]) == 0
+    assert open_events(grid) == [4]
+
+
+def test_events_of_clusters_are_for_all_to_see(capsys: Capture) -> None:
+    assert main(["--global"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("4: (open) CLUSTER_UNREACHABLE of cluster dahu on dahu at ")
+    assert "TASK_FAILED" not in said.out
+    assert main(["-g", "-e", "1"]) == 1
+    assert "it is no event of the grid" in capsys.readouterr().err
+
+
+def test_events_of_clusters_are_fixed_by_the_operator_only(grid: Database, as_user: AsUser, capsys: Capture) -> None:
+    assert main(["-g", "--fix"]) == 1
+    assert "the operator only (root or cigri), you are alice" in capsys.readouterr().err
+    assert open_events(grid) == [1, 2, 3, 4]
+    as_user("cigri")
+    assert main(["-g", "--fix"]) == 0
+    assert open_events(grid) == [1, 2, 3]
+    with grid.begin() as conn:
+        assert conn.execute(select(Cluster.failures, Cluster.blocked_until)).one() == (0, None)
+
+
+def test_the_account_that_runs_the_embedded_database_is_its_operator(
+    grid: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "database").mkdir()
+    monkeypatch.delenv("CIGRI_SET_DATABASE__URL")
+    monkeypatch.setenv("CIGRI_SET_DATA_DIRECTORY", str(tmp_path))
+    monkeypatch.setattr("cigri.embedded.url", lambda directory: database_url)
+    uid = os.geteuid()
+    with monkeypatch.context() as other:
+        other.setattr(os, "geteuid", lambda: uid + 1)
+        assert main(["-g", "--fix"]) == 1
+    assert main(["-g", "--fix"]) == 0
+    assert open_events(grid) == [1, 2, 3]
+
+
+def test_foreign_text_cannot_steer_a_terminal(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        _put(conn, "evil \x1b]0;title\x07\x9b2J\nsecond line")
+    assert main(["1"]) == 0
+    said = capsys.readouterr().out
+    assert "    evil \\x1b]0;title\\x07\\x9b2J\n    second line\n" in said
+
+
+def test_many_events_are_cut_and_said_to_be(grid: Database, capsys: Capture) -> None:
+    assert main(["-n", "1"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("2: ")
+    assert "1 older events are not shown: `--limit 0` shows all" in said.err
+    assert main(["-n", "2"]) == 0
+    assert "older" not in capsys.readouterr().err
+    assert main(["--limit", "0"]) == 0
+    assert capsys.readouterr().out.startswith("1: ")
+
+
+def test_json_is_complete(capsys: Capture) -> None:
+    assert main(["--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["id"], first["code"], first["task"], first["parameter"]) == (1, "TASK_FAILED", 0, "--seed 1")
+    assert (second["id"], second["cluster"], second["closed_at"]) == (2, "dahu", None)
+    assert main(["1", "--fix", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"fixed": 2}
+    assert main(["--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["-r", "1"], "--resubmit goes with --fix"),
+        (["-f"], "fix what?"),
+        (["-g", "1"], "belong to no campaign"),
+        (["-g", "-f", "-r"], "have no tasks"),
+        (["-f", "-a", "1"], "leave out --all"),
+        (["-e", "x"], "is no id"),
+        (["-n", "-1", "1"], "is no number of events"),
+        (["-n", "many"], "is no number of events"),
+    ],
+)
+def test_bad_usage_fixes_nothing(grid: Database, capsys: Capture, arguments: list[str], told: str) -> None:
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
+    assert open_events(grid) == [1, 2, 3, 4]
+
+
+def test_the_program_tells_its_status(program: Program) -> None:
+    done = program("gridevents", "99")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "you have no campaign 99" in done.stderr
+
+
+def _put(conn: Connection, message: str) -> None:
+    put_events(conn, [NewEvent("EVIL", EventLevel.ERROR, "campaign 1", message, 1)])

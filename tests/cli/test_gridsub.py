@@ -1,0 +1,286 @@
+"""gridsub: what is submitted, what is refused, and what the user is told."""
+
+import json
+import os
+import pwd
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from cigri.cli.gridsub import main
+from cigri.database import Database
+from cigri.flow.doctor_to_operator import examine
+from cigri.states import CampaignState, CampaignType, StepState
+from cigri.tables import Campaign, CampaignCluster, Task
+from tests.cli.conftest import AsUser, Program
+from tests.factories import a_campaign, a_cluster
+
+Capture = pytest.CaptureFixture[str]
+
+PLAIN: dict[str, Any] = {"name": "n", "exec_file": "$HOME/run", "clusters": {"dahu": {}}, "params": ["a", "b", "c"]}
+REFUSING = "from cigri.admission import refuse\ndef rule(campaign, user):\n    refuse(f'not for {user}')\n"
+CHANGING = "def rule(campaign, user):\n    return campaign.with_cluster('dahu', walltime=60)\n"
+
+
+@pytest.fixture(autouse=True)
+def _alice(grid: Database, as_user: AsUser) -> None:
+    as_user("alice")
+    with grid.begin() as conn:
+        a_cluster(conn, "dahu")
+        a_cluster(conn, "luke")
+
+
+def described(**fields: object) -> str:
+    return json.dumps({key: value for key, value in (PLAIN | fields).items() if value is not None})
+
+
+def stored(grid: Database) -> list[tuple[Any, ...]]:
+    with grid.begin() as conn:
+        assert examine(conn) == []
+        columns = (Campaign.id, Campaign.name, Campaign.grid_user, Campaign.type)
+        return [tuple(row) for row in conn.execute(select(*columns).order_by(Campaign.id))]
+
+
+def tasks(grid: Database) -> list[object]:
+    with grid.begin() as conn:
+        return list(conn.scalars(select(Task.parameter).order_by(Task.id)))
+
+
+def test_a_file_is_submitted_and_its_number_told(grid: Database, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "campaign.json"
+    path.write_text(described(max_jobs="4", resources={"cpu": 2, "nodes": 3}, prologue="true"))
+    assert main(["-f", str(path)]) == 0
+    said = capsys.readouterr()
+    assert said.out == "Campaign successfully submitted\nCAMPAIGN_ID=1\n"
+    assert "gridstat 1" in said.err
+    assert stored(grid) == [(1, "n", "alice", CampaignType.DEFAULT)]
+    assert tasks(grid) == ["a", "b", "c"]
+    with grid.begin() as conn:
+        part = CampaignCluster
+        row = conn.execute(select(part.width, part.max_jobs, part.prologue, part.epilogue)).one()
+        assert tuple(row) == (6, 4, StepState.WAITING, StepState.NONE)
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"], ["-f", "-"]])
+def test_a_description_may_come_from_a_pipe(
+    grid: Database, typed: Callable[[bytes], None], arguments: list[str]
+) -> None:
+    typed(b"name: yaml\nexec_file: run\nnb_jobs: 2\nclusters: {dahu: }\n")
+    assert main(arguments) == 0
+    assert tasks(grid) == ["0", "1"]
+
+
+def test_formats_are_told_by_the_name_and_files_are_beside_it(grid: Database, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("one\ntwo\n")
+    path = tmp_path / "campaign.toml"
+    path.write_text('name = "t"\nexec_file = "run"\nparam_file = "lines.txt"\n[clusters.dahu]\n')
+    assert main([str(path)]) == 0
+    assert tasks(grid) == ["one", "two"]
+
+
+def test_several_descriptions_are_several_campaigns(grid: Database, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "a.json").write_text(described(name="file"))
+    assert main(["-j", described(name="first"), "-j", described(name="second"), str(tmp_path / "a.json")]) == 0
+    assert [row[1] for row in stored(grid)] == ["first", "second", "file"]
+    assert capsys.readouterr().out.count("CAMPAIGN_ID=") == 3
+
+
+def test_nothing_is_stored_when_one_of_several_is_wrong(grid: Database, tmp_path: Path, capsys: Capture) -> None:
+    wrong = described(nam="x", walltime="banana")
+    faraway = described(clusters={"dahuu": {}, "moon": {}})
+    missing = str(tmp_path / "missing.json")
+    assert main(["-j", described(), "-j", wrong, "-j", faraway, missing]) == 1
+    said = capsys.readouterr().err
+    for part in ("did you mean 'name'", "walltime: expected a duration", "clusters.dahuu: there is no such cluster"):
+        assert part in said
+    for part in ("did you mean 'dahu'? there are: dahu, luke", "clusters.moon", f"{missing}: the file: cannot be read"):
+        assert part in said
+    assert "nothing was submitted" in said
+    assert stored(grid) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is empty"),
+        (b"\xff\xfe", "is not UTF-8 text (byte 0)"),
+        (b'{"name": ', "line 1, column"),
+        (b"[1, 2]", "expected an object"),
+        (b'{"name": "a\\u001b[31m", "params": 3}', "expected one line without control characters"),
+        (json.dumps(PLAIN | {"params": ["a\0b"]}).encode(), "holds a NUL character"),
+        (json.dumps(PLAIN | {"params": ["it's"]}).encode(), "a quote is not closed"),
+        (json.dumps(PLAIN | {"scheduler": "workqueu"}).encode(), "did you mean 'workqueue'?"),
+        (json.dumps(PLAIN | {"scheduler": "../../etc/passwd"}).encode(), "there are: test, workqueue"),
+    ],
+)
+def test_hostile_descriptions_are_refused_in_words(
+    grid: Database, tmp_path: Path, capsys: Capture, content: bytes, told: str
+) -> None:
+    path = tmp_path / "campaign.json"
+    path.write_bytes(content)
+    assert main([str(path)]) == 1
+    said = capsys.readouterr().err
+    assert told in said
+    assert "Traceback" not in said
+    assert "\x1b" not in said
+    assert stored(grid) == []
+
+
+def test_hostile_parameters_are_stored_as_they_are(grid: Database) -> None:
+    parameters = ['"\'"; DROP TABLE tasks; --', "tab\tnewline\n\\\\N", "é😀", "x" * 100_000]
+    assert main(["-j", described(params=parameters)]) == 0
+    assert tasks(grid) == parameters
+
+
+def test_a_test_takes_one_task_for_each_cluster(grid: Database, capsys: Capture) -> None:
+    two = described(clusters={"dahu": {}, "luke": {}}, params=[str(i) for i in range(9)])
+    assert main(["-t", "test", "-j", two]) == 0
+    assert "one task for each cluster: 2 kept, 7 left out" in capsys.readouterr().err
+    assert stored(grid)[0][3] is CampaignType.TEST
+    assert tasks(grid) == ["0", "1"]
+    assert main(["-t", "default", "-j", described(campaign_type="test")]) == 0
+    assert stored(grid)[1][3] is CampaignType.DEFAULT
+    assert "left out" not in capsys.readouterr().err
+
+
+def test_admission_refuses_and_the_reason_is_told_beside_other_faults(
+    grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "no.py").write_text(REFUSING)
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    assert main(["-j", described(clusters={"moon": {}})]) == 1
+    said = capsys.readouterr().err
+    assert "not for alice" in said
+    assert "clusters.moon: there is no such cluster" in said
+    assert stored(grid) == []
+
+
+def test_what_admission_changes_is_shown_and_stored(
+    grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "shorter.py").write_text(CHANGING)
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    assert main(["-j", described()]) == 0
+    assert "clusters.dahu.walltime: 3600 -> 60 (by shorter.py)" in capsys.readouterr().err
+    with grid.begin() as conn:
+        assert conn.execute(select(CampaignCluster.settings)).scalar_one()["walltime"] == 60
+
+
+def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: Capture) -> None:
+    description = described(
+        exec_file="~/run 'a b' {index}",
+        exec_directory="work/{CAMPAIGN_ID}",
+        walltime="00:10:00",
+        params=["one $x", "two", "three", "four"],
+        clusters={"dahu": {"queue": "night", "resources": "/nodes=2/core=4"}, "moon": {}},
+    )
+    assert main(["--check", "-j", description]) == 1
+    shown = capsys.readouterr()
+    for part in ("campaign n (default) of alice: 4 tasks", "on dahu:", "on moon (NO SUCH CLUSTER):", "night"):
+        assert part in shown.out
+    for part in ("2 x 4 cores", "00:10:00", "best-effort", "and 1 task more"):
+        assert part in shown.out
+    assert "task 0       cd \"$HOME\"/work/0 && \"$HOME\"/run 'a b' 0 one '$x'" in shown.out
+    assert "task 2 " in shown.out
+    assert "task 3 " not in shown.out
+    assert "clusters.moon: there is no such cluster" in shown.err
+    assert main(["--check", "-j", described()]) == 0
+    assert stored(grid) == []
+
+
+def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) -> None:
+    monkeypatch.delenv("CIGRI_SET_DATABASE__URL")
+    monkeypatch.setenv("CIGRI_SET_DATA_DIRECTORY", str(tmp_path))
+    assert main(["--check", "-j", described()]) == 0
+    said = capsys.readouterr()
+    assert 'cd "$HOME" && "$HOME"/run a' in said.out
+    assert "whether the clusters exist was not checked" in said.err
+    assert main(["-j", described()]) == 1
+    assert "start it with `cigri up`" in capsys.readouterr().err
+
+
+def test_a_database_that_is_away_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", "postgresql://nobody@127.0.0.1:1/none")
+    assert main(["-j", described()]) == 1
+    said = capsys.readouterr().err
+    assert "the database does not answer" in said
+    assert "try again later" in said
+    assert "Traceback" not in said
+
+
+def test_a_database_of_another_version_is_the_operators_to_mend(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", empty_url)
+    assert main(["-j", described()]) == 2
+    assert "cigri db upgrade" in capsys.readouterr().err
+
+
+def test_details_and_json_tell_what_was_stored(capsys: Capture) -> None:
+    assert main(["-d", "-j", described()]) == 0
+    assert "CAMPAIGN_ID=1\ncampaign n (default) of alice: 3 tasks\n" in capsys.readouterr().out
+    assert main(["--output", "json", "-t", "test", "-j", described(exec_file="run {CAMPAIGN_ID}")]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert (answer["id"], answer["tasks"], answer["dropped"], answer["changes"]) == (2, 1, 2, [])
+    assert answer["clusters"]["dahu"]["commands"] == ["run 2 a"]
+
+
+def test_tasks_are_added(grid: Database, tmp_path: Path, capsys: Capture) -> None:
+    assert main(["-j", described()]) == 0
+    (tmp_path / "more.json").write_text('["d"]')
+    assert main(["-c", "1", "-F", str(tmp_path / "more.json"), "-J", '["e", "f"]']) == 0
+    assert "Jobs successfully added to campaign 1: 3" in capsys.readouterr().out
+    assert tasks(grid) == ["a", "b", "c", "d", "e", "f"]
+    assert main(["-c", "1", "--check", "-J", '["g"]']) == 0
+    assert len(tasks(grid)) == 6
+
+
+def test_wrong_tasks_are_all_told_and_none_added(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described()]) == 0
+    assert main(["-c", "1", "-J", '["d", {"x": 1}]', "-J", '"e"', "-F", "missing.json"]) == 1
+    said = capsys.readouterr().err
+    for part in ("params[1]: expected text", "expected a list", "missing.json: the file: cannot be read"):
+        assert part in said
+    assert len(tasks(grid)) == 3
+
+
+def test_tasks_are_added_to_ones_own_living_campaigns_only(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        theirs = a_campaign(conn, 1, user="bob")
+        cancelled = a_campaign(conn, 1)
+        when = {"state": CampaignState.CANCELLED, "ended_at": Campaign.submitted_at}
+        conn.execute(update(Campaign).where(Campaign.id == cancelled).values(when))
+    for campaign, told in ((theirs, "you have no campaign"), (99, "you have no campaign"), (cancelled, "is cancelled")):
+        assert main(["-c", str(campaign), "-J", '["x"]']) == 1
+        assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--fil", "x"], "did you mean --file?"),
+        (["-t", "tset", "x"], "invalid choice: 'tset'"),
+        (["-F", "x"], "say which with -c"),
+        (["-c", "1"], "-c needs the tasks to add"),
+        (["-c", "1", "-J", "[]", "-j", "{}"], "nothing else"),
+        (["-c", "1", "-J", "[]", "-t", "test"], "nothing else"),
+        (["-c", "1-2", "-J", "[]"], "one campaign"),
+        (["-c", "one", "-J", "[]"], "'one' is no id"),
+        (["-", "-f", "-"], "standard input can be read once only"),
+    ],
+)
+def test_bad_usage_is_told_and_does_nothing(grid: Database, capsys: Capture, arguments: list[str], told: str) -> None:
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
+    assert stored(grid) == []
+
+
+def test_the_program_submits_as_the_account_it_runs_under(grid: Database, program: Program) -> None:
+    done = program("gridsub", text=described())
+    assert (done.returncode, done.stdout) == (0, "Campaign successfully submitted\nCAMPAIGN_ID=1\n")
+    assert stored(grid)[0][2] == pwd.getpwuid(os.geteuid()).pw_name
+    assert program("gridsub", "--version").stdout.startswith("gridsub ")
+    assert program("gridsub", "--no-such-option").returncode == 2

@@ -40,9 +40,11 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def parse_args(  # type: ignore[override]  # our programs need no namespace of their own
+        self, args: Sequence[str] | None = None
+    ) -> argparse.Namespace:
         """Options and other words in any order."""
-        return self.parse_intermixed_args(args, namespace)
+        return self.parse_intermixed_args(args)
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

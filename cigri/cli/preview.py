@@ -63,8 +63,6 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     for label in ("project", "properties", "max_jobs", "retries"):
         if value := getattr(settings, label):
             yield label, str(value)
-    if settings.cluster_job_type:
-        yield "job types", ", ".join(settings.cluster_job_type)
     for step in ("prologue", "epilogue"):
         for line in getattr(settings, step):
             yield step, line

@@ -98,14 +98,6 @@ def _several_lines(value: object) -> object:
     return value
 
 
-def _several_words(value: object) -> object:
-    if isinstance(value, str):
-        return [word.strip() for word in value.split(",") if word.strip()]
-    if not isinstance(value, list | tuple):
-        raise wrong("a list of words, or one string with commas", value)
-    return value
-
-
 def _job_type(value: object) -> str:
     word = _line(value).lower()
     match word:
@@ -173,7 +165,6 @@ Positive = Annotated[int, BeforeValidator(whole(1))]
 Seconds = Annotated[int, BeforeValidator(_seconds)]
 Truth = Annotated[bool, BeforeValidator(truth)]
 Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines)]
-Words = Annotated[tuple[Name, ...], BeforeValidator(_several_words)]
 TypeOfJobs = Annotated[JobType, BeforeValidator(_job_type)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Environment = Annotated[dict[Variable, Annotated[Text, AfterValidator(_variable_value)]], BeforeValidator(_mapping)]

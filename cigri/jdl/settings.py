@@ -12,7 +12,6 @@ from cigri.jdl.fields import (
     Positive,
     Seconds,
     TypeOfJobs,
-    Words,
 )
 from cigri.jdl.resources import Resources
 
@@ -31,7 +30,6 @@ class ClusterSettings(BaseModel):
     queue: Line = ""
     project: Line = ""
     properties: Line = ""
-    cluster_job_type: Words = ()
     max_jobs: Positive | None = None
     retries: Natural = 0
     prologue: Lines = ()

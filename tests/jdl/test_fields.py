@@ -33,9 +33,6 @@ def settings(**fields: Any) -> ClusterSettings:
         ("max_jobs", "3", 3),
         ("max_jobs", None, None),
         ("retries", "2", 2),
-        ("cluster_job_type", "devel, deploy", ("devel", "deploy")),
-        ("cluster_job_type", "", ()),
-        ("cluster_job_type", ["devel"], ("devel",)),
         ("prologue", "set -e\n exit 2", ("set -e", " exit 2")),
         ("epilogue", ["rm -rf ~/povray"], ("rm -rf ~/povray",)),
         ("properties", "host != 'luke20'", "host != 'luke20'"),
@@ -71,9 +68,7 @@ def test_resources(resources: object, request_: ResourceRequest) -> None:
 
 
 def test_settings_survive_json() -> None:
-    full = settings(
-        resources={"cpu": 2, "gpu": 1}, walltime="2:0:0", prologue="a\nb", cluster_job_type="devel", max_jobs=2
-    )
+    full = settings(resources={"cpu": 2, "gpu": 1}, walltime="2:0:0", prologue="a\nb", max_jobs=2)
     stored = json.dumps(full.model_dump(mode="json"))
     assert ClusterSettings.model_validate(json.loads(stored)) == full
     assert full.besteffort
@@ -101,7 +96,6 @@ def test_settings_survive_json() -> None:
         ("properties", "\x00", "NUL"),
         ("prologue", {"a": 1}, "a list of sh lines"),
         ("prologue", ["a", 2.5], "[1]: expected text"),
-        ("cluster_job_type", 3, "a list of words"),
         ("environment", "A=1", "an object"),
         ("environment", {"1A": "x"}, "environment.1A: is no name"),
         ("environment", {"CIGRI_X": "x"}, "set by CiGri itself"),
@@ -137,6 +131,7 @@ def test_settings_survive_json() -> None:
         ("Walltime", 1, "unknown field (did you mean 'walltime'?)"),
         ("name", "x", "belongs at the top"),
         ("temporal_grouping", "true", "grouping of short tasks is not supported yet"),
+        ("cluster_job_type", "devel", "a batch system's own types of jobs is not supported yet"),
         ("checkpointing_type", "BLCR", "checkpointing is not supported yet"),
         ("output_destination", "/irods", "gathering of outputs is not supported yet"),
         ("test_mode", "maybe", "expected true or false"),

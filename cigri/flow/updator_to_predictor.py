@@ -70,9 +70,9 @@ def put_ended(
     moved = _end_attempts(conn, attempts)
     fresh = [attempt for attempt in attempts if attempt.task_id in moved]
     _move_tasks(conn, fresh)
-    _end_jobs(conn, jobs, now)
+    over = _end_jobs(conn, jobs, now)
     close_kills(conn, [job.job_id for job in jobs])
-    _end_steps(conn, cluster_id, jobs)
+    _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
     _add_up(conn, cluster_id, fresh, now)
     return moved
 
@@ -191,11 +191,11 @@ def _move_tasks(conn: Connection, attempts: Sequence[EndedAttempt]) -> None:
     )
 
 
-def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> None:
+def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> set[int]:
     columns: dict[str, Any] = {"id": BigInteger(), "outcome": Text(), "exit_code": BigInteger()}
     columns |= {"node": Text(), "reason": Text(), "started": DOUBLE_PRECISION()}
     ended = rows("ended", columns, [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs])
-    conn.execute(
+    over = conn.execute(
         update(Job)
         .where(Job.id == ended.c.id, Job.state != JobState.ENDED)
         .values(
@@ -207,7 +207,9 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) 
             started_at=func.coalesce(func.to_timestamp(ended.c.started), Job.started_at),
             ended_at=clock(now),
         )
+        .returning(Job.id)
     )
+    return set(over.scalars())
 
 
 def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> None:

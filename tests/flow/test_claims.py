@@ -1,0 +1,172 @@
+"""Tasks are claimed in order and never twice."""
+
+import threading
+
+import pytest
+from sqlalchemy import Connection, select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.doctor_to_operator import examine
+from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
+from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back
+from cigri.flow.runner_to_updator import list_watched, put_submitted
+from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.settings import JobSettings
+from cigri.states import CampaignState, JobState, Outcome, TaskState
+from cigri.tables import Attempt, Batch, Job, Task
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+
+
+def test_the_highest_priority_goes_first_then_the_oldest(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 6)
+        for number, priority in ((4, 20), (1, 0), (2, 20)):
+            conn.execute(update(Task).where(Task.number == number).values(priority=priority))
+        numbers = dict(conn.execute(select(Task.id, Task.number)).all())
+        assert [numbers[task.id] for task in take_waiting(conn, campaign, 6)] == [2, 4, 0, 3, 5, 1]
+        assert [numbers[task.id] for task in take_waiting(conn, campaign, 3)] == [2, 4, 0]
+
+
+def test_the_best_tasks_of_all_buckets_go_first(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 4)
+        conn.execute(
+            text("INSERT INTO buckets (campaign_id, requirements) VALUES (:id, '{\"a\": 1}')"), {"id": campaign}
+        )
+        other = select(text("max(id)")).select_from(text("buckets")).scalar_subquery()
+        conn.execute(update(Task).where(Task.number > 1).values(bucket_id=other))
+        conn.execute(update(Task).where(Task.number == 3).values(priority=20))
+        numbers = dict(conn.execute(select(Task.id, Task.number)).all())
+        assert [numbers[task.id] for task in take_waiting(conn, campaign, 3)] == [3, 0, 1]
+
+
+def test_nobody_claims_what_somebody_else_is_claiming(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 5)
+    with database.begin() as one:
+        first = {task.id for task in take_waiting(one, campaign, 3)}
+        with database.begin() as other:
+            second = {task.id for task in take_waiting(other, campaign, 3)}
+    assert (len(first), len(second)) == (3, 2)
+    assert not first & second
+
+
+def test_many_claim_at_once_and_each_task_gets_one_job(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 200)
+    start = threading.Barrier(4)
+
+    def claim() -> None:
+        start.wait(10)
+        for _ in range(30):
+            with database.begin() as conn:
+                tasks = take_waiting(conn, campaign, 3)
+                put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in tasks])
+
+    claimers = [threading.Thread(target=claim) for _ in range(4)]
+    for claimer in claimers:
+        claimer.start()
+    for claimer in claimers:
+        claimer.join()
+    with database.begin() as conn:
+        assert len(conn.scalars(select(Job.id)).all()) == 200
+        assert set(conn.scalars(select(Task.attempts))) == {1}
+        assert examine(conn) == []
+
+
+def test_attempts_are_numbered_and_only_the_last_is_live(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        for _ in range(2):
+            end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), Outcome.PREEMPTED, exit_code=None)
+        submitted_jobs(conn, campaign, cluster, 1)
+        found = conn.execute(select(Attempt.number, Attempt.outcome).order_by(Attempt.number)).all()
+        assert list(found) == [(1, Outcome.PREEMPTED), (2, Outcome.PREEMPTED), (3, None)]
+        assert conn.execute(select(Task.attempts)).scalar_one() == 3
+
+
+def test_a_task_that_is_assigned_gets_no_second_job(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        (task,) = take_waiting(conn, campaign, 1)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task])])
+    again = task._replace(attempts=1)
+    with pytest.raises(IntegrityError, match="uq_attempts_live"), database.begin() as conn:
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [again])])
+
+
+def test_an_offer_is_taken_once(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        first, second = a_campaign(conn, 1), a_campaign(conn, 1)
+        put_offers(conn, [Offer(first, cluster, 4, 4, 1), Offer(second, cluster, 2, 2, 0)])
+        assert [(offer.campaign_id, offer.jobs, offer.walltime) for offer in take_offers(conn)] == [
+            (second, 2, 3600),
+            (first, 4, 3600),
+        ]
+        assert take_offers(conn) == []
+
+
+def test_an_offer_to_a_campaign_that_was_paused_meanwhile_is_void(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        put_offers(conn, [Offer(campaign, cluster, 1, 1, 0)])
+        move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
+        assert take_offers(conn) == []
+
+
+def test_a_batch_travels_only_whole(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 2)])
+        (launch,) = list_launches(conn, cluster, 10, 10)
+        kill_job(conn, launch.jobs[0].id, "alice")
+        assert put_batch(conn, launch, cluster, grid_key(conn)) is None
+        assert conn.scalars(select(Batch.id)).all() == []
+        (launch,) = list_launches(conn, cluster, 10, 10)
+        assert len(launch.jobs) == 1
+
+
+def test_an_array_is_no_longer_than_the_cluster_takes(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        _chosen(conn, cluster, 7)
+        assert [len(launch.jobs) for launch in list_launches(conn, cluster, 6, 4)] == [4, 2]
+
+
+def test_a_batch_given_back_is_free_of_charge_and_settled_once(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = _chosen(conn, cluster, 2)
+        (launch,) = list_launches(conn, cluster, 9, 9)
+        batch = put_batch(conn, launch, cluster, grid_key(conn))
+        assert batch is not None
+        assert [launching.tag for launching in list_launching(conn, cluster)] == [batch.tag]
+        assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 2
+        assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 0
+        assert put_submitted(conn, batch.id, {1: "r1"}) == 0
+        assert list_watched(conn, cluster) == []
+        assert list_launching(conn, cluster) == []
+        row = Task
+        tasks = conn.execute(select(row.state, row.priority, row.failures, row.deaths, row.resubmissions)).all()
+        assert {tuple(task) for task in tasks} == {(TaskState.WAITING, 20, 0, 0, 0)}
+        assert set(conn.scalars(select(Job.state))) == {JobState.ENDED}
+        assert len(take_waiting(conn, campaign, 9)) == 2
+        assert examine(conn) == []
+
+
+def _chosen(conn: Connection, cluster: int, jobs: int) -> int:
+    campaign = a_campaign(conn, jobs)
+    put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, jobs)])
+    return campaign

@@ -7,19 +7,19 @@ import traceback
 from importlib import import_module
 from pkgutil import iter_modules
 
-import modules
 from cigri.cli.command import Parser, complain
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.installation import database_url, set_up_log
 from cigri.program import RunOnce, Tools, whoami
 from cigri.settings import load
+from modules import __path__ as places
 
 NOT_RUN = ("almighty", "operator")
 
 
 def run(argv: list[str]) -> int:
-    names = sorted({module.name for module in iter_modules(modules.__path__)} - set(NOT_RUN))
+    names = sorted({module.name for module in iter_modules(places)} - set(NOT_RUN))
     parser = Parser(
         "cigri run",
         f"Run one pass of each module, in this order, and note it for `cigri status`.\nModules: {', '.join(names)}",

@@ -49,6 +49,7 @@ def run(argv: list[str]) -> int:
         try:
             _declare_localhost(settings, database)
             if options.no_almighty:
+                print("The database is ready; the modules are to be started by others")
                 return 0
             if pid := almighty.pid():
                 print(f"The almighty (process {pid}) goes on")

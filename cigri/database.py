@@ -92,9 +92,16 @@ def _is_away(error: OperationalError) -> bool:
 
 
 def rows(name: str, columns: Mapping[str, TypeEngine[Any]], values: Sequence[Sequence[object]]) -> TableValuedAlias:
-    """Plain values as a table to join with: one parameter whatever the number of rows. Values must be JSON's."""
-    keyed = json.dumps([dict(zip(columns, value, strict=True)) for value in values])
+    """Plain values as a table to join with: one parameter whatever the number of rows. Values must be JSON's.
+
+    PostgreSQL holds no NUL; foreign text that has one keeps all the rest.
+    """
+    keyed = json.dumps([dict(zip(columns, map(_without_nul, value), strict=True)) for value in values])
     table = func.jsonb_to_recordset(cast(literal(keyed, Text), JSONB)).table_valued(
         *(column(key, kind) for key, kind in columns.items()), name=name
     )
     return table.render_derived(name=name, with_types=True)
+
+
+def _without_nul(value: object) -> object:
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value

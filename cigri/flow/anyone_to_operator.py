@@ -1,15 +1,20 @@
 """Anyone tells people what happened: events, open until fixed or healed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, update
+from sqlalchemy import BigInteger, Connection, Text, case, cast, select, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock
+from cigri.database import clock, rows
 from cigri.states import EventLevel
 from cigri.tables import Event
+
+COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(("code", "level", "subject", "message"), Text()) | dict.fromkeys(
+    ("campaign_id", "cluster_id", "job_id", "task_id"), BigInteger()
+)
 
 
 class NewEvent(NamedTuple):
@@ -30,17 +35,18 @@ def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | Non
     latest = {(event.code, event.subject): event for event in events}
     if not latest:
         return
-    values = [
-        {
-            **event._asdict(),
-            "opened_at": clock(now),
-            "last_at": clock(now),
-            "closed_at": clock(now) if event.level is EventLevel.INFO else None,
-            "closed_by": "cigri" if event.level is EventLevel.INFO else None,
-        }
-        for event in latest.values()
-    ]
-    statement = insert(Event).values(values)
+    told = rows("told", COLUMNS, list(latest.values()))
+    is_news = told.c.level == EventLevel.INFO.value
+    statement = insert(Event).from_select(
+        [*COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
+        select(
+            *(cast(told.c[name], getattr(Event, name).type) for name in COLUMNS),
+            clock(now),
+            clock(now),
+            case((is_news, clock(now))),
+            case((is_news, "cigri")),
+        ),
+    )
     conn.execute(
         statement.on_conflict_do_update(
             index_elements=[Event.code, Event.subject],
@@ -61,9 +67,10 @@ def close_events(
     """Close the open events with these codes about these subjects; give their number."""
     if not subjects:
         return 0
+    healed = rows("healed", {"subject": Text()}, [(subject,) for subject in subjects])
     closed = conn.execute(
         update(Event)
-        .where(Event.closed_at.is_(None), Event.code.in_(codes), Event.subject.in_(subjects))
+        .where(Event.closed_at.is_(None), Event.code.in_(codes), Event.subject == healed.c.subject)
         .values(closed_at=clock(now), closed_by=by)
         .returning(Event.id)
     )

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select, update
 from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
-from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.doctor_to_operator import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.operator_to_user import Choice, count_events, database_owner, list_events, list_fixable, require_own
@@ -95,6 +95,21 @@ def test_very_many_events_are_fixed_at_once(database: Database) -> None:
         campaign = _failed(conn, 1)
         (event,) = list_fixable(conn, Choice("alice", [campaign]))
         assert fix_events(conn, [event, *range(event + 1, event + 70_000)], "alice", resubmit=True) == 1
+
+
+def test_very_many_events_are_opened_counted_up_and_closed_at_once(database: Database) -> None:
+    many = [NewEvent("A", EventLevel.ERROR, f"task {number}", "m") for number in range(70_000)]
+    with database.begin() as conn:
+        put_events(conn, many[:10])
+        put_events(conn, many)
+        assert sorted(set(conn.scalars(select(Event.count)))) == [1, 2]
+        assert close_events(conn, ["A"], [event.subject for event in many], "me") == len(many)
+
+
+def test_text_that_postgres_cannot_hold_is_told_all_the_same(database: Database) -> None:
+    with database.begin() as conn:
+        put_events(conn, [NewEvent("A", EventLevel.ERROR, "task 1", "binary \0 output")])
+        assert conn.execute(select(Event.message)).scalar_one() == "binary \ufffd output"
 
 
 def test_nobody_sees_or_fixes_the_events_of_somebody_else(database: Database) -> None:

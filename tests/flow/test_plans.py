@@ -1,0 +1,151 @@
+"""The plans of what runs in each pass, on a database with a million waiting tasks and many jobs long ended."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+from sqlalchemy import Connection, event, text
+
+from cigri import embedded
+from cigri.clusters import ClusterConfig
+from cigri.database import Database
+from cigri.flow.anyone_to_killer import take_kills
+from cigri.flow.campaign_schedulers_to_runner import claim, list_launches
+from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
+from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
+from cigri.flow.runner_to_campaign_schedulers import list_launching
+from cigri.flow.runner_to_metascheduler import count_waiting
+from cigri.flow.runner_to_updator import list_attempts, list_watched
+from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_waiting_too_long
+from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.flow.updator_to_predictor import list_progress
+from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
+
+TASKS = 1_000_000
+ENDED = 200_000
+FILL = f"""
+SET LOCAL session_replication_role = replica;
+INSERT INTO tasks (campaign_id, bucket_id, number, parameter)
+    SELECT 1, 1, n, to_jsonb(n) FROM generate_series(100, {TASKS}) AS n;
+INSERT INTO tasks (campaign_id, bucket_id, number, parameter, state, attempts)
+    SELECT 2, 2, n, to_jsonb(n), 'done', 1 FROM generate_series(100, {ENDED} + 99) AS n;
+INSERT INTO task_counts (campaign_id, state, n) VALUES (1, 'waiting', {TASKS} - 99), (2, 'done', {ENDED});
+INSERT INTO batches (tag, campaign_id, cluster_id, local_user, state, size, created_at, settled_at)
+    SELECT 'old.' || n, 2, 1, 'alice', 'submitted', 10, now(), now() FROM generate_series(1, {ENDED} / 10) AS n;
+INSERT INTO jobs (campaign_id, cluster_id, bucket_id, kind, state, width, walltime, batch_id, array_index, remote_id,
+                  created_at, submitted_at, started_at, ended_at, outcome)
+    SELECT 2, 1, 2, 'tasks', 'ended', 1, 60, id, n, 'r', now(), now(), now(), now(), 'success'
+    FROM batches, generate_series(1, 10) AS n WHERE campaign_id = 2;
+INSERT INTO attempts (task_id, number, job_id, position, outcome)
+    SELECT tasks.id, 1, jobs.id, 1, 'success'
+    FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM tasks WHERE state = 'done') AS tasks
+    JOIN (SELECT id, row_number() OVER (ORDER BY id) AS n FROM jobs WHERE state = 'ended') AS jobs USING (n);
+INSERT INTO kills (job_id, reason, asked_at, asked_by, is_open)
+    SELECT id, 'flood', now(), 'killer', false FROM jobs WHERE state = 'ended' LIMIT 20000;
+"""
+
+
+class Large(NamedTuple):
+    database: Database
+    cluster: int
+    jobs: list[int]
+
+
+@pytest.fixture(scope="module")
+def large(server: Path) -> Iterator[Large]:
+    """Two campaigns: one has a million tasks waiting and some jobs there, the other has ended 200 000."""
+    with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
+        conn.execute("CREATE DATABASE large TEMPLATE template_cigri")
+    database = Database(embedded.url(server, "large"))
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign, _ = a_campaign(conn, 100), a_campaign(conn, 100)
+        jobs = submitted_jobs(conn, campaign, cluster, 60)
+        run_jobs(conn, jobs[:30])
+        for statement in FILL.strip().split(";")[:-1]:
+            conn.exec_driver_sql(statement)
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        conn.exec_driver_sql("ANALYZE")
+    yield Large(database, cluster, jobs)
+    database.close()
+    with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
+        conn.execute("DROP DATABASE large WITH (FORCE)")
+
+
+class Node(NamedTuple):
+    kind: str
+    table: str
+    by: str
+    rows: float
+
+
+def nodes_of(large: Large, look: Callable[[Connection], object]) -> list[Node]:
+    """Every node of the plans of all statements that a function runs, as they were executed."""
+    said: list[tuple[str, Any]] = []
+
+    def note(_conn: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
+        said.append((statement, parameters))
+
+    found: list[Node] = []
+    with large.database.engine.connect() as conn:
+        event.listen(large.database.engine, "before_cursor_execute", note)
+        look(conn)
+        event.remove(large.database.engine, "before_cursor_execute", note)
+        conn.rollback()
+        for statement, parameters in said:
+            plan = conn.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters).scalar_one()
+            walk(plan[0]["Plan"], found)
+        conn.rollback()
+    return found
+
+
+def walk(plan: dict[str, Any], found: list[Node]) -> None:
+    touched = float(plan["Actual Rows"]) * float(plan["Actual Loops"])
+    removed = plan.get("Rows Removed by Filter", 0) + plan.get("Rows Removed by Index Recheck", 0)
+    table = plan.get("Relation Name", "")
+    found.append(Node(plan["Node Type"], table, plan.get("Index Name", ""), touched + removed))
+    for below in plan.get("Plans", ()):
+        walk(below, found)
+
+
+LOOKS: dict[str, Callable[[Large, Connection], object]] = {
+    "wants": lambda large, conn: list_wants(conn, 10),
+    "rooms": lambda large, conn: list_rooms(conn),
+    "watched": lambda large, conn: list_watched(conn, large.cluster),
+    "attempts": lambda large, conn: list_attempts(conn, large.jobs),
+    "launches": lambda large, conn: list_launches(conn, large.cluster, 100, 100),
+    "launching": lambda large, conn: list_launching(conn, large.cluster),
+    "waiting": lambda large, conn: count_waiting(conn, large.cluster),
+    "kills": lambda large, conn: take_kills(conn, large.cluster, 60.0),
+    "excess": lambda large, conn: list_excess(conn, large.cluster, ClusterConfig(driver="local", max_waiting=5)),
+    "too long": lambda large, conn: list_waiting_too_long(conn, large.cluster, 60.0, NOON),
+    "walltime": lambda large, conn: list_past_walltime(conn, large.cluster, 60.0, NOON),
+    "prologues": lambda large, conn: put_prologues(conn),
+    "epilogues": lambda large, conn: put_epilogues(conn),
+    "closing": lambda large, conn: close_campaigns(conn),
+    "progress": lambda large, conn: list_progress(conn, 3600.0),
+}
+
+
+def test_a_claim_reads_only_what_it_takes(large: Large) -> None:
+    found = nodes_of(large, lambda conn: conn.execute(claim(1, 300)))
+    assert [node.kind for node in found] == ["Limit", "LockRows", "Index Scan"]
+    assert found[-1].by == "ix_tasks_waiting"
+    assert max(node.rows for node in found) <= 300
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_pass_does_not_grow_with_tasks_or_history(large: Large, name: str) -> None:
+    found = nodes_of(large, lambda conn: LOOKS[name](large, conn))
+    assert len(found) > 0
+    slow = [node for node in found if node.table in ("tasks", "jobs", "attempts", "kills") and "Seq" in node.kind]
+    assert slow == []
+    assert max(node.rows for node in found) < 2000, found
+
+
+def test_a_scan_would_be_noticed(large: Large) -> None:
+    found = nodes_of(large, lambda conn: conn.execute(text("SELECT count(*) FROM jobs WHERE reason = 'x'")))
+    assert [node.table for node in found if "Seq" in node.kind] == ["jobs"]
+    assert max(node.rows for node in found) >= ENDED / 4  # workers share it

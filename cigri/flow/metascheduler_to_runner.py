@@ -23,7 +23,8 @@ def put_prologues(conn: Connection, now: datetime | None = None) -> int:
             part.cluster_id == Cluster.id,
             Cluster.is_enabled,
             Cluster.failures == 0,
-            or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)),
+            _is_not_set_aside(now),
+            _has_tasks(TaskState.WAITING),
         )
         .values(prologue=StepState.RUNNING)
         .returning(part.campaign_id, part.cluster_id)
@@ -33,12 +34,13 @@ def put_prologues(conn: Connection, now: datetime | None = None) -> int:
 
 
 def put_epilogues(conn: Connection, now: datetime | None = None) -> int:
-    """An epilogue job on each cluster where jobs of a campaign ran, once all its tasks are over.
+    """An epilogue job on each cluster that has taken jobs of a campaign, once all its tasks are over.
 
-    Where none ran there is nothing to end, and its epilogue counts as done.
+    Where it took none there is nothing to end, and the epilogue counts as done.
     """
     part = CampaignCluster
-    ran = select(Job.id).where(Job.campaign_id == part.campaign_id, Job.cluster_id == part.cluster_id).exists()
+    here = and_(Job.campaign_id == part.campaign_id, Job.cluster_id == part.cluster_id)
+    ran = select(Job.id).where(here, Job.submitted_at.is_not(None)).exists()
     over = and_(
         part.epilogue == StepState.WAITING,
         part.campaign_id == Campaign.id,
@@ -48,7 +50,8 @@ def put_epilogues(conn: Connection, now: datetime | None = None) -> int:
     conn.execute(update(part).where(over, ~ran).values(epilogue=StepState.DONE))
     due = conn.execute(
         update(part)
-        .where(over, ran, part.cluster_id == Cluster.id, Cluster.is_enabled, Cluster.failures == 0)
+        .where(over, ran, _is_not_set_aside(now))
+        .where(part.cluster_id == Cluster.id, Cluster.is_enabled, Cluster.failures == 0)
         .values(epilogue=StepState.RUNNING)
         .returning(part.campaign_id, part.cluster_id)
     ).all()
@@ -84,14 +87,21 @@ def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
 
 def _is_over() -> ColumnElement[bool]:
     """Of the campaign in the statement around it: no task waits or is assigned, no job with tasks lives."""
-    left = select(TaskCount.campaign_id).where(
-        TaskCount.campaign_id == Campaign.id, TaskCount.state.in_((TaskState.WAITING, TaskState.ASSIGNED))
-    )
-    unfinished = left.group_by(TaskCount.campaign_id).having(func.sum(TaskCount.n) > 0)
     live = select(Job.id).where(
         Job.campaign_id == Campaign.id, Job.state != JobState.ENDED, Job.kind != JobKind.EPILOGUE
     )
-    return and_(~unfinished.exists(), ~live.exists())
+    return and_(~_has_tasks(TaskState.WAITING, TaskState.ASSIGNED), ~live.exists())
+
+
+def _has_tasks(*states: TaskState) -> ColumnElement[bool]:
+    """Of the campaign in the statement around it."""
+    counted = select(TaskCount.campaign_id).where(TaskCount.campaign_id == Campaign.id, TaskCount.state.in_(states))
+    return counted.group_by(TaskCount.campaign_id).having(func.sum(TaskCount.n) > 0).exists()
+
+
+def _is_not_set_aside(now: datetime | None) -> ColumnElement[bool]:
+    blocked_until = CampaignCluster.blocked_until
+    return or_(blocked_until.is_(None), blocked_until <= clock(now))
 
 
 def _put(conn: Connection, where: list[tuple[int, int]], kind: JobKind, now: datetime | None) -> None:

@@ -15,7 +15,7 @@ from cigri.flow.anyone_to_janitor import (
     put_purged,
 )
 from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.program import Report, Tools
 from cigri.states import EventLevel
 from cigri.wrapper import purge_campaign

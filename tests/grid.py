@@ -18,7 +18,7 @@ from cigri import jdl
 from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from cigri.cli.command import Parser
 from cigri.database import Database
 from cigri.flow.anyone_to_doctor import list_old_events, list_stuck
-from cigri.flow.doctor_to_operator import RULES, examine
+from cigri.flow.doctor_to_anyone import RULES, examine
 from cigri.installation import database_url
 from cigri.settings import Settings, load
 from modules.operator import db, health

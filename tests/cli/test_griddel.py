@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from cigri.cli.griddel import main
 from cigri.database import Database
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.user_to_killer import count_left, move_campaign
 from cigri.states import CampaignState, KillReason, TaskState

@@ -11,7 +11,7 @@ from cigri.cli.gridevents import main
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.user_to_killer import count_left
 from cigri.states import EventLevel, Outcome, TaskState
 from cigri.tables import Cluster, Event

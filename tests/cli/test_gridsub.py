@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from cigri.cli.gridsub import main
 from cigri.database import Database
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables import Campaign, CampaignCluster, Task
 from tests.cli.conftest import AsUser, Program

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.runner_to_updator import list_attempts, list_watched, mark_missing, move_seen
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, list_progress, put_ended
 from cigri.flow.user_to_killer import kill_job, move_campaign

@@ -7,7 +7,7 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow import user_to_metascheduler
 from cigri.flow.anyone_to_janitor import archive_campaign, list_leftovers, put_purged
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.user_to_janitor import purge_campaign
 from cigri.flow.user_to_killer import count_left, move_campaign

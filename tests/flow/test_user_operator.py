@@ -7,7 +7,7 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.doctor_to_operator import examine
+from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.operator_to_user import Choice, count_events, database_owner, list_events, list_fixable, require_own
 from cigri.flow.updator_to_metascheduler import Trial, put_trials

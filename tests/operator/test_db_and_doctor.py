@@ -7,7 +7,7 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.anyone_to_doctor import list_stuck
 from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.doctor_to_operator import RULES
+from cigri.flow.doctor_to_anyone import RULES
 from cigri.states import EventLevel
 from tests.operator.conftest import Cigri
 

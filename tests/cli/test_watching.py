@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,11 +40,11 @@ class Watched:
 
         monkeypatch.setattr(watching.Lines, "show", note)
 
-    def wait_for_look(self) -> None:
-        """Until it has looked once more."""
-        seen, deadline = len(self.looks), time.monotonic() + DEADLINE
-        while len(self.looks) <= seen:
-            assert time.monotonic() < deadline, "the watch does not look"
+    def wait_for(self, fact: Callable[[watching.Look], bool]) -> None:
+        """Until its last look has shown this."""
+        deadline = time.monotonic() + DEADLINE
+        while not self.looks or not fact(self.looks[-1][0]):
+            assert time.monotonic() < deadline, "the watch does not see it"
             time.sleep(0.01)
 
 
@@ -58,17 +58,17 @@ def test_a_watch_ends_with_the_campaign(
         campaign = a_campaign(conn, 2)
 
     def work() -> None:
-        watched.wait_for_look()
+        watched.wait_for(lambda look: look.campaign.waiting == 2)
         with database.begin() as conn:
             jobs = submitted_jobs(conn, campaign, cluster, 2)
             run_jobs(conn, jobs)
-        watched.wait_for_look()
+        watched.wait_for(lambda look: look.running == 2)
         with database.begin() as conn:
             end_jobs(conn, cluster, jobs[:1])
-        watched.wait_for_look()
+        watched.wait_for(lambda look: look.campaign.done == 1)
         with database.begin() as conn:
             end_jobs(conn, cluster, jobs[1:], outcome, exit_code=0 if status == 0 else 1)
-        watched.wait_for_look()
+        watched.wait_for(lambda look: not look.campaign.assigned)
         with database.begin() as conn:
             close_campaigns(conn)
 

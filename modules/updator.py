@@ -1,6 +1,7 @@
 """Looks at every cluster: how full it is, where our jobs are, what ended and how; one remote command per user there."""
 
 import logging
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,7 +22,7 @@ from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import EventLevel, JobKind, JobState, Outcome, TaskState
 from cigri.verdicts import FAULT_OF_TASK
-from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, parse_journal, parse_tail, tail
+from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, parse_journal, parse_tail, place_of, tail
 
 logger = logging.getLogger(__name__)
 
@@ -141,9 +142,12 @@ def _read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapp
         glimpse.problems.append(str(error))
     places = {(job.batch_id, job.array_index): job for job in jobs}
     try:
-        for posted in parse_collect(answers["collect"]).records:
+        outbox = parse_collect(answers["collect"])
+        for posted in outbox.records:
             glimpse.collected.append(posted.name)
             _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record)
+        # a record of a living job is perhaps being written; what nobody waits for must not pile up
+        glimpse.collected.extend(name for name in outbox.unreadable if place_of(name) not in places)
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
     if "history" not in answers:
@@ -167,7 +171,7 @@ def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord) -> None:
 
 
 def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:
-    """The attempts of jobs with records; a record that names another task or attempt is thrown away."""
+    """The attempts of jobs with records; a record that is not of a live attempt is thrown away."""
     attempts = _grouped(list_attempts(conn, list(glimpse.records)))
     kinds = {job.job_id: job.kind for job in jobs}
     for job_id, records in glimpse.records.items():
@@ -175,8 +179,8 @@ def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse)
             continue
         expected = {attempt.position: (attempt.task_id, attempt.number) for attempt in attempts.get(job_id, ())}
         for position, record in list(records.items()):
-            if position in expected and expected[position] != (record.task_id, record.attempt):
-                logger.warning("Job %s: record %s is of another attempt, not %s", job_id, record, expected[position])
+            if expected.get(position) != (record.task_id, record.attempt):
+                logger.warning("Job %s: %s is of no live attempt", job_id, record)
                 del records[position]
     return attempts
 
@@ -239,17 +243,23 @@ def _events(
 
 
 def _trials(attempts: Sequence[EndedAttempt], tails: Mapping[int, str]) -> dict[int, Trial]:
+    """Per campaign, in the order in which the tasks ended."""
     trials: dict[int, Trial] = {}
-    for attempt in attempts:
+    for attempt in sorted(attempts, key=_ended_at):
         trial = trials.get(attempt.campaign_id, Trial(False, 0, ""))
         if attempt.outcome is Outcome.SUCCESS:
-            trial = trial._replace(has_success=True)
+            trial = Trial(has_success=True, failures=0, example="")
         elif attempt.outcome in FAULT_OF_TASK:
             example = f"task {attempt.task_id}: {attempt.outcome}, exit code {attempt.exit_code}"
             example += f", {tails[attempt.job_id][-300:]}" if tails.get(attempt.job_id) else ""
             trial = trial._replace(failures=trial.failures + 1, example=example)
         trials[attempt.campaign_id] = trial
     return trials
+
+
+def _ended_at(attempt: EndedAttempt) -> float:
+    """In epoch seconds; one whose end nobody noted counts as the last."""
+    return math.inf if attempt.started is None else attempt.started + (attempt.seconds or 0.0)
 
 
 def _tails(

@@ -31,7 +31,7 @@ class Room(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a visit saw of one campaign on the cluster: did a task succeed, how many failed by their own fault."""
+    """What a visit saw of one campaign on the cluster: did a task succeed, how many failed since by their own fault."""
 
     has_success: bool
     failures: int

@@ -14,7 +14,7 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
 from cigri.wrapper.batch import BatchPlan, JobCall, TaskCall, default_base, may_be_set, write_batch
 from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
-from cigri.wrapper.outbox import Collected, Posted, collect, parse_collect
+from cigri.wrapper.outbox import Collected, Posted, collect, parse_collect, place_of
 from cigri.wrapper.records import Cause, StartRecord, TaskRecord, parse_end, parse_start
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "parse_start",
     "parse_tail",
     "parse_void",
+    "place_of",
     "purge_campaign",
     "tail",
     "void_batch",

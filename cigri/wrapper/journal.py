@@ -38,7 +38,7 @@ class Journal(NamedTuple):
 
 
 HEAD = "cigri-journal 1"
-ENTRY = re.compile(r"= (\d+) (\d+) (\d+) (\w+)", re.ASCII)
+ENTRY = re.compile(rf"= (\d{{1,18}}) (\d{{1,18}}) (\d{{1,18}}) ({'|'.join(JournalState)})", re.ASCII)
 
 
 def journal(base: str, keys: Sequence[JobKey]) -> str:

@@ -9,9 +9,9 @@ from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
 from cigri.wrapper.records import TaskRecord, parse_end
 
-NAME = re.compile(r"(\d+)-(\d+)-(\d+)", re.ASCII)
+NAME = re.compile(r"(\d{1,250})-(\d{1,250})-(\d{1,250})", re.ASCII)
 HEAD = "cigri-outbox 1"
-FOOT = re.compile(r"cigri-outbox end (\d+) (\d+)", re.ASCII)
+FOOT = re.compile(r"cigri-outbox end (\d{1,18}) (\d{1,18})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,12 @@ class Collected(NamedTuple):
         return [posted.name for posted in self.records]
 
 
+def place_of(name: str) -> tuple[int, int]:
+    """Batch and index, as the name of a file in an outbox says them."""
+    batch_id, index, _ = name.split("-")
+    return int(batch_id), int(index)
+
+
 def collect(base: str, acknowledged: Sequence[str], limit: int = 5000) -> str:
     """sh text that removes the acknowledged files and prints the others; no process is started for each."""
     if any(not NAME.fullmatch(name) for name in acknowledged):
@@ -53,7 +59,7 @@ echo '{HEAD}'
 cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0; }}
 {remove}cigri_shown=0 cigri_all=0
 for cigri_name in *-*-*; do
-    case $cigri_name in *[!0-9-]*) continue ;; esac
+    case $cigri_name in *[!0-9-]* | -* | *- | *--* | *-*-*-*) continue ;; esac
     cigri_all=$((cigri_all + 1))
     [ $cigri_shown -lt {limit} ] || continue
     cigri_shown=$((cigri_shown + 1)) cigri_line=
@@ -74,7 +80,9 @@ def parse_collect(answer: Answer) -> Collected:
     for line in lines[1:-1]:
         name, _, text = line.partition(" ")
         source, record = NAME.fullmatch(name), parse_end(text)
-        if source and record and record.position == int(source[3]):
+        if not source:
+            continue
+        if record and record.position == int(source[3]):
             records.append(Posted(int(source[1]), int(source[2]), record))
         else:
             unreadable.append(name)

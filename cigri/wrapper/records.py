@@ -43,10 +43,10 @@ class StartRecord:
     remote_id: str
 
 
-END = re.compile(
-    rf"end 1 (\d+) (\d+) (\d+) (\d+) (\d{{1,3}}) ({'|'.join(Cause)}) (\d{{1,16}}) (\d{{1,16}}) (\S+) (\S+) \.", re.ASCII
-)
-START = re.compile(r"start 1 (\d+) (\d{1,16}) (\S+) (\S+) \.", re.ASCII)
+# a user can write any line: numbers are such as the database can hold, times are before the year 2286
+ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
+END = re.compile(rf"end 1 {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} \.", re.ASCII)
+START = re.compile(rf"start 1 {ID} {TIME} {WORD} {WORD} \.", re.ASCII)
 
 
 def parse_end(line: str) -> TaskRecord | None:

@@ -1,0 +1,113 @@
+"""What users' accounts write and print is not trusted, and harms nobody."""
+
+import logging
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cigri.gateway import Gateway
+from modules import updator
+from tests.grid import Grid, until
+
+
+def outbox(grid: Grid) -> Path:
+    return Path(grid.site.config["directory"]) / str(grid.one("SELECT key FROM grid")) / "outbox"
+
+
+def names(grid: Grid) -> set[str]:
+    return {path.name for path in outbox(grid).iterdir()}
+
+
+@pytest.fixture
+def running(local: Grid) -> Grid:
+    """Three jobs that run until the file `go` is there."""
+    local.submit(["1", "2", "3"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 3)
+    return local
+
+
+def post(grid: Grid, name: str, text: str) -> None:
+    (outbox(grid) / name).write_text(text)
+
+
+def test_forged_and_broken_records_change_nothing_and_do_not_stay(
+    running: Grid, caplog: pytest.LogCaptureFixture
+) -> None:
+    batch = running.one("SELECT id FROM batches")
+    rows = running.rows("SELECT job_id, task_id FROM attempts ORDER BY job_id")
+    (job, task), (other_job, other_task), (third_job, third_task) = [tuple(row.values()) for row in rows]
+    end = "0 exit 1700000000000 5 n r ."
+    forged = {
+        f"{batch}-1-1": f"end 1 {other_job} {other_task} 1 1 {end}",  # of another job
+        f"{batch}-2-1": f"end 1 {other_job} {task} 1 1 {end}",  # of another task
+        f"{batch}-3-1": f"end 1 {third_job} {third_task} 2 1 {end}",  # of another attempt
+        f"{batch}-3-2": f"end 1 {third_job} {third_task} 1 2 {end}",  # of a position that the job has not
+        f"{batch}-9-1": f"end 1 {job} {task} 1 1 {end}",  # of an index that the batch has not
+        "99-1-1": f"end 1 {job} {task} 1 1 {end}",  # of a batch that is not
+        "98-1-1": "",
+        "97-1-1": f"end 1 {job} {task} 1 1 0 exit {'9' * 16} 5 n r .",  # starts after the end of time
+        "96-1-1": f"end 1 {'9' * 5000} {task} 1 1 {end}",
+        "95-1-1": f"end 1 {job} {task} 1 1 0 exit 1700000000000 5 n\x7f r .",
+        "1--1": "x",
+        "1-1-1-1": "x",
+    }
+    for name, text in forged.items():
+        post(running, name, f"{text}\n")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            updator.run_once(running.tools)
+    assert running.counts() == {"assigned": 3}
+    assert sum("no live attempt" in message for message in caplog.messages) == 3
+    assert names(running) == {"1--1", "1-1-1-1"}  # no names of ours: they are not even printed
+    (Path(running.place) / "go").touch()
+    running.run_to_end()
+    running.assert_each_ran_once(3)
+
+
+def test_an_unreadable_record_of_a_living_job_is_perhaps_being_written(running: Grid) -> None:
+    batch = running.one("SELECT id FROM batches")
+    post(running, f"{batch}-1-1", "end 1 ")
+    for _ in range(2):
+        updator.run_once(running.tools)
+    assert names(running) == {f"{batch}-1-1"}
+    (Path(running.place) / "go").touch()
+    running.run_to_end()
+    running.assert_each_ran_once(3)
+
+
+def test_the_repeated_record_of_a_task_does_not_end_its_jobs_next_one(running: Grid) -> None:
+    """The outbox is acknowledged at the next visit; a new process has forgotten what to acknowledge."""
+    batch = running.one("SELECT id FROM batches")
+    with running.database.begin() as conn:  # the first job carries two tasks
+        conn.exec_driver_sql("UPDATE attempts SET job_id = 1, position = 2 WHERE job_id = 2")
+    row = running.rows("SELECT task_id FROM attempts WHERE job_id = 1 AND position = 1")[0]
+    post(running, f"{batch}-1-1", f"end 1 1 {row['task_id']} 1 1 0 exit 1700000000000 5 n r .\n")
+    for _ in range(2):
+        with closing(Gateway()) as gateway:
+            updator.run_once(running.tools._replace(gateway=gateway))
+    assert running.rows("SELECT outcome::text FROM attempts WHERE job_id = 1 ORDER BY position") == [
+        {"outcome": "success"},
+        {"outcome": None},
+    ]
+    assert running.one("SELECT state::text FROM jobs WHERE id = 1") == "running"
+
+
+def test_binary_rubbish_in_standard_error_stops_nobody(local: Grid) -> None:
+    local.submit(["1"], command=r"printf 'zero \000 and \377' >&2; exit 1")
+    local.submit(["1"])
+    local.run_until(lambda: local.counts() == {"failed": 1, "done": 1})
+    message = local.one("SELECT message FROM events WHERE code = 'TASK_FAILED'")
+    assert message == "failure, exit code 1; stderr ends: zero \ufffd and \ufffd"
+
+
+def test_a_record_of_a_duration_beyond_reason_is_no_record(local: Grid) -> None:
+    local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: len(local.executions()) == 1)
+    until(lambda: outbox(local).is_dir())
+    post(local, "1-1-1", f"end 1 1 1 1 1 0 exit 1700000000000 {'9' * 16} n r .\n")
+    local.cycle()
+    assert local.counts() == {"assigned": 1}
+    (Path(local.place) / "go").touch()
+    local.run_to_end()
+    assert local.counts() == {"done": 1}

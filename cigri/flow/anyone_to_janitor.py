@@ -61,11 +61,13 @@ def put_purged(conn: Connection, campaign_ids: Sequence[int], now: datetime | No
 
 
 def list_old_campaigns(conn: Connection, days: float, now: datetime | None = None) -> list[int]:
-    """Campaigns that ended more than `days` ago and are still in the hot tables."""
+    """Campaigns that ended more than `days` ago, whose files are gone, and that are still in the hot tables."""
+    files = select(Batch.id).where(Batch.campaign_id == Campaign.id, Campaign.purged_at.is_(None))
     old = select(Campaign.id).where(
         Campaign.state.in_((CampaignState.TERMINATED, CampaignState.CANCELLED)),
         Campaign.archived_at.is_(None),
         Campaign.ended_at < clock(now) - timedelta(days=days),
+        ~files.exists(),
         ~_has_live_jobs(),
     )
     return list(conn.scalars(old.order_by(Campaign.id)))

@@ -49,6 +49,12 @@ class TakenOffer(NamedTuple):
     type: CampaignType
 
 
+def has_open_campaigns(conn: Connection) -> bool:
+    """Is there any campaign in treatment?"""
+    treated = select(Campaign.id).where(Campaign.state == CampaignState.IN_TREATMENT)
+    return conn.scalar(treated.limit(1)) is not None
+
+
 def list_wants(conn: Connection, errors: int, now: datetime | None = None) -> list[Want]:
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial."""
     part = CampaignCluster
@@ -120,6 +126,7 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
         .join(Campaign, Campaign.id == part.campaign_id)
         .where(part.campaign_id.in_({campaign_id for campaign_id, _ in offers}))
         .where(Campaign.state == CampaignState.IN_TREATMENT)
+        .with_for_update(read=True, of=Campaign, skip_locked=True)  # nobody cancels it while its jobs are made
     )
     found = [(offers[key], row) for row in known if (key := (row.campaign_id, row.cluster_id)) in offers]
     found.sort(key=lambda pair: pair[0].rank)

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Integer, and_, cast, func, insert, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, put_events
@@ -14,12 +15,15 @@ from cigri.tables import Campaign, CampaignCluster, Cluster, Event, Job, TaskCou
 def put_prologues(conn: Connection, now: datetime | None = None) -> int:
     """A prologue job for each campaign with waiting tasks on each usable cluster that has not had it."""
     part = CampaignCluster
+    treated = _hold(conn, select(part.campaign_id).where(part.prologue == StepState.WAITING))
+    if not treated:
+        return 0
     due = conn.execute(
         update(part)
         .where(
             part.prologue == StepState.WAITING,
+            part.campaign_id.in_(treated),
             part.campaign_id == Campaign.id,
-            Campaign.state == CampaignState.IN_TREATMENT,
             part.cluster_id == Cluster.id,
             Cluster.is_enabled,
             Cluster.failures == 0,
@@ -41,10 +45,13 @@ def put_epilogues(conn: Connection, now: datetime | None = None) -> int:
     part = CampaignCluster
     here = and_(Job.campaign_id == part.campaign_id, Job.cluster_id == part.cluster_id)
     ran = select(Job.id).where(here, Job.submitted_at.is_not(None)).exists()
+    treated = _hold(conn, select(part.campaign_id).where(part.epilogue == StepState.WAITING))
+    if not treated:
+        return 0
     over = and_(
         part.epilogue == StepState.WAITING,
+        part.campaign_id.in_(treated),
         part.campaign_id == Campaign.id,
-        Campaign.state == CampaignState.IN_TREATMENT,
         _is_over(),
     )
     conn.execute(update(part).where(over, ~ran).values(epilogue=StepState.DONE))
@@ -68,9 +75,14 @@ def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
     failures = select(Event.id).where(
         Event.campaign_id == Campaign.id, Event.closed_at.is_(None), Event.code.in_(("TASK_FAILED", "EPILOGUE_FAILED"))
     )
+    idle = and_(_is_over(), ~steps.exists(), ~failures.exists())
+    treated = _hold(conn, select(Campaign.id).where(idle))
+    if not treated:
+        return 0
+    # looked at again now that nobody can add a task meanwhile
     ended = conn.execute(
         update(Campaign)
-        .where(Campaign.state == CampaignState.IN_TREATMENT, _is_over(), ~steps.exists(), ~failures.exists())
+        .where(Campaign.id.in_(treated), idle)
         .values(state=CampaignState.TERMINATED, ended_at=clock(now))
         .returning(Campaign.id, Campaign.name)
     ).all()
@@ -83,6 +95,15 @@ def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
         now,
     )
     return len(ended)
+
+
+def _hold(conn: Connection, wanted: Select[int]) -> list[int]:
+    """Those of the wanted campaigns that are in treatment, kept so until the end of the transaction.
+
+    One that its user is just changing is left for the next cycle.
+    """
+    held = select(Campaign.id).where(Campaign.state == CampaignState.IN_TREATMENT, Campaign.id.in_(wanted))
+    return list(conn.scalars(held.order_by(Campaign.id).with_for_update(skip_locked=True)))
 
 
 def _is_over() -> ColumnElement[bool]:

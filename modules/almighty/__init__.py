@@ -90,15 +90,14 @@ class Almighty:
         done = Pass(name, whoami()[0], outcome.pid, time.monotonic() - started, outcome.counts, outcome.error)
         if done.error:
             logger.error("%s failed: %s", name, done.error)
-        elif done.counts:
+        elif _is_news(done):
             logger.info("%s: %s", name, ", ".join(f"{count} {what}" for what, count in done.counts.items()))
         self._note(done)
         return True
 
     def _note(self, done: Pass) -> None:
         self._unnoted[done.name] = self._unnoted.get(done.name, 0) + 1
-        is_news = bool(done.error) or set(done.counts) - {"clusters"}
-        if not is_news and time.monotonic() - self._noted.get(done.name, 0.0) < NOTE_PERIOD:
+        if not _is_news(done) and time.monotonic() - self._noted.get(done.name, 0.0) < NOTE_PERIOD:
             return
         try:
             with self._database.begin() as conn:
@@ -108,3 +107,7 @@ class Almighty:
             return
         self._unnoted[done.name] = 0
         self._noted[done.name] = time.monotonic()
+
+
+def _is_news(done: Pass) -> bool:
+    return bool(done.error) or any(count for what, count in done.counts.items() if what != "clusters")

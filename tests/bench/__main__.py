@@ -1,0 +1,39 @@
+"""Measure, and print the table: `scripts/bench --help`."""
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from tests.bench.table import Row, render, write
+
+NAMES = ("submission", "stat", "first-task", "cycle", "idle", "commands", "local", "slurm")
+ROOT = Path(__file__).parents[2]
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", description="Measure CiGri on this machine, beside others where there are any."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure (all): {', '.join(NAMES)}")
+    parser.add_argument("--size", type=int, help="another number of tasks, to try it")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/figures.md and README.md")
+    options = parser.parse_args(argv)
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(NAMES)}")
+    rows: list[Row] = []
+    for name in options.names or NAMES:
+        measure = importlib.import_module(f"tests.bench.{name.replace('-', '_')}").measure
+        for one in measure(options.size) if options.size else measure():
+            print(f"{one.what}: {one.figure} {one.beside} {one.ratio}", file=sys.stderr, flush=True)
+            rows.append(one)
+    table = render(rows)
+    print(table)
+    if options.write:
+        for file in write(table, [ROOT / "docs" / "figures.md", ROOT / "README.md"]):
+            print(f"written into {file}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

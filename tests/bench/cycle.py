@@ -1,0 +1,76 @@
+"""Cycles of the modules, one after the other in this process: with very many waiting tasks, and with nothing to do."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.gateway import Gateway
+from cigri.jdl import ClusterSettings
+from cigri.program import Tools
+from cigri.settings import Settings
+from cigri.states import CampaignType
+from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
+from tests.bench.ground import Ground, ground
+from tests.bench.table import Row, row
+
+SIZE = 1_000_000
+CAMPAIGNS = 1000
+CLUSTERS = 10
+RUNS = 5
+CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner, killer)
+
+
+def measure(size: int = SIZE) -> Iterator[Row]:
+    with ground() as grid, tools(grid) as given:
+        names = declare_clusters(grid, CLUSTERS)
+        for _ in range(CAMPAIGNS):
+            put(grid, "cycle", names, "sleep 1000", max(size // CAMPAIGNS, 1))
+        grid.one("SELECT count(*) FROM tasks")  # sets the hints of all rows, as time would
+        about = f"{size:,} waiting tasks, {CAMPAIGNS:,} campaigns, each on {CLUSTERS} clusters"
+        first = sum(cycle(given).values())
+        yield row(f"cycle: {about}, the first one, which fills the clusters", f"{first:.2f} s")
+        cycles = [cycle(given) for _ in range(RUNS)]
+        taken = statistics.median(sum(parts.values()) for parts in cycles)
+        parts = ", ".join(f"{name} {statistics.median(one[name] for one in cycles):.2f}" for name in cycles[0])
+        yield row(f"cycle: {about}, the clusters being full ({parts})", f"{taken:.2f} s")
+
+
+@contextmanager
+def tools(grid: Ground) -> Iterator[Tools]:
+    gateway = Gateway()
+    try:
+        yield Tools(grid.database, Settings(), gateway)
+    finally:
+        gateway.close()
+
+
+def declare_clusters(grid: Ground, number: int) -> list[str]:
+    """So many clusters, all of them this host; each is visited in each cycle."""
+    names = [f"here{one}" for one in range(1, number + 1)]
+    options = {"spool": str(grid.directory / "local")}
+    for name in names:
+        config = {"driver": "local", "options": options, "directory": str(grid.directory / name), "poll_interval": 0.0}
+        with grid.database.begin() as conn:
+            put_cluster(conn, name, config)
+    return names
+
+
+def put(grid: Ground, name: str, clusters: list[str], command: str, tasks: int, user: str = "root") -> int:
+    settings = ClusterSettings.model_validate({"exec_file": command})
+    part = NewCampaignCluster(settings.model_dump(mode="json"), 1, None, False, False)
+    new = NewCampaign(name, user, CampaignType.DEFAULT, "", "", {}, dict.fromkeys(clusters, part))
+    with grid.database.begin() as conn:
+        return put_campaign(conn, new, ([str(number)] for number in range(tasks)))
+
+
+def cycle(given: Tools) -> dict[str, float]:
+    """Seconds of each module."""
+    taken = {}
+    for module in CYCLE:
+        started = time.perf_counter()
+        module.run_once(given, None)
+        taken[module.__name__.removeprefix("modules.")] = time.perf_counter() - started
+    return taken

@@ -1,0 +1,42 @@
+"""Other programs that run many commands on this host, measured in the same way: from the hand-over to the last end."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SLOTS = os.cpu_count() or 1
+HYPERQUEUE = Path(__file__).with_name("hyperqueue_run.py")
+APT = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=600"]
+
+
+def time_hyperqueue(tasks: int) -> float:
+    """Seconds for so many `true`, its server and worker being up."""
+    done = subprocess.run(
+        [sys.executable, str(HYPERQUEUE), str(tasks), str(SLOTS)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"hyperqueue: {done.stderr}")
+    return float(done.stdout.split()[-1])
+
+
+def has_parallel() -> bool:
+    """Whether GNU parallel is here; root on Debian gets it."""
+    if shutil.which("parallel") is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        install = [*APT, "install", "-y", "--no-install-recommends", "parallel"]
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (install, [*APT, "update"], install):
+            if shutil.which("parallel") is None:
+                subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return shutil.which("parallel") is not None
+
+
+def time_parallel(tasks: int) -> float:
+    """Seconds for so many `true`, with the log by which it can be resumed."""
+    numbers = "".join(f"{number}\n" for number in range(tasks))
+    command = ["parallel", "--will-cite", f"-j{SLOTS}", "--joblog", "/dev/null", "/bin/true"]
+    started = time.perf_counter()
+    subprocess.run(command, input=numbers, text=True, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - started

@@ -1,0 +1,30 @@
+"""`gridstat` of a campaign of a million tasks, as a person waits for it."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+from tests.bench.ground import ground
+from tests.bench.submission import SIZE, submit
+from tests.bench.table import Row, row
+
+SECONDS = 0.5  # what it may take at the most
+RUNS = 5
+
+
+def measure(size: int = SIZE) -> Iterator[Row]:
+    with ground() as grid:
+        submit(grid, size)
+        one = grid.one("SELECT max(id) FROM campaigns")
+        taken = median(lambda: grid.run("gridstat", str(one)))
+    yield row(f"stat: gridstat of {size:,} tasks", f"{taken:.2f} s", f"at most {SECONDS} s", f"{taken / SECONDS:.2f}")
+
+
+def median(action: Callable[[], object], runs: int = RUNS) -> float:
+    """Seconds that an action takes."""
+    times = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)

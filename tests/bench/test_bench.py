@@ -1,0 +1,38 @@
+"""The benchmarks themselves: with tiny sizes the table comes out, and goes where it belongs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.bench.__main__ import main
+from tests.bench.table import BEGIN, END, render, row, write
+
+
+@pytest.mark.timeout(400)
+def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submission", "local", "--size", "200"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert [line.split(" | ")[0] for line in lines[:2]] == ["| what", "| ---"]
+    figures = {line.split(" | ")[0].removeprefix("| "): line.split(" | ")[1] for line in lines[2:]}
+    assert any(what.startswith("submission: 200 lines") and figure.endswith(" s") for what, figure in figures.items())
+    [local] = {float(figure.split()[0]) for what, figure in figures.items() if what.startswith("local: 200 `true`")}
+    assert local > 0
+    assert any("HyperQueue: " in line for line in lines)
+
+
+def test_the_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
+    marked, unmarked, missing = tmp_path / "marked.md", tmp_path / "unmarked.md", tmp_path / "missing.md"
+    marked.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    unmarked.write_text("nothing here\n")
+    table = render([row("what", "1 s", "at most 2 s", "0.50")])
+    assert write(table, [marked, unmarked, missing]) == [marked]
+    assert marked.read_text() == f"before\n{BEGIN}\n{table}{END}\nafter\n"
+    assert "| what | 1 s | at most 2 s | 0.50 |" in marked.read_text()
+    assert unmarked.read_text() == "nothing here\n"
+    assert not missing.exists()
+
+
+def test_an_unknown_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["everything"])
+    assert "there is no everything" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -55,9 +55,13 @@ def start(directory: Path) -> str:
 
 def stop(directory: Path) -> bool:
     """Stop the server; False when it was not running."""
-    if _running(directory) is None:
+    info = _running(directory)
+    if info is None:
         return False
     _run(directory / "data", "pg_ctl", "-w", "-D", str(directory / "data"), "-m", "fast", "stop")
+    if Path(info.socket_directory) != directory:
+        with suppress(OSError):
+            Path(info.socket_directory).rmdir()
     return True
 
 
@@ -66,6 +70,8 @@ def kill(directory: Path) -> None:
     info = _running(directory)
     if info is not None:
         os.kill(info.pid, signal.SIGKILL)
+        while _process(info.pid) == "alive":
+            time.sleep(0.01)
 
 
 def binaries(directory: Path) -> Path:

@@ -1,0 +1,80 @@
+"""The embedded PostgreSQL comes, goes, and leaves nothing outside its directory."""
+
+import os
+import stat
+from pathlib import Path
+from urllib.parse import unquote
+
+import psycopg
+import pytest
+
+from cigri import embedded
+from cigri.errors import ConfigError, DatabaseUnavailable
+
+
+def answers(url: str) -> bool:
+    with psycopg.connect(url) as conn:
+        return conn.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_it_starts_twice_and_stops_once(tmp_path: Path) -> None:
+    url = embedded.start(tmp_path)
+    assert embedded.start(tmp_path) == url
+    assert answers(url)
+    assert embedded.stop(tmp_path)
+    assert not embedded.stop(tmp_path)
+    with pytest.raises(DatabaseUnavailable, match="cigri up"):
+        embedded.url(tmp_path)
+
+
+def test_a_deep_directory_leaves_no_socket_directory_behind(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 100)
+    url = embedded.start(deep)
+    assert answers(url)
+    sockets = Path(unquote(url.partition("host=")[2]))
+    assert sockets.is_dir()
+    assert len(str(sockets)) < 60
+    embedded.stop(deep)
+    assert not sockets.exists()
+
+
+def test_only_its_owner_may_speak_to_it(tmp_path: Path) -> None:
+    embedded.start(tmp_path)
+    try:
+        assert stat.S_IMODE((tmp_path / ".s.PGSQL.5432").stat().st_mode) == 0o700
+        with psycopg.connect(embedded.url(tmp_path)) as conn:
+            assert conn.execute("SHOW listen_addresses").fetchone() == ("",)
+    finally:
+        embedded.stop(tmp_path)
+
+
+def test_a_killed_server_starts_again_with_its_rows(tmp_path: Path) -> None:
+    with psycopg.connect(embedded.start(tmp_path), autocommit=True) as conn:
+        conn.execute("CREATE TABLE kept AS SELECT 7 AS number")
+    embedded.kill(tmp_path)
+    with psycopg.connect(embedded.start(tmp_path)) as conn:
+        assert conn.execute("SELECT number FROM kept").fetchone() == (7,)
+    embedded.stop(tmp_path)
+
+
+def test_an_initdb_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
+    (tmp_path / "data.new").mkdir()
+    (tmp_path / "data.new" / "PG_VERSION").write_text("18\n")
+    assert answers(embedded.start(tmp_path))
+    embedded.stop(tmp_path)
+
+
+def test_data_of_a_version_that_is_not_carried_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "PG_VERSION").write_text("9\n")
+    with pytest.raises(ConfigError, match="PostgreSQL 9"):
+        embedded.start(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root only")
+def test_root_needs_no_account_and_opens_no_directory(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    embedded.start(tmp_path)
+    embedded.stop(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+    assert (tmp_path / "data").stat().st_uid == 0

@@ -68,11 +68,21 @@ class Grid:
         self.site.sh(f"mkdir -p {self.place}")
         with self.database.begin() as conn:
             conn.execute(text("UPDATE grid SET key = :key"), {"key": secrets.token_hex(3)})  # the template's is known
-            put_cluster(conn, self.site.name, self.site.config)
+        self.add(self.site)
 
     @property
     def tools(self) -> Tools:
         return Tools(self.database, self.settings, self.gateway)
+
+    def tune(self, section: str, **values: Any) -> None:
+        """Change settings of one section."""
+        changed = getattr(self.settings, section).model_copy(update=values)
+        self.settings = self.settings.model_copy(update={section: changed})
+
+    def add(self, site: Site) -> None:
+        """One more cluster."""
+        with self.database.begin() as conn:
+            put_cluster(conn, site.name, site.config)
 
     def submit(self, params: list[Any], command: str = "", **fields: Any) -> int:
         """A campaign each of whose tasks appends its number to the file `ran`, then does `command`."""
@@ -165,10 +175,10 @@ def until(fact: Callable[[], object], seconds: float = 30, what: str = "") -> No
         time.sleep(PAUSE)
 
 
-def local_site(spool: Path, **config: Any) -> Site:
+def local_site(spool: Path, name: str = "here", **config: Any) -> Site:
     options = {"spool": str(spool), "pools": {"cpu": 4, "mem": 4000}}
     values = {"driver": "local", "options": options, "directory": str(spool / "files"), **QUICK, **config}
-    return Site("here", values, getpass.getuser())
+    return Site(name, values, getpass.getuser())
 
 
 def slurm_site(name: str, **config: Any) -> Site:

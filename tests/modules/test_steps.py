@@ -1,0 +1,58 @@
+"""Prologues and epilogues on the real local cluster."""
+
+from pathlib import Path
+
+from cigri.flow.user_to_operator import fix_events
+from tests.grid import Grid
+
+
+def lines(grid: Grid) -> list[str]:
+    path = Path(grid.place) / "steps"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def say(grid: Grid, word: str) -> str:
+    return f'echo {word} "$CIGRI_CAMPAIGN_ID" "$CIGRI_WALLTIME_SECONDS" >>{grid.place}/steps'
+
+
+def test_the_prologue_comes_before_the_first_task_and_the_epilogue_after_the_last(local: Grid) -> None:
+    local.submit(
+        ["1", "2", "3"],
+        command=say(local, "task"),
+        prologue=[say(local, "prologue")],
+        epilogue=[say(local, "epilogue")],
+        prologue_walltime=77,
+        epilogue_walltime=88,
+    )
+    local.run_to_end()
+    assert lines(local) == ["prologue 1 77", *["task 1 600"] * 3, "epilogue 1 88"]
+    local.assert_each_ran_once(3)
+
+
+def test_a_failing_prologue_lets_no_task_run_until_it_is_mended(local: Grid) -> None:
+    mended = Path(local.place) / "mended"
+    local.submit(["1", "2"], prologue=[say(local, "prologue"), f"echo no disk >&2; [ -e {mended} ]"])
+    local.run_until(lambda: local.rows("SELECT 1 FROM events WHERE code = 'PROLOGUE_FAILED'"))
+    local.cycle()
+    (event,) = local.rows("SELECT id, subject, message FROM events WHERE closed_at IS NULL")
+    assert event["subject"] == "campaign 1 on here"
+    assert event["message"] == "failure, exit code 1; stderr ends: no disk"
+    assert local.counts() == {"waiting": 2}
+    assert local.one("SELECT count(*) FROM jobs") == 1
+    mended.touch()
+    with local.database.begin() as conn:
+        fix_events(conn, [event["id"]], local.site.user, resubmit=True)
+    local.run_to_end()
+    assert lines(local) == ["prologue 1 600"] * 2
+    local.assert_each_ran_once(2)
+
+
+def test_a_failing_epilogue_keeps_the_campaign_open_until_it_is_fixed(local: Grid) -> None:
+    local.submit(["1"], epilogue=["echo full >&2", "exit 5"])
+    local.run_until(lambda: local.rows("SELECT 1 FROM events WHERE code = 'EPILOGUE_FAILED'"))
+    local.cycle()
+    assert local.one("SELECT state::text FROM campaigns") == "in_treatment"
+    with local.database.begin() as conn:
+        fix_events(conn, range(1, 9), local.site.user, resubmit=False)
+    local.cycle()
+    assert local.one("SELECT state::text FROM campaigns") == "terminated"

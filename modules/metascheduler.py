@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, Want, list_wants, put_offers
+from cigri.flow.metascheduler_to_campaign_schedulers import Offer, Want, has_open_campaigns, list_wants, put_offers
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
 from cigri.flow.updator_to_metascheduler import Room, list_rooms
 from cigri.program import Report, Tools
@@ -17,6 +17,8 @@ from cigri.states import CampaignType
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """One offer per campaign and cluster that fit together."""
     with tools.database.begin() as conn:
+        if not has_open_campaigns(conn):
+            return Counter()
         report = Counter(
             {
                 "prologues": put_prologues(conn, now),

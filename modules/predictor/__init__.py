@@ -13,6 +13,8 @@ from cigri.flow.updator_to_predictor import Progress, add_up_counts, list_progre
 from cigri.program import Report, Tools
 from modules.predictor.estimates import deviation, remaining_seconds, throughput
 
+FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
+
 
 class Flow(NamedTuple):
     """What a ratio is predicted from: `width` cores a job asks for, jobs `running` and `waiting` on the cluster."""
@@ -82,6 +84,9 @@ def forecast(progress: Sequence[Progress], predict: Algorithm, now: datetime) ->
 def _one(part: Progress, cluster_id: int | None, predict: Algorithm, rate: float | None, now: datetime) -> NewForecast:
     """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all."""
     left = remaining_seconds(part, rate)
+    eta = None
+    if cluster_id is None and left is not None and left < FARTHEST.total_seconds():
+        eta = now + timedelta(seconds=left)
     return NewForecast(
         campaign_id=part.campaign_id,
         cluster_id=cluster_id,
@@ -90,5 +95,5 @@ def _one(part: Progress, cluster_id: int | None, predict: Algorithm, rate: float
         mean=part.seconds / part.done if part.done else None,
         deviation=deviation(part),
         remaining=part.remaining,
-        eta=now + timedelta(seconds=left) if left is not None and cluster_id is None else None,
+        eta=eta,
     )

@@ -1,0 +1,61 @@
+"""Forecasts of a real run, and passes that have nothing to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from types import ModuleType
+
+import pytest
+from sqlalchemy import event
+
+from cigri.flow.updator_to_predictor import Progress
+from modules import campaign_schedulers, metascheduler, predictor
+from tests.grid import Grid
+
+
+@contextmanager
+def statements(grid: Grid) -> Iterator[list[str]]:
+    said: list[str] = []
+
+    def note(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+        said.append(statement)
+
+    event.listen(grid.database.engine, "before_cursor_execute", note)
+    yield said
+    event.remove(grid.database.engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("module", [predictor, metascheduler, campaign_schedulers])
+def test_a_pass_without_work_is_one_statement(local: Grid, module: ModuleType) -> None:
+    local.cycle()
+    with statements(local) as said:
+        assert module.run_once(local.tools, None) == {}
+    assert len(said) == 1, said
+
+
+def test_a_real_run_is_forecast_with_a_history(local: Grid) -> None:
+    local.tune("forecast", history=0.001)
+    local.submit([str(number) for number in range(12)], command="sleep 0.2")
+    local.run_until(lambda: local.counts().get("done", 0) > 0)
+    local.cycle()
+    for row in local.rows("SELECT * FROM forecasts"):
+        assert row["ratio"] == 1.0
+        assert 0.2 <= row["mean"] < 5
+        assert 0 < row["remaining"] <= 12 or local.counts() == {"done": 12}
+        assert row["throughput"] > 60  # tasks per hour, with four cores
+        assert (row["eta"] is None) is (row["cluster_id"] is not None)
+    kinds = "SELECT count(*) AS n, count(cluster_id) AS parts FROM forecasts"
+    assert local.rows(kinds) == [{"n": 2, "parts": 1}]
+    local.run_to_end()
+    history = local.rows("SELECT remaining, at FROM forecast_history WHERE cluster_id IS NULL ORDER BY at")
+    assert len(history) > 2
+    assert [row["remaining"] for row in history] == sorted((row["remaining"] for row in history), reverse=True)
+
+
+def test_the_end_of_an_endless_campaign_is_not_told() -> None:
+    part = Progress(1, 1, 1, 1, 400_000.0, 0.0, 0, 0.0, 1, 0, 1_000_000)
+    whole = predictor.forecast([part], predictor.load("simple"), datetime(2026, 1, 1, tzinfo=UTC))[-1]
+    assert whole.eta is None
+    soon = part._replace(seconds=60.0, remaining=1)
+    whole = predictor.forecast([soon], predictor.load("simple"), datetime(2026, 1, 1, tzinfo=UTC))[-1]
+    assert whole.eta == datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=30)

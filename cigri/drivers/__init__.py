@@ -113,7 +113,11 @@ class Driver(ABC):
     """
 
     prelude: str
-    """sh text at the head of each job; sets CIGRI_INDEX, CIGRI_REMOTE_ID and, when cheaply known, CIGRI_NODE."""
+    """sh text at the head of each job; sets CIGRI_INDEX, CIGRI_REMOTE_ID and, when cheaply known, CIGRI_NODE.
+
+    It may set `cigri_epoch` to the present milliseconds since 1970, and, where the batch system gives each job an empty
+    directory of its own and removes it, CIGRI_SCRATCH to that and CIGRI_NODE_FILE to a file with a line for each node.
+    """
 
     @abstractmethod
     def __init__(self, options: Mapping[str, Any]) -> None: ...

@@ -38,6 +38,8 @@ class Local(Driver):
         "CIGRI_INDEX=$CIGRI_ARRAY_INDEX\n"
         "CIGRI_REMOTE_ID=$CIGRI_LOCAL_ID\n"
         "read -r CIGRI_NODE </proc/sys/kernel/hostname\n"
+        "cigri_epoch=$CIGRI_LOCAL_STARTED\n"
+        "CIGRI_SCRATCH=$CIGRI_LOCAL_SCRATCH CIGRI_NODE_FILE=/proc/sys/kernel/hostname\n"
     )
 
     def __init__(self, options: Mapping[str, Any]) -> None:

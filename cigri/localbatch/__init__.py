@@ -4,6 +4,7 @@ pools, waiting   what fits, and what starts next (pure)
 store            what must survive kill -9, in SQLite
 processes        start, find again, signal and sweep the jobs
 running          one job under way and its deadlines
+scratch          a directory for each of them
 engine           the life of a job, from submission to history
 requests, server what a client may say, and the unix socket it is said on
 daemon           the loop

@@ -15,6 +15,7 @@ from cigri.localbatch import processes
 from cigri.localbatch.identity import owner_of
 from cigri.localbatch.pools import Pools
 from cigri.localbatch.running import Doom, End, Running
+from cigri.localbatch.scratch import Scratch
 from cigri.localbatch.store import Job, State, Store
 from cigri.localbatch.waiting import Array, Waiting
 
@@ -33,6 +34,7 @@ class Engine:
         self.pools = pools
         self._store = store
         self._given = given
+        self._scratch = Scratch()
         self._waiting = Waiting(pools)
         self._arrays: dict[int, Array] = {}
         self._running: dict[tuple[int, int], Running] = {}
@@ -53,6 +55,8 @@ class Engine:
                 self._find_again(array, job, marks)
         for array in self._arrays.values():
             self._waiting.add(array)
+        if not self._running:
+            self._scratch.clear()
         return list(self._running.values())
 
     def submit(self, array: Array) -> Array:
@@ -101,16 +105,14 @@ class Engine:
     def launch(self, planned: list[tuple[Array, Job]]) -> None:
         for array, job in planned:
             try:
-                process = self._start(array, job)
+                running = self._start(array, job)
             except (OSError, LookupError) as error:
                 logger.warning("job %d_%d could not be started: %s", array.id, job.position, error)
                 self.pools.give(array.need)
                 self._finish(array, job, End(State.NODE_FAILED, None, f"could not be started: {error}"))
                 continue
-            job = job._replace(state=State.RUNNING, pid=process.pid, ticks=process.ticks)
-            running = Running(array, job, process)
-            self._running[array.id, job.position] = self._children[process.pid] = running
-            self._store.put_jobs([job])
+            self._running[array.id, job.position] = self._children[running.process.pid] = running
+            self._store.put_jobs([running.job])
 
     def child(self, pid: int) -> Running | None:
         """The job whose first process is this child of ours."""
@@ -123,6 +125,7 @@ class Engine:
         del self._running[array.id, job.position]
         self._children.pop(running.process.pid, None)
         self.pools.give(array.need)
+        self._scratch.give_back(array.uid, running.scratch)
         self._finish(array, job, running.end(exit_code))
 
     def enforce(self, now: float) -> None:
@@ -170,16 +173,25 @@ class Engine:
         self._running[array.id, job.position] = Running(array, job, process, Doom(job.doom))
         self._store.put_jobs([job])
 
-    def _start(self, array: Array, job: Job) -> processes.Process:
+    def _start(self, array: Array, job: Job) -> Running:
         owner = owner_of(array.uid)
+        scratch = self._scratch.take(owner)
         environment = {
             **owner.environment,
             "CIGRI_ARRAY_INDEX": str(job.position),
             "CIGRI_LOCAL_ID": f"{array.id}_{job.position}",
             "CIGRI_LOCAL_WALLTIME": str(array.walltime),
+            "CIGRI_LOCAL_STARTED": str(int(time.time() * 1000)),
+            "CIGRI_LOCAL_SCRATCH": scratch,
             processes.MARK: mark_of(job),
         }
-        return processes.start(array.argv, environment, owner, self._given)
+        try:
+            process = processes.start(array.argv, environment, owner, self._given)
+        except OSError:
+            self._scratch.give_back(array.uid, scratch)
+            raise
+        job = job._replace(state=State.RUNNING, pid=process.pid, ticks=process.ticks)
+        return Running(array, job, process, scratch=scratch)
 
     def _sweep(self, running: Running) -> None:
         """Kill what the job left behind; a search of all processes only when there is a sign of one."""

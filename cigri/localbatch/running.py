@@ -40,6 +40,7 @@ class Running:
     process: Process
     doom: Doom = Doom.NONE
     due: float = 0.0  # when enforce() has something to do
+    scratch: str = ""  # its directory; unknown of a job that an earlier daemon started
 
     def __post_init__(self) -> None:
         if self.doom:

@@ -198,7 +198,7 @@ cigri_environment() {{
     {" ".join(["export", *_settings(plan.environment)]) if plan.environment else ":"}
 }}
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
-unset CIGRI_INDEX CIGRI_NODE CIGRI_REMOTE_ID
+unset CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 {plan.prelude}
 """
 

@@ -203,7 +203,7 @@ trap 'cigri_forward USR2' USR2
 
 case $CIGRI_INDEX in '' | *[!0-9]*) cigri_quit 78 "the batch system gave no array index" ;; esac
 cd -- "$cigri_dir" || cigri_quit 75 "the batch was withdrawn"
-cigri_date
+[ -n "$cigri_epoch" ] || cigri_date
 cigri_started=$cigri_epoch
 cigri_clock
 cigri_zero=$cigri_now
@@ -217,13 +217,18 @@ cigri_claim
 cigri_append "start 1 $CIGRI_INDEX $cigri_started $CIGRI_NODE $CIGRI_REMOTE_ID ." ||
     cigri_quit 74 "cannot write to $cigri_dir"
 
-cigri_place=${CIGRI_SCRATCH_BASE:-${TMPDIR:-/tmp}}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
-export CIGRI_SCRATCH="$cigri_place/scratch" CIGRI_NODE_FILE="$cigri_place/nodes" CIGRI_NODEFILE="$cigri_place/nodes"
-if mkdir -m 700 -- "$cigri_place" "$CIGRI_SCRATCH"; then
-    cigri_scratch=$cigri_place
-    export TMPDIR="$CIGRI_SCRATCH"
-    cigri_nodes >"$CIGRI_NODE_FILE" && cigri_fresh=1
+if [ -n "$CIGRI_SCRATCH" ]; then
+    cigri_fresh=1
+else
+    cigri_place=${CIGRI_SCRATCH_BASE:-${TMPDIR:-/tmp}}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
+    CIGRI_SCRATCH=$cigri_place/scratch CIGRI_NODE_FILE=$cigri_place/nodes
+    if mkdir -m 700 -- "$cigri_place" "$CIGRI_SCRATCH"; then
+        cigri_scratch=$cigri_place
+        cigri_nodes >"$CIGRI_NODE_FILE" && cigri_fresh=1
+    fi
 fi
+[ -z "$cigri_fresh$cigri_scratch" ] || export TMPDIR="$CIGRI_SCRATCH"
+export CIGRI_SCRATCH CIGRI_NODE_FILE CIGRI_NODEFILE="$CIGRI_NODE_FILE"
 
 cigri_tasks=./tasks.$(((CIGRI_INDEX - 1) / cigri_chunk))
 [ ! -r "$cigri_tasks" ] || . "$cigri_tasks"

@@ -53,7 +53,8 @@ def test_a_job_has_the_environment_of_a_login(host: Host, monkeypatch: pytest.Mo
     host.end_of(host.submit('env | sed "s/=.*//" | sort >"$D/names"; echo "$HOME $USER" >"$D/who"; pwd >"$D/where"'))
     names = set(host.lines("names")) - {"PWD", "OLDPWD", "SHLVL", "_"}
     login = {"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG"}
-    assert names == login | {"CIGRI_ARRAY_INDEX", "CIGRI_LOCAL_ID", "CIGRI_LOCAL_WALLTIME", "CIGRI_LOCAL_JOB"}
+    ours = {f"CIGRI_LOCAL_{name}" for name in ("ID", "WALLTIME", "STARTED", "SCRATCH", "JOB")}
+    assert names == login | ours | {"CIGRI_ARRAY_INDEX"}
     me = pwd.getpwuid(os.geteuid())
     assert host.lines("who") == [f"{me.pw_dir} {me.pw_name}"]
     assert host.lines("where") == [me.pw_dir]

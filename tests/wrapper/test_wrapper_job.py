@@ -124,6 +124,20 @@ def test_scratch_of_somebody_else_is_not_taken(cluster: Cluster) -> None:
     assert not (cluster.home / "ran").exists()
 
 
+def test_scratch_of_the_batch_system_is_used_and_left_to_it(cluster: Cluster) -> None:
+    given, nodes = cluster.tmp / "given", cluster.tmp / "nodes"
+    given.mkdir()
+    nodes.write_text("a\nb\n")
+    prelude = f"{cluster.plan.prelude} CIGRI_SCRATCH={given} CIGRI_NODE_FILE={nodes} cigri_epoch=1700000000123"
+    look = 'echo "$TMPDIR $CIGRI_SCRATCH $CIGRI_NODEFILE"; cat "$CIGRI_NODE_FILE"; ls -A "$TMPDIR"; touch "$TMPDIR/x"'
+    jobs = [JobCall(1, 901, (task(1, "sh", "-c", look), task(2, "sh", "-c", look)))]
+    cluster.write(plan=replace(cluster.plan, prelude=prelude, jobs=jobs))
+    assert cluster.run(environment=cluster.program("date", "exit 1")).status == 0
+    assert cluster.out(1, 1) == cluster.out(1, 2) == f"{given} {given} {nodes}\na\nb\n"
+    assert given.is_dir()
+    assert all(0 <= record.start_ms - 1700000000123 < 20_000 for record in cluster.records())
+
+
 def test_output_that_cannot_be_created_is_told(cluster: Cluster) -> None:
     cluster.write("touch $HOME/ran")
     (cluster.batch / "1.1.out").mkdir()
@@ -140,7 +154,13 @@ def test_environment_is_the_documented_one(cluster: Cluster) -> None:
         task(42, "sh", "-c", 'env -0; cat "$CIGRI_NODE_FILE"'),
     )
     cluster.write(plan=replace(plan, jobs=[JobCall(1, 901, calls)]))
-    stale = {"CIGRI_NODE": "of-another-job", "cigri_halted": "1", "cigri_pid": "1"}
+    stale = {
+        "CIGRI_NODE": "of-another-job",
+        "cigri_halted": "1",
+        "cigri_pid": "1",
+        "CIGRI_SCRATCH": "/",
+        "cigri_epoch": "1",
+    }
     assert cluster.run(environment=stale).status == 0
     first, second = (dict(pair.split("=", 1) for pair in cluster.out(1, n).split("\0")[:-1]) for n in (1, 2))
     assert (first["PLAIN"], first["ADDED"]) == ("nearer", "é")

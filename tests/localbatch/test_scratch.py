@@ -1,0 +1,58 @@
+"""The directory that each job gets for itself."""
+
+import os
+import signal
+from pathlib import Path
+
+from tests.localbatch.host import Host
+
+WAIT = 'until [ -e "$D/go" ]; do sleep 0.01; done'
+TELL = 'stat -c "%a %u" "$CIGRI_LOCAL_SCRATCH" >>"$D/modes"; echo "$CIGRI_LOCAL_SCRATCH" >>"$D/places"'
+
+
+def test_jobs_side_by_side_have_empty_directories_of_their_own(host: Host) -> None:
+    name = host.submit(f'{TELL}; ls -A "$CIGRI_LOCAL_SCRATCH" >>"$D/found"; {WAIT}', size=2)
+    first, second = host.wait_for_lines("places", 2)
+    (host.directory / "go").touch()
+    host.end_of(name, 2)
+    assert first != second
+    assert host.lines("modes") == [f"700 {os.geteuid()}"] * 2
+    assert host.lines("found") == []
+
+
+def test_a_directory_left_empty_serves_the_next_job(host: Host) -> None:
+    host.end_of(host.submit(TELL))
+    host.end_of(host.submit(TELL))
+    first, second = host.lines("places")
+    assert first == second
+
+
+def test_no_job_finds_what_another_left(host: Host) -> None:
+    for spoil in ('touch "$P/.left"', 'chmod 755 "$P"', 'rmdir "$P"; ln -s "$D" "$P"', 'rmdir "$P"'):
+        host.end_of(host.submit(f'P=$CIGRI_LOCAL_SCRATCH; echo "$P" >>"$D/spoilt"; {spoil}'))
+        host.end_of(host.submit(f'{TELL}; ls -A "$CIGRI_LOCAL_SCRATCH" >>"$D/found"'))
+    assert host.lines("modes") == [f"700 {os.geteuid()}"] * 4
+    assert host.lines("found") == []
+    host.wait_for(lambda: not any(os.path.lexists(place) for place in set(host.lines("spoilt"))))
+
+
+def test_a_new_daemon_gives_nobody_the_directory_of_a_job_under_way(host: Host) -> None:
+    name = host.submit(f"{TELL}; {WAIT}")
+    [place] = host.wait_for_lines("places")
+    host.stop(signal.SIGKILL)
+    host.end_of(host.submit(TELL))
+    assert host.lines("places")[1] != place
+    assert Path(place).is_dir()
+    (host.directory / "go").touch()
+    host.end_of(name)
+
+
+def test_a_new_daemon_without_jobs_removes_what_is_left(host: Host) -> None:
+    host.end_of(host.submit(TELL))
+    [place] = host.lines("places")
+    host.stop(signal.SIGKILL)
+    assert Path(place).is_dir()
+    host.ask("probe")
+    host.wait_for(lambda: not Path(place).exists())
+    host.end_of(host.submit(TELL))
+    assert Path(host.lines("places")[1]).parent == Path(place).parent

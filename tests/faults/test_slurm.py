@@ -1,0 +1,86 @@
+"""Campaigns on real Slurm clusters over real SSH: preempted, by users' own keys, tested by the operator."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cigri.database import Database
+from cigri.flow.operator_to_updator import put_cluster
+from modules.operator import main as cigri
+from tests.faults.conftest import slurm_grid
+from tests.grid import Grid, slurm_site, until
+
+pytestmark = pytest.mark.cluster
+CORES = 16  # of a cluster of the testbed
+
+
+def test_a_local_users_job_preempts_ours_and_the_tasks_are_done_again_for_free(alpha: Grid) -> None:
+    alpha.submit([str(n) for n in range(CORES)], command=f"until [ -e {alpha.place}/go ]; do sleep 0.2; done")
+    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE state = 'running'") == CORES)
+    until(lambda: len(alpha.executions()) == CORES)
+    alpha.site.sh("sbatch -p normal -n 4 -N 1 -o /dev/null --wrap 'sleep 2'", user="bob")
+    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM attempts WHERE outcome = 'preempted'") == 4)
+    assert alpha.rows("SELECT DISTINCT priority FROM tasks WHERE deaths = 1") == [{"priority": 20}]
+    alpha.site.sh(f"touch {alpha.place}/go")
+    alpha.run_to_end()
+    assert sorted(alpha.executions().values()) == [1] * (CORES - 4) + [2] * 4
+    assert alpha.counts() == {"done": CORES}
+    assert alpha.one("SELECT sum(failures) FROM tasks") == 0
+    alpha.assert_sane()
+
+
+def test_forty_tasks_take_one_command_a_pass(alpha: Grid) -> None:
+    alpha.submit([str(n) for n in range(40)], command="sleep 1")
+    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 40)
+    for _ in range(5):
+        before = alpha.gateway.commands.total()
+        alpha.cycle()
+        # the visitor's question and that of the one user who has jobs
+        assert alpha.gateway.commands.total() - before <= 2
+    alpha.run_to_end()
+    alpha.assert_each_ran_once(40)
+
+
+@pytest.fixture
+def keyed(database: Database, slurm: None) -> Iterator[Grid]:
+    """beta, where each user logs in by a key of their own and there is no gateway."""
+    keys = Path(slurm_site("beta").config["ssh"]["key_file"]).parent
+    for grid in slurm_grid("beta", database):
+        ssh: dict[str, Any] = {**grid.site.config["ssh"], "account": "", "key_file": f"{keys}/{{user}}"}
+        with database.begin() as conn:
+            put_cluster(conn, "beta", {**grid.site.config, "ssh": ssh, "visitor": "bob"})
+        yield grid
+
+
+def test_users_log_in_by_their_own_keys(keyed: Grid) -> None:
+    keyed.submit(["1", "2", "3"], command=f"id -un >>{keyed.place}/who")
+    keyed.run_to_end()
+    keyed.assert_each_ran_once(3)
+    assert set(keyed.site.sh(f"cat {keyed.place}/who").split()) == {"alice"}
+
+
+def test_normal_jobs_go_to_the_normal_partition_and_besteffort_ones_to_theirs(beta: Grid) -> None:
+    where = f'echo "$SLURM_JOB_PARTITION" >>{beta.place}/$1'
+    beta.submit(["besteffort"], command=where)
+    beta.submit(["normal"], command=where, type="normal")
+    beta.run_to_end()
+    for partition in ("besteffort", "normal"):
+        assert beta.site.sh(f"cat {beta.place}/{partition}").split() == [partition]
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_the_operator_tests_a_cluster_step_by_step(
+    request: pytest.FixtureRequest,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    grid: Grid = request.getfixturevalue(name)
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", grid.database.url.replace("+psycopg", ""))
+    status = cigri(["cluster", "test", name, "--as", "alice"])
+    said = capsys.readouterr().out
+    assert status == 0, said
+    assert "22.05.8" in said
+    assert "✗" not in said

@@ -7,8 +7,8 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.clusters import ClusterConfig
 from cigri.database import clock
-from cigri.states import JobKind, JobState
-from cigri.tables import CampaignCluster, Job, Kill
+from cigri.states import JobKind, JobState, StepState
+from cigri.tables import CampaignCluster, Cluster, Job, Kill
 
 
 def list_excess(conn: Connection, cluster_id: int, config: ClusterConfig) -> list[int]:
@@ -18,11 +18,14 @@ def list_excess(conn: Connection, cluster_id: int, config: ClusterConfig) -> lis
 
 
 def list_waiting_too_long(conn: Connection, cluster_id: int, seconds: float, now: datetime | None = None) -> list[int]:
-    """Jobs that have waited longer than `seconds` here, of campaigns that have another cluster to go to."""
+    """Jobs that have waited longer than `seconds` here, of campaigns that have another usable cluster to go to."""
+    part = CampaignCluster
     elsewhere = (
-        select(CampaignCluster.campaign_id)
-        .where(CampaignCluster.campaign_id == Job.campaign_id, CampaignCluster.cluster_id != cluster_id)
-        .where(CampaignCluster.blocked_until.is_(None))
+        select(part.campaign_id)
+        .join(Cluster, Cluster.id == part.cluster_id)
+        .where(part.campaign_id == Job.campaign_id, part.cluster_id != cluster_id)
+        .where(part.blocked_until.is_(None), part.prologue != StepState.FAILED)
+        .where(Cluster.is_enabled, Cluster.failures == 0)
         .exists()
     )
     old = Job.submitted_at <= clock(now) - timedelta(seconds=seconds)

@@ -10,7 +10,12 @@ from cigri.drivers import BatchRequest, RemoteJob
 from cigri.errors import AnswerUnreadable, SubmissionRefused, TransportError, Unreachable
 from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_failure
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_launches, put_batch
-from cigri.flow.runner_to_campaign_schedulers import LaunchingBatch, list_launching, put_back
+from cigri.flow.runner_to_campaign_schedulers import (
+    LaunchingBatch,
+    list_launching,
+    put_back,
+    put_back_unlaunched,
+)
 from cigri.flow.runner_to_metascheduler import count_waiting, put_refusal
 from cigri.flow.runner_to_updator import put_submitted
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
@@ -30,8 +35,11 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, now=now)
         key = grid_key(conn)
+        given_back = put_back_unlaunched(conn, tools.settings.jobs, now)
     deadline = tools.settings.almighty.deadline
-    return summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), deadline))
+    report = summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), deadline))
+    report["jobs given back"] = given_back
+    return +report
 
 
 def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:

@@ -1,17 +1,20 @@
 """The runner gives back jobs that no cluster has taken: their tasks wait again."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, or_, select, update
 
 from cigri.database import clock
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.settings import JobSettings
-from cigri.states import BatchState, JobKind, JobState, Outcome
-from cigri.tables import Attempt, Batch, Job, Task
+from cigri.states import BatchState, CampaignState, JobKind, JobState, Outcome
+from cigri.tables import Attempt, Batch, Campaign, Cluster, Job, Task
 from cigri.verdicts import TaskPast, judge
+
+NOT_LAUNCHED = "the campaign was paused or the cluster away before it was launched"
 
 
 class LaunchingBatch(NamedTuple):
@@ -57,6 +60,30 @@ def put_back(
     ended = [EndedJob(job.id, voided.campaign_id, JobKind(job.kind), outcome, None, "", reason, None) for job in jobs]
     put_ended(conn, cluster_id, attempts, ended, now)
     return len(jobs)
+
+
+def put_back_unlaunched(conn: Connection, limits: JobSettings, now: datetime | None = None) -> int:
+    """End jobs to launch that cannot be launched now, so that they hold neither tasks nor places; give their number.
+
+    Their campaign is paused, or their cluster is disabled or does not answer.
+    """
+    stuck = conn.execute(
+        select(Job.id, Job.campaign_id, Job.cluster_id, Job.kind)
+        .join(Campaign, Campaign.id == Job.campaign_id)
+        .join(Cluster, Cluster.id == Job.cluster_id)
+        .where(Job.state == JobState.TO_LAUNCH)
+        .where(or_(Campaign.state != CampaignState.IN_TREATMENT, ~Cluster.is_enabled, Cluster.failures > 0))
+        .order_by(Job.id)
+        .with_for_update(of=Job, skip_locked=True)
+    ).all()
+    by_part: dict[tuple[int, int], list[EndedJob]] = defaultdict(list)
+    for job in stuck:
+        end = EndedJob(job.id, job.campaign_id, job.kind, Outcome.WITHDRAWN, None, "", NOT_LAUNCHED, None)
+        by_part[(job.cluster_id, job.campaign_id)].append(end)
+    for (cluster_id, campaign_id), ended in by_part.items():
+        ids = [job.job_id for job in ended]
+        put_ended(conn, cluster_id, _attempts(conn, ids, campaign_id, Outcome.WITHDRAWN, limits), ended, now)
+    return len(stuck)
 
 
 def _attempts(

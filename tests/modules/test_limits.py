@@ -1,0 +1,128 @@
+"""How much is given to a cluster: pauses, limits and test campaigns, on the real local cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from cigri.flow.anyone_to_clusters import find_cluster
+from cigri.flow.campaign_schedulers_to_runner import PreparedBatch, list_launches
+from cigri.flow.operator_to_updator import enable_cluster, put_cluster
+from cigri.flow.user_to_killer import move_campaign
+from cigri.states import CampaignState
+from modules import campaign_schedulers, metascheduler, runner, updator
+from modules.runner import plan_batch
+from tests.grid import Grid, until
+
+
+def move(grid: Grid, campaign: int, target: CampaignState) -> None:
+    with grid.database.begin() as conn:
+        assert move_campaign(conn, campaign, grid.site.user, target)
+
+
+def jobs(grid: Grid, where: str = "state <> 'ended'") -> int:
+    return int(grid.one(f"SELECT count(*) FROM jobs WHERE {where}"))
+
+
+def hold(grid: Grid) -> str:
+    """sh text that waits for the file `go`."""
+    return f"until [ -e {grid.place}/go ]; do sleep 0.05; done"
+
+
+def go(grid: Grid) -> None:
+    (Path(grid.place) / "go").touch()
+
+
+def test_a_paused_campaign_ends_what_it_has_and_begins_nothing(local: Grid) -> None:
+    local.submit([str(number) for number in range(8)], command=hold(local), max_jobs=4)
+    local.run_until(lambda: jobs(local, "state = 'running'") == 4)
+    move(local, 1, CampaignState.PAUSED)
+    go(local)
+    local.run_until(lambda: not jobs(local))
+    for _ in range(2):
+        local.cycle()
+    assert local.counts() == {"done": 4, "waiting": 4}
+    move(local, 1, CampaignState.IN_TREATMENT)
+    local.run_to_end()
+    local.assert_each_ran_once(8)
+
+
+@pytest.mark.parametrize("why", ["paused", "disabled"])
+def test_jobs_that_cannot_be_launched_are_in_nobodys_way(local: Grid, why: str) -> None:
+    local.submit([str(number) for number in range(60)])
+    for module in (updator, metascheduler, campaign_schedulers):
+        module.run_once(local.tools, None)
+    assert jobs(local, "state = 'to_launch'") == 54
+    if why == "paused":
+        move(local, 1, CampaignState.PAUSED)
+        local.submit([str(number) for number in range(10)])
+        local.run_until(lambda: local.counts() == {"waiting": 60, "done": 10})
+        move(local, 1, CampaignState.IN_TREATMENT)
+    else:
+        with local.database.begin() as conn:
+            enable_cluster(conn, "here", enabled=False)
+        local.cycle()
+        assert local.counts() == {"waiting": 60}
+        with local.database.begin() as conn:
+            enable_cluster(conn, "here", enabled=True)
+    assert local.one("SELECT sum(failures + deaths) FROM tasks") == 0
+    local.assert_sane()
+    with local.database.begin() as conn:
+        put_cluster(conn, "here", local.site.config | {"keep_waiting": 0})
+    local.cycle()
+    assert 0 < jobs(local) <= 4
+
+
+def test_max_jobs_is_never_exceeded(local: Grid) -> None:
+    local.submit([str(number) for number in range(7)], command="sleep 0.1", max_jobs=2)
+    seen = []
+
+    def is_over() -> bool:
+        seen.append(jobs(local))
+        return bool(local.counts() == {"done": 7})
+
+    local.run_until(is_over)
+    assert max(seen) == 2
+
+
+def test_no_more_jobs_wait_in_the_queue_than_the_cluster_allows(local: Grid) -> None:
+    with local.database.begin() as conn:
+        put_cluster(conn, "here", local.site.config | {"max_waiting": 25, "keep_waiting": 500, "max_array": 10})
+    local.submit([str(number) for number in range(300)])
+    with local.database.begin() as conn:
+        cluster = find_cluster(conn, "here")
+    assert cluster is not None
+    driver = local.gateway.driver(cluster)
+    seen = []
+
+    def is_over() -> bool:
+        answer = local.gateway.run(cluster, local.site.user, driver.status("cigri."))
+        seen.append(sum(job.state.value == "waiting" for job in driver.parse_status(answer, "cigri.")))
+        return bool(local.counts() == {"done": 300})
+
+    local.run_until(is_over)
+    assert max(seen) <= 25
+    assert len(seen) > 10
+    assert local.one("SELECT max(size) FROM batches") == 10
+    local.assert_each_ran_once(300)
+
+
+def test_a_test_campaign_runs_one_normal_job_ahead_of_a_full_cluster(local: Grid) -> None:
+    with local.database.begin() as conn:
+        put_cluster(conn, "here", local.site.config | {"keep_waiting": 0})
+    local.submit([str(number) for number in range(20)], command=hold(local))
+    local.run_until(lambda: jobs(local, "state = 'running'") == 4)
+    test = local.submit(["1", "2", "3"], campaign_type="test", command=f"touch {local.place}/tested")
+    for module in (updator, metascheduler, campaign_schedulers):
+        module.run_once(local.tools, None)
+    with local.database.begin() as conn:
+        cluster = find_cluster(conn, "here")
+        assert cluster is not None
+        (launch,) = list_launches(conn, cluster.id, 100, 100)
+    assert (launch.campaign_id, len(launch.jobs)) == (test, 1)
+    _, request = plan_batch(cluster, "/x", "abcd", "", launch, PreparedBatch(1, "cigri.abcd.1"))
+    assert not request.besteffort
+    runner.run_once(local.tools)
+    local.cycle()
+    assert jobs(local, f"campaign_id = {test}") == 1
+    go(local)
+    until(lambda: local.cycle() and (Path(local.place) / "tested").exists())

@@ -1,0 +1,108 @@
+"""Several clusters, several updators, and what a pass costs."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cigri.gateway import Gateway
+from modules import campaign_schedulers, metascheduler, runner, updator
+from tests.grid import Grid, Site, local_site, until
+from tests.localbatch.host import Host
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[Site]:
+    """A second cluster on this host."""
+    host = Host(tmp_path / "two")
+    host.directory.mkdir()
+    yield local_site(host.spool, "there", timeout=3.0)
+    host.clear()
+
+
+@pytest.fixture
+def two(local: Grid, there: Site) -> Grid:
+    local.add(there)
+    return local
+
+
+BOTH: dict[str, dict[str, object]] = {"here": {}, "there": {"max_jobs": 20}}
+
+
+def test_a_campaign_runs_on_both_of_its_clusters(two: Grid) -> None:
+    two.submit([str(number) for number in range(80)], clusters=BOTH, command=f"echo $CIGRI_CLUSTER >>{two.place}/where")
+    two.run_to_end()
+    two.assert_each_ran_once(80)
+    ran = (Path(two.place) / "where").read_text().split()
+    done = two.rows("SELECT name, done FROM campaign_clusters JOIN clusters ON id = cluster_id ORDER BY name")
+    assert [(row["name"], row["done"]) for row in done] == [(name, ran.count(name)) for name in ("here", "there")]
+    assert min(row["done"] for row in done) >= 10
+
+
+def test_a_cluster_that_hangs_does_not_hold_up_the_other(two: Grid) -> None:
+    two.tune("almighty", deadline=1.0)
+    two.run_until(lambda: two.one("SELECT count(*) FROM cluster_states") == 2)
+    daemon = Host(Path(str(two.site.config["options"]["spool"])).parent / "two").pid
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        two.submit([str(number) for number in range(8)])  # of the cluster `here`
+        started = time.monotonic()
+        assert updator.run_once(two.tools)["late clusters"] == 1
+        assert time.monotonic() - started < 2
+        two.run_to_end()
+        two.assert_each_ran_once(8)
+        two.run_until(lambda: two.one("SELECT failures FROM clusters WHERE name = 'there'") > 0)
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert two.rows("SELECT code, subject FROM events WHERE closed_at IS NULL") == [
+        {"code": "CLUSTER_UNREACHABLE", "subject": "cluster there"}
+    ]
+
+
+def test_two_updators_at_once_settle_each_job_once(local: Grid) -> None:
+    local.submit([str(number) for number in range(100)])
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") >= 50)
+    gateway = Gateway()  # as of another process
+    stop = threading.Event()
+
+    def update() -> None:
+        while not stop.is_set():
+            updator.run_once(local.tools._replace(gateway=gateway))
+
+    second = threading.Thread(target=update)
+    second.start()
+    try:
+        local.run_to_end()
+    finally:
+        stop.set()
+        second.join()
+        gateway.close()
+    local.assert_each_ran_once(100)
+    assert local.one("SELECT done FROM campaign_clusters") == 100
+    assert local.one("SELECT sum(tasks) FROM completions") == 100
+
+
+def test_a_locked_cluster_is_left_to_the_one_who_looks_at_it(local: Grid) -> None:
+    with local.database.lock("cigri.updator.1") as taken:
+        assert taken
+        assert updator.run_once(local.tools) == {"clusters": 1, "locked clusters": 1}
+    assert updator.run_once(local.tools) == {"clusters": 1}
+
+
+def test_the_number_of_commands_does_not_grow_with_the_jobs(local: Grid) -> None:
+    local.add(Site("here", local.site.config | {"max_waiting": 400, "keep_waiting": 400}, local.site.user))
+    local.submit([str(number) for number in range(300)], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    spent = []
+    for module in (updator, metascheduler, campaign_schedulers, runner, updator):
+        before = local.gateway.commands.total()
+        module.run_once(local.tools, None)
+        spent.append(local.gateway.commands.total() - before)
+    assert local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 300
+    assert spent == [1, 0, 0, 1, 1]
+    local.kill_all_jobs()
+    until(lambda: local.cycle() and local.counts() == {"cancelled": 300})
+    assert local.gateway.commands.total() < 20

@@ -1,0 +1,84 @@
+"""What becomes old leaves, and what was is still known."""
+
+from datetime import timedelta
+
+from sqlalchemy import func, select, update
+
+from cigri.database import Database
+from cigri.drivers import Capacity
+from cigri.flow.anyone_to_janitor import archive_campaign, forget, list_leftovers, list_old_campaigns, put_purged
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.metascheduler_to_runner import close_campaigns
+from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.user_to_killer import count_left, move_campaign
+from cigri.states import CampaignState, EventLevel, Outcome, TaskState
+from cigri.tables import Attempt, Batch, Bucket, Campaign, ClusterUsage, Completion, Event, Job, Task, TaskHistory
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+
+DAY = timedelta(days=1)
+
+
+def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign, other = a_campaign(conn, 4), a_campaign(conn, 2)
+        first = submitted_jobs(conn, campaign, cluster, 3)
+        end_jobs(conn, cluster, first[:1])
+        end_jobs(conn, cluster, first[1:2], Outcome.FAILURE, exit_code=9)
+        end_jobs(conn, cluster, first[2:], Outcome.PREEMPTED, exit_code=None)
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=3.0)
+        submitted_jobs(conn, other, cluster, 1)
+        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED, NOON)
+        before = count_left(conn, campaign)
+        assert archive_campaign(conn, campaign, NOON) == 4
+        row = TaskHistory
+        columns = (row.number, row.state, row.attempts, row.exit_code, row.seconds, row.cluster_id, row.parameter)
+        found = conn.execute(select(*columns).order_by(row.number)).all()
+        assert [tuple(one) for one in found] == [
+            (0, TaskState.DONE, 1, 0, 10.0, cluster, "0"),
+            (1, TaskState.CANCELLED, 1, 9, 10.0, cluster, "1"),
+            (2, TaskState.DONE, 2, 0, 3.0, cluster, "2"),
+            (3, TaskState.CANCELLED, 0, None, None, None, "3"),
+        ]
+        for table in (Task, Job, Batch, Bucket, Completion):
+            left = select(func.count()).select_from(table).where(table.campaign_id == campaign)
+            assert conn.execute(left).scalar_one() == 0, table
+        assert len(conn.scalars(select(Attempt.task_id)).all()) == 1
+        assert count_left(conn, campaign) == before == ({TaskState.DONE: 2, TaskState.CANCELLED: 2}, 0)
+        assert count_left(conn, other) == ({TaskState.WAITING: 1, TaskState.ASSIGNED: 1}, 1)
+        assert examine(conn) == []
+
+
+def test_only_what_ended_long_ago_is_old(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        old, fresh, live = a_campaign(conn, 1), a_campaign(conn, 1), a_campaign(conn, 1)
+        for campaign in (old, fresh):
+            end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
+        submitted_jobs(conn, live, cluster, 1)
+        assert close_campaigns(conn, NOON) == 2
+        move_campaign(conn, live, "alice", CampaignState.CANCELLED, NOON)  # its job lives on for a while
+        later = NOON + 10 * DAY
+        conn.execute(update(Campaign).where(Campaign.id == fresh).values(ended_at=later - 9 * DAY))
+        assert [left.campaign_id for left in list_leftovers(conn, 9.5, later)] == [old]
+        put_purged(conn, [old], later)
+        assert list_leftovers(conn, 9.5, later) == []
+        assert list_old_campaigns(conn, 9.5, later) == [old]
+        archive_campaign(conn, old, later)
+        assert list_old_campaigns(conn, 9.5, later) == []
+
+
+def test_old_usage_and_old_closed_events_are_forgotten(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        conn.execute(update(ClusterUsage).values(at=NOON))
+        put_cluster_state(conn, cluster, Capacity(1, 1, 0, 0), 0, NOON + 5 * DAY)
+        for subject, at in (("old", NOON), ("fresh", NOON + 5 * DAY), ("open", NOON)):
+            put_events(conn, [NewEvent("X", EventLevel.ERROR, subject, "m")], at)
+            if subject != "open":
+                close_events(conn, ["X"], [subject], "root", at)
+        assert forget(conn, 3.0, 3.0, NOON + 6 * DAY) == 2
+        assert list(conn.scalars(select(ClusterUsage.at))) == [NOON + 5 * DAY]
+        assert sorted(conn.scalars(select(Event.subject))) == ["fresh", "open"]
+        assert forget(conn, 3.0, 3.0, NOON + 6 * DAY) == 0

@@ -116,7 +116,13 @@ cigri_await() { # cigri_code: how the child ended; a wait that a signal interrup
         [ -n "$cigri_caught" ] && [ "$cigri_code" -gt 128 ] || break
     done
     cigri_pid=
+    case $cigri_code in 137 | 143 | 152) cigri_linger ;; esac
     [ "$cigri_cause" = exit ] && [ "$cigri_code" -gt 128 ] && [ "$cigri_code" -le 192 ] && cigri_cause=signal
+}
+
+cigri_linger() { # the batch system signals one process after the other: the task's may come before ours
+    [ -n "$cigri_halted" ] || sleep 1
+    [ -z "$cigri_halted" ] || cigri_cause=$cigri_halted
 }
 
 cigri_clean() { # the scratch directory as the first task found it

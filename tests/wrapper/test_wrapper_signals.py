@@ -59,6 +59,20 @@ def test_task_that_the_batch_system_has_ended_itself_was_terminated(cluster: Clu
     assert cluster.records()[0].duration_ms < 4000  # no grace for what is gone
 
 
+@pytest.mark.parametrize(("number", "cause"), [(signal.SIGTERM, "terminated"), (signal.SIGXCPU, "walltime")])
+def test_task_that_got_the_batch_systems_signal_first_did_not_fail(
+    cluster: Cluster, number: signal.Signals, cause: str
+) -> None:
+    job = _started(cluster, f'echo $$ >"$HOME/pid"; {WAIT}')
+    task_pid = int((cluster.home / "pid").read_text())
+    os.kill(task_pid, number)
+    until(lambda: not Path(f"/proc/{task_pid}").exists())
+    job.send_signal(number)
+    _end(job)
+    assert [found for _, found in cluster.ends()] == [cause]
+    assert not (cluster.home / "second").exists()
+
+
 def test_notice_of_the_walltime_stays_the_cause(cluster: Cluster) -> None:
     grace = cluster.program("sleep", '[ "$1" != 5 ] || until [ -e "$HOME/over" ]; do :; done; exec /bin/sleep 0.02')
     job = _started(cluster, f"trap 'touch $HOME/asked' TERM; {WAIT}", grace)

@@ -1,0 +1,133 @@
+"""The almighty and its workers: passes that raise, hang and die, signals, and being woken."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import forkserver
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from cigri.database import Database
+from modules.almighty.worker import Worker
+from tests.grid import Grid, until
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def held(database: Database, table: str) -> Iterator[None]:
+    """Whoever reads the table waits."""
+    with database.begin() as conn:
+        conn.execute(text(f"LOCK TABLE {table}"))
+        yield
+
+
+def waiting(database: Database) -> int:
+    """Sessions that wait for a lock."""
+    locks = "SELECT count(DISTINCT pid) FROM pg_locks JOIN pg_database ON oid = database"
+    with database.begin() as conn:
+        return int(conn.execute(text(f"{locks} WHERE NOT granted AND datname = current_database()")).scalar_one())
+
+
+@pytest.fixture
+def worker(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    """Of the predictor; workers are forked from a server that has the environment of its own start."""
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database.url.replace("+psycopg", ""))
+    worker = Worker("predictor")
+    yield worker
+    worker.close()
+    forkserver._forkserver._stop()  # type: ignore[attr-defined]  # there is no public way
+
+
+def test_a_worker_is_kept_from_pass_to_pass(worker: Worker) -> None:
+    first, second = worker.run(30), worker.run(30)
+    assert first == second
+    assert (first.counts, first.error) == ({}, "")
+    assert first.pid != os.getpid()
+
+
+def test_a_pass_that_raises_tells_why_and_the_worker_goes_on(worker: Worker, database: Database) -> None:
+    pid = worker.run(30).pid
+    with database.begin() as conn:
+        conn.execute(text("ALTER TABLE campaigns RENAME TO hidden"))
+    failed = worker.run(30)
+    assert failed.pid == pid
+    assert "UndefinedTable" in failed.error
+    assert not failed.is_database_away
+    with database.begin() as conn:
+        conn.execute(text("ALTER TABLE hidden RENAME TO campaigns"))
+    assert worker.run(30).error == ""
+
+
+def test_a_pass_that_hangs_is_killed_and_its_worker_replaced(worker: Worker, database: Database) -> None:
+    pid = worker.run(30).pid
+    with held(database, "campaigns"):
+        late = worker.run(0.3)
+    assert (late.pid, late.error) == (pid, "the pass took longer than 0.3 s and was killed")
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    again = worker.run(30)
+    assert again.error == ""
+    assert again.pid != pid
+
+
+def test_a_worker_that_is_killed_is_replaced(worker: Worker, database: Database) -> None:
+    pid = worker.run(30).pid
+    with held(database, "campaigns"):
+
+        def kill() -> None:
+            until(lambda: waiting(database) == 1)
+            os.kill(pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        dead = worker.run(30)
+        killer.join()
+    assert dead.error == "the process died during the pass (exit code -9)"
+    assert worker.run(30).error == ""
+
+
+@pytest.fixture
+def almighty(local: Grid) -> Iterator["subprocess.Popen[bytes]"]:
+    """On the grid `local`, at rest after its first cycle; the next would come in a minute."""
+    environment = os.environ | {
+        "CIGRI_SET_DATABASE__URL": local.database.url.replace("+psycopg", ""),
+        "CIGRI_SET_ALMIGHTY__PERIOD": "60",
+    }
+    command = [sys.executable, "-m", "tests.faults.almighty"]
+    process = subprocess.Popen(command, env=environment, start_new_session=True, cwd=ROOT)
+    until(lambda: local.one("SELECT count(*) FROM modules WHERE name = 'killer'") == 1)
+    yield process
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(10)
+
+
+def test_a_submission_wakes_the_almighty_at_once(almighty: "subprocess.Popen[bytes]", local: Grid) -> None:
+    local.submit(["1"])
+    until(lambda: local.one("SELECT count(*) FROM jobs") == 1, 10)
+    about = "FROM jobs JOIN campaigns ON campaigns.id = campaign_id"
+    assert local.one(f"SELECT extract(epoch FROM created_at - campaigns.submitted_at) {about}") < 2.0
+    until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 1, 10)
+    almighty.send_signal(signal.SIGTERM)
+    assert almighty.wait(15) == 0
+
+
+def test_the_pass_under_way_is_finished_before_the_almighty_ends(
+    almighty: "subprocess.Popen[bytes]", local: Grid
+) -> None:
+    with held(local.database, "offers"):
+        local.submit(["1"])
+        until(lambda: waiting(local.database) == 1)  # the metascheduler
+        almighty.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            almighty.wait(1.0)
+    assert almighty.wait(15) == 0
+    assert local.one("SELECT count(*) FROM offers") == 1  # it was written, and nobody came to take it
+    assert local.one("SELECT count(*) FROM jobs") == 0

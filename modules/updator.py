@@ -13,7 +13,7 @@ from cigri.database import server_time
 from cigri.drivers import Capacity, Driver, RemoteJob
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_failure, put_success
-from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.runner_to_updator import LiveAttempt, WatchedJob, list_attempts, list_watched, mark_missing, move_seen
 from cigri.flow.updator_to_metascheduler import Trial, put_cluster_state, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
@@ -26,6 +26,7 @@ from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, p
 
 logger = logging.getLogger(__name__)
 
+ACCOUNT_REFUSED = "ACCOUNT_REFUSED"
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
@@ -67,13 +68,19 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> 
         try:
             answers = _ask(tools, cluster, key, user, jobs, is_visitor)
         except (TransportError, AnswerUnreadable) as error:
-            _give_up(tools, cluster, user, error, is_visitor, now)
+            _complain(tools, cluster, user, "CLUSTER_UNREACHABLE", str(error), is_visitor, now)
             if is_visitor:
                 return report
             continue
-        is_healthy &= _take_in(tools, cluster, key, user, jobs, answers, report, now)
+        problems = _take_in(tools, cluster, key, user, jobs, answers, report, now)
         if is_visitor:
-            is_healthy &= _note_capacity(tools, cluster, answers, watched, now)
+            problems += _note_capacity(tools, cluster, answers, watched, now)
+            is_healthy = not problems
+        if problems:
+            _complain(tools, cluster, user, "CLUSTER_ANSWER", "; ".join(problems), is_visitor, now)
+        elif not is_visitor:
+            with tools.database.begin() as conn:
+                close_events(conn, [ACCOUNT_REFUSED], [_account(user, cluster)], "cigri", now)
     if is_healthy:
         with tools.database.begin() as conn:
             put_success(conn, cluster, now)
@@ -107,10 +114,10 @@ def _take_in(
     answers: Mapping[str, Answer],
     report: Report,
     now: datetime | None,
-) -> bool:
-    """Settle what one user's answer tells; the collected files go at the next visit. False: not all made sense."""
+) -> list[str]:
+    """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
     if not jobs:
-        return True
+        return []
     glimpse = _read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers)
     with tools.database.begin() as conn:
         time = server_time(conn, now)
@@ -125,13 +132,11 @@ def _take_in(
     tails = _tails(tools, cluster, key, user, jobs, ends)
     with tools.database.begin() as conn:
         _settle(conn, tools, cluster, jobs, findings, ends, tails, now)
-        if glimpse.problems:
-            put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(glimpse.problems), now)
     tools.gateway.settled[(cluster.id, user)] = glimpse.collected
     report.update(
         {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
     )
-    return not glimpse.problems
+    return glimpse.problems
 
 
 def _read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer]) -> Glimpse:
@@ -292,32 +297,32 @@ def _note_capacity(
     answers: Mapping[str, Answer],
     watched: Sequence[WatchedJob],
     now: datetime | None,
-) -> bool:
-    """Store how full the cluster is; False when it did not say so sensibly."""
+) -> list[str]:
+    """Store how full the cluster is, or give why it cannot be known."""
     ours = sum(job.width for job in watched if job.state is JobState.RUNNING)
     try:
         capacity: Capacity = tools.gateway.driver(cluster).parse_capacity(answers["capacity"])
     except AnswerUnreadable as error:
-        with tools.database.begin() as conn:
-            put_failure(conn, cluster, "CLUSTER_ANSWER", str(error), now)
-        return False
+        return [str(error)]
     with tools.database.begin() as conn:
         put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
-    return True
+    return []
 
 
-def _give_up(
-    tools: Tools, cluster: ClusterRow, user: str, error: Exception, is_visitor: bool, now: datetime | None
+def _complain(
+    tools: Tools, cluster: ClusterRow, user: str, code: str, message: str, is_visitor: bool, now: datetime | None
 ) -> None:
-    """A cluster that cannot be asked is paused; an account that cannot be used is only its own user's trouble."""
+    """A cluster that gives no sense is paused; an account that cannot be used is only its own user's trouble."""
     with tools.database.begin() as conn:
         if is_visitor:
-            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
+            put_failure(conn, cluster, code, message, now)
             return
-        subject = f"account {user} on {cluster.name}"
-        put_events(
-            conn, [NewEvent("ACCOUNT_REFUSED", EventLevel.ERROR, subject, str(error), cluster_id=cluster.id)], now
-        )
+        event = NewEvent(ACCOUNT_REFUSED, EventLevel.ERROR, _account(user, cluster), message, cluster_id=cluster.id)
+        put_events(conn, [event], now)
+
+
+def _account(user: str, cluster: ClusterRow) -> str:
+    return f"account {user} on {cluster.name}"
 
 
 def _journal_key(job: WatchedJob) -> JobKey:

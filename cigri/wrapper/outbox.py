@@ -60,6 +60,7 @@ cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0
 {remove}cigri_shown=0 cigri_all=0
 for cigri_name in *-*-*; do
     case $cigri_name in *[!0-9-]* | -* | *- | *--* | *-*-*-*) continue ;; esac
+    [ -f "$cigri_name" ] && [ ! -L "$cigri_name" ] || continue
     cigri_all=$((cigri_all + 1))
     [ $cigri_shown -lt {limit} ] || continue
     cigri_shown=$((cigri_shown + 1)) cigri_line=

@@ -1,12 +1,15 @@
 """What users' accounts write and print is not trusted, and harms nobody."""
 
 import logging
+import os
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway
+from cigri.remote import Answer
 from modules import updator
 from tests.grid import Grid, until
 
@@ -54,12 +57,16 @@ def test_forged_and_broken_records_change_nothing_and_do_not_stay(
     }
     for name, text in forged.items():
         post(running, name, f"{text}\n")
+    (outbox(running) / "94-1-1").mkdir()
+    (outbox(running) / "93-1-1").symlink_to("/dev/zero")
+    os.mkfifo(outbox(running) / "92-1-1")
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             updator.run_once(running.tools)
     assert running.counts() == {"assigned": 3}
     assert sum("no live attempt" in message for message in caplog.messages) == 3
-    assert names(running) == {"1--1", "1-1-1-1"}  # no names of ours: they are not even printed
+    assert names(running) == {"1--1", "1-1-1-1", "94-1-1", "93-1-1", "92-1-1"}  # not ours: they are not even read
+    assert not running.rows("SELECT 1 FROM events WHERE level <> 'info'")
     (Path(running.place) / "go").touch()
     running.run_to_end()
     running.assert_each_ran_once(3)
@@ -91,6 +98,31 @@ def test_the_repeated_record_of_a_task_does_not_end_its_jobs_next_one(running: G
         {"outcome": None},
     ]
     assert running.one("SELECT state::text FROM jobs WHERE id = 1") == "running"
+
+
+class Odd(Gateway):
+    """The account `ghost` is another name of ours, and its shell says odd things while `is_odd`."""
+
+    is_odd = True
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        answer = super().run(cluster, self.visitor(cluster), script)
+        return answer._replace(out=answer.out.replace("cigri-outbox 1", "ghost")) if self.is_odd else answer
+
+
+def test_an_account_that_talks_nonsense_is_its_own_users_trouble(running: Grid) -> None:
+    with running.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE batches SET local_user = 'ghost'")
+    with closing(Odd()) as gateway:
+        odd = running.tools._replace(gateway=gateway)
+        updator.run_once(odd)
+        assert running.one("SELECT failures FROM clusters") == 0
+        (event,) = running.rows("SELECT code, subject FROM events WHERE closed_at IS NULL")
+        assert event == {"code": "ACCOUNT_REFUSED", "subject": "account ghost on here"}
+        gateway.is_odd = False
+        updator.run_once(odd)
+        assert not running.rows("SELECT 1 FROM events WHERE closed_at IS NULL")
+    (Path(running.place) / "go").touch()
 
 
 def test_binary_rubbish_in_standard_error_stops_nobody(local: Grid) -> None:

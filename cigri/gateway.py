@@ -88,8 +88,8 @@ class Gateway:
         ended = {name: future for name, future in started.items() if future.done()}
         failed = {name: error for name, future in ended.items() if (error := future.exception()) is not None}
         for name, error in failed.items():
-            if not isinstance(error, CigriError):
-                logger.error("The visit of cluster %s failed", name, exc_info=error)
+            is_told = isinstance(error, CigriError)
+            logger.error("The visit of cluster %s failed: %s", name, error, exc_info=None if is_told else error)
         reports = {name: future.result() for name, future in ended.items() if name not in failed}
         return Seen(reports, late, failed)
 

@@ -28,7 +28,10 @@ RunOnce = Callable[[Tools, datetime | None], Report]
 
 
 def summed(seen: Seen) -> Report:
-    """The visits of a pass as one report."""
+    """The visits of a pass as one report; raise what went wrong in one of them, now that the others are done."""
+    for name, error in seen.failed.items():
+        error.add_note(f"while it visited cluster {name}")
+        raise error
     report: Report = Counter()
     for counts in seen.reports.values():
         report.update(counts)
@@ -36,8 +39,6 @@ def summed(seen: Seen) -> Report:
         report["clusters"] = len(seen.reports)
     if seen.late:
         report["late clusters"] = len(seen.late)
-    if seen.failed:
-        report["failed clusters"] = len(seen.failed)
     return report
 
 

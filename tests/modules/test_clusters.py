@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from cigri.errors import ConfigError
 from cigri.gateway import Gateway
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid, Site, local_site, until
@@ -61,6 +63,20 @@ def test_a_cluster_that_hangs_does_not_hold_up_the_other(two: Grid) -> None:
     assert two.rows("SELECT code, subject FROM events WHERE closed_at IS NULL") == [
         {"code": "CLUSTER_UNREACHABLE", "subject": "cluster there"}
     ]
+
+
+@pytest.mark.parametrize("module", [updator, runner])
+def test_a_cluster_that_cannot_be_understood_fails_the_pass_and_no_other_cluster(two: Grid, module: ModuleType) -> None:
+    two.submit([str(number) for number in range(60)], clusters=BOTH)
+    for each in (updator, metascheduler, campaign_schedulers):
+        each.run_once(two.tools, None)
+    with two.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE clusters SET config = config || '{\"driver\": \"none\"}' WHERE name = 'there'")
+        conn.exec_driver_sql("UPDATE clusters SET visited_at = NULL")
+    with pytest.raises(ConfigError, match="no driver 'none'"):
+        module.run_once(two.tools, None)
+    fact = "visited_at) FROM clusters" if module is updator else "submitted_at) FROM jobs"
+    assert two.one(f"SELECT max({fact}") is not None
 
 
 def test_two_updators_at_once_settle_each_job_once(local: Grid) -> None:

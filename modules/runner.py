@@ -1,10 +1,10 @@
-"""Submits jobs to launch: one remote command per batch, which is committed with its tag before it is sent."""
+"""Submits jobs to launch: one remote command per user; each batch is committed with its tag before it is sent."""
 
 import logging
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import cast
+from typing import NamedTuple, cast
 
 from cigri.drivers import BatchRequest, RemoteJob
 from cigri.errors import AnswerUnreadable, SubmissionRefused, TransportError, Unreachable
@@ -28,6 +28,7 @@ from cigri.wrapper import BatchPlan, JobCall, TaskCall, parse_void, void_batch, 
 logger = logging.getLogger(__name__)
 
 NOT_WRITTEN = (73, 74)  # exit statuses of write_batch
+BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
@@ -42,6 +43,15 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     return +report
 
 
+class Prepared(NamedTuple):
+    """A batch that is committed and not yet sent; `text` writes and submits it."""
+
+    launch: Launch
+    batch: PreparedBatch
+    request: BatchRequest
+    text: str
+
+
 def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
     report: Report = Counter()
     with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
@@ -54,50 +64,70 @@ def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) ->
         for batch in unsettled:
             if not _reconcile(tools, cluster, key, batch, report, now):
                 return report
+        by_user: dict[str, list[Launch]] = defaultdict(list)
         for launch in launches if cluster.is_enabled else ():
-            with tools.database.begin() as conn:
-                batch_or_none = put_batch(conn, launch, cluster.id, key, now)
-            if batch_or_none is not None and not _submit(tools, cluster, key, launch, batch_or_none, report, now):
+            by_user[launch.local_user].append(launch)
+        for user, mine in by_user.items():
+            chosen = [_prepare(tools, cluster, key, launch, now) for launch in mine[:BATCHES_AT_ONCE]]
+            prepared = [one for one in chosen if one is not None]
+            if prepared and not _submit(tools, cluster, user, prepared, report, now):
                 return report
     return report
 
 
-def _submit(
-    tools: Tools,
-    cluster: ClusterRow,
-    key: str,
-    launch: Launch,
-    batch: PreparedBatch,
-    report: Report,
-    now: datetime | None,
-) -> bool:
-    """Send one batch; False when the cluster is better left alone in this pass."""
+def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: datetime | None) -> Prepared | None:
+    """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
     driver = tools.gateway.driver(cluster)
+    with tools.database.begin() as conn:
+        batch = put_batch(conn, launch, cluster.id, key, now)
+    if batch is None:
+        return None
     try:
         plan, request = plan_batch(cluster, tools.gateway.base(cluster, key), key, driver.prelude, launch, batch)
-        text = write_batch(plan) + driver.submit(request)
+        return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))
     except ValueError as error:
         _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}", now)
-        return True
+        return None
+
+
+def _submit(
+    tools: Tools, cluster: ClusterRow, user: str, prepared: Sequence[Prepared], report: Report, now: datetime | None
+) -> bool:
+    """Send a user's batches; False when the cluster is better left alone in this pass."""
+    bundle = Bundle({str(one.batch.id): one.text for one in prepared})
     try:
-        answer = tools.gateway.run(cluster, launch.local_user, text)
+        answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
+    except Unreachable as error:
+        return _unreachable(tools, cluster, prepared, str(error), now)
+    except (TransportError, AnswerUnreadable) as error:
+        return _leave_unknown(tools, cluster, error, now)
+    return all([_settle(tools, cluster, one, answers[str(one.batch.id)], report, now) for one in prepared])
+
+
+def _settle(
+    tools: Tools, cluster: ClusterRow, sent: Prepared, answer: Answer, report: Report, now: datetime | None
+) -> bool:
+    """What became of one batch; False when nobody knows."""
+    try:
         if answer.status in NOT_WRITTEN:
             raise SubmissionRefused(f"the batch could not be written to the cluster: {answer.err.strip()[-500:]}")
-        remote_ids = driver.parse_submit(answer, request)
+        remote_ids = tools.gateway.driver(cluster).parse_submit(answer, sent.request)
     except SubmissionRefused as error:
-        _refuse(tools, cluster, launch, batch, str(error), now)
+        _refuse(tools, cluster, sent.launch, sent.batch, str(error), now)
         report["refused batches"] += 1
         return True
-    except Unreachable as error:
-        return _unreachable(tools, cluster, launch, batch, str(error), now)
-    except (TransportError, AnswerUnreadable) as error:
-        # whether it was submitted is asked of the cluster by tag, at the next pass
-        with tools.database.begin() as conn:
-            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
-        return False
+    except AnswerUnreadable as error:
+        return _leave_unknown(tools, cluster, error, now)
     with tools.database.begin() as conn:
-        report["submitted jobs"] += put_submitted(conn, batch.id, remote_ids, now)
+        report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids, now)
     return True
+
+
+def _leave_unknown(tools: Tools, cluster: ClusterRow, error: Exception, now: datetime | None) -> bool:
+    """Whether it was submitted is asked of the cluster by tag, at the next pass."""
+    with tools.database.begin() as conn:
+        put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
+    return False
 
 
 def plan_batch(
@@ -206,17 +236,19 @@ def _remote_ids(found: Mapping[int, RemoteJob]) -> dict[int, str]:
 
 
 def _unreachable(
-    tools: Tools, cluster: ClusterRow, launch: Launch, batch: PreparedBatch, message: str, now: datetime | None
+    tools: Tools, cluster: ClusterRow, prepared: Sequence[Prepared], message: str, now: datetime | None
 ) -> bool:
     """Nothing was sent: is it the cluster that is away (False), or only this user's account?"""
     try:
         tools.gateway.run(cluster, tools.gateway.visitor(cluster), "true")
     except TransportError as error:
         with tools.database.begin() as conn:
-            put_back(conn, cluster.id, batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs, now)
+            for one in prepared:
+                put_back(conn, cluster.id, one.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs, now)
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
         return False
-    _refuse(tools, cluster, launch, batch, message, now)
+    for one in prepared:
+        _refuse(tools, cluster, one.launch, one.batch, message, now)
     return True
 
 

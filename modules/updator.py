@@ -14,7 +14,15 @@ from cigri.drivers import Capacity, Driver, RemoteJob
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_failure, put_success
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.runner_to_updator import LiveAttempt, WatchedJob, list_attempts, list_watched, mark_missing, move_seen
+from cigri.flow.runner_to_updator import (
+    LiveAttempt,
+    WatchedJob,
+    list_attempts,
+    list_unended,
+    list_watched,
+    mark_missing,
+    move_seen,
+)
 from cigri.flow.updator_to_metascheduler import Trial, put_cluster_state, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
@@ -27,6 +35,7 @@ from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, p
 logger = logging.getLogger(__name__)
 
 ACCOUNT_REFUSED = "ACCOUNT_REFUSED"
+LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
@@ -132,11 +141,22 @@ def _take_in(
     tails = _tails(tools, cluster, key, user, jobs, ends)
     with tools.database.begin() as conn:
         _settle(conn, tools, cluster, jobs, findings, ends, tails, now)
-    tools.gateway.settled[(cluster.id, user)] = glimpse.collected
+    tools.gateway.settled[(cluster.id, user)] = _without_unended(tools, jobs, glimpse.collected)
     report.update(
         {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
     )
     return glimpse.problems
+
+
+def _without_unended(tools: Tools, jobs: Sequence[WatchedJob], names: Sequence[str]) -> list[str]:
+    """Leave what belongs to jobs that were submitted so lately that nobody watches them yet."""
+    watched = {job.batch_id for job in jobs}
+    others = {batch_id for batch_id, _ in map(place_of, names) if batch_id <= LARGEST_ID} - watched
+    if not others:
+        return list(names)
+    with tools.database.begin() as conn:
+        unended = list_unended(conn, sorted(others))
+    return [name for name in names if place_of(name) not in unended]
 
 
 def _read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer]) -> Glimpse:

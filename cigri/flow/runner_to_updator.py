@@ -88,6 +88,17 @@ def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
     return [WatchedJob._make(row) for row in conn.execute(statement)]
 
 
+def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
+    """Batch and index of the jobs of these batches that have not ended, those still being submitted among them."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(batch_id,) for batch_id in batch_ids])
+    found = conn.execute(
+        select(Job.batch_id, Job.array_index)
+        .join(wanted, wanted.c.id == Job.batch_id)
+        .where(Job.state != JobState.ENDED)
+    )
+    return {(row[0], row[1]) for row in found}
+
+
 def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
     """The live attempts of these jobs, with what their tasks have been through."""
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])

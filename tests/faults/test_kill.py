@@ -94,3 +94,23 @@ def test_an_almighty_killed_again_and_again(grid: Grid, seed: int) -> None:
     finally:
         kill_group(process)
     grid.assert_each_ran_once(tasks)
+
+
+def test_a_record_that_comes_before_its_job_is_watched_waits_in_the_outbox(local: Grid) -> None:
+    """The runner dies after a submission; other jobs are collected before anybody knows of these."""
+    local.submit(["x"], command="sleep 1000")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    local.submit(["y"])
+    for module in (updator, predictor, metascheduler, campaign_schedulers):
+        module.run_once(local.tools, None)
+    pass_that_dies(local, "runner", "after")
+    outbox = f"ls {local.site.config['directory']}/*/outbox"
+    until(lambda: local.site.sh(outbox))
+    there = local.site.sh(outbox)
+    foreign = Path(local.site.config["directory"]) / local.one("SELECT key FROM grid") / "outbox" / f"{'9' * 40}-1-1"
+    foreign.write_text("end of the world\n")
+    for _ in range(3):
+        updator.run_once(local.tools, None)
+    assert local.site.sh(outbox) == there
+    local.run_until(lambda: local.counts().get("done") == 1)
+    assert local.one("SELECT count(*) FROM jobs WHERE missing_since IS NOT NULL") == 0

@@ -134,9 +134,7 @@ class _Output:
 
     @property
     def text(self) -> str:
-        """Without NUL, which is UTF-8 and yet no text for PostgreSQL."""
-        said = self._data[: self._found.start() if self._found else None]
-        return said.decode(errors="replace").replace("\0", "\ufffd")
+        return self._data[: self._found.start() if self._found else None].decode(errors="replace")
 
 
 def _new_mark() -> str:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from cigri.flow.user_to_operator import fix_events
-from tests.grid import Grid
+from modules import updator
+from tests.grid import Grid, until
 
 
 def open_events(grid: Grid) -> list[int]:
@@ -59,6 +60,19 @@ def test_what_cannot_run_tells_why(local: Grid) -> None:
     assert "/no/such/program: not found" in first["message"]
     assert second["message"] == "failure, exit code 72"
     assert not local.executions()
+
+
+def test_exit_66_goes_ahead_of_an_older_task_that_failed(local: Grid) -> None:
+    once = f"mark={local.place}/$CIGRI_TASK_NUMBER; [ -e $mark ] && exit 0; touch $mark"
+    local.submit(["1", "2"], command=f"{once}; exit $((3 + 63 * CIGRI_TASK_NUMBER))", retries=1, max_jobs=2)
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs") == 2)
+    until(lambda: updator.run_once(local.tools) and local.counts() == {"waiting": 2})
+    local.run_to_end()
+    again = local.rows(
+        "SELECT number FROM tasks JOIN jobs ON jobs.id > 2 JOIN attempts ON job_id = jobs.id "
+        "WHERE task_id = tasks.id ORDER BY jobs.id"
+    )
+    assert [row["number"] for row in again] == [1, 0]
 
 
 def test_exit_66_goes_first_in_line_and_67_last(local: Grid) -> None:

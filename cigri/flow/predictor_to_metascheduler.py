@@ -30,7 +30,10 @@ FIELDS = NewForecast._fields
 def put_forecasts(
     conn: Connection, forecasts: Sequence[NewForecast], history_period: float, now: datetime | None = None
 ) -> None:
-    """Replace the present forecasts, and keep those whose last row of history is older than the period (seconds)."""
+    """Replace the present forecasts that have changed, and keep those whose history is older than the period (seconds).
+
+    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest.
+    """
     floats: dict[str, Any] = {name: DOUBLE_PRECISION() for name in ("ratio", "throughput", "mean", "deviation")}
     columns: dict[str, Any] = {"campaign_id": BigInteger(), "cluster_id": BigInteger(), **floats}
     columns |= {"remaining": BigInteger(), "eta": TIMESTAMP(timezone=True)}
@@ -39,7 +42,11 @@ def put_forecasts(
     fields = [new.c[name] for name in FIELDS]
     for with_cluster in (True, False):
         wanted = new.c.cluster_id.is_not(None) if with_cluster else new.c.cluster_id.is_(None)
-        statement = insert(Forecast).from_select([*FIELDS, "at"], select(*fields, clock(now)).where(wanted))
+        of_cluster = Forecast.cluster_id == new.c.cluster_id if with_cluster else Forecast.cluster_id.is_(None)
+        same = (getattr(Forecast, name).is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
+        known = select(Forecast.id).where(Forecast.campaign_id == new.c.campaign_id, of_cluster, *same)
+        changed = select(*fields, clock(now)).where(wanted, ~known.exists())
+        statement = insert(Forecast).from_select([*FIELDS, "at"], changed)
         conn.execute(
             statement.on_conflict_do_update(
                 index_elements=["campaign_id", "cluster_id"] if with_cluster else ["campaign_id"],

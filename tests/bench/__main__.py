@@ -21,6 +21,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if unknown := set(options.names) - set(NAMES):
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(NAMES)}")
+    if options.write and (options.names or options.size):
+        parser.error("--write replaces the whole table: it goes with neither a NAME nor --size")
     rows: list[Row] = []
     for name in options.names or NAMES:
         measure = importlib.import_module(f"tests.bench.{name.replace('-', '_')}").measure

@@ -16,7 +16,7 @@ SIZE = 2000
 TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
 STATE = Path(os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed"))
 CLUSTER, ACCOUNT, LOOK = "alpha", "alice", 0.5
-ROUNDS = 3
+ROUNDS = 2  # of a minute or two each
 BUSY = {"poll_interval": 0.5, "keep_waiting": 2000, "max_waiting": 2000}
 
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,9 +29,8 @@ def row(what: str, figure: str, beside: str = "", ratio: str = "") -> Row:
 
 def render(rows: Sequence[Row]) -> str:
     """Markdown; above it when and on what it was measured."""
-    about = (
-        f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, Python {platform.python_version()}"
-    )
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    about = f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: {machine}, files on {_filesystem(tempfile.gettempdir())}"
     lines = [f"| {one.what} | {one.figure} | {one.beside} | {one.ratio} | {one.load:.1f} |\n" for one in rows]
     return f"{about}. Load: the 1-minute average at the end of each.\n\n{HEAD}{''.join(lines)}"
 
@@ -45,3 +45,9 @@ def write(text: str, files: Sequence[Path]) -> list[Path]:
             file.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
             written.append(file)
     return written
+
+
+def _filesystem(path: str) -> str:
+    """Its kind, e.g. ext4."""
+    mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    return max((len(place), kind) for place, kind in mounts if Path(path).is_relative_to(place))[1]

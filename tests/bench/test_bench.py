@@ -32,7 +32,15 @@ def test_the_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path) -> No
     assert not missing.exists()
 
 
-def test_an_unknown_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["everything"], "there is no everything"),
+        (["--write", "idle"], "replaces the whole table"),
+        (["--write", "--size", "10"], "replaces the whole table"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["everything"])
-    assert "there is no everything" in capsys.readouterr().err
+        main(words)
+    assert problem in capsys.readouterr().err

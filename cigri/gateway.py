@@ -74,16 +74,16 @@ class Gateway:
         return f"{home}{shlex.quote(cluster.config.directory)}/{shlex.quote(grid_key)}"
 
     def visit(
-        self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], deadline: float
+        self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
     ) -> Seen:
-        """Visit clusters side by side for at most `deadline` seconds; one still being visited is not visited again."""
+        """Visit clusters side by side for at most `patience` seconds; a slow visit goes on, and is not begun again."""
         started: dict[str, Future[Counter[str]]] = {}
         for cluster in clusters:
             running = self._under_way.get(cluster.id)
             if running is None or running.done():
                 future = self._visitors.submit(visit, cluster)
                 self._under_way[cluster.id] = started[cluster.name] = future
-        wait(started.values(), timeout=deadline)
+        wait(started.values(), timeout=patience)
         late = [name for name, future in started.items() if not future.done()]
         ended = {name: future for name, future in started.items() if future.done()}
         failed = {name: error for name, future in ended.items() if (error := future.exception()) is not None}

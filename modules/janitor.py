@@ -14,13 +14,15 @@ from cigri.flow.anyone_to_janitor import (
     list_old_campaigns,
     put_purged,
 )
-from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.doctor_to_anyone import RULES, examine
 from cigri.program import Report, Tools
 from cigri.states import EventLevel
 from cigri.wrapper import purge_campaign
 
 logger = logging.getLogger(__name__)
+
+BROKEN = "INVARIANT"
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
@@ -38,10 +40,10 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
                 report["archived tasks"] += archive_campaign(conn, campaign_id, now)
         with tools.database.begin() as conn:
             report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events, now)
-            sick = examine(conn)
-            put_events(
-                conn, [NewEvent("INVARIANT", EventLevel.ERROR, finding.rule, str(finding)) for finding in sick], now
-            )
+            sick = {finding.rule: finding for finding in examine(conn)}
+            events = [NewEvent(BROKEN, EventLevel.ERROR, rule, str(finding)) for rule, finding in sick.items()]
+            put_events(conn, events, now)
+            close_events(conn, [BROKEN], [rule for rule in RULES if rule not in sick], "janitor", now)
             report["broken invariants"] = len(sick)
     return +report
 

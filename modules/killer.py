@@ -21,8 +21,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Kill on every cluster, one remote command per user."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, now=now)
-    deadline = tools.settings.almighty.deadline
-    return summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, now), deadline))
+    patience = tools.settings.almighty.patience
+    return summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, now), patience))
 
 
 def _visit(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:

@@ -37,8 +37,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         clusters = list_clusters(conn, now=now)
         key = grid_key(conn)
         given_back = put_back_unlaunched(conn, tools.settings.jobs, now)
-    deadline = tools.settings.almighty.deadline
-    report = summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), deadline))
+    patience = tools.settings.almighty.patience
+    report = summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), patience))
     report["jobs given back"] = given_back
     return +report
 

@@ -44,7 +44,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     with tools.database.begin() as conn:
         due = list_clusters(conn, due_only=True, now=now)
         key = grid_key(conn)
-    seen = tools.gateway.visit(due, lambda cluster: _visit(tools, cluster, key, now), tools.settings.almighty.deadline)
+    seen = tools.gateway.visit(due, lambda cluster: _visit(tools, cluster, key, now), tools.settings.almighty.patience)
     return summed(seen)
 
 

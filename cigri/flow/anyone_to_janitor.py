@@ -19,6 +19,7 @@ from cigri.tables import (
     ClusterUsage,
     Completion,
     Event,
+    ForecastHistory,
     Job,
     Task,
     TaskCount,
@@ -122,7 +123,12 @@ def forget(conn: Connection, usage_days: float, event_days: float, now: datetime
     events = conn.execute(
         delete(Event).where(Event.closed_at < clock(now) - timedelta(days=event_days)).returning(Event.id)
     ).all()
-    return len(usage) + len(events)
+    forecasts = conn.execute(
+        delete(ForecastHistory)
+        .where(ForecastHistory.at < clock(now) - timedelta(days=usage_days))
+        .returning(ForecastHistory.id)
+    ).all()
+    return len(usage) + len(events) + len(forecasts)
 
 
 def _has_live_jobs() -> ColumnElement[bool]:

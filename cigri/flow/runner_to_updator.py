@@ -91,12 +91,9 @@ def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
 def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
     """Batch and index of the jobs of these batches that have not ended, those still being submitted among them."""
     wanted = rows("wanted", {"id": BigInteger()}, [(batch_id,) for batch_id in batch_ids])
-    found = conn.execute(
-        select(Job.batch_id, Job.array_index)
-        .join(wanted, wanted.c.id == Job.batch_id)
-        .where(Job.state != JobState.ENDED)
-    )
-    return {(row[0], row[1]) for row in found}
+    places = select(Batch.id, func.coalesce(Job.array_index, 0)).join(wanted, wanted.c.id == Batch.id)
+    found = conn.execute(places.join(Job, Job.batch_id == Batch.id).where(Job.state != JobState.ENDED))
+    return {(batch_id, index) for batch_id, index in found}
 
 
 def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:

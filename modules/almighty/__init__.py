@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from typing import Any
 
 import psycopg
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -21,6 +22,8 @@ from modules.almighty.worker import Worker
 logger = logging.getLogger(__name__)
 
 CYCLE = ("updator", "predictor", "metascheduler", "campaign_schedulers", "runner", "killer")
+JANITOR_DEADLINE = 4 * 3600.0  # seconds; the archive of a large campaign takes its time
+ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None}  # better late than never
 NOTE_PERIOD = 10.0  # seconds; passes that did nothing are noted together
 RECONNECT_PAUSE = 1.0
 LISTEN_PAUSE = 0.5  # seconds until a signal is noticed
@@ -45,10 +48,10 @@ class Almighty:
         logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a wake-up during a cycle is no news
         every = IntervalTrigger(seconds=self._settings.almighty.period)
         # two instances: a wake-up that comes during a cycle waits for its end, and the next ones are one with it
-        self._scheduler.add_job(self._run_cycle, every, id="cycle", max_instances=2, coalesce=True)
+        self._scheduler.add_job(self._run_cycle, every, id="cycle", max_instances=2, **ALWAYS)
         if self._settings.almighty.janitor:
             trigger = CronTrigger.from_crontab(self._settings.almighty.janitor, timezone="UTC")
-            self._scheduler.add_job(self._run_module, trigger, args=["janitor"], id="janitor", coalesce=True)
+            self._scheduler.add_job(self._run_module, trigger, args=["janitor"], id="janitor", **ALWAYS)
         self._scheduler.start()
         logger.info("The almighty cycles every %s s", self._settings.almighty.period)
         try:
@@ -72,7 +75,7 @@ class Almighty:
             self._stop.wait(RECONNECT_PAUSE)
 
     def _wake(self) -> None:
-        self._scheduler.add_job(self._run_cycle, id="woken", replace_existing=True, max_instances=2, coalesce=True)
+        self._scheduler.add_job(self._run_cycle, id="woken", replace_existing=True, max_instances=2, **ALWAYS)
 
     def _run_cycle(self) -> None:
         with self._cycle:
@@ -83,7 +86,8 @@ class Almighty:
     def _run_module(self, name: str) -> bool:
         """One pass, noted; False when there is no database for it or the next ones."""
         started = time.monotonic()
-        outcome = self._workers[name].run(self._settings.almighty.deadline)
+        deadline = self._settings.almighty.deadline if name in CYCLE else JANITOR_DEADLINE
+        outcome = self._workers[name].run(deadline)
         if outcome.is_database_away:
             logger.warning("%s: %s", name, outcome.error)
             return False

@@ -51,3 +51,7 @@ def test_tables_that_disagree_are_an_event(local: Grid) -> None:
     (event,) = local.rows("SELECT subject, message FROM events WHERE code = 'INVARIANT'")
     assert event["subject"] == "the counts of tasks are those of the tasks"
     assert event["message"].endswith(": 1 times, e.g. 1")
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE task_counts SET n = 1")
+    assert janitor.run_once(local.tools) == {}
+    assert local.rows("SELECT closed_by FROM events WHERE code = 'INVARIANT'") == [{"closed_by": "janitor"}]

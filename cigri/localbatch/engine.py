@@ -114,6 +114,11 @@ class Engine:
             self._running[array.id, job.position] = self._children[running.process.pid] = running
             self._store.put_jobs([running.job])
 
+    def close(self) -> None:
+        """The daemon ends; jobs under way go on."""
+        if not self._running:
+            self._scratch.close()
+
     def child(self, pid: int) -> Running | None:
         """The job whose first process is this child of ours."""
         return self._children.get(pid)

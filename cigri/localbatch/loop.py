@@ -39,6 +39,7 @@ class Daemon:
         while not self._stopping:
             busy = self._turn(0.0 if busy else self._pause())
         self._server.close()
+        self._engine.close()
         self._store.commit()
         self._store.close()
 

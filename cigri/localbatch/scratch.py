@@ -7,6 +7,7 @@ import logging
 import os
 import stat
 import tempfile
+from contextlib import suppress
 
 from cigri.localbatch.identity import Owner
 
@@ -25,6 +26,12 @@ class Scratch:
     def clear(self) -> None:
         """Remove what an earlier daemon has left, none of whose jobs runs any more."""
         _remove([entry.path for entry in os.scandir(self._place)])
+
+    def close(self) -> None:
+        """Leave nothing behind; no job may be under way."""
+        with suppress(FileNotFoundError):
+            os.unlink(LINK)
+        _remove([self._place])
 
     def take(self, owner: Owner) -> str:
         """An empty directory of that account; "" when the host has none to give."""
@@ -75,7 +82,7 @@ def _new_place() -> str:
     """Users may pass through it and not look around."""
     place = tempfile.mkdtemp(prefix="cigri-local-")
     os.chmod(place, 0o711 if os.geteuid() == 0 else 0o700)
-    if os.path.lexists(LINK):
+    with suppress(FileNotFoundError):
         os.unlink(LINK)
     os.symlink(place, LINK)
     return place

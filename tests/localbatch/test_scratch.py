@@ -56,3 +56,21 @@ def test_a_new_daemon_without_jobs_removes_what_is_left(host: Host) -> None:
     host.wait_for(lambda: not Path(place).exists())
     host.end_of(host.submit(TELL))
     assert Path(host.lines("places")[1]).parent == Path(place).parent
+
+
+def test_a_daemon_that_ends_without_jobs_leaves_nothing(host: Host) -> None:
+    host.end_of(host.submit(TELL))
+    place = Path(host.lines("places")[0]).parent
+    host.stop()
+    host.wait_for(lambda: not place.exists())
+    assert not (host.spool / "scratch").is_symlink()
+
+
+def test_a_daemon_that_ends_leaves_jobs_their_directories(host: Host) -> None:
+    name = host.submit(f"{TELL}; {WAIT}")
+    [place] = host.wait_for_lines("places")
+    host.stop()
+    host.ask("probe")
+    assert Path(place).is_dir()
+    (host.directory / "go").touch()
+    host.end_of(name)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-BEGIN, END = "<!-- figures: written by scripts/bench -->", "<!-- end of figures -->"
+BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 HEAD = "| what | figure | beside | ratio | load |\n| --- | --- | --- | --- | --- |\n"
 
 

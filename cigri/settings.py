@@ -1,7 +1,6 @@
 """Settings of this installation: defaults, then files, then the environment; each value knows where it comes from."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,9 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from cigri.errors import ConfigError
-
-SYSTEM_FILE = Path("/etc/cigri/cigri.toml")
-ENVIRONMENT_PREFIX = "CIGRI_SET_"
+from cigri.sources import default_data_directory, gather
 
 Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
@@ -66,7 +63,7 @@ class HistorySettings(Section):
 
 class Settings(Section):
     data_directory: Place = Field(
-        default_factory=lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "cigri",
+        default_factory=default_data_directory,
         description="where the embedded database, the local cluster and the logs live",
     )
     admission_directory: PlaceOrNone = Field(None, description="admission rules; empty: those that come with CiGri")
@@ -91,48 +88,13 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def load_effective(environment: Mapping[str, str] = os.environ) -> Effective:
-    """Later sources win: /etc/cigri/cigri.toml, the user's cigri.toml, $CIGRI_CONFIG, CIGRI_SET_SECTION__NAME."""
-    values: dict[str, Any] = {}
-    origins = dict.fromkeys(_names(Settings), "default")
-    for path in _files(environment):
-        _merge(values, _read(path), str(path), origins)
-    for name, text in environment.items():
-        if name.startswith(ENVIRONMENT_PREFIX):
-            dotted = name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
-            nested: Any = text
-            for part in reversed(dotted):
-                nested = {part: nested}
-            _merge(values, nested, f"${name}", origins)
+    """The settings in force, each with its source (cigri.sources)."""
+    values, read = gather(environment)
+    origins = dict.fromkeys(_names(Settings), "default") | read
     try:
         return Effective(Settings.model_validate(values), origins)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(problem, origins) for problem in error.errors())) from None
-
-
-def _files(environment: Mapping[str, str]) -> list[Path]:
-    home = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "/")) / ".config")
-    files = [path for path in (SYSTEM_FILE, home / "cigri/cigri.toml") if path.exists()]
-    if named := environment.get("CIGRI_CONFIG"):
-        files.append(Path(named))
-    return files
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; correct $CIGRI_CONFIG or create the file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
-
-
-def _merge(values: dict[str, Any], more: dict[str, Any], origin: str, origins: dict[str, str], above: str = "") -> None:
-    for key, value in more.items():
-        if isinstance(value, dict) and isinstance(values.setdefault(key, {}), dict):
-            _merge(values[key], value, origin, origins, f"{above}{key}.")
-        else:
-            values[key] = value
-            origins[f"{above}{key}"] = origin
 
 
 def _names(section: type[Section], above: str = "") -> list[str]:

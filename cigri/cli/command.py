@@ -109,11 +109,10 @@ def open_database() -> "Iterator[Database]":
     """The database of this installation; raise what a person can act on when it is away or of another version."""
     from sqlalchemy.exc import ProgrammingError
 
-    from cigri import installation, settings
+    from cigri import installation
     from cigri.database import Database
 
-    chosen = settings.load()
-    database = Database(installation.database_url(chosen), chosen.database.lock_timeout)
+    database = Database(installation.find_database())
     try:
         yield database
     except ProgrammingError as error:

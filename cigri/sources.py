@@ -1,0 +1,66 @@
+"""Where settings are read: files and the environment, as plain values; the later source wins.
+
+In order: /etc/cigri/cigri.toml, the user's cigri.toml, $CIGRI_CONFIG, and variables CIGRI_SET_SECTION__NAME.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cigri.errors import ConfigError
+
+SYSTEM_FILE = Path("/etc/cigri/cigri.toml")
+ENVIRONMENT_PREFIX = "CIGRI_SET_"
+
+
+class Gathered(NamedTuple):
+    """Values by section and name, unchecked; and for each dotted name the file or variable it was read from."""
+
+    values: dict[str, Any]
+    origins: dict[str, str]
+
+
+def gather(environment: Mapping[str, str]) -> Gathered:
+    """What the sources say; raise ConfigError for one that cannot be read."""
+    found = Gathered({}, {})
+    for path in _files(environment):
+        _merge(found.values, _read(path), str(path), found.origins)
+    for name, text in environment.items():
+        if name.startswith(ENVIRONMENT_PREFIX):
+            nested: Any = text
+            for part in reversed(name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")):
+                nested = {part: nested}
+            _merge(found.values, nested, f"${name}", found.origins)
+    return found
+
+
+def default_data_directory() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "cigri"
+
+
+def _files(environment: Mapping[str, str]) -> list[Path]:
+    home = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "/")) / ".config")
+    files = [path for path in (SYSTEM_FILE, home / "cigri/cigri.toml") if path.exists()]
+    if named := environment.get("CIGRI_CONFIG"):
+        files.append(Path(named))
+    return files
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; correct $CIGRI_CONFIG or create the file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _merge(values: dict[str, Any], more: dict[str, Any], origin: str, origins: dict[str, str], above: str = "") -> None:
+    for key, value in more.items():
+        if isinstance(value, dict) and isinstance(values.setdefault(key, {}), dict):
+            _merge(values[key], value, origin, origins, f"{above}{key}.")
+        else:
+            values[key] = value
+            origins[f"{above}{key}"] = origin

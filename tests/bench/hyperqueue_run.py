@@ -2,29 +2,22 @@
 
 import os
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 from hyperqueue.cluster import LocalCluster, WorkerConfig
 from hyperqueue.job import Job
 
 
 def main(tasks: int, cores: int) -> float:
-    with tempfile.TemporaryDirectory(prefix="cigri-bench-hq-") as directory:
-        os.chdir(directory)
-        cluster = LocalCluster()
-        cluster.start_worker(WorkerConfig(cores=cores))
-        client = cluster.client()
-        started = time.perf_counter()
-        job = Job()
-        for _ in range(tasks):
-            job.program(["/bin/true"], stdout=None, stderr=None)
-        submitted = client.submit(job)
-        client.wait_for_jobs([submitted])
-        taken = time.perf_counter() - started
-        os.chdir(Path(directory).parent)
-    return taken
+    cluster = LocalCluster()
+    cluster.start_worker(WorkerConfig(cores=cores))
+    client = cluster.client()
+    started = time.perf_counter()
+    job = Job()
+    for _ in range(tasks):
+        job.program(["/bin/true"], stdout=None, stderr=None)
+    client.wait_for_jobs([client.submit(job)])
+    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

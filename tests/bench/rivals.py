@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,9 +15,10 @@ APT = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=600
 
 def time_hyperqueue(tasks: int) -> float:
     """Seconds for so many `true`, its server and worker being up."""
-    done = subprocess.run(
-        [sys.executable, str(HYPERQUEUE), str(tasks), str(SLOTS)], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, str(HYPERQUEUE), str(tasks), str(SLOTS)]
+    with tempfile.TemporaryDirectory(prefix="cigri-bench-hq-") as place:  # it leaves its files
+        environment = {**os.environ, "TMPDIR": place}
+        done = subprocess.run(command, env=environment, cwd=place, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"hyperqueue: {done.stderr}")
     return float(done.stdout.split()[-1])

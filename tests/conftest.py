@@ -72,6 +72,6 @@ def local(database: Database, here: Site, tmp_path: Path) -> Iterator[Grid]:
 def _fresh(server: Path, template: str) -> Iterator[str]:
     name = f"test_{os.getpid()}_{next(NUMBERS)}"
     with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn:
-        conn.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         yield embedded.url(server, name)
         conn.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -32,11 +32,18 @@ class Database:
             connect_args={"options": options, "connect_timeout": 10},
         )
 
-    @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self) -> AbstractContextManager[Connection]:
         """One transaction: committed at the end, rolled back on an error; raise DatabaseUnavailable when it is away."""
+        return self._transaction(self.engine)
+
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """As begin, for readers: all statements see the same instant, so that their figures agree."""
+        return self._transaction(self.engine.execution_options(isolation_level="REPEATABLE READ"))
+
+    @contextmanager
+    def _transaction(self, engine: Engine) -> Iterator[Connection]:
         try:
-            with self.engine.begin() as conn:
+            with engine.begin() as conn:
                 yield conn
         except (OperationalError, InterfaceError) as error:
             if error.connection_invalidated or isinstance(error, InterfaceError) or _is_away(error):

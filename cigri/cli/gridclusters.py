@@ -25,7 +25,7 @@ LINES = 24  # periods of `-u`, whatever its length
 @command
 def main(argv: list[str]) -> int:
     asked = _parse(argv)
-    with open_database() as database, database.begin() as conn:
+    with open_database() as database, database.snapshot() as conn:
         clusters = _clusters(conn, asked)
         if asked.usage:
             return _usage(conn, clusters, asked)

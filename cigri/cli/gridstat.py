@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
             return watch(database, asked.ids, asked.username)
         if asked.job is not None:
             return _job(database, asked)
-        with database.begin() as conn:
+        with database.snapshot() as conn:
             if asked.task is not None:
                 return _task(conn, asked)
             if asked.jdl:
@@ -191,7 +191,7 @@ def _job(database: "Database", asked: Namespace) -> int:
     from cigri.cli.jobs import print_job
     from cigri.flow.runner_to_user import find_job, list_attempts_of_job
 
-    with database.begin() as conn:
+    with database.snapshot() as conn:
         job = find_job(conn, asked.job)
         attempts = list_attempts_of_job(conn, asked.job)
     if job is None:
@@ -210,7 +210,7 @@ def _outputs(database: "Database", job: "JobView", attempts: "list[AttemptView]"
     from cigri.flow.anyone_to_clusters import find_cluster, grid_key
 
     require_owner(job, grid_user())
-    with database.begin() as conn:
+    with database.snapshot() as conn:
         cluster, key = find_cluster(conn, job.cluster), grid_key(conn)
     assert cluster is not None  # the job's row refers to it
     both: tuple[tuple[Stream, bool], ...] = (("out", asked.stdout), ("err", asked.stderr))

@@ -111,7 +111,7 @@ def watch(database: Database, ids: Sequence[int] | None, user: str) -> int:
 
 
 def _look(database: Database, ids: Sequence[int] | None, user: str) -> list[Look]:
-    with database.begin() as conn:
+    with database.snapshot() as conn:
         campaigns = list_campaigns(conn, ids, user=user)
         found = list_parts(conn, [campaign.id for campaign in campaigns])
         now = present(conn)

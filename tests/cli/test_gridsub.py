@@ -172,7 +172,7 @@ def test_what_admission_changes_is_shown_and_stored(
 def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: Capture) -> None:
     description = described(
         exec_file="~/run 'a b' {index}",
-        exec_directory="work/{CAMPAIGN_ID}",
+        exec_directory="runs/{CAMPAIGN_ID}",
         walltime="00:10:00",
         params=["one $x", "two", "three", "four"],
         clusters={"dahu": {"queue": "night", "resources": "/nodes=2/core=4"}, "moon": {}},
@@ -183,7 +183,7 @@ def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: C
         assert part in shown.out
     for part in ("2 x 4 cores", "00:10:00", "best-effort", "and 1 task more"):
         assert part in shown.out
-    assert "task 0       cd \"$HOME\"/work/0 && \"$HOME\"/run 'a b' 0 one '$x'" in shown.out
+    assert "task 0       cd \"$HOME\"/runs/0 && \"$HOME\"/run 'a b' 0 one '$x'" in shown.out
     assert "task 2 " in shown.out
     assert "task 3 " not in shown.out
     assert "clusters.moon: there is no such cluster" in shown.err

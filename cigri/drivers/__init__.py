@@ -51,14 +51,28 @@ FINAL = frozenset(
 )
 
 
+class Control(StrEnum):
+    """What is done to jobs that live on: waiting ones are held and released, running ones suspended and resumed."""
+
+    HOLD = "hold"
+    RELEASE = "release"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+
+
 @dataclass(frozen=True)
 class ResourceRequest:
-    """What one job asks for: `nodes` times `cpu` cores and `mem` MB (0: the batch system's default), others by name."""
+    """What one job asks for: `nodes` times `cpu` cores and `mem` MB (0: the batch system's default), others by name.
+
+    `native` is the same in the batch system's own words where figures cannot say it, one for each shape that will do;
+    `cpu` and `nodes` are then the largest of them. A driver that has no such words names it in `problems`.
+    """
 
     cpu: int = 1
     nodes: int = 1
     mem: int = 0
     others: Mapping[str, int] = field(default_factory=dict)
+    native: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -79,11 +93,15 @@ class BatchRequest:
     queue: str = ""
     project: str = ""
     properties: str = ""
+    types: tuple[str, ...] = ()  # the batch system's own types of jobs
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteJob:
-    """One job of ours as the batch system sees it; times are epoch seconds, None or "" when it does not say."""
+    """One job of ours as the batch system sees it; times are epoch seconds, None or "" when it does not say.
+
+    `restarts` counts how often the batch system itself has begun the job again.
+    """
 
     tag: str
     index: int
@@ -94,6 +112,7 @@ class RemoteJob:
     node: str = ""
     started: float | None = None
     ended: float | None = None
+    restarts: int = 0
 
 
 class Capacity(NamedTuple):
@@ -119,8 +138,17 @@ class Driver(ABC):
     directory of its own and removes it, CIGRI_SCRATCH to that and CIGRI_NODE_FILE to a file with a line for each node.
     """
 
+    controls: frozenset[Control] = frozenset()
+    """What `control` can do here."""
+
     @abstractmethod
     def __init__(self, options: Mapping[str, Any]) -> None: ...
+
+    def problems(self, request: BatchRequest) -> list[str]:
+        """Why this batch system can never take such a request, for the user, each with what to write instead."""
+        name = type(self).__name__
+        problems = [f"{name} does not understand the resources {one!r}" for one in request.resources.native]
+        return problems + [f"{name} has no type of jobs {one!r}" for one in request.types]
 
     @abstractmethod
     def submit(self, request: BatchRequest) -> str:
@@ -153,6 +181,14 @@ class Driver(ABC):
     @abstractmethod
     def parse_cancel(self, answer: Answer) -> None:
         """Raise AnswerUnreadable unless the request was taken."""
+
+    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+        """Do this to jobs; those that are gone, or are so already, are no error. Only for a verb of `controls`."""
+        raise NotImplementedError(f"{verb} of {remote_ids}")
+
+    def parse_control(self, answer: Answer) -> None:
+        """Raise AnswerUnreadable unless the request was taken."""
+        raise NotImplementedError(answer)
 
     @abstractmethod
     def capacity(self, queue: str) -> str:

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What a cluster of the testbed is: a directory $STATE/NAME, a mount and UTS namespace of its own (host name, /home,
-# /tmp, /etc/slurm, /etc/hosts) held by one `sleep`, and daemons known by pid and start time. Sourced, never run.
+# /tmp, /etc/hosts and what its kind wants) held by one `sleep`, and daemons known by pid and start time. Sourced, never run.
 
 set -euo pipefail
 STATE=${CIGRI_TESTBED:-/var/lib/cigri-testbed}
@@ -10,6 +10,7 @@ NETWORK=127.0.8
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 
 declare -A NUMBER=([alpha]=1 [beta]=2)          # the last part of the address; ports begin at 27000 + 100 x (number - 1)
+declare -A KIND=([alpha]=slurm [beta]=slurm)    # KIND.sh beside this file has KIND_packages, _mounts, _hosts, _environment, _up, _down
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -111,10 +112,11 @@ sweep() {      # NAME: end what is left (job steps, ssh sessions), then the name
 
 # --- the cluster as a host -----------------------------------------------------------------------------------------
 inside() {     # NAME CMD...: as root, inside the cluster
-    local holder
-    holder=$(pid_of "$1" namespace) || die "cluster $1 is down; scripts/testbed up $1"
+    local holder name=$1
+    holder=$(pid_of "$name" namespace) || die "cluster $name is down; scripts/testbed up $name"
     shift
-    env -i PATH="$PATH" HOME=/root LANG=C.UTF-8 nsenter -t "$holder" -m -u -- "$@" 9>&-
+    # shellcheck disable=SC2046
+    env -i PATH="$PATH" HOME=/root LANG=C.UTF-8 $("${KIND[$name]}_environment" "$name") nsenter -t "$holder" -m -u -- "$@" 9>&-
 }
 as_user() {    # NAME USER CMD...: as a user, from the user's home
     local name=$1 user=$2; shift 2
@@ -137,10 +139,10 @@ host_up() {    # NAME: directories, homes and namespace
     pid_of "$name" namespace >/dev/null && return
     unshare -m -u true 2>/dev/null || cannot "mount and UTS namespaces are refused"
     make_users
-    mkdir -p "$st"/{etc,log,run,home,tmp} /etc/slurm
+    mkdir -p "$st"/{etc,log,run,home,tmp}
     chmod 755 "$st" "$st"/*; chmod 1777 "$st/tmp"
     echo "$name" >"$st/etc/hostname"
-    printf '127.0.0.1 localhost\n%s %s\n' "$(address "$name")" "$name" >"$st/etc/hosts"
+    "${KIND[$name]}_hosts" "$name" >"$st/etc/hosts"
     for user in $USERS $GATEWAY; do
         [ -d "$st/home/$user" ] || { cp -rT /etc/skel "$st/home/$user"; chown -R "$user:$user" "$st/home/$user"; }
         chmod 750 "$st/home/$user"
@@ -148,7 +150,8 @@ host_up() {    # NAME: directories, homes and namespace
     rm -f "$st/run/ready"
     start "$name" namespace unshare --mount --uts --propagation private -- sh -ec "
         hostname $name
-        mount --bind $st/home /home; mount --bind $st/tmp /tmp; mount --bind $st/etc /etc/slurm
+        mount --bind $st/home /home; mount --bind $st/tmp /tmp
+        $("${KIND[$name]}_mounts" "$name")
         mount --bind $st/etc/hostname /etc/hostname; mount --bind $st/etc/hosts /etc/hosts
         touch $st/run/ready; exec sleep infinity"
     until_true 10 "the namespace of $name" test -e "$st/run/ready"

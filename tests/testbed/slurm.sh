@@ -10,6 +10,10 @@ slurm_packages() { # NAME
     [ -z "${WITH_ACCOUNTING[$1]:-}" ] || echo slurmdbd slurm-wlm-mysql-plugin mariadb-server
 }
 
+slurm_mounts() { mkdir -p /etc/slurm; echo "mount --bind $STATE/$1/etc /etc/slurm"; }
+slurm_hosts() { printf '127.0.0.1 localhost\n%s %s\n' "$(address "$1")" "$1"; }
+slurm_environment() { :; }      # NAME=VALUE words for every process of a user, over ssh too
+
 slurm_up() {   # NAME
     local name=$1 st=$STATE/$1 old node
     mkdir -p "$st"/{state,spool,munge,jobs,run/slurm}

@@ -4,7 +4,7 @@
 SSH_PORT=22022
 
 sshd_up() {    # NAME
-    local name=$1 st=$STATE/$1 ssh=$STATE/ssh user
+    local name=$1 st=$STATE/$1 ssh=$STATE/ssh user environment
     ! pid_of "$name" sshd >/dev/null || return 0
     mkdir -p "$ssh"/{keys,authorized} /run/sshd; chmod 755 "$ssh" "$ssh"/*
     for user in $USERS $GATEWAY; do            # one key pair per user, the same on every cluster
@@ -13,6 +13,7 @@ sshd_up() {    # NAME
     done
     [ -s "$st/etc/host_key" ] || ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$st/etc/host_key"
     chmod 600 "$st/etc/host_key"
+    environment=$("${KIND[$name]}_environment" "$name")
     cat >"$st/etc/sshd_config" <<END
 ListenAddress $(address "$name")
 Port $SSH_PORT
@@ -27,6 +28,7 @@ AuthorizedKeysFile $ssh/authorized/%u
 UseDNS no
 PrintMotd no
 Subsystem sftp /usr/lib/openssh/sftp-server
+${environment:+SetEnv $environment}
 END
     start "$name" sshd /usr/sbin/sshd -D -e -f "$st/etc/sshd_config"
     sshd_client_files

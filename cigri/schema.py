@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from cigri import shipped
 from cigri.database import Database
 from cigri.errors import ConfigError
-from cigri.tables import Base
+from cigri.tables import metadata
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
@@ -46,7 +46,7 @@ def require_current(database: Database) -> None:
 
 def differences(conn: Connection) -> list[str]:
     """What the tables of the database lack or have too much, one line each."""
-    return [repr(difference) for difference in compare_metadata(MigrationContext.configure(conn), Base.metadata)]
+    return [repr(difference) for difference in compare_metadata(MigrationContext.configure(conn), metadata)]
 
 
 def _config(conn: Connection | None) -> Config:

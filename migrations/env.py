@@ -2,8 +2,8 @@
 
 from alembic import context
 
-from cigri.tables import Base
+from cigri.tables import metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=Base.metadata)
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():
     context.run_migrations()

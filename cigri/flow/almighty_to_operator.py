@@ -52,8 +52,8 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1, now: datetime | None
         "error": done.error or None,
     }
     statement = insert(ModuleState).values(name=done.name, passes=passes, failures=int(failed), **values)
-    again = {"passes": ModuleState.passes + passes, "failures": ModuleState.failures + int(failed)}
-    conn.execute(statement.on_conflict_do_update(index_elements=[ModuleState.name], set_=values | again))
+    again = {"passes": ModuleState.c.passes + passes, "failures": ModuleState.c.failures + int(failed)}
+    conn.execute(statement.on_conflict_do_update(index_elements=[ModuleState.c.name], set_=values | again))
     subject = f"module {done.name}"
     if failed:
         put_events(conn, [NewEvent(MODULE_FAILED, EventLevel.ERROR, subject, done.error[-4000:])], now)
@@ -64,14 +64,14 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1, now: datetime | None
 def list_standings(conn: Connection) -> list[Standing]:
     row = ModuleState
     columns = (
-        row.name,
-        row.host,
-        row.pid,
-        row.passes,
-        row.failures,
-        row.started_at,
-        row.seconds,
-        row.counts,
-        row.error,
+        row.c.name,
+        row.c.host,
+        row.c.pid,
+        row.c.passes,
+        row.c.failures,
+        row.c.started_at,
+        row.c.seconds,
+        row.c.counts,
+        row.c.error,
     )
-    return [Standing._make(found) for found in conn.execute(select(*columns).order_by(row.started_at))]
+    return [Standing._make(found) for found in conn.execute(select(*columns).order_by(row.c.started_at))]

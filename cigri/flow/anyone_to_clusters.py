@@ -24,35 +24,35 @@ class ClusterRow(NamedTuple):
 
 def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | None = None) -> list[ClusterRow]:
     """Clusters that are not paused after a failure; `due_only`: and that have not been visited too recently."""
-    statement = select(Cluster.id, Cluster.name, Cluster.config, Cluster.is_enabled).where(
-        or_(Cluster.blocked_until.is_(None), Cluster.blocked_until <= clock(now))
+    statement = select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(
+        or_(Cluster.c.blocked_until.is_(None), Cluster.c.blocked_until <= clock(now))
     )
     if due_only:
-        pause = func.make_interval(0, 0, 0, 0, 0, 0, cast(Cluster.config["poll_interval"].astext, Float))
-        statement = statement.where(or_(Cluster.visited_at.is_(None), Cluster.visited_at + pause <= clock(now)))
-    found = conn.execute(statement.order_by(Cluster.id))
+        pause = func.make_interval(0, 0, 0, 0, 0, 0, cast(Cluster.c.config["poll_interval"].astext, Float))
+        statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= clock(now)))
+    found = conn.execute(statement.order_by(Cluster.c.id))
     return [ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) for row in found]
 
 
 def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
     row = conn.execute(
-        select(Cluster.id, Cluster.name, Cluster.config, Cluster.is_enabled).where(Cluster.name == name)
+        select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(Cluster.c.name == name)
     ).one_or_none()
     return ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) if row else None
 
 
 def grid_key(conn: Connection) -> str:
     """The short key of this grid in the names it leaves on clusters."""
-    return conn.execute(select(Grid.key)).scalar_one()
+    return conn.execute(select(Grid.c.key)).scalar_one()
 
 
 def put_success(conn: Connection, cluster: ClusterRow, now: datetime | None = None) -> None:
     """The cluster answers: past failures are healed."""
     healed = conn.execute(
         update(Cluster)
-        .where(and_(Cluster.id == cluster.id, Cluster.failures > 0))
+        .where(and_(Cluster.c.id == cluster.id, Cluster.c.failures > 0))
         .values(failures=0, blocked_until=None)
-        .returning(Cluster.id)
+        .returning(Cluster.c.id)
     ).all()
     if healed:
         close_events(conn, ["CLUSTER_UNREACHABLE", "CLUSTER_ANSWER"], [f"cluster {cluster.name}"], "cigri", now)
@@ -60,12 +60,12 @@ def put_success(conn: Connection, cluster: ClusterRow, now: datetime | None = No
 
 def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, now: datetime | None = None) -> None:
     """The cluster does not answer, or not sensibly: pause it, longer each time, and tell the operator."""
-    pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Cluster.failures, 10)), LONGEST_PAUSE)
+    pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Cluster.c.failures, 10)), LONGEST_PAUSE)
     conn.execute(
         update(Cluster)
-        .where(Cluster.id == cluster.id)
+        .where(Cluster.c.id == cluster.id)
         .values(
-            failures=Cluster.failures + 1,
+            failures=Cluster.c.failures + 1,
             blocked_until=clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, pause),
         )
     )

@@ -27,16 +27,24 @@ class OpenEvent(NamedTuple):
 def count_open_events(conn: Connection) -> dict[str, int]:
     """By level."""
     found = conn.execute(
-        select(Event.level, func.count().label("n")).where(Event.closed_at.is_(None)).group_by(Event.level)
+        select(Event.c.level, func.count().label("n")).where(Event.c.closed_at.is_(None)).group_by(Event.c.level)
     )
     return {row.level.value: row.n for row in found}
 
 
 def list_old_events(conn: Connection, age: timedelta, now: datetime | None = None) -> list[OpenEvent]:
     """Open for longer than `age`, the oldest first."""
-    columns = (Event.id, Event.code, Event.level, Event.subject, Event.message, Event.count, Event.opened_at)
-    old = select(*columns).where(Event.closed_at.is_(None), Event.opened_at < clock(now) - age)
-    return [OpenEvent._make(row) for row in conn.execute(old.order_by(Event.opened_at))]
+    columns = (
+        Event.c.id,
+        Event.c.code,
+        Event.c.level,
+        Event.c.subject,
+        Event.c.message,
+        Event.c.count,
+        Event.c.opened_at,
+    )
+    old = select(*columns).where(Event.c.closed_at.is_(None), Event.c.opened_at < clock(now) - age)
+    return [OpenEvent._make(row) for row in conn.execute(old.order_by(Event.c.opened_at))]
 
 
 def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
@@ -45,32 +53,32 @@ def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
         f"batch {row.id} on {row.name} has been launching since {row.created_at:%Y-%m-%d %H:%M} UTC: "
         f"the runner cannot find out whether it was submitted; try `cigri cluster test {row.name}`"
         for row in conn.execute(
-            select(Batch.id, Batch.created_at, Cluster.name)
-            .join(Cluster, Cluster.id == Batch.cluster_id)
-            .where(Batch.state == BatchState.LAUNCHING, Batch.created_at < clock(now) - STUCK_BATCH)
-            .order_by(Batch.id)
+            select(Batch.c.id, Batch.c.created_at, Cluster.c.name)
+            .join(Cluster, Cluster.c.id == Batch.c.cluster_id)
+            .where(Batch.c.state == BatchState.LAUNCHING, Batch.c.created_at < clock(now) - STUCK_BATCH)
+            .order_by(Batch.c.id)
         )
     ]
     stuck += [
         f"job {row.job_id} (remote {row.remote_id or 'unknown'}) on {row.name} was killed {row.tries} times and lives: "
         f"look at it there"
         for row in conn.execute(
-            select(Kill.job_id, Job.remote_id, Kill.tries, Cluster.name)
-            .join(Job, Job.id == Kill.job_id)
-            .join(Cluster, Cluster.id == Job.cluster_id)
-            .where(Kill.is_open, Kill.tries >= STUCK_KILL_TRIES)
-            .order_by(Kill.job_id)
+            select(Kill.c.job_id, Job.c.remote_id, Kill.c.tries, Cluster.c.name)
+            .join(Job, Job.c.id == Kill.c.job_id)
+            .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+            .where(Kill.c.is_open, Kill.c.tries >= STUCK_KILL_TRIES)
+            .order_by(Kill.c.job_id)
         )
     ]
     stuck += [
         f"{row.n} jobs for {row.name} have waited to be launched for more than an hour, the first is {row.first}: "
         f"is its campaign paused, or `cigri cluster show {row.name}` full?"
         for row in conn.execute(
-            select(Cluster.name, func.count().label("n"), func.min(Job.id).label("first"))
-            .join(Job, Job.cluster_id == Cluster.id)
-            .where(Job.state == JobState.TO_LAUNCH, Job.created_at < clock(now) - STUCK_TO_LAUNCH)
-            .group_by(Cluster.name)
-            .order_by(Cluster.name)
+            select(Cluster.c.name, func.count().label("n"), func.min(Job.c.id).label("first"))
+            .join(Job, Job.c.cluster_id == Cluster.c.id)
+            .where(Job.c.state == JobState.TO_LAUNCH, Job.c.created_at < clock(now) - STUCK_TO_LAUNCH)
+            .group_by(Cluster.c.name)
+            .order_by(Cluster.c.name)
         )
     ]
     return stuck

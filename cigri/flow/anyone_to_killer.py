@@ -28,17 +28,17 @@ def ask_kills(
     if not job_ids:
         return 0
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    live = select(Job.id, literal(reason, Kill.reason.type), clock(now), literal(by))
+    live = select(Job.c.id, literal(reason, Kill.c.reason.type), clock(now), literal(by))
     statement = insert(Kill).from_select(
         ["job_id", "reason", "asked_at", "asked_by"],
-        live.where(Job.id == wanted.c.id, Job.state != JobState.ENDED),
+        live.where(Job.c.id == wanted.c.id, Job.c.state != JobState.ENDED),
     )
     changed = conn.execute(
         statement.on_conflict_do_update(
-            index_elements=[Kill.job_id],
+            index_elements=[Kill.c.job_id],
             set_={"reason": reason, "asked_by": by},
-            where=and_(Kill.is_open, Kill.reason != reason, statement.excluded.reason == KillReason.USER),
-        ).returning(Kill.job_id)
+            where=and_(Kill.c.is_open, Kill.c.reason != reason, statement.excluded.reason == KillReason.USER),
+        ).returning(Kill.c.job_id)
     )
     return len(changed.all())
 
@@ -46,33 +46,33 @@ def ask_kills(
 def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None = None) -> list[KillOrder]:
     """Kills of submitted jobs that were never sent, or had no effect for `verify_after` seconds; marked as sent."""
     due = (
-        select(Kill.job_id)
-        .join(Job, Job.id == Kill.job_id)
+        select(Kill.c.job_id)
+        .join(Job, Job.c.id == Kill.c.job_id)
         .where(
-            Kill.is_open,
-            Job.cluster_id == cluster_id,
-            Job.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
-            Job.remote_id.is_not(None),
-            or_(Kill.sent_at.is_(None), Kill.sent_at <= clock(now) - timedelta(seconds=verify_after)),
+            Kill.c.is_open,
+            Job.c.cluster_id == cluster_id,
+            Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
+            Job.c.remote_id.is_not(None),
+            or_(Kill.c.sent_at.is_(None), Kill.c.sent_at <= clock(now) - timedelta(seconds=verify_after)),
         )
-        .order_by(Kill.job_id)
+        .order_by(Kill.c.job_id)
         .limit(10_000)
         .with_for_update(of=Kill, skip_locked=True)
     )
     taken = conn.execute(
         update(Kill)
-        .where(Kill.job_id.in_(due), Job.id == Kill.job_id, Batch.id == Job.batch_id)
-        .values(sent_at=clock(now), tries=Kill.tries + 1)
-        .returning(Kill.job_id, Batch.local_user, Job.remote_id, Kill.tries)
+        .where(Kill.c.job_id.in_(due), Job.c.id == Kill.c.job_id, Batch.c.id == Job.c.batch_id)
+        .values(sent_at=clock(now), tries=Kill.c.tries + 1)
+        .returning(Kill.c.job_id, Batch.c.local_user, Job.c.remote_id, Kill.c.tries)
     )
     return [KillOrder(row.job_id, row.local_user, row.remote_id or "", row.tries) for row in taken]
 
 
 def unsend_kills(conn: Connection, job_ids: Sequence[int]) -> None:
     """The cluster did not take these kills: they are due again at once."""
-    conn.execute(update(Kill).where(Kill.job_id.in_(job_ids), Kill.is_open).values(sent_at=None))
+    conn.execute(update(Kill).where(Kill.c.job_id.in_(job_ids), Kill.c.is_open).values(sent_at=None))
 
 
 def close_kills(conn: Connection, job_ids: Sequence[int]) -> None:
     """These jobs have ended."""
-    conn.execute(update(Kill).where(Kill.job_id.in_(job_ids), Kill.is_open).values(is_open=False))
+    conn.execute(update(Kill).where(Kill.c.job_id.in_(job_ids), Kill.c.is_open).values(is_open=False))

@@ -40,7 +40,7 @@ def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | Non
     statement = insert(Event).from_select(
         [*COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
         select(
-            *(cast(told.c[name], getattr(Event, name).type) for name in COLUMNS),
+            *(cast(told.c[name], Event.c[name].type) for name in COLUMNS),
             clock(now),
             clock(now),
             case((is_news, clock(now))),
@@ -49,10 +49,10 @@ def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | Non
     )
     conn.execute(
         statement.on_conflict_do_update(
-            index_elements=[Event.code, Event.subject],
-            index_where=Event.closed_at.is_(None),
+            index_elements=[Event.c.code, Event.c.subject],
+            index_where=Event.c.closed_at.is_(None),
             set_={
-                "count": Event.count + 1,
+                "count": Event.c.count + 1,
                 "last_at": statement.excluded.last_at,
                 "message": statement.excluded.message,
                 "job_id": statement.excluded.job_id,
@@ -70,8 +70,8 @@ def close_events(
     healed = rows("healed", {"subject": Text()}, [(subject,) for subject in subjects])
     closed = conn.execute(
         update(Event)
-        .where(Event.closed_at.is_(None), Event.code.in_(codes), Event.subject == healed.c.subject)
+        .where(Event.c.closed_at.is_(None), Event.c.code.in_(codes), Event.c.subject == healed.c.subject)
         .values(closed_at=clock(now), closed_by=by)
-        .returning(Event.id)
+        .returning(Event.c.id)
     )
     return len(closed.all())

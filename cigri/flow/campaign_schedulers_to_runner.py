@@ -64,9 +64,9 @@ class PreparedBatch(NamedTuple):
 def claim(bucket_id: int, limit: int) -> Select[int, int, int, int]:
     """The waiting tasks of a bucket, best first, skipping what somebody else is claiming."""
     return (
-        select(Task.id, Task.bucket_id, Task.attempts, Task.priority)
-        .where(Task.bucket_id == bucket_id, Task.state == TaskState.WAITING)
-        .order_by(Task.priority.desc(), Task.id)
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority)
+        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING)
+        .order_by(Task.c.priority.desc(), Task.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
@@ -75,7 +75,9 @@ def claim(bucket_id: int, limit: int) -> Select[int, int, int, int]:
 def take_waiting(conn: Connection, campaign_id: int, limit: int) -> list[WaitingTask]:
     """Lock the best waiting tasks until the end of the transaction."""
     found: list[WaitingTask] = []
-    for bucket_id in conn.scalars(select(Bucket.id).where(Bucket.campaign_id == campaign_id).order_by(Bucket.id)).all():
+    for bucket_id in conn.scalars(
+        select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
+    ).all():
         found += [WaitingTask._make(row) for row in conn.execute(claim(bucket_id, limit))]
     found.sort(key=lambda task: (-task.priority, task.id))
     return found[:limit]
@@ -88,7 +90,7 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
     created = conn.execute(
         insert(Job)
         .values(campaign_id=campaign_id, kind=JobKind.TASKS, state=JobState.TO_LAUNCH, created_at=clock(now))
-        .returning(Job.id, sort_by_parameter_order=True),
+        .returning(Job.c.id, sort_by_parameter_order=True),
         [
             {
                 "cluster_id": job.cluster_id,
@@ -107,8 +109,8 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
     chosen = rows("chosen", {"id": BigInteger()}, [(attempt["task_id"],) for attempt in attempts])
     conn.execute(
         update(Task)
-        .where(Task.id == chosen.c.id, Task.state == TaskState.WAITING)
-        .values(state=TaskState.ASSIGNED, attempts=Task.attempts + 1)
+        .where(Task.c.id == chosen.c.id, Task.c.state == TaskState.WAITING)
+        .values(state=TaskState.ASSIGNED, attempts=Task.c.attempts + 1)
     )
     conn.execute(insert(Attempt), attempts)
     return len(jobs)
@@ -117,10 +119,10 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
 def list_launches(conn: Connection, cluster_id: int, limit: int, max_array: int) -> list[Launch]:
     """Jobs to launch on a cluster, oldest first, `limit` in all, in groups of at most `max_array`."""
     chosen = conn.execute(
-        select(Job.id, Job.campaign_id, Job.kind, Job.bucket_id, Job.width, Job.walltime)
-        .join(Campaign, and_(Campaign.id == Job.campaign_id, Campaign.state == CampaignState.IN_TREATMENT))
-        .where(Job.cluster_id == cluster_id, Job.state == JobState.TO_LAUNCH)
-        .order_by(Job.id)
+        select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime)
+        .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.TO_LAUNCH)
+        .order_by(Job.c.id)
         .limit(limit)
     ).all()
     if not chosen:
@@ -145,7 +147,7 @@ def put_batch(
     """Commit the intention to submit: a batch with its tag. None when a job has been taken away meanwhile."""
     job_ids = [job.id for job in launch.jobs]
     locked = conn.execute(
-        select(Job.id).where(Job.id.in_(job_ids), Job.state == JobState.TO_LAUNCH).with_for_update()
+        select(Job.c.id).where(Job.c.id.in_(job_ids), Job.c.state == JobState.TO_LAUNCH).with_for_update()
     ).all()
     if len(locked) != len(job_ids):
         return None
@@ -166,7 +168,7 @@ def put_batch(
     places = rows("places", {"id": BigInteger(), "i": BigInteger()}, [(id, i) for i, id in enumerate(job_ids, start=1)])
     conn.execute(
         update(Job)
-        .where(Job.id == places.c.id, Job.state == JobState.TO_LAUNCH)
+        .where(Job.c.id == places.c.id, Job.c.state == JobState.TO_LAUNCH)
         .values(state=JobState.LAUNCHING, batch_id=batch_id, array_index=places.c.i)
     )
     return PreparedBatch(batch_id, tag)
@@ -175,10 +177,10 @@ def put_batch(
 def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
     found = conn.execute(
-        select(Attempt.job_id, Task.id, Task.number, Attempt.number, Task.parameter)
-        .join(wanted, wanted.c.id == Attempt.job_id)
-        .join(Task, Task.id == Attempt.task_id)
-        .order_by(Attempt.job_id, Attempt.position)
+        select(Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number, Task.c.parameter)
+        .join(wanted, wanted.c.id == Attempt.c.job_id)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .order_by(Attempt.c.job_id, Attempt.c.position)
     )
     tasks: dict[int, list[LaunchTask]] = {}
     for job_id, *task in found:
@@ -188,20 +190,20 @@ def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[Launch
 
 def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, tuple[Any, ...]]:
     part = CampaignCluster
-    mapping = and_(UserMapping.cluster_id == cluster_id, UserMapping.grid_user == Campaign.grid_user)
+    mapping = and_(UserMapping.c.cluster_id == cluster_id, UserMapping.c.grid_user == Campaign.c.grid_user)
     found = conn.execute(
         select(
-            Campaign.id,
-            Campaign.name,
-            Campaign.type,
-            Campaign.grid_user,
-            func.coalesce(UserMapping.local_user, Campaign.grid_user),
-            func.coalesce(Project.name, ""),
-            part.settings,
+            Campaign.c.id,
+            Campaign.c.name,
+            Campaign.c.type,
+            Campaign.c.grid_user,
+            func.coalesce(UserMapping.c.local_user, Campaign.c.grid_user),
+            func.coalesce(Project.c.name, ""),
+            part.c.settings,
         )
-        .join(part, and_(part.campaign_id == Campaign.id, part.cluster_id == cluster_id))
+        .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == cluster_id))
         .outerjoin(UserMapping, mapping)
-        .outerjoin(Project, Project.id == Campaign.project_id)
-        .where(Campaign.id.in_(campaign_ids))
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Campaign.c.id.in_(campaign_ids))
     )
     return {row[0]: tuple(row[1:]) for row in found}

@@ -34,40 +34,44 @@ def _look(conn: Connection, rule: str, broken: Select[Any]) -> Finding | None:
     return Finding(rule, count, examples)
 
 
-_live = select(Attempt.task_id).where(Attempt.task_id == Task.id, Attempt.outcome.is_(None)).exists()
+_live = select(Attempt.c.task_id).where(Attempt.c.task_id == Task.c.id, Attempt.c.outcome.is_(None)).exists()
 _counted = (
-    select(TaskCount.campaign_id, TaskCount.state, func.sum(TaskCount.n).label("n"))
-    .group_by(TaskCount.campaign_id, TaskCount.state)
+    select(TaskCount.c.campaign_id, TaskCount.c.state, func.sum(TaskCount.c.n).label("n"))
+    .group_by(TaskCount.c.campaign_id, TaskCount.c.state)
     .subquery()
 )
-_there = select(Task.campaign_id, Task.state, func.count().label("n")).group_by(Task.campaign_id, Task.state).subquery()
-_of_live_job = select(Attempt.task_id).where(Attempt.job_id == Job.id, Attempt.outcome.is_(None)).exists()
+_there = (
+    select(Task.c.campaign_id, Task.c.state, func.count().label("n"))
+    .group_by(Task.c.campaign_id, Task.c.state)
+    .subquery()
+)
+_of_live_job = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None)).exists()
 
 RULES: dict[str, Select[Any]] = {
-    "an assigned task has a live attempt": select(Task.id).where(Task.state == TaskState.ASSIGNED, ~_live),
+    "an assigned task has a live attempt": select(Task.c.id).where(Task.c.state == TaskState.ASSIGNED, ~_live),
     "only an assigned task has a live attempt": (
-        select(Attempt.task_id)
-        .join(Task, Task.id == Attempt.task_id)
-        .where(Attempt.outcome.is_(None), Task.state != TaskState.ASSIGNED, ~Attempt.is_replica)
+        select(Attempt.c.task_id)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .where(Attempt.c.outcome.is_(None), Task.c.state != TaskState.ASSIGNED, ~Attempt.c.is_replica)
     ),
     "a live attempt has a live job": (
-        select(Attempt.task_id)
-        .join(Job, Job.id == Attempt.job_id)
-        .where(Attempt.outcome.is_(None), Job.state == JobState.ENDED)
+        select(Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .where(Attempt.c.outcome.is_(None), Job.c.state == JobState.ENDED)
     ),
     "a live job has a live attempt": (
-        select(Job.id).where(Job.state != JobState.ENDED, Job.kind == JobKind.TASKS, ~_of_live_job)
+        select(Job.c.id).where(Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS, ~_of_live_job)
     ),
     "a submitted job has a submitted batch": (
-        select(Job.id)
-        .join(Batch, Batch.id == Job.batch_id)
-        .where(Job.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Batch.state != BatchState.SUBMITTED)
+        select(Job.c.id)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Batch.c.state != BatchState.SUBMITTED)
     ),
     "a batch has as many jobs as its size": (
-        select(Batch.id)
-        .outerjoin(Job, Job.batch_id == Batch.id)
-        .group_by(Batch.id)
-        .having(func.count(Job.id) != Batch.size)
+        select(Batch.c.id)
+        .outerjoin(Job, Job.c.batch_id == Batch.c.id)
+        .group_by(Batch.c.id)
+        .having(func.count(Job.c.id) != Batch.c.size)
     ),
     "the counts of tasks are those of the tasks": (
         select(func.coalesce(_counted.c.campaign_id, _there.c.campaign_id))
@@ -79,27 +83,28 @@ RULES: dict[str, Select[Any]] = {
         )
         .where(func.coalesce(_counted.c.n, 0) != func.coalesce(_there.c.n, 0))
         .where(
-            ~select(Campaign.id)
+            ~select(Campaign.c.id)
             .where(
-                Campaign.id == func.coalesce(_counted.c.campaign_id, _there.c.campaign_id),
-                Campaign.archived_at.is_not(None),
+                Campaign.c.id == func.coalesce(_counted.c.campaign_id, _there.c.campaign_id),
+                Campaign.c.archived_at.is_not(None),
             )
             .exists()
         )
     ),
     "an ended campaign has no task left to do": (
-        select(Task.id)
-        .join(Campaign, Campaign.id == Task.campaign_id)
+        select(Task.c.id)
+        .join(Campaign, Campaign.c.id == Task.c.campaign_id)
         .where(
             or_(
                 and_(
-                    Campaign.state == CampaignState.TERMINATED, Task.state.in_((TaskState.WAITING, TaskState.ASSIGNED))
+                    Campaign.c.state == CampaignState.TERMINATED,
+                    Task.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)),
                 ),
-                and_(Campaign.state == CampaignState.CANCELLED, Task.state == TaskState.WAITING),
+                and_(Campaign.c.state == CampaignState.CANCELLED, Task.c.state == TaskState.WAITING),
             )
         )
     ),
     "an ended job is not to be killed": (
-        select(Kill.job_id).join(Job, Job.id == Kill.job_id).where(Kill.is_open, Job.state == JobState.ENDED)
+        select(Kill.c.job_id).join(Job, Job.c.id == Kill.c.job_id).where(Kill.c.is_open, Job.c.state == JobState.ENDED)
     ),
 }

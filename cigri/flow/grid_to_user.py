@@ -114,34 +114,34 @@ def list_campaigns(
     counts = _counts()
     errors = (
         select(func.count().label("n"))
-        .where(Event.campaign_id == Campaign.id, Event.closed_at.is_(None), Event.level == EventLevel.ERROR)
+        .where(Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None), Event.c.level == EventLevel.ERROR)
         .lateral()
     )
     statement = (
         select(
-            Campaign.id,
-            Campaign.name,
-            Campaign.grid_user,
-            func.coalesce(Project.name, ""),
-            Campaign.type,
-            Campaign.state,
-            Campaign.submitted_at,
-            Campaign.ended_at,
-            Campaign.archived_at,
+            Campaign.c.id,
+            Campaign.c.name,
+            Campaign.c.grid_user,
+            func.coalesce(Project.c.name, ""),
+            Campaign.c.type,
+            Campaign.c.state,
+            Campaign.c.submitted_at,
+            Campaign.c.ended_at,
+            Campaign.c.archived_at,
             *(counts.c[state.value] for state in TaskState),
             errors.c.n,
-            Forecast.throughput,
-            Forecast.mean,
-            Forecast.deviation,
-            Forecast.eta,
+            Forecast.c.throughput,
+            Forecast.c.mean,
+            Forecast.c.deviation,
+            Forecast.c.eta,
         )
         .select_from(Campaign)
         .join(counts, true())
         .join(errors, true())
-        .outerjoin(Project, Project.id == Campaign.project_id)
-        .outerjoin(Forecast, and_(Forecast.campaign_id == Campaign.id, Forecast.cluster_id.is_(None)))
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
         .where(_wanted(ids, user, with_ended))
-        .order_by(Campaign.id)
+        .order_by(Campaign.c.id)
     )
     return [CampaignView._make(row) for row in conn.execute(statement)]
 
@@ -151,52 +151,58 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
     part = CampaignCluster
     live = (
         select(
-            func.count().filter(Job.state.in_((JobState.TO_LAUNCH, JobState.LAUNCHING))).label("to_launch"),
-            func.count().filter(Job.state == JobState.SUBMITTED).label("waiting"),
-            func.count().filter(Job.state == JobState.RUNNING).label("running"),
+            func.count().filter(Job.c.state.in_((JobState.TO_LAUNCH, JobState.LAUNCHING))).label("to_launch"),
+            func.count().filter(Job.c.state == JobState.SUBMITTED).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
         )
-        .where(Job.campaign_id == part.campaign_id, Job.cluster_id == part.cluster_id, Job.state != JobState.ENDED)
+        .where(
+            Job.c.campaign_id == part.c.campaign_id,
+            Job.c.cluster_id == part.c.cluster_id,
+            Job.c.state != JobState.ENDED,
+        )
         .lateral()
     )
     why = (
-        select(Event.message)
+        select(Event.c.message)
         .where(
-            Event.subject == func.concat("campaign ", part.campaign_id, " on ", Cluster.name),
-            Event.closed_at.is_(None),
-            Event.code.in_(("CLUSTER_SET_ASIDE", "PROLOGUE_FAILED", "EPILOGUE_FAILED")),
+            Event.c.subject == func.concat("campaign ", part.c.campaign_id, " on ", Cluster.c.name),
+            Event.c.closed_at.is_(None),
+            Event.c.code.in_(("CLUSTER_SET_ASIDE", "PROLOGUE_FAILED", "EPILOGUE_FAILED")),
         )
-        .order_by(Event.id.desc())
+        .order_by(Event.c.id.desc())
         .limit(1)
         .scalar_subquery()
     )
     statement = (
         select(
-            part.campaign_id,
-            Cluster.name,
+            part.c.campaign_id,
+            Cluster.c.name,
             live.c.to_launch,
             live.c.waiting,
             live.c.running,
-            part.prologue,
-            part.epilogue,
-            part.done,
-            part.failed,
-            part.resubmitted,
-            Forecast.throughput,
-            Forecast.mean,
-            Forecast.deviation,
-            part.blocked_until,
+            part.c.prologue,
+            part.c.epilogue,
+            part.c.done,
+            part.c.failed,
+            part.c.resubmitted,
+            Forecast.c.throughput,
+            Forecast.c.mean,
+            Forecast.c.deviation,
+            part.c.blocked_until,
             why,
-            Cluster.is_enabled,
-            Cluster.blocked_until,
-            ClusterState.free,
+            Cluster.c.is_enabled,
+            Cluster.c.blocked_until,
+            ClusterState.c.free,
         )
         .select_from(part)
         .join(live, true())
-        .join(Cluster, Cluster.id == part.cluster_id)
-        .outerjoin(ClusterState, ClusterState.cluster_id == part.cluster_id)
-        .outerjoin(Forecast, and_(Forecast.campaign_id == part.campaign_id, Forecast.cluster_id == part.cluster_id))
-        .where(part.campaign_id.in_(ids))
-        .order_by(part.campaign_id, Cluster.name)
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
+        .outerjoin(
+            Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
+        )
+        .where(part.c.campaign_id.in_(ids))
+        .order_by(part.c.campaign_id, Cluster.c.name)
     )
     return [PartView._make(row) for row in conn.execute(statement)]
 
@@ -205,41 +211,41 @@ def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str
     """Open errors of the named campaigns, or of all, oldest first."""
     statement = (
         select(
-            Event.id,
-            Event.code,
-            Campaign.id,
-            Cluster.name,
-            Event.job_id,
-            Event.task_id,
-            Event.count,
-            Event.opened_at,
-            Event.last_at,
-            Event.message,
+            Event.c.id,
+            Event.c.code,
+            Campaign.c.id,
+            Cluster.c.name,
+            Event.c.job_id,
+            Event.c.task_id,
+            Event.c.count,
+            Event.c.opened_at,
+            Event.c.last_at,
+            Event.c.message,
         )
-        .join(Campaign, Campaign.id == Event.campaign_id)
-        .outerjoin(Cluster, Cluster.id == Event.cluster_id)
-        .where(Event.closed_at.is_(None), Event.level == EventLevel.ERROR, _wanted(ids, user, True))
-        .order_by(Event.id)
+        .join(Campaign, Campaign.c.id == Event.c.campaign_id)
+        .outerjoin(Cluster, Cluster.c.id == Event.c.cluster_id)
+        .where(Event.c.closed_at.is_(None), Event.c.level == EventLevel.ERROR, _wanted(ids, user, True))
+        .order_by(Event.c.id)
     )
     return [ErrorView._make(row) for row in conn.execute(statement)]
 
 
 def find_description(conn: Connection, campaign_id: int) -> StoredDescription | None:
     row = conn.execute(
-        select(Campaign.name, Campaign.type, func.coalesce(Project.name, ""), Campaign.scheduler)
-        .outerjoin(Project, Project.id == Campaign.project_id)
-        .where(Campaign.id == campaign_id)
+        select(Campaign.c.name, Campaign.c.type, func.coalesce(Project.c.name, ""), Campaign.c.scheduler)
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Campaign.c.id == campaign_id)
     ).one_or_none()
     if row is None:
         return None
     part = CampaignCluster
     clusters = conn.execute(
-        select(Cluster.name, part.settings)
-        .join(Cluster, Cluster.id == part.cluster_id)
-        .where(part.campaign_id == campaign_id)
-        .order_by(Cluster.name)
+        select(Cluster.c.name, part.c.settings)
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .where(part.c.campaign_id == campaign_id)
+        .order_by(Cluster.c.name)
     )
-    wanted = select(Bucket.requirements).where(Bucket.campaign_id == campaign_id).order_by(Bucket.id).limit(1)
+    wanted = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id).limit(1)
     settings = {name: dict(values) for name, values in clusters}
     return StoredDescription(*row, requirements=conn.scalar(wanted) or {}, clusters=settings)
 
@@ -252,15 +258,17 @@ def present(conn: Connection) -> datetime:
 def _counts() -> Any:
     """Tasks by state, from the sums that triggers keep."""
     sums = (
-        cast(func.coalesce(func.sum(TaskCount.n).filter(TaskCount.state == state), 0), BigInteger).label(state.value)
+        cast(func.coalesce(func.sum(TaskCount.c.n).filter(TaskCount.c.state == state), 0), BigInteger).label(
+            state.value
+        )
         for state in TaskState
     )
-    return select(*sums).where(TaskCount.campaign_id == Campaign.id).lateral()
+    return select(*sums).where(TaskCount.c.campaign_id == Campaign.c.id).lateral()
 
 
 def _wanted(ids: Sequence[int] | None, user: str, with_ended: bool) -> ColumnElement[bool]:
     if ids is not None:
-        chosen: ColumnElement[bool] = Campaign.id.in_(ids)
+        chosen: ColumnElement[bool] = Campaign.c.id.in_(ids)
     else:
-        chosen = or_(Campaign.state.in_(OPEN_CAMPAIGNS), literal(with_ended))
-    return and_(chosen, Campaign.grid_user == user) if user else chosen
+        chosen = or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), literal(with_ended))
+    return and_(chosen, Campaign.c.grid_user == user) if user else chosen

@@ -51,7 +51,7 @@ class TakenOffer(NamedTuple):
 
 def has_open_campaigns(conn: Connection) -> bool:
     """Is there any campaign in treatment?"""
-    treated = select(Campaign.id).where(Campaign.state == CampaignState.IN_TREATMENT)
+    treated = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
     return conn.scalar(treated.limit(1)) is not None
 
 
@@ -59,41 +59,43 @@ def list_wants(conn: Connection, errors: int, now: datetime | None = None) -> li
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial."""
     part = CampaignCluster
     waiting = (
-        select(TaskCount.campaign_id, cast(func.sum(TaskCount.n), BigInteger).label("n"))
-        .join(Campaign, and_(Campaign.id == TaskCount.campaign_id, Campaign.state == CampaignState.IN_TREATMENT))
-        .where(TaskCount.state == TaskState.WAITING)
-        .group_by(TaskCount.campaign_id)
+        select(TaskCount.c.campaign_id, cast(func.sum(TaskCount.c.n), BigInteger).label("n"))
+        .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .where(TaskCount.c.state == TaskState.WAITING)
+        .group_by(TaskCount.c.campaign_id)
         .subquery()
     )
     live = (
-        select(Job.campaign_id, Job.cluster_id, func.count().label("n"))
-        .where(Job.state != JobState.ENDED)
-        .group_by(Job.campaign_id, Job.cluster_id)
+        select(Job.c.campaign_id, Job.c.cluster_id, func.count().label("n"))
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
         .subquery()
     )
     statement = (
         select(
-            part.campaign_id,
-            part.cluster_id,
-            Campaign.type,
-            part.width,
-            part.max_jobs,
+            part.c.campaign_id,
+            part.c.cluster_id,
+            Campaign.c.type,
+            part.c.width,
+            part.c.max_jobs,
             func.coalesce(live.c.n, 0),
             waiting.c.n,
-            func.coalesce(Forecast.ratio, 1.0 / part.width),
-            part.errors >= errors,
+            func.coalesce(Forecast.c.ratio, 1.0 / part.c.width),
+            part.c.errors >= errors,
         )
-        .join(Campaign, Campaign.id == part.campaign_id)
-        .join(waiting, waiting.c.campaign_id == part.campaign_id)
-        .outerjoin(live, and_(live.c.campaign_id == part.campaign_id, live.c.cluster_id == part.cluster_id))
-        .outerjoin(Forecast, and_(Forecast.campaign_id == part.campaign_id, Forecast.cluster_id == part.cluster_id))
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .join(waiting, waiting.c.campaign_id == part.c.campaign_id)
+        .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
+        .outerjoin(
+            Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
+        )
         .where(
-            Campaign.state == CampaignState.IN_TREATMENT,
+            Campaign.c.state == CampaignState.IN_TREATMENT,
             waiting.c.n > 0,
-            part.prologue.in_((StepState.NONE, StepState.DONE)),
-            or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)),
+            part.c.prologue.in_((StepState.NONE, StepState.DONE)),
+            or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)),
         )
-        .order_by(part.campaign_id, part.cluster_id)
+        .order_by(part.c.campaign_id, part.c.cluster_id)
     )
     return [Want._make(row) for row in conn.execute(statement)]
 
@@ -108,7 +110,7 @@ def put_offers(conn: Connection, offers: Sequence[Offer], now: datetime | None =
 def take_offers(conn: Connection) -> list[TakenOffer]:
     """Every offer, the first in rank first; an offer is taken once."""
     taken = conn.execute(
-        delete(OfferRow).returning(OfferRow.campaign_id, OfferRow.cluster_id, OfferRow.jobs, OfferRow.rank)
+        delete(OfferRow).returning(OfferRow.c.campaign_id, OfferRow.c.cluster_id, OfferRow.c.jobs, OfferRow.c.rank)
     )
     offers = {(row.campaign_id, row.cluster_id): row for row in taken}
     if not offers:
@@ -116,16 +118,16 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
     part = CampaignCluster
     known = conn.execute(
         select(
-            part.campaign_id,
-            part.cluster_id,
-            part.width,
-            part.settings["walltime"].as_integer().label("walltime"),
-            Campaign.scheduler,
-            Campaign.type,
+            part.c.campaign_id,
+            part.c.cluster_id,
+            part.c.width,
+            part.c.settings["walltime"].as_integer().label("walltime"),
+            Campaign.c.scheduler,
+            Campaign.c.type,
         )
-        .join(Campaign, Campaign.id == part.campaign_id)
-        .where(part.campaign_id.in_({campaign_id for campaign_id, _ in offers}))
-        .where(Campaign.state == CampaignState.IN_TREATMENT)
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .where(part.c.campaign_id.in_({campaign_id for campaign_id, _ in offers}))
+        .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .with_for_update(read=True, of=Campaign, skip_locked=True)  # nobody cancels it while its jobs are made
     )
     found = [(offers[key], row) for row in known if (key := (row.campaign_id, row.cluster_id)) in offers]

@@ -14,11 +14,11 @@ from cigri.tables import CampaignCluster, Cluster, UserMapping
 
 def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
     """Declare a cluster, or change the configuration of a declared one; True when it is new."""
-    known = conn.scalar(select(Cluster.id).where(Cluster.name == name))
+    known = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
     statement = insert(Cluster).values(name=name, config=dict(config))
     conn.execute(
         statement.on_conflict_do_update(
-            index_elements=[Cluster.name],
+            index_elements=[Cluster.c.name],
             set_={"config": statement.excluded.config, "failures": 0, "blocked_until": None, "visited_at": None},
         )
     )
@@ -33,19 +33,19 @@ def enable_cluster(conn: Connection, name: str, *, enabled: bool) -> None:
     if enabled:
         values |= {"failures": 0, "blocked_until": None, "visited_at": None}
         close_events(conn, ["CLUSTER_UNREACHABLE"], [f"cluster {name}"], "operator")
-    conn.execute(update(Cluster).where(Cluster.id == cluster_id).values(values))
+    conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(values))
     wake(conn)
 
 
 def remove_cluster(conn: Connection, name: str) -> None:
     """Forget a cluster that no campaign has ever used; others can only be disabled."""
     cluster_id = _cluster(conn, name)
-    used = conn.scalar(select(CampaignCluster.campaign_id).where(CampaignCluster.cluster_id == cluster_id).limit(1))
+    used = conn.scalar(select(CampaignCluster.c.campaign_id).where(CampaignCluster.c.cluster_id == cluster_id).limit(1))
     if used is not None:
         raise NotFound(
             f"cluster {name} belongs to the history of campaigns (e.g. {used}): `cigri cluster disable {name}`"
         )
-    conn.execute(delete(Cluster).where(Cluster.id == cluster_id))
+    conn.execute(delete(Cluster).where(Cluster.c.id == cluster_id))
 
 
 def map_user(conn: Connection, name: str, grid_user: str, local_user: str) -> None:
@@ -53,20 +53,20 @@ def map_user(conn: Connection, name: str, grid_user: str, local_user: str) -> No
     cluster_id = _cluster(conn, name)
     if not local_user:
         conn.execute(
-            delete(UserMapping).where(UserMapping.cluster_id == cluster_id, UserMapping.grid_user == grid_user)
+            delete(UserMapping).where(UserMapping.c.cluster_id == cluster_id, UserMapping.c.grid_user == grid_user)
         )
         return
     statement = insert(UserMapping).values(cluster_id=cluster_id, grid_user=grid_user, local_user=local_user)
     conn.execute(
         statement.on_conflict_do_update(
-            index_elements=[UserMapping.cluster_id, UserMapping.grid_user],
+            index_elements=[UserMapping.c.cluster_id, UserMapping.c.grid_user],
             set_={"local_user": statement.excluded.local_user},
         )
     )
 
 
 def _cluster(conn: Connection, name: str) -> int:
-    cluster_id = conn.scalar(select(Cluster.id).where(Cluster.name == name))
+    cluster_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
     if cluster_id is None:
         raise NotFound(f"no cluster {name}; `cigri cluster list` shows them")
     return cluster_id

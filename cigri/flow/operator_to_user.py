@@ -48,50 +48,50 @@ def list_events(conn: Connection, choice: Choice, limit: int | None = None) -> l
     """The latest ones at most, in the order in which they were opened."""
     statement = (
         select(
-            Event.id,
-            Event.code,
-            Event.level,
-            Event.subject,
-            Event.message,
-            Event.campaign_id,
-            Cluster.name,
-            Event.job_id,
-            Task.number,
-            Task.parameter,
-            Event.count,
-            Event.opened_at,
-            Event.last_at,
-            Event.closed_at,
-            Event.closed_by,
+            Event.c.id,
+            Event.c.code,
+            Event.c.level,
+            Event.c.subject,
+            Event.c.message,
+            Event.c.campaign_id,
+            Cluster.c.name,
+            Event.c.job_id,
+            Task.c.number,
+            Task.c.parameter,
+            Event.c.count,
+            Event.c.opened_at,
+            Event.c.last_at,
+            Event.c.closed_at,
+            Event.c.closed_by,
         )
-        .outerjoin(Campaign, Campaign.id == Event.campaign_id)
-        .outerjoin(Cluster, Cluster.id == Event.cluster_id)
-        .outerjoin(Task, Task.id == Event.task_id)
+        .outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
+        .outerjoin(Cluster, Cluster.c.id == Event.c.cluster_id)
+        .outerjoin(Task, Task.c.id == Event.c.task_id)
         .where(*_chosen(choice))
-        .order_by(Event.id.desc())
+        .order_by(Event.c.id.desc())
         .limit(limit)
     )
     return [SeenEvent._make(row) for row in conn.execute(statement)][::-1]
 
 
 def count_events(conn: Connection, choice: Choice) -> int:
-    statement = select(func.count()).select_from(Event).outerjoin(Campaign, Campaign.id == Event.campaign_id)
+    statement = select(func.count()).select_from(Event).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
     return conn.execute(statement.where(*_chosen(choice))).scalar_one()
 
 
 def list_fixable(conn: Connection, choice: Choice) -> list[int]:
     """Open events; the wish to purge a campaign is none of them, unless it is named."""
-    statement = select(Event.id).outerjoin(Campaign, Campaign.id == Event.campaign_id)
-    statement = statement.where(*_chosen(choice), Event.closed_at.is_(None))
+    statement = select(Event.c.id).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
+    statement = statement.where(*_chosen(choice), Event.c.closed_at.is_(None))
     if not choice.event_ids:
-        statement = statement.where(Event.code != PURGE)
-    return list(conn.scalars(statement.order_by(Event.id)))
+        statement = statement.where(Event.c.code != PURGE)
+    return list(conn.scalars(statement.order_by(Event.c.id)))
 
 
 def require_own(conn: Connection, campaign_ids: Iterable[int], user: str) -> None:
     """Raise NotFound unless all these campaigns are the user's."""
     wanted = rows("wanted", {"id": BigInteger()}, [(campaign_id,) for campaign_id in campaign_ids])
-    mine = select(Campaign.id).where(_is_owner(user))
+    mine = select(Campaign.c.id).where(_is_owner(user))
     strange = conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(mine)).order_by(wanted.c.id)).all()
     if strange:
         raise NotFound(f"you have no campaign {', '.join(map(str, strange))}; `gridstat` lists yours")
@@ -106,18 +106,18 @@ def database_owner(conn: Connection) -> str:
 def _chosen(choice: Choice) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if choice.is_global:
-        found.append(Event.campaign_id.is_(None))
+        found.append(Event.c.campaign_id.is_(None))
     else:
-        found.append(Event.campaign_id.is_not(None))
+        found.append(Event.c.campaign_id.is_not(None))
         found.append(_is_owner(choice.user))
-    for column, ids in ((Event.campaign_id, choice.campaign_ids), (Event.id, choice.event_ids)):
+    for column, ids in ((Event.c.campaign_id, choice.campaign_ids), (Event.c.id, choice.event_ids)):
         if ids:
             wanted = rows("wanted", {"id": BigInteger()}, [(one,) for one in ids])
             found.append(column.in_(select(wanted.c.id)))
     if not choice.closed_too:
-        found.append(Event.closed_at.is_(None))
+        found.append(Event.c.closed_at.is_(None))
     return found
 
 
 def _is_owner(user: str) -> ColumnElement[bool]:
-    return or_(Campaign.grid_user == user, literal(user == "root"))
+    return or_(Campaign.c.grid_user == user, literal(user == "root"))

@@ -42,23 +42,23 @@ def put_forecasts(
     fields = [new.c[name] for name in FIELDS]
     for with_cluster in (True, False):
         wanted = new.c.cluster_id.is_not(None) if with_cluster else new.c.cluster_id.is_(None)
-        of_cluster = Forecast.cluster_id == new.c.cluster_id if with_cluster else Forecast.cluster_id.is_(None)
-        same = (getattr(Forecast, name).is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
-        known = select(Forecast.id).where(Forecast.campaign_id == new.c.campaign_id, of_cluster, *same)
+        of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
+        same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
+        known = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
         changed = select(*fields, clock(now)).where(wanted, ~known.exists())
         statement = insert(Forecast).from_select([*FIELDS, "at"], changed)
         conn.execute(
             statement.on_conflict_do_update(
                 index_elements=["campaign_id", "cluster_id"] if with_cluster else ["campaign_id"],
-                index_where=None if with_cluster else Forecast.cluster_id.is_(None),
+                index_where=None if with_cluster else Forecast.c.cluster_id.is_(None),
                 set_={name: statement.excluded[name] for name in (*FIELDS[2:], "at")},
             )
         )
     recent = (
-        select(ForecastHistory.id)
-        .where(ForecastHistory.campaign_id == new.c.campaign_id)
-        .where(ForecastHistory.at > clock(now) - timedelta(seconds=history_period))
-        .where(ForecastHistory.cluster_id.is_not_distinct_from(new.c.cluster_id))
+        select(ForecastHistory.c.id)
+        .where(ForecastHistory.c.campaign_id == new.c.campaign_id)
+        .where(ForecastHistory.c.at > clock(now) - timedelta(seconds=history_period))
+        .where(ForecastHistory.c.cluster_id.is_not_distinct_from(new.c.cluster_id))
     )
     old = select(*fields, clock(now)).where(~recent.exists())
     conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], old))

@@ -30,9 +30,9 @@ class LaunchingBatch(NamedTuple):
 def list_launching(conn: Connection, cluster_id: int) -> list[LaunchingBatch]:
     """Under the runner's lock of the cluster these are the remains of a crash or of a lost answer."""
     found = conn.execute(
-        select(Batch.id, Batch.tag, Batch.campaign_id, Batch.local_user, Batch.size)
-        .where(Batch.cluster_id == cluster_id, Batch.state == BatchState.LAUNCHING)
-        .order_by(Batch.id)
+        select(Batch.c.id, Batch.c.tag, Batch.c.campaign_id, Batch.c.local_user, Batch.c.size)
+        .where(Batch.c.cluster_id == cluster_id, Batch.c.state == BatchState.LAUNCHING)
+        .order_by(Batch.c.id)
     )
     return [LaunchingBatch._make(row) for row in found]
 
@@ -49,13 +49,15 @@ def put_back(
     """The batch was never submitted and never will be: end its jobs, judge their tasks, and give the number of jobs."""
     voided = conn.execute(
         update(Batch)
-        .where(Batch.id == batch_id, Batch.state == BatchState.LAUNCHING)
+        .where(Batch.c.id == batch_id, Batch.c.state == BatchState.LAUNCHING)
         .values(state=BatchState.VOID, settled_at=clock(now))
-        .returning(Batch.campaign_id)
+        .returning(Batch.c.campaign_id)
     ).one_or_none()
     if voided is None:
         return 0
-    jobs = conn.execute(select(Job.id, Job.kind).where(Job.batch_id == batch_id, Job.state == JobState.LAUNCHING)).all()
+    jobs = conn.execute(
+        select(Job.c.id, Job.c.kind).where(Job.c.batch_id == batch_id, Job.c.state == JobState.LAUNCHING)
+    ).all()
     attempts = _attempts(conn, [job.id for job in jobs], voided.campaign_id, outcome, limits)
     ended = [EndedJob(job.id, voided.campaign_id, JobKind(job.kind), outcome, None, "", reason, None) for job in jobs]
     put_ended(conn, cluster_id, attempts, ended, now)
@@ -68,12 +70,12 @@ def put_back_unlaunched(conn: Connection, limits: JobSettings, now: datetime | N
     Their campaign is paused, or their cluster is disabled or does not answer.
     """
     stuck = conn.execute(
-        select(Job.id, Job.campaign_id, Job.cluster_id, Job.kind)
-        .join(Campaign, Campaign.id == Job.campaign_id)
-        .join(Cluster, Cluster.id == Job.cluster_id)
-        .where(Job.state == JobState.TO_LAUNCH)
-        .where(or_(Campaign.state != CampaignState.IN_TREATMENT, ~Cluster.is_enabled, Cluster.failures > 0))
-        .order_by(Job.id)
+        select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
+        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .where(Job.c.state == JobState.TO_LAUNCH)
+        .where(or_(Campaign.c.state != CampaignState.IN_TREATMENT, ~Cluster.c.is_enabled, Cluster.c.failures > 0))
+        .order_by(Job.c.id)
         .with_for_update(of=Job, skip_locked=True)
     ).all()
     by_part: dict[tuple[int, int], list[EndedJob]] = defaultdict(list)
@@ -90,9 +92,11 @@ def _attempts(
     conn: Connection, job_ids: Sequence[int], campaign_id: int, outcome: Outcome, limits: JobSettings
 ) -> list[EndedAttempt]:
     found = conn.execute(
-        select(Attempt.job_id, Attempt.task_id, Attempt.number, Task.failures, Task.deaths, Task.resubmissions)
-        .join(Task, Task.id == Attempt.task_id)
-        .where(Attempt.job_id.in_(job_ids), Attempt.outcome.is_(None))
+        select(
+            Attempt.c.job_id, Attempt.c.task_id, Attempt.c.number, Task.c.failures, Task.c.deaths, Task.c.resubmissions
+        )
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .where(Attempt.c.job_id.in_(job_ids), Attempt.c.outcome.is_(None))
     )
     return [
         EndedAttempt(

@@ -14,7 +14,9 @@ from cigri.tables import Job
 def count_waiting(conn: Connection, cluster_id: int) -> int:
     """Our jobs in the cluster's queue that have not started, or are about to be there."""
     waiting = (JobState.LAUNCHING, JobState.SUBMITTED)
-    return conn.execute(select(func.count()).where(Job.cluster_id == cluster_id, Job.state.in_(waiting))).scalar_one()
+    return conn.execute(
+        select(func.count()).where(Job.c.cluster_id == cluster_id, Job.c.state.in_(waiting))
+    ).scalar_one()
 
 
 def put_refusal(

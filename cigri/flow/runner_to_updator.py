@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, func, select, update
+from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, func, select, type_coerce, update
 
 from cigri.database import clock, rows
 from cigri.states import BatchState, JobKind, JobState, KillReason
@@ -45,20 +45,20 @@ def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]
     """The batch is in the cluster's queue; indexes without a remote id are known by the tag alone."""
     conn.execute(
         update(Batch)
-        .where(Batch.id == batch_id, Batch.state == BatchState.LAUNCHING)
+        .where(Batch.c.id == batch_id, Batch.c.state == BatchState.LAUNCHING)
         .values(state=BatchState.SUBMITTED, settled_at=clock(now))
     )
     ids = rows("ids", {"array_index": BigInteger(), "remote_id": Text()}, list(remote_ids.items()))
     conn.execute(
         update(Job)
-        .where(Job.batch_id == batch_id, Job.array_index == ids.c.array_index, Job.state == JobState.LAUNCHING)
+        .where(Job.c.batch_id == batch_id, Job.c.array_index == ids.c.array_index, Job.c.state == JobState.LAUNCHING)
         .values(remote_id=ids.c.remote_id)
     )
     moved = conn.execute(
         update(Job)
-        .where(Job.batch_id == batch_id, Job.state == JobState.LAUNCHING)
+        .where(Job.c.batch_id == batch_id, Job.c.state == JobState.LAUNCHING)
         .values(state=JobState.SUBMITTED, submitted_at=clock(now))
-        .returning(Job.id)
+        .returning(Job.c.id)
     )
     return len(moved.all())
 
@@ -67,23 +67,23 @@ def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
     """Every job of a cluster that has been submitted and has not ended."""
     statement = (
         select(
-            Job.id,
-            Job.campaign_id,
-            Job.kind,
-            Job.state,
-            Job.width,
-            Batch.id,
-            Batch.tag,
-            Job.array_index,
-            func.coalesce(Job.remote_id, ""),
-            Batch.local_user,
-            Job.missing_since,
-            Kill.reason,
+            Job.c.id,
+            Job.c.campaign_id,
+            Job.c.kind,
+            Job.c.state,
+            Job.c.width,
+            Batch.c.id,
+            Batch.c.tag,
+            Job.c.array_index,
+            func.coalesce(Job.c.remote_id, ""),
+            Batch.c.local_user,
+            Job.c.missing_since,
+            Kill.c.reason,
         )
-        .join(Batch, Batch.id == Job.batch_id)
-        .outerjoin(Kill, and_(Kill.job_id == Job.id, Kill.is_open))
-        .where(Job.cluster_id == cluster_id, Job.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
-        .order_by(Job.id)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .outerjoin(Kill, and_(Kill.c.job_id == Job.c.id, Kill.c.is_open))
+        .where(Job.c.cluster_id == cluster_id, Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        .order_by(Job.c.id)
     )
     return [WatchedJob._make(row) for row in conn.execute(statement)]
 
@@ -91,34 +91,34 @@ def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
 def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
     """Batch and index of the jobs of these batches that have not ended, those still being submitted among them."""
     wanted = rows("wanted", {"id": BigInteger()}, [(batch_id,) for batch_id in batch_ids])
-    places = select(Batch.id, func.coalesce(Job.array_index, 0)).join(wanted, wanted.c.id == Batch.id)
-    found = conn.execute(places.join(Job, Job.batch_id == Batch.id).where(Job.state != JobState.ENDED))
+    places = select(Batch.c.id, type_coerce(Job.c.array_index, BigInteger)).join(wanted, wanted.c.id == Batch.c.id)
+    found = conn.execute(places.join(Job, Job.c.batch_id == Batch.c.id).where(Job.c.state != JobState.ENDED))
     return {(batch_id, index) for batch_id, index in found}
 
 
 def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
     """The live attempts of these jobs, with what their tasks have been through."""
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    retries = func.coalesce(CampaignCluster.settings["retries"].as_integer(), 0)
+    retries = func.coalesce(CampaignCluster.c.settings["retries"].as_integer(), 0)
     statement = (
         select(
-            Attempt.job_id,
-            Attempt.position,
-            Attempt.task_id,
-            Attempt.number,
-            Task.failures,
-            Task.deaths,
-            Task.resubmissions,
+            Attempt.c.job_id,
+            Attempt.c.position,
+            Attempt.c.task_id,
+            Attempt.c.number,
+            Task.c.failures,
+            Task.c.deaths,
+            Task.c.resubmissions,
             retries,
         )
-        .join(wanted, wanted.c.id == Attempt.job_id)
-        .join(Task, Task.id == Attempt.task_id)
-        .join(Job, Job.id == Attempt.job_id)
+        .join(wanted, wanted.c.id == Attempt.c.job_id)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
         .join(
             CampaignCluster,
-            and_(CampaignCluster.campaign_id == Job.campaign_id, CampaignCluster.cluster_id == Job.cluster_id),
+            and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
         )
-        .where(Attempt.outcome.is_(None))
+        .where(Attempt.c.outcome.is_(None))
     )
     return [LiveAttempt._make(row) for row in conn.execute(statement)]
 
@@ -127,16 +127,16 @@ def move_seen(conn: Connection, seen: Sequence[tuple[int, JobState, str, str]], 
     """Jobs the cluster lists: (job, submitted or running, remote id, node). They are no longer missing."""
     columns: dict[str, Any] = {"id": BigInteger(), "state": Text(), "remote_id": Text(), "node": Text()}
     listed = rows("listed", columns, seen)
-    state = cast(listed.c.state, Job.state.type)
+    state = cast(listed.c.state, Job.c.state.type)
     running = listed.c.state == JobState.RUNNING.value
     conn.execute(
         update(Job)
-        .where(Job.id == listed.c.id, Job.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        .where(Job.c.id == listed.c.id, Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
         .values(
             state=state,
             remote_id=listed.c.remote_id,
             node=func.nullif(listed.c.node, ""),
-            started_at=case((running, func.coalesce(Job.started_at, clock(now))), else_=None),
+            started_at=case((running, func.coalesce(Job.c.started_at, clock(now))), else_=None),
             missing_since=None,
         )
     )
@@ -146,6 +146,6 @@ def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None 
     """Jobs that their cluster no longer lists and of which no record has come yet."""
     conn.execute(
         update(Job)
-        .where(Job.id.in_(job_ids), Job.missing_since.is_(None), Job.state != JobState.ENDED)
+        .where(Job.c.id.in_(job_ids), Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
         .values(missing_since=clock(now))
     )

@@ -83,12 +83,12 @@ class JobView(NamedTuple):
 def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> list[TaskView]:
     """`number` tasks of a campaign from the number `first` on, in order, archived or not."""
     last = first + number - 1
-    chosen = _tasks().where(Task.campaign_id == campaign_id, Task.number.between(first, last))
-    found = conn.execute(chosen.order_by(Task.number)).all()
+    chosen = _tasks().where(Task.c.campaign_id == campaign_id, Task.c.number.between(first, last))
+    found = conn.execute(chosen.order_by(Task.c.number)).all()
     if not found:
         row = TaskHistory
-        old = _archived().where(row.campaign_id == campaign_id, row.number.between(first, last))
-        found = conn.execute(old.order_by(row.number)).all()
+        old = _archived().where(row.c.campaign_id == campaign_id, row.c.number.between(first, last))
+        found = conn.execute(old.order_by(row.c.number)).all()
     return [TaskView._make(row) for row in found]
 
 
@@ -96,56 +96,56 @@ def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[T
     """The tasks whose last jobs are the newest, at most `number`, the newest first."""
     part = CampaignCluster
     recent = (
-        select(Job.id)
-        .where(Job.campaign_id == part.campaign_id, Job.cluster_id == part.cluster_id)
-        .order_by(Job.id.desc())
+        select(Job.c.id)
+        .where(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
+        .order_by(Job.c.id.desc())
         .limit(number)
         .lateral()
     )
-    ids = select(recent.c.id).select_from(part).join(recent, true()).where(part.campaign_id == campaign_id)
+    ids = select(recent.c.id).select_from(part).join(recent, true()).where(part.c.campaign_id == campaign_id)
     newest = ids.order_by(recent.c.id.desc()).limit(number)
-    chosen = _tasks().where(Attempt.job_id.in_(newest)).order_by(Job.id.desc(), Attempt.position).limit(number)
+    chosen = _tasks().where(Attempt.c.job_id.in_(newest)).order_by(Job.c.id.desc(), Attempt.c.position).limit(number)
     return [TaskView._make(row) for row in conn.execute(chosen)]
 
 
 def find_task(conn: Connection, task_id: int) -> TaskView | None:
-    row = conn.execute(_tasks().where(Task.id == task_id)).one_or_none()
+    row = conn.execute(_tasks().where(Task.c.id == task_id)).one_or_none()
     return TaskView._make(row) if row else None
 
 
 def find_job(conn: Connection, job_id: int) -> JobView | None:
     statement = (
         select(
-            Job.id,
-            Job.campaign_id,
-            Campaign.grid_user,
-            Job.kind,
-            Job.state,
-            Cluster.name,
-            Job.width,
-            Job.walltime,
-            Job.batch_id,
-            Batch.tag,
-            Job.array_index,
-            Job.remote_id,
-            Batch.local_user,
-            Job.node,
-            Job.created_at,
-            Job.submitted_at,
-            Job.started_at,
-            Job.ended_at,
-            Job.outcome,
-            Job.exit_code,
-            Job.reason,
-            Kill.reason,
-            Kill.asked_by,
-            Campaign.purged_at,
+            Job.c.id,
+            Job.c.campaign_id,
+            Campaign.c.grid_user,
+            Job.c.kind,
+            Job.c.state,
+            Cluster.c.name,
+            Job.c.width,
+            Job.c.walltime,
+            Job.c.batch_id,
+            Batch.c.tag,
+            Job.c.array_index,
+            Job.c.remote_id,
+            Batch.c.local_user,
+            Job.c.node,
+            Job.c.created_at,
+            Job.c.submitted_at,
+            Job.c.started_at,
+            Job.c.ended_at,
+            Job.c.outcome,
+            Job.c.exit_code,
+            Job.c.reason,
+            Kill.c.reason,
+            Kill.c.asked_by,
+            Campaign.c.purged_at,
         )
-        .join(Campaign, Campaign.id == Job.campaign_id)
-        .join(Cluster, Cluster.id == Job.cluster_id)
-        .outerjoin(Batch, Batch.id == Job.batch_id)
-        .outerjoin(Kill, Kill.job_id == Job.id)
-        .where(Job.id == job_id)
+        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
+        .outerjoin(Kill, Kill.c.job_id == Job.c.id)
+        .where(Job.c.id == job_id)
     )
     row = conn.execute(statement).one_or_none()
     return JobView._make(row) if row else None
@@ -153,39 +153,39 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
 
 def list_attempts_of_job(conn: Connection, job_id: int) -> list[AttemptView]:
     """In the order in which the job runs its tasks."""
-    found = conn.execute(_attempts().where(Attempt.job_id == job_id).order_by(Attempt.position))
+    found = conn.execute(_attempts().where(Attempt.c.job_id == job_id).order_by(Attempt.c.position))
     return [AttemptView._make(row) for row in found]
 
 
 def list_attempts_of_task(conn: Connection, task_id: int) -> list[AttemptView]:
     """From the first to the last."""
-    found = conn.execute(_attempts().where(Attempt.task_id == task_id).order_by(Attempt.number))
+    found = conn.execute(_attempts().where(Attempt.c.task_id == task_id).order_by(Attempt.c.number))
     return [AttemptView._make(row) for row in found]
 
 
 def _tasks() -> Select[*tuple[Any, ...]]:
     return (
         select(
-            Task.id,
-            Task.campaign_id,
-            Task.number,
-            Task.parameter,
-            Task.state,
-            Task.attempts,
-            Job.id,
-            Job.state,
-            Cluster.name,
-            Job.remote_id,
-            Attempt.outcome,
-            Attempt.exit_code,
-            Attempt.started_at,
-            Attempt.seconds,
-            Job.node,
+            Task.c.id,
+            Task.c.campaign_id,
+            Task.c.number,
+            Task.c.parameter,
+            Task.c.state,
+            Task.c.attempts,
+            Job.c.id,
+            Job.c.state,
+            Cluster.c.name,
+            Job.c.remote_id,
+            Attempt.c.outcome,
+            Attempt.c.exit_code,
+            Attempt.c.started_at,
+            Attempt.c.seconds,
+            Job.c.node,
         )
         .select_from(Task)
-        .outerjoin(Attempt, and_(Attempt.task_id == Task.id, Attempt.number == Task.attempts))
-        .outerjoin(Job, Job.id == Attempt.job_id)
-        .outerjoin(Cluster, Cluster.id == Job.cluster_id)
+        .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts))
+        .outerjoin(Job, Job.c.id == Attempt.c.job_id)
+        .outerjoin(Cluster, Cluster.c.id == Job.c.cluster_id)
     )
 
 
@@ -193,45 +193,45 @@ def _archived() -> Select[*tuple[Any, ...]]:
     row = TaskHistory
     return select(
         null(),
-        row.campaign_id,
-        row.number,
-        row.parameter,
-        row.state,
-        row.attempts,
+        row.c.campaign_id,
+        row.c.number,
+        row.c.parameter,
+        row.c.state,
+        row.c.attempts,
         null(),
         null(),
-        Cluster.name,
+        Cluster.c.name,
         null(),
         null(),
-        row.exit_code,
-        row.started_at,
-        row.seconds,
-        row.node,
-    ).outerjoin(Cluster, Cluster.id == row.cluster_id)
+        row.c.exit_code,
+        row.c.started_at,
+        row.c.seconds,
+        row.c.node,
+    ).outerjoin(Cluster, Cluster.c.id == row.c.cluster_id)
 
 
 def _attempts() -> Select[*tuple[Any, ...]]:
     return (
         select(
-            Task.id,
-            Task.number,
-            Attempt.number,
-            Attempt.is_replica,
-            Job.id,
-            Attempt.position,
-            Job.state,
-            Cluster.name,
-            Job.remote_id,
-            Job.node,
-            Attempt.outcome,
-            Attempt.exit_code,
-            Attempt.started_at,
-            Attempt.seconds,
-            Job.reason,
-            Task.parameter,
+            Task.c.id,
+            Task.c.number,
+            Attempt.c.number,
+            Attempt.c.is_replica,
+            Job.c.id,
+            Attempt.c.position,
+            Job.c.state,
+            Cluster.c.name,
+            Job.c.remote_id,
+            Job.c.node,
+            Attempt.c.outcome,
+            Attempt.c.exit_code,
+            Attempt.c.started_at,
+            Attempt.c.seconds,
+            Job.c.reason,
+            Task.c.parameter,
         )
         .select_from(Attempt)
-        .join(Task, Task.id == Attempt.task_id)
-        .join(Job, Job.id == Attempt.job_id)
-        .join(Cluster, Cluster.id == Job.cluster_id)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
     )

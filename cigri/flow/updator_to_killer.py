@@ -13,7 +13,7 @@ from cigri.tables import CampaignCluster, Cluster, Job, Kill
 
 def list_excess(conn: Connection, cluster_id: int, config: ClusterConfig) -> list[int]:
     """Jobs waiting beyond the cluster's limit, the newest."""
-    waiting = _live(cluster_id, JobState.SUBMITTED).order_by(Job.id).offset(config.max_waiting)
+    waiting = _live(cluster_id, JobState.SUBMITTED).order_by(Job.c.id).offset(config.max_waiting)
     return list(conn.scalars(waiting))
 
 
@@ -21,26 +21,26 @@ def list_waiting_too_long(conn: Connection, cluster_id: int, seconds: float, now
     """Jobs that have waited longer than `seconds` here, of campaigns that have another usable cluster to go to."""
     part = CampaignCluster
     elsewhere = (
-        select(part.campaign_id)
-        .join(Cluster, Cluster.id == part.cluster_id)
-        .where(part.campaign_id == Job.campaign_id, part.cluster_id != cluster_id)
-        .where(part.blocked_until.is_(None), part.prologue != StepState.FAILED)
-        .where(Cluster.is_enabled, Cluster.failures == 0)
+        select(part.c.campaign_id)
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .where(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id != cluster_id)
+        .where(part.c.blocked_until.is_(None), part.c.prologue != StepState.FAILED)
+        .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
         .exists()
     )
-    old = Job.submitted_at <= clock(now) - timedelta(seconds=seconds)
-    waiting = _live(cluster_id, JobState.SUBMITTED).where(old, elsewhere, Job.kind == JobKind.TASKS)
+    old = Job.c.submitted_at <= clock(now) - timedelta(seconds=seconds)
+    waiting = _live(cluster_id, JobState.SUBMITTED).where(old, elsewhere, Job.c.kind == JobKind.TASKS)
     return list(conn.scalars(waiting))
 
 
 def list_past_walltime(conn: Connection, cluster_id: int, slack: float, now: datetime | None = None) -> list[int]:
     """Jobs that have run for longer than their walltime and `slack` seconds."""
-    limit = func.make_interval(0, 0, 0, 0, 0, 0, cast(Job.walltime, Float) + slack)
-    running = _live(cluster_id, JobState.RUNNING).where(Job.started_at + limit <= clock(now))
+    limit = func.make_interval(0, 0, 0, 0, 0, 0, cast(Job.c.walltime, Float) + slack)
+    running = _live(cluster_id, JobState.RUNNING).where(Job.c.started_at + limit <= clock(now))
     return list(conn.scalars(running))
 
 
 def _live(cluster_id: int, state: JobState) -> Select[int]:
     """Jobs in this state that nobody has asked to kill yet."""
-    asked = select(Kill.job_id).where(Kill.job_id == Job.id, Kill.is_open).exists()
-    return select(Job.id).where(Job.cluster_id == cluster_id, Job.state == state, ~asked)
+    asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
+    return select(Job.c.id).where(Job.c.cluster_id == cluster_id, Job.c.state == state, ~asked)

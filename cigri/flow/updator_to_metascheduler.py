@@ -46,8 +46,8 @@ def put_cluster_state(
     values = {"cluster_id": cluster_id, "at": clock(now), "used_by_us": used_by_us, **capacity._asdict()}
     statement = upsert(ClusterState).values(values)
     fields = {name: statement.excluded[name] for name in values if name != "cluster_id"}
-    conn.execute(statement.on_conflict_do_update(index_elements=[ClusterState.cluster_id], set_=fields))
-    conn.execute(update(Cluster).where(Cluster.id == cluster_id).values(visited_at=clock(now)))
+    conn.execute(statement.on_conflict_do_update(index_elements=[ClusterState.c.cluster_id], set_=fields))
+    conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(visited_at=clock(now)))
     minute = func.date_bin(func.make_interval(0, 0, 0, 0, 0, 0, USAGE_PERIOD), clock(now), datetime(2001, 1, 1))  # noqa: DTZ001
     conn.execute(upsert(ClusterUsage).values({**values, "at": minute}).on_conflict_do_nothing())
 
@@ -56,27 +56,27 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
     """Enabled clusters whose last visit succeeded, the emptiest first."""
     counts = (
         select(
-            Job.cluster_id,
-            func.count().filter(Job.state.in_(WAITING_JOBS)).label("waiting"),
-            func.count().filter(Job.state == JobState.RUNNING).label("running"),
+            Job.c.cluster_id,
+            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
         )
-        .where(Job.state != JobState.ENDED)
-        .group_by(Job.cluster_id)
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.cluster_id)
         .subquery()
     )
     statement = (
         select(
-            Cluster.id,
-            Cluster.name,
-            Cluster.config,
-            ClusterState.free,
+            Cluster.c.id,
+            Cluster.c.name,
+            Cluster.c.config,
+            ClusterState.c.free,
             func.coalesce(counts.c.waiting, 0),
             func.coalesce(counts.c.running, 0),
         )
-        .join(ClusterState, ClusterState.cluster_id == Cluster.id)
-        .outerjoin(counts, counts.c.cluster_id == Cluster.id)
-        .where(Cluster.is_enabled, Cluster.failures == 0)
-        .order_by(ClusterState.free.desc(), Cluster.id)
+        .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
+        .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)
+        .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
+        .order_by(ClusterState.c.free.desc(), Cluster.c.id)
     )
     return [
         Room(row[0], row[1], parse_config(row[1], row[2]), row[3], row[4], row[5]) for row in conn.execute(statement)
@@ -94,23 +94,23 @@ def put_trials(
     """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success."""
     part = CampaignCluster
     for campaign_id, trial in trials.items():
-        here = and_(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+        here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
         subject = f"campaign {campaign_id} on {cluster_name}"
         if trial.has_success:
             conn.execute(update(part).where(here).values(errors=trial.failures, strikes=0, blocked_until=None))
             close_events(conn, [SET_ASIDE], [subject], "cigri", now)
         elif trial.failures:
-            conn.execute(update(part).where(here).values(errors=part.errors + trial.failures))
-        pause = func.least(budget.backoff * func.power(2.0, func.least(part.strikes, 20)), budget.longest)
+            conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
+        pause = func.least(budget.backoff * func.power(2.0, func.least(part.c.strikes, 20)), budget.longest)
         aside = conn.execute(
             update(part)
-            .where(here, part.errors >= budget.errors, literal(trial.failures > 0))
-            .where(or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)))
+            .where(here, part.c.errors >= budget.errors, literal(trial.failures > 0))
+            .where(or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)))
             .values(
-                strikes=part.strikes + 1,
+                strikes=part.c.strikes + 1,
                 blocked_until=clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, pause),
             )
-            .returning(part.errors, part.blocked_until)
+            .returning(part.c.errors, part.c.blocked_until)
         ).one_or_none()
         if aside is not None:
             why = "its jobs are refused" if trial.is_refusal else f"{aside.errors} tasks in a row failed"

@@ -39,33 +39,33 @@ def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
     """Every declared cluster, by name."""
     jobs = (
         select(
-            Job.cluster_id,
-            func.count().filter(Job.state.in_(WAITING_JOBS)).label("waiting"),
-            func.count().filter(Job.state == JobState.RUNNING).label("running"),
+            Job.c.cluster_id,
+            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
         )
-        .where(Job.state != JobState.ENDED)
-        .group_by(Job.cluster_id)
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.cluster_id)
         .subquery()
     )
     columns = (
-        Cluster.name,
-        Cluster.config,
-        Cluster.is_enabled,
-        Cluster.failures,
-        Cluster.blocked_until,
-        Cluster.visited_at,
-        ClusterState.total,
-        ClusterState.free,
-        ClusterState.used_by_us,
-        ClusterState.unavailable,
+        Cluster.c.name,
+        Cluster.c.config,
+        Cluster.c.is_enabled,
+        Cluster.c.failures,
+        Cluster.c.blocked_until,
+        Cluster.c.visited_at,
+        ClusterState.c.total,
+        ClusterState.c.free,
+        ClusterState.c.used_by_us,
+        ClusterState.c.unavailable,
         func.coalesce(jobs.c.waiting, 0),
         func.coalesce(jobs.c.running, 0),
     )
     found = conn.execute(
         select(*columns)
-        .outerjoin(ClusterState, ClusterState.cluster_id == Cluster.id)
-        .outerjoin(jobs, jobs.c.cluster_id == Cluster.id)
-        .order_by(Cluster.name)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
+        .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)
+        .order_by(Cluster.c.name)
     )
     return [ClusterStanding._make(row) for row in found]
 
@@ -73,13 +73,13 @@ def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
 def list_mappings(conn: Connection, name: str) -> list[tuple[str, str]]:
     """Grid users with another name on the cluster: (grid user, local user)."""
     found = conn.execute(
-        select(UserMapping.grid_user, UserMapping.local_user)
-        .join(Cluster, Cluster.id == UserMapping.cluster_id)
-        .where(Cluster.name == name)
-        .order_by(UserMapping.grid_user)
+        select(UserMapping.c.grid_user, UserMapping.c.local_user)
+        .join(Cluster, Cluster.c.id == UserMapping.c.cluster_id)
+        .where(Cluster.c.name == name)
+        .order_by(UserMapping.c.grid_user)
     )
     return [(row.grid_user, row.local_user) for row in found]
 
 
 def has_clusters(conn: Connection) -> bool:
-    return conn.scalar(select(Cluster.id).limit(1)) is not None
+    return conn.scalar(select(Cluster.c.id).limit(1)) is not None

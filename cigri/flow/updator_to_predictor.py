@@ -82,63 +82,63 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
     since = clock(now) - timedelta(seconds=window)
     recent = (
         select(
-            Completion.campaign_id,
-            Completion.cluster_id,
-            func.sum(Completion.tasks).label("tasks"),
-            func.extract("epoch", clock(now) - func.min(Completion.minute)).label("seconds"),
+            Completion.c.campaign_id,
+            Completion.c.cluster_id,
+            func.sum(Completion.c.tasks).label("tasks"),
+            func.extract("epoch", clock(now) - func.min(Completion.c.minute)).label("seconds"),
         )
-        .where(Completion.minute > since)
-        .group_by(Completion.campaign_id, Completion.cluster_id)
+        .where(Completion.c.minute > since)
+        .group_by(Completion.c.campaign_id, Completion.c.cluster_id)
         .subquery()
     )
     live = (
         select(
-            Job.campaign_id,
-            Job.cluster_id,
-            func.count().filter(Job.state == JobState.RUNNING).label("running"),
-            func.count().filter(Job.state != JobState.RUNNING).label("waiting"),
+            Job.c.campaign_id,
+            Job.c.cluster_id,
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+            func.count().filter(Job.c.state != JobState.RUNNING).label("waiting"),
         )
-        .where(Job.state != JobState.ENDED)
-        .group_by(Job.campaign_id, Job.cluster_id)
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
         .subquery()
     )
     remaining = (
-        select(TaskCount.campaign_id, func.sum(TaskCount.n).label("n"))
-        .join(Campaign, and_(Campaign.id == TaskCount.campaign_id, Campaign.state.in_(OPEN_CAMPAIGNS)))
-        .where(TaskCount.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
-        .group_by(TaskCount.campaign_id)
+        select(TaskCount.c.campaign_id, func.sum(TaskCount.c.n).label("n"))
+        .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .where(TaskCount.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+        .group_by(TaskCount.c.campaign_id)
         .subquery()
     )
     part = CampaignCluster
     statement = (
         select(
-            part.campaign_id,
-            part.cluster_id,
-            part.width,
-            part.done,
-            part.seconds,
-            part.squares,
+            part.c.campaign_id,
+            part.c.cluster_id,
+            part.c.width,
+            part.c.done,
+            part.c.seconds,
+            part.c.squares,
             cast(func.coalesce(recent.c.tasks, 0), BigInteger),
             cast(func.least(func.coalesce(recent.c.seconds, 0.0), window), DOUBLE_PRECISION),
             func.coalesce(live.c.running, 0),
             func.coalesce(live.c.waiting, 0),
             cast(func.coalesce(remaining.c.n, 0), BigInteger),
         )
-        .join(Campaign, Campaign.id == part.campaign_id)
-        .outerjoin(recent, and_(recent.c.campaign_id == part.campaign_id, recent.c.cluster_id == part.cluster_id))
-        .outerjoin(live, and_(live.c.campaign_id == part.campaign_id, live.c.cluster_id == part.cluster_id))
-        .outerjoin(remaining, remaining.c.campaign_id == part.campaign_id)
-        .where(Campaign.state.in_(OPEN_CAMPAIGNS))
-        .order_by(part.campaign_id, part.cluster_id)
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
+        .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
+        .outerjoin(remaining, remaining.c.campaign_id == part.c.campaign_id)
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
+        .order_by(part.c.campaign_id, part.c.cluster_id)
     )
     return [Progress._make(row) for row in conn.execute(statement)]
 
 
 def add_up_counts(conn: Connection, longest: int = 200) -> None:
     """Replace the counts of campaigns that have gathered many rows by their sum; it changes no total."""
-    many = select(TaskCount.campaign_id).group_by(TaskCount.campaign_id).having(func.count() > longest)
-    gone = delete(TaskCount).where(TaskCount.campaign_id.in_(many))
-    added = gone.returning(TaskCount.campaign_id, TaskCount.state, TaskCount.n).cte("added")
+    many = select(TaskCount.c.campaign_id).group_by(TaskCount.c.campaign_id).having(func.count() > longest)
+    gone = delete(TaskCount).where(TaskCount.c.campaign_id.in_(many))
+    added = gone.returning(TaskCount.c.campaign_id, TaskCount.c.state, TaskCount.c.n).cte("added")
     totals = select(added.c.campaign_id, added.c.state, func.sum(added.c.n)).group_by(
         added.c.campaign_id, added.c.state
     )
@@ -159,14 +159,14 @@ def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int
     )
     moved = conn.execute(
         update(Attempt)
-        .where(Attempt.task_id == ended.c.task_id, Attempt.number == ended.c.number, Attempt.outcome.is_(None))
+        .where(Attempt.c.task_id == ended.c.task_id, Attempt.c.number == ended.c.number, Attempt.c.outcome.is_(None))
         .values(
-            outcome=cast(ended.c.outcome, Attempt.outcome.type),
+            outcome=cast(ended.c.outcome, Attempt.c.outcome.type),
             exit_code=ended.c.exit_code,
             started_at=func.to_timestamp(ended.c.started),
             seconds=ended.c.seconds,
         )
-        .returning(Attempt.task_id)
+        .returning(Attempt.c.task_id)
     )
     return set(moved.scalars())
 
@@ -177,16 +177,16 @@ def _move_tasks(conn: Connection, attempts: Sequence[EndedAttempt]) -> None:
     columns |= {name: BigInteger() for name in ("priority", "failures", "deaths", "resubmissions")}
     judged = rows("judged", columns, [(attempt.task_id, *attempt.verdict) for attempt in attempts])
     again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
-    gone = and_(again, Campaign.state == CampaignState.CANCELLED)
+    gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
     conn.execute(
         update(Task)
-        .where(Task.id == judged.c.id, Task.state == TaskState.ASSIGNED, Campaign.id == Task.campaign_id)
+        .where(Task.c.id == judged.c.id, Task.c.state == TaskState.ASSIGNED, Campaign.c.id == Task.c.campaign_id)
         .values(
-            state=cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.state.type),
+            state=cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.c.state.type),
             priority=judged.c.priority,
-            failures=Task.failures + judged.c.failures,
-            deaths=Task.deaths + judged.c.deaths,
-            resubmissions=Task.resubmissions + judged.c.resubmissions,
+            failures=Task.c.failures + judged.c.failures,
+            deaths=Task.c.deaths + judged.c.deaths,
+            resubmissions=Task.c.resubmissions + judged.c.resubmissions,
         )
     )
 
@@ -197,17 +197,17 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) 
     ended = rows("ended", columns, [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs])
     over = conn.execute(
         update(Job)
-        .where(Job.id == ended.c.id, Job.state != JobState.ENDED)
+        .where(Job.c.id == ended.c.id, Job.c.state != JobState.ENDED)
         .values(
             state=JobState.ENDED,
-            outcome=cast(ended.c.outcome, Job.outcome.type),
+            outcome=cast(ended.c.outcome, Job.c.outcome.type),
             exit_code=ended.c.exit_code,
-            node=func.coalesce(func.nullif(ended.c.node, ""), Job.node),
+            node=func.coalesce(func.nullif(ended.c.node, ""), Job.c.node),
             reason=func.nullif(ended.c.reason, ""),
-            started_at=func.coalesce(func.to_timestamp(ended.c.started), Job.started_at),
+            started_at=func.coalesce(func.to_timestamp(ended.c.started), Job.c.started_at),
             ended_at=clock(now),
         )
-        .returning(Job.id)
+        .returning(Job.c.id)
     )
     return set(over.scalars())
 
@@ -223,7 +223,7 @@ def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> N
             state = StepState.FAILED if job.outcome in FAULT_OF_TASK | {Outcome.KILLED} else StepState.WAITING
         conn.execute(
             update(CampaignCluster)
-            .where(CampaignCluster.campaign_id == job.campaign_id, CampaignCluster.cluster_id == cluster_id)
+            .where(CampaignCluster.c.campaign_id == job.campaign_id, CampaignCluster.c.cluster_id == cluster_id)
             .values({job.kind.value: state})
         )
 
@@ -247,13 +247,13 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
     for campaign_id in {attempt.campaign_id for attempt in attempts}:
         conn.execute(
             update(CampaignCluster)
-            .where(CampaignCluster.campaign_id == campaign_id, CampaignCluster.cluster_id == cluster_id)
+            .where(CampaignCluster.c.campaign_id == campaign_id, CampaignCluster.c.cluster_id == cluster_id)
             .values(
-                done=CampaignCluster.done + done[campaign_id],
-                failed=CampaignCluster.failed + failed[campaign_id],
-                resubmitted=CampaignCluster.resubmitted + again[campaign_id],
-                seconds=CampaignCluster.seconds + lasted.get(campaign_id, 0.0),
-                squares=CampaignCluster.squares + squares.get(campaign_id, 0.0),
+                done=CampaignCluster.c.done + done[campaign_id],
+                failed=CampaignCluster.c.failed + failed[campaign_id],
+                resubmitted=CampaignCluster.c.resubmitted + again[campaign_id],
+                seconds=CampaignCluster.c.seconds + lasted.get(campaign_id, 0.0),
+                squares=CampaignCluster.c.squares + squares.get(campaign_id, 0.0),
             )
         )
     for campaign_id, tasks in done.items():
@@ -263,7 +263,7 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
         )
         conn.execute(
             statement.on_conflict_do_update(
-                index_elements=[Completion.campaign_id, Completion.cluster_id, Completion.minute],
-                set_={"tasks": Completion.tasks + tasks},
+                index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],
+                set_={"tasks": Completion.c.tasks + tasks},
             )
         )

@@ -47,34 +47,34 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
     """All clusters, or those of these names or ids."""
     live = (
         select(
-            func.count().filter(Job.state.in_(WAITING_JOBS)).label("waiting"),
-            func.count().filter(Job.state == JobState.RUNNING).label("running"),
+            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
         )
-        .where(Job.cluster_id == Cluster.id, Job.state != JobState.ENDED)
+        .where(Job.c.cluster_id == Cluster.c.id, Job.c.state != JobState.ENDED)
         .lateral()
     )
     away = (
-        select(Event.opened_at, Event.message)
-        .where(Event.subject == func.concat("cluster ", Cluster.name), Event.closed_at.is_(None))
-        .where(Event.code.in_(("CLUSTER_UNREACHABLE", "CLUSTER_ANSWER")))
-        .order_by(Event.id.desc())
+        select(Event.c.opened_at, Event.c.message)
+        .where(Event.c.subject == func.concat("cluster ", Cluster.c.name), Event.c.closed_at.is_(None))
+        .where(Event.c.code.in_(("CLUSTER_UNREACHABLE", "CLUSTER_ANSWER")))
+        .order_by(Event.c.id.desc())
         .limit(1)
         .lateral()
     )
     state = ClusterState
     statement = (
         select(
-            Cluster.id,
-            Cluster.name,
-            Cluster.config,
-            Cluster.is_enabled,
-            Cluster.blocked_until,
-            Cluster.visited_at,
-            state.total,
-            state.free,
-            state.used,
-            state.used_by_us,
-            state.unavailable,
+            Cluster.c.id,
+            Cluster.c.name,
+            Cluster.c.config,
+            Cluster.c.is_enabled,
+            Cluster.c.blocked_until,
+            Cluster.c.visited_at,
+            state.c.total,
+            state.c.free,
+            state.c.used,
+            state.c.used_by_us,
+            state.c.unavailable,
             live.c.waiting,
             live.c.running,
             away.c.opened_at,
@@ -83,12 +83,12 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
         .select_from(Cluster)
         .join(live, true())
         .outerjoin(away, true())
-        .outerjoin(state, state.cluster_id == Cluster.id)
-        .order_by(Cluster.id)
+        .outerjoin(state, state.c.cluster_id == Cluster.c.id)
+        .order_by(Cluster.c.id)
     )
     if names is not None:
         ids = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 19]
-        statement = statement.where(or_(Cluster.name.in_(names), Cluster.id.in_(ids)))
+        statement = statement.where(or_(Cluster.c.name.in_(names), Cluster.c.id.in_(ids)))
     return [ClusterView._make(row) for row in conn.execute(statement)]
 
 
@@ -97,14 +97,14 @@ def list_usage(
 ) -> list[Usage]:
     """The mean of each `period` of the `past`, oldest first, cluster by cluster."""
     row = ClusterUsage
-    start = func.date_bin(period, row.at, clock(now) - past).label("start")
-    columns = (row.total, row.free, row.used, row.used_by_us, row.unavailable)
+    start = func.date_bin(period, row.c.at, clock(now) - past).label("start")
+    columns = (row.c.total, row.c.free, row.c.used, row.c.used_by_us, row.c.unavailable)
     means = (cast(func.round(func.avg(column)), BigInteger) for column in columns)
     found = conn.execute(
-        select(Cluster.name, start, *means)
-        .join(Cluster, Cluster.id == row.cluster_id)
-        .where(row.cluster_id.in_(cluster_ids), row.at >= clock(now) - past)
-        .group_by(Cluster.id, start)
-        .order_by(Cluster.id, start)
+        select(Cluster.c.name, start, *means)
+        .join(Cluster, Cluster.c.id == row.c.cluster_id)
+        .where(row.c.cluster_id.in_(cluster_ids), row.c.at >= clock(now) - past)
+        .group_by(Cluster.c.id, start)
+        .order_by(Cluster.c.id, start)
     )
     return [Usage._make(usage) for usage in found]

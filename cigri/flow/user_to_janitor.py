@@ -20,8 +20,8 @@ def purge_campaign(conn: Connection, campaign_id: int, user: str) -> bool:
     if state not in (CampaignState.TERMINATED, CampaignState.CANCELLED):
         word = state.replace("_", " ")
         raise NotFound(f"campaign {campaign_id} is {word}: only a campaign that has ended can be purged")
-    written = select(Batch.id).where(Batch.campaign_id == campaign_id).exists()
-    if not conn.scalar(select(written).where(Campaign.id == campaign_id, Campaign.purged_at.is_(None))):
+    written = select(Batch.c.id).where(Batch.c.campaign_id == campaign_id).exists()
+    if not conn.scalar(select(written).where(Campaign.c.id == campaign_id, Campaign.c.purged_at.is_(None))):
         return False
     subject = f"campaign {campaign_id}"
     put_events(conn, [NewEvent(PURGE, EventLevel.WARNING, subject, f"purge asked by {user}", campaign_id)])

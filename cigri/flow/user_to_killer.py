@@ -34,23 +34,23 @@ def move_campaign(
     own_campaign(conn, campaign_id, user)
     moved = conn.execute(
         update(Campaign)
-        .where(Campaign.id == campaign_id, Campaign.state.in_(sources(CAMPAIGN_MOVES, target)))
-        .where(or_(Campaign.state != CampaignState.TERMINATED, literal(target != CampaignState.IN_TREATMENT)))
+        .where(Campaign.c.id == campaign_id, Campaign.c.state.in_(sources(CAMPAIGN_MOVES, target)))
+        .where(or_(Campaign.c.state != CampaignState.TERMINATED, literal(target != CampaignState.IN_TREATMENT)))
         .values(state=target, ended_at=clock(now) if target is CampaignState.CANCELLED else None)
-        .returning(Campaign.id)
+        .returning(Campaign.c.id)
     ).all()
     if not moved:
         return False
     if target is CampaignState.CANCELLED:
         conn.execute(
             update(Task)
-            .where(Task.campaign_id == campaign_id, Task.state.in_((TaskState.WAITING, TaskState.FAILED)))
+            .where(Task.c.campaign_id == campaign_id, Task.c.state.in_((TaskState.WAITING, TaskState.FAILED)))
             .values(state=TaskState.CANCELLED)
         )
-        _kill(conn, list(conn.scalars(select(Job.id).where(Job.campaign_id == campaign_id, _LIVE))), user, now)
+        _kill(conn, list(conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, _LIVE))), user, now)
         conn.execute(
             update(Event)
-            .where(Event.campaign_id == campaign_id, Event.closed_at.is_(None))
+            .where(Event.c.campaign_id == campaign_id, Event.c.closed_at.is_(None))
             .values(closed_at=clock(now), closed_by=user)
         )
     code = {CampaignState.PAUSED: "PAUSED", CampaignState.IN_TREATMENT: "RESUMED"}.get(target, "CANCELLED")
@@ -62,8 +62,8 @@ def move_campaign(
 
 def kill_job(conn: Connection, job_id: int, user: str, now: datetime | None = None) -> bool:
     """Ask for one job of the user's to die, and its tasks with it; False when it has ended already."""
-    mine = or_(Campaign.grid_user == user, literal(user == "root"))
-    job = select(Job.state).join(Campaign, Campaign.id == Job.campaign_id).where(Job.id == job_id, mine)
+    mine = or_(Campaign.c.grid_user == user, literal(user == "root"))
+    job = select(Job.c.state).join(Campaign, Campaign.c.id == Job.c.campaign_id).where(Job.c.id == job_id, mine)
     state = conn.scalar(job)
     if state is None:
         raise NotFound(f"you have no job {job_id}; `gridstat` lists yours")
@@ -76,13 +76,13 @@ def kill_job(conn: Connection, job_id: int, user: str, now: datetime | None = No
 
 def count_left(conn: Connection, campaign_id: int) -> tuple[dict[TaskState, int], int]:
     """How many tasks of a campaign are in each state, and how many of its jobs have not ended."""
-    counted = select(TaskCount.state, func.sum(TaskCount.n)).where(TaskCount.campaign_id == campaign_id)
-    tasks = {state: int(number) for state, number in conn.execute(counted.group_by(TaskCount.state)) if number}
-    jobs = select(func.count()).select_from(Job).where(Job.campaign_id == campaign_id, _LIVE)
+    counted = select(TaskCount.c.state, func.sum(TaskCount.c.n)).where(TaskCount.c.campaign_id == campaign_id)
+    tasks = {state: int(number) for state, number in conn.execute(counted.group_by(TaskCount.c.state)) if number}
+    jobs = select(func.count()).select_from(Job).where(Job.c.campaign_id == campaign_id, _LIVE)
     return tasks, conn.execute(jobs).scalar_one()
 
 
-_LIVE = Job.state != JobState.ENDED
+_LIVE = Job.c.state != JobState.ENDED
 
 
 def _kill(conn: Connection, job_ids: list[int], user: str, now: datetime | None) -> None:
@@ -91,31 +91,31 @@ def _kill(conn: Connection, job_ids: list[int], user: str, now: datetime | None)
     ended = list(
         conn.scalars(
             update(Job)
-            .where(Job.id == wanted.c.id, Job.state == JobState.TO_LAUNCH)
+            .where(Job.c.id == wanted.c.id, Job.c.state == JobState.TO_LAUNCH)
             .values(state=JobState.ENDED, outcome=Outcome.KILLED, ended_at=clock(now))
-            .returning(Job.id)
+            .returning(Job.c.id)
         )
     )
     chosen = rows("chosen", {"id": BigInteger()}, [(job_id,) for job_id in ended])
     gone = (
         update(Attempt)
-        .where(Attempt.job_id == chosen.c.id, Attempt.outcome.is_(None))
+        .where(Attempt.c.job_id == chosen.c.id, Attempt.c.outcome.is_(None))
         .values(outcome=Outcome.KILLED)
-        .returning(Attempt.task_id)
+        .returning(Attempt.c.task_id)
     ).cte("gone")
     conn.execute(
         update(Task)
-        .where(Task.id == gone.c.task_id, Task.state == TaskState.ASSIGNED)
+        .where(Task.c.id == gone.c.task_id, Task.c.state == TaskState.ASSIGNED)
         .values(state=TaskState.CANCELLED)
     )
     for step, kind in (("prologue", JobKind.PROLOGUE), ("epilogue", JobKind.EPILOGUE)):
         conn.execute(
             update(CampaignCluster)
             .where(
-                Job.id == chosen.c.id,
-                Job.kind == kind,
-                CampaignCluster.campaign_id == Job.campaign_id,
-                CampaignCluster.cluster_id == Job.cluster_id,
+                Job.c.id == chosen.c.id,
+                Job.c.kind == kind,
+                CampaignCluster.c.campaign_id == Job.c.campaign_id,
+                CampaignCluster.c.cluster_id == Job.c.cluster_id,
             )
             .values({step: StepState.FAILED})
         )

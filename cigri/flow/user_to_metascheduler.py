@@ -42,7 +42,7 @@ class NewCampaignCluster(NamedTuple):
 
 
 def list_cluster_names(conn: Connection) -> list[str]:
-    return list(conn.scalars(select(Cluster.name).order_by(Cluster.name)))
+    return list(conn.scalars(select(Cluster.c.name).order_by(Cluster.c.name)))
 
 
 def put_campaign(
@@ -60,9 +60,9 @@ def put_campaign(
             scheduler=campaign.scheduler,
             submitted_at=clock(now),
         )
-        .returning(Campaign.id)
+        .returning(Campaign.c.id)
     ).scalar_one()
-    ids = {row.name: row.id for row in conn.execute(select(Cluster.name, Cluster.id))}
+    ids = {row.name: row.id for row in conn.execute(select(Cluster.c.name, Cluster.c.id))}
     if unknown := set(campaign.clusters) - set(ids):
         raise NotFound(f"no cluster {', '.join(sorted(unknown))}; there are: {', '.join(sorted(ids)) or 'none'}")
     conn.execute(
@@ -81,7 +81,7 @@ def put_campaign(
         ],
     )
     bucket_id = conn.execute(
-        insert(Bucket).values(campaign_id=campaign_id, requirements=dict(campaign.requirements)).returning(Bucket.id)
+        insert(Bucket).values(campaign_id=campaign_id, requirements=dict(campaign.requirements)).returning(Bucket.c.id)
     ).scalar_one()
     _copy_tasks(conn, campaign_id, bucket_id, 0, parameters)
     wake(conn)
@@ -93,9 +93,9 @@ def put_tasks(
 ) -> int:
     """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
     _require_open_to_tasks(conn, campaign_id, user)
-    bucket_id = conn.execute(select(func.min(Bucket.id)).where(Bucket.campaign_id == campaign_id)).scalar_one()
+    bucket_id = conn.execute(select(func.min(Bucket.c.id)).where(Bucket.c.campaign_id == campaign_id)).scalar_one()
     first = conn.execute(
-        select(func.coalesce(func.max(Task.number) + 1, 0)).where(Task.campaign_id == campaign_id)
+        select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)
     ).scalar_one()
     added = _copy_tasks(conn, campaign_id, bucket_id, first, parameters)
     if added:
@@ -107,13 +107,15 @@ def put_tasks(
 def first_parameter(conn: Connection, campaign_id: int, user: str) -> object | None:
     """What the parameters of a campaign that may get more tasks look like; None when it has no task."""
     _require_open_to_tasks(conn, campaign_id, user)
-    return conn.scalar(select(Task.parameter).where(Task.campaign_id == campaign_id).order_by(Task.number).limit(1))
+    return conn.scalar(
+        select(Task.c.parameter).where(Task.c.campaign_id == campaign_id).order_by(Task.c.number).limit(1)
+    )
 
 
 def own_campaign(conn: Connection, campaign_id: int, user: str) -> CampaignState:
     """The state of a campaign of the user's, locked; raise NotFound when it is not theirs (root owns all)."""
     row = conn.execute(
-        select(Campaign.state, Campaign.grid_user).where(Campaign.id == campaign_id).with_for_update()
+        select(Campaign.c.state, Campaign.c.grid_user).where(Campaign.c.id == campaign_id).with_for_update()
     ).one_or_none()
     if row is None or (row.grid_user != user and user != "root"):
         raise NotFound(f"you have no campaign {campaign_id}; `gridstat` lists yours")
@@ -128,15 +130,17 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime
     """
     conn.execute(
         update(Campaign)
-        .where(Campaign.id == campaign_id, Campaign.state == CampaignState.TERMINATED)
+        .where(Campaign.c.id == campaign_id, Campaign.c.state == CampaignState.TERMINATED)
         .values(state=CampaignState.IN_TREATMENT, ended_at=None, purged_at=None)
     )
     part = CampaignCluster
     over = (StepState.DONE, StepState.FAILED)
-    again = case((part.prologue == StepState.DONE, literal(StepState.WAITING, part.prologue.type)), else_=part.prologue)
+    again = case(
+        (part.c.prologue == StepState.DONE, literal(StepState.WAITING, part.c.prologue.type)), else_=part.c.prologue
+    )
     conn.execute(
         update(part)
-        .where(part.campaign_id == campaign_id, part.epilogue.in_(over))
+        .where(part.c.campaign_id == campaign_id, part.c.epilogue.in_(over))
         .values(epilogue=StepState.WAITING, prologue=again)
     )
     close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user, now)
@@ -146,7 +150,7 @@ def _require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> Non
     state = own_campaign(conn, campaign_id, user)
     if state is CampaignState.CANCELLED:
         raise NotFound(f"campaign {campaign_id} is cancelled; submit a new one")
-    if conn.scalar(select(Campaign.archived_at).where(Campaign.id == campaign_id)) is not None:
+    if conn.scalar(select(Campaign.c.archived_at).where(Campaign.c.id == campaign_id)) is not None:
         raise NotFound(f"campaign {campaign_id} ended long ago and is archived; submit a new one")
 
 
@@ -154,7 +158,7 @@ def _project(conn: Connection, name: str) -> int | None:
     if not name:
         return None
     conn.execute(upsert(Project).values(name=name).on_conflict_do_nothing())
-    return conn.execute(select(Project.id).where(Project.name == name)).scalar_one()
+    return conn.execute(select(Project.c.id).where(Project.c.name == name)).scalar_one()
 
 
 def _copy_tasks(conn: Connection, campaign_id: int, bucket_id: int, first: int, parameters: Iterable[object]) -> int:

@@ -24,13 +24,18 @@ def fix_events(
     wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
-        .where(Event.id == wanted.c.id, Event.closed_at.is_(None), Event.campaign_id == Campaign.id, _is_owner(user))
+        .where(
+            Event.c.id == wanted.c.id,
+            Event.c.closed_at.is_(None),
+            Event.c.campaign_id == Campaign.c.id,
+            _is_owner(user),
+        )
         .values(closed_at=clock(now), closed_by=user)
-        .returning(Event.code, Event.campaign_id, Event.cluster_id, Event.task_id)
+        .returning(Event.c.code, Event.c.campaign_id, Event.c.cluster_id, Event.c.task_id)
     ).all()
     for row in fixed:
         part = CampaignCluster
-        here = and_(part.campaign_id == row.campaign_id, part.cluster_id == row.cluster_id)
+        here = and_(part.c.campaign_id == row.campaign_id, part.c.cluster_id == row.cluster_id)
         if row.code == "CLUSTER_SET_ASIDE":
             conn.execute(update(part).where(here).values(errors=0, strikes=0, blocked_until=None))
         elif row.code in STEPS and resubmit:
@@ -50,14 +55,14 @@ def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str, now
     wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
-        .where(Event.id == wanted.c.id, Event.closed_at.is_(None), Event.campaign_id.is_(None))
+        .where(Event.c.id == wanted.c.id, Event.c.closed_at.is_(None), Event.c.campaign_id.is_(None))
         .values(closed_at=clock(now), closed_by=user)
-        .returning(Event.cluster_id)
+        .returning(Event.c.cluster_id)
     ).all()
     clusters = {row.cluster_id for row in fixed if row.cluster_id is not None}
     conn.execute(
         update(Cluster)
-        .where(Cluster.id.in_(clusters), Cluster.failures > 0)
+        .where(Cluster.c.id.in_(clusters), Cluster.c.failures > 0)
         .values(failures=0, blocked_until=None, visited_at=None)
     )
     if fixed:
@@ -70,12 +75,12 @@ def _resubmit(conn: Connection, task_ids: list[int]) -> set[int]:
     wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
     moved = conn.execute(
         update(Task)
-        .where(Task.id == wanted.c.id, Task.state == TaskState.FAILED)
+        .where(Task.c.id == wanted.c.id, Task.c.state == TaskState.FAILED)
         .values(state=TaskState.WAITING, priority=20, failures=0, deaths=0, resubmissions=0)
-        .returning(Task.campaign_id)
+        .returning(Task.c.campaign_id)
     )
     return set(moved.scalars())
 
 
 def _is_owner(user: str) -> ColumnElement[bool]:
-    return or_(Campaign.grid_user == user, literal(user == "root"))
+    return or_(Campaign.c.grid_user == user, literal(user == "root"))

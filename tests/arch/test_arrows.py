@@ -79,6 +79,11 @@ def test_sql_is_said_in_the_flow_only() -> None:
         assert not said, f"{relative} imports {said} from sqlalchemy"
 
 
+def test_nothing_waits_for_the_orm() -> None:
+    for path in [*(ROOT / "cigri").rglob("*.py"), *MODULES, *(ROOT / "migrations").rglob("*.py")]:
+        assert not [module for module, _ in imports(path) if module.startswith("sqlalchemy.orm")], path
+
+
 def test_no_file_is_a_maze() -> None:
     for path in [*(ROOT / "cigri").rglob("*.py"), *MODULES]:
         if path.name != "tables.py":  # the schema is one thing

@@ -33,7 +33,7 @@ def states(grid: Database) -> str:
     """The first letter of each campaign's state."""
     with grid.begin() as conn:
         assert examine(conn) == []
-        return "".join(state[0] for state in conn.scalars(select(Campaign.state).order_by(Campaign.id)))
+        return "".join(state[0] for state in conn.scalars(select(Campaign.c.state).order_by(Campaign.c.id)))
 
 
 def test_cancelling_kills_what_is_there_and_gives_up_what_waits(grid: Database, capsys: Capture) -> None:
@@ -45,7 +45,7 @@ def test_cancelling_kills_what_is_there_and_gives_up_what_waits(grid: Database, 
     assert "jobs that have not ended: 1" in said
     assert states(grid) == "ciiii"
     with grid.begin() as conn:
-        assert conn.execute(select(Kill.reason, Kill.asked_by)).one() == (KillReason.USER, "alice")
+        assert conn.execute(select(Kill.c.reason, Kill.c.asked_by)).one() == (KillReason.USER, "alice")
 
 
 def test_ids_may_be_lists_and_ranges(grid: Database) -> None:
@@ -87,7 +87,7 @@ def test_an_ended_campaign_stays_ended(grid: Database, capsys: Capture) -> None:
         assert main([*arguments]) == 1
         assert told in capsys.readouterr().err
     with grid.begin() as conn:
-        ended = conn.scalars(select(Campaign.state).where(Campaign.id.in_((2, 6))).order_by(Campaign.id)).all()
+        ended = conn.scalars(select(Campaign.c.state).where(Campaign.c.id.in_((2, 6))).order_by(Campaign.c.id)).all()
     assert ended == [CampaignState.CANCELLED, CampaignState.TERMINATED]
 
 
@@ -98,7 +98,7 @@ def test_files_are_purged_after_the_end_only(grid: Database, capsys: Capture) ->
     assert main(["--purge", "1"]) == 0
     assert "the janitor removes its files" in capsys.readouterr().out
     with grid.begin() as conn:
-        wish = conn.execute(select(Event.code, Event.campaign_id).where(Event.closed_at.is_(None))).one()
+        wish = conn.execute(select(Event.c.code, Event.c.campaign_id).where(Event.c.closed_at.is_(None))).one()
     assert tuple(wish) == ("PURGE", 1)
 
 
@@ -106,7 +106,7 @@ def test_a_job_is_killed_with_its_task(grid: Database, capsys: Capture) -> None:
     assert main(["-j", "1"]) == 0
     assert "job 1 is being killed" in capsys.readouterr().out
     with grid.begin() as conn:
-        assert conn.scalars(select(Kill.job_id)).all() == [1]
+        assert conn.scalars(select(Kill.c.job_id)).all() == [1]
         end_jobs(conn, 1, [1])
         assert count_left(conn, 1)[0] == {TaskState.WAITING: 2, TaskState.DONE: 1}
     assert main(["-j", "1", "-j", "99"]) == 1
@@ -123,7 +123,7 @@ def test_nobody_touches_what_belongs_to_another_but_root(grid: Database, as_user
         assert "you have no" in capsys.readouterr().err
     assert states(grid) == "iiiii"
     with grid.begin() as conn:
-        assert conn.scalars(select(Kill.job_id)).all() == []
+        assert conn.scalars(select(Kill.c.job_id)).all() == []
     as_user("root")
     assert main(["5", "1"]) == 0
     assert states(grid) == "ciiic"

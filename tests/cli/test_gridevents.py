@@ -39,7 +39,7 @@ def _alice(grid: Database, as_user: AsUser) -> None:
 def open_events(grid: Database) -> list[int]:
     with grid.begin() as conn:
         assert examine(conn) == []
-        return list(conn.scalars(select(Event.id).where(Event.closed_at.is_(None)).order_by(Event.id)))
+        return list(conn.scalars(select(Event.c.id).where(Event.c.closed_at.is_(None)).order_by(Event.c.id)))
 
 
 def failed_and_waiting(grid: Database, campaign: int) -> tuple[int, int]:
@@ -132,7 +132,7 @@ def test_events_of_clusters_are_fixed_by_the_operator_only(grid: Database, as_us
     assert main(["-g", "--fix"]) == 0
     assert open_events(grid) == [1, 2, 3]
     with grid.begin() as conn:
-        assert conn.execute(select(Cluster.failures, Cluster.blocked_until)).one() == (0, None)
+        assert conn.execute(select(Cluster.c.failures, Cluster.c.blocked_until)).one() == (0, None)
 
 
 def test_the_account_that_runs_the_embedded_database_is_its_operator(

@@ -40,13 +40,13 @@ def described(**fields: object) -> str:
 def stored(grid: Database) -> list[tuple[Any, ...]]:
     with grid.begin() as conn:
         assert examine(conn) == []
-        columns = (Campaign.id, Campaign.name, Campaign.grid_user, Campaign.type)
-        return [tuple(row) for row in conn.execute(select(*columns).order_by(Campaign.id))]
+        columns = (Campaign.c.id, Campaign.c.name, Campaign.c.grid_user, Campaign.c.type)
+        return [tuple(row) for row in conn.execute(select(*columns).order_by(Campaign.c.id))]
 
 
 def tasks(grid: Database) -> list[object]:
     with grid.begin() as conn:
-        return list(conn.scalars(select(Task.parameter).order_by(Task.id)))
+        return list(conn.scalars(select(Task.c.parameter).order_by(Task.c.id)))
 
 
 def test_a_file_is_submitted_and_its_number_told(grid: Database, tmp_path: Path, capsys: Capture) -> None:
@@ -60,7 +60,7 @@ def test_a_file_is_submitted_and_its_number_told(grid: Database, tmp_path: Path,
     assert tasks(grid) == ["a", "b", "c"]
     with grid.begin() as conn:
         part = CampaignCluster
-        row = conn.execute(select(part.width, part.max_jobs, part.prologue, part.epilogue)).one()
+        row = conn.execute(select(part.c.width, part.c.max_jobs, part.c.prologue, part.c.epilogue)).one()
         assert tuple(row) == (6, 4, StepState.WAITING, StepState.NONE)
 
 
@@ -166,7 +166,7 @@ def test_what_admission_changes_is_shown_and_stored(
     assert main(["-j", described()]) == 0
     assert "clusters.dahu.walltime: 3600 -> 60 (by shorter.py)" in capsys.readouterr().err
     with grid.begin() as conn:
-        assert conn.execute(select(CampaignCluster.settings)).scalar_one()["walltime"] == 60
+        assert conn.execute(select(CampaignCluster.c.settings)).scalar_one()["walltime"] == 60
 
 
 def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: Capture) -> None:
@@ -251,8 +251,8 @@ def test_tasks_are_added_to_ones_own_living_campaigns_only(grid: Database, capsy
     with grid.begin() as conn:
         theirs = a_campaign(conn, 1, user="bob")
         cancelled = a_campaign(conn, 1)
-        when = {"state": CampaignState.CANCELLED, "ended_at": Campaign.submitted_at}
-        conn.execute(update(Campaign).where(Campaign.id == cancelled).values(when))
+        when = {"state": CampaignState.CANCELLED, "ended_at": Campaign.c.submitted_at}
+        conn.execute(update(Campaign).where(Campaign.c.id == cancelled).values(when))
     for campaign, told in ((theirs, "you have no campaign"), (99, "you have no campaign"), (cancelled, "is cancelled")):
         assert main(["-c", str(campaign), "-J", '["x"]']) == 1
         assert told in capsys.readouterr().err

@@ -25,8 +25,8 @@ def test_the_highest_priority_goes_first_then_the_oldest(database: Database) -> 
         a_cluster(conn)
         campaign = a_campaign(conn, 6)
         for number, priority in ((4, 20), (1, 0), (2, 20)):
-            conn.execute(update(Task).where(Task.number == number).values(priority=priority))
-        numbers = dict(conn.execute(select(Task.id, Task.number)).all())
+            conn.execute(update(Task).where(Task.c.number == number).values(priority=priority))
+        numbers = dict(conn.execute(select(Task.c.id, Task.c.number)).all())
         assert [numbers[task.id] for task in take_waiting(conn, campaign, 6)] == [2, 4, 0, 3, 5, 1]
         assert [numbers[task.id] for task in take_waiting(conn, campaign, 3)] == [2, 4, 0]
 
@@ -39,9 +39,9 @@ def test_the_best_tasks_of_all_buckets_go_first(database: Database) -> None:
             text("INSERT INTO buckets (campaign_id, requirements) VALUES (:id, '{\"a\": 1}')"), {"id": campaign}
         )
         other = select(text("max(id)")).select_from(text("buckets")).scalar_subquery()
-        conn.execute(update(Task).where(Task.number > 1).values(bucket_id=other))
-        conn.execute(update(Task).where(Task.number == 3).values(priority=20))
-        numbers = dict(conn.execute(select(Task.id, Task.number)).all())
+        conn.execute(update(Task).where(Task.c.number > 1).values(bucket_id=other))
+        conn.execute(update(Task).where(Task.c.number == 3).values(priority=20))
+        numbers = dict(conn.execute(select(Task.c.id, Task.c.number)).all())
         assert [numbers[task.id] for task in take_waiting(conn, campaign, 3)] == [3, 0, 1]
 
 
@@ -76,8 +76,8 @@ def test_many_claim_at_once_and_each_task_gets_one_job(database: Database) -> No
     for claimer in claimers:
         claimer.join()
     with database.begin() as conn:
-        assert len(conn.scalars(select(Job.id)).all()) == 200
-        assert set(conn.scalars(select(Task.attempts))) == {1}
+        assert len(conn.scalars(select(Job.c.id)).all()) == 200
+        assert set(conn.scalars(select(Task.c.attempts))) == {1}
         assert examine(conn) == []
 
 
@@ -88,9 +88,9 @@ def test_attempts_are_numbered_and_only_the_last_is_live(database: Database) -> 
         for _ in range(2):
             end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), Outcome.PREEMPTED, exit_code=None)
         submitted_jobs(conn, campaign, cluster, 1)
-        found = conn.execute(select(Attempt.number, Attempt.outcome).order_by(Attempt.number)).all()
+        found = conn.execute(select(Attempt.c.number, Attempt.c.outcome).order_by(Attempt.c.number)).all()
         assert list(found) == [(1, Outcome.PREEMPTED), (2, Outcome.PREEMPTED), (3, None)]
-        assert conn.execute(select(Task.attempts)).scalar_one() == 3
+        assert conn.execute(select(Task.c.attempts)).scalar_one() == 3
 
 
 def test_a_task_that_is_assigned_gets_no_second_job(database: Database) -> None:
@@ -133,7 +133,7 @@ def test_a_batch_travels_only_whole(database: Database) -> None:
         (launch,) = list_launches(conn, cluster, 10, 10)
         kill_job(conn, launch.jobs[0].id, "alice")
         assert put_batch(conn, launch, cluster, grid_key(conn)) is None
-        assert conn.scalars(select(Batch.id)).all() == []
+        assert conn.scalars(select(Batch.c.id)).all() == []
         (launch,) = list_launches(conn, cluster, 10, 10)
         assert len(launch.jobs) == 1
 
@@ -159,9 +159,11 @@ def test_a_batch_given_back_is_free_of_charge_and_settled_once(database: Databas
         assert list_watched(conn, cluster) == []
         assert list_launching(conn, cluster) == []
         row = Task
-        tasks = conn.execute(select(row.state, row.priority, row.failures, row.deaths, row.resubmissions)).all()
+        tasks = conn.execute(
+            select(row.c.state, row.c.priority, row.c.failures, row.c.deaths, row.c.resubmissions)
+        ).all()
         assert {tuple(task) for task in tasks} == {(TaskState.WAITING, 20, 0, 0, 0)}
-        assert set(conn.scalars(select(Job.state))) == {JobState.ENDED}
+        assert set(conn.scalars(select(Job.c.state))) == {JobState.ENDED}
         assert len(take_waiting(conn, campaign, 9)) == 2
         assert examine(conn) == []
 

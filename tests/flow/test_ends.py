@@ -21,8 +21,8 @@ def the_end(
     conn: Connection, job: int, outcome: Outcome = Outcome.SUCCESS, verdict: Verdict = DONE
 ) -> tuple[list[EndedAttempt], list[EndedJob]]:
     """As the updator says it, whatever has become of the job."""
-    row = conn.execute(select(Job.campaign_id, Job.kind).where(Job.id == job)).one()
-    about = conn.execute(select(Attempt.task_id, Attempt.number).where(Attempt.job_id == job)).all()
+    row = conn.execute(select(Job.c.campaign_id, Job.c.kind).where(Job.c.id == job)).one()
+    about = conn.execute(select(Attempt.c.task_id, Attempt.c.number).where(Attempt.c.job_id == job)).all()
     attempts = [
         EndedAttempt(row.campaign_id, job, task, number, outcome, 0, 1e9, 4.0, verdict) for task, number in about
     ]
@@ -31,7 +31,7 @@ def the_end(
 
 def totals(conn: Connection) -> dict[str, object]:
     part = CampaignCluster
-    columns = (part.done, part.failed, part.resubmitted, part.seconds, part.squares)
+    columns = (part.c.done, part.c.failed, part.c.resubmitted, part.c.seconds, part.c.squares)
     row = conn.execute(select(*columns)).one()
     completed = conn.execute(text("SELECT coalesce(sum(tasks), 0) FROM completions")).scalar_one()
     return {**row._mapping, "completed": completed}
@@ -48,9 +48,9 @@ def test_a_result_of_the_first_attempt_never_touches_the_second(database: Databa
         before = totals(conn)
         assert put_ended(conn, cluster, *late) == set()
         assert totals(conn) == before
-        assert conn.execute(select(Task.state)).scalar_one() is TaskState.ASSIGNED
+        assert conn.execute(select(Task.c.state)).scalar_one() is TaskState.ASSIGNED
         assert [job.job_id for job in list_watched(conn, cluster)] == [second]
-        assert conn.execute(select(Job.outcome).where(Job.id == first)).scalar_one() is Outcome.LOST
+        assert conn.execute(select(Job.c.outcome).where(Job.c.id == first)).scalar_one() is Outcome.LOST
         assert examine(conn) == []
 
 
@@ -66,8 +66,8 @@ def test_an_end_is_counted_once_however_often_it_is_told(database: Database) -> 
             once = once or totals(conn)
         assert totals(conn) == once
         assert once == {"done": 2, "failed": 0, "resubmitted": 1, "seconds": 8.0, "squares": 32.0, "completed": 2}
-        assert conn.execute(select(Completion.minute, Completion.tasks)).all() == [(NOON, 2)]
-        assert sorted(conn.scalars(select(Task.deaths))) == [0, 0, 1]
+        assert conn.execute(select(Completion.c.minute, Completion.c.tasks)).all() == [(NOON, 2)]
+        assert sorted(conn.scalars(select(Task.c.deaths))) == [0, 0, 1]
         assert examine(conn) == []
 
 
@@ -82,11 +82,11 @@ def test_a_step_that_runs_again_is_not_ended_by_its_old_job(database: Database) 
             ),
             {"campaign": campaign, "cluster": cluster},
         )
-        job = conn.execute(select(Job.id)).scalar_one()
+        job = conn.execute(select(Job.c.id)).scalar_one()
         ended = [EndedJob(job, campaign, JobKind.PROLOGUE, Outcome.FAILURE, 1, "", "", None)]
         for told in (StepState.FAILED, StepState.RUNNING):
             put_ended(conn, cluster, [], ended)
-            assert conn.execute(select(CampaignCluster.prologue)).scalar_one() is told
+            assert conn.execute(select(CampaignCluster.c.prologue)).scalar_one() is told
             conn.execute(update(CampaignCluster).values(prologue=StepState.RUNNING))  # resubmitted, and launched
 
 
@@ -107,7 +107,7 @@ def test_a_task_of_a_cancelled_campaign_never_waits_again(
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
         move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
         put_ended(conn, cluster, *the_end(conn, job, outcome, verdict))
-        assert conn.execute(select(Task.state)).scalar_one() is expected
+        assert conn.execute(select(Task.c.state)).scalar_one() is expected
         assert examine(conn) == []
 
 
@@ -119,9 +119,9 @@ def test_an_ended_job_is_neither_seen_nor_missed_again(database: Database) -> No
         end_jobs(conn, cluster, [job])
         move_seen(conn, [(job, JobState.RUNNING, "r9", "n9")])
         mark_missing(conn, [job])
-        row = conn.execute(select(Job.state, Job.remote_id, Job.missing_since)).one()
+        row = conn.execute(select(Job.c.state, Job.c.remote_id, Job.c.missing_since)).one()
         assert tuple(row) == (JobState.ENDED, "r1", None)
-        assert not conn.execute(select(Kill.is_open)).scalar_one()
+        assert not conn.execute(select(Kill.c.is_open)).scalar_one()
         assert list_attempts(conn, [job]) == []
 
 
@@ -133,9 +133,9 @@ def test_a_job_that_is_seen_again_is_no_longer_missing_and_one_that_waits_again_
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
         mark_missing(conn, [job], NOON)
         run_jobs(conn, [job])
-        assert conn.execute(select(Job.missing_since, Job.started_at)).one() == (None, NOON)
+        assert conn.execute(select(Job.c.missing_since, Job.c.started_at)).one() == (None, NOON)
         move_seen(conn, [(job, JobState.SUBMITTED, "r1", "")], NOON)
-        assert conn.execute(select(Job.state, Job.started_at)).one() == (JobState.SUBMITTED, None)
+        assert conn.execute(select(Job.c.state, Job.c.started_at)).one() == (JobState.SUBMITTED, None)
 
 
 def test_progress_tells_totals_and_what_is_there_now(database: Database) -> None:

@@ -19,5 +19,5 @@ def test_only_a_forecast_that_has_changed_is_written_again(database: Database) -
         put_forecasts(conn, [here, whole], 60.0, NOON)
         later = NOON + timedelta(seconds=10)
         put_forecasts(conn, [here, whole._replace(throughput=2.0)], 60.0, later)
-        found = conn.execute(select(Forecast.cluster_id, Forecast.throughput, Forecast.at)).all()
+        found = conn.execute(select(Forecast.c.cluster_id, Forecast.c.throughput, Forecast.c.at)).all()
     assert {tuple(row) for row in found} == {(cluster, None, NOON), (None, 2.0, later)}

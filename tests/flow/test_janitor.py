@@ -33,8 +33,16 @@ def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Databa
         before = count_left(conn, campaign)
         assert archive_campaign(conn, campaign, NOON) == 4
         row = TaskHistory
-        columns = (row.number, row.state, row.attempts, row.exit_code, row.seconds, row.cluster_id, row.parameter)
-        found = conn.execute(select(*columns).order_by(row.number)).all()
+        columns = (
+            row.c.number,
+            row.c.state,
+            row.c.attempts,
+            row.c.exit_code,
+            row.c.seconds,
+            row.c.cluster_id,
+            row.c.parameter,
+        )
+        found = conn.execute(select(*columns).order_by(row.c.number)).all()
         assert [tuple(one) for one in found] == [
             (0, TaskState.DONE, 1, 0, 10.0, cluster, "0"),
             (1, TaskState.CANCELLED, 1, 9, 10.0, cluster, "1"),
@@ -42,9 +50,9 @@ def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Databa
             (3, TaskState.CANCELLED, 0, None, None, None, "3"),
         ]
         for table in (Task, Job, Batch, Bucket, Completion):
-            left = select(func.count()).select_from(table).where(table.campaign_id == campaign)
+            left = select(func.count()).select_from(table).where(table.c.campaign_id == campaign)
             assert conn.execute(left).scalar_one() == 0, table
-        assert len(conn.scalars(select(Attempt.task_id)).all()) == 1
+        assert len(conn.scalars(select(Attempt.c.task_id)).all()) == 1
         assert count_left(conn, campaign) == before == ({TaskState.DONE: 2, TaskState.CANCELLED: 2}, 0)
         assert count_left(conn, other) == ({TaskState.WAITING: 1, TaskState.ASSIGNED: 1}, 1)
         assert examine(conn) == []
@@ -60,7 +68,7 @@ def test_only_what_ended_long_ago_is_old(database: Database) -> None:
         assert close_campaigns(conn, NOON) == 2
         move_campaign(conn, live, "alice", CampaignState.CANCELLED, NOON)  # its job lives on for a while
         later = NOON + 10 * DAY
-        conn.execute(update(Campaign).where(Campaign.id == fresh).values(ended_at=later - 9 * DAY))
+        conn.execute(update(Campaign).where(Campaign.c.id == fresh).values(ended_at=later - 9 * DAY))
         assert [left.campaign_id for left in list_leftovers(conn, 9.5, later)] == [old]
         put_purged(conn, [old], later)
         assert list_leftovers(conn, 9.5, later) == []
@@ -79,6 +87,6 @@ def test_old_usage_and_old_closed_events_are_forgotten(database: Database) -> No
             if subject != "open":
                 close_events(conn, ["X"], [subject], "root", at)
         assert forget(conn, 3.0, 3.0, NOON + 6 * DAY) == 2
-        assert list(conn.scalars(select(ClusterUsage.at))) == [NOON + 5 * DAY]
-        assert sorted(conn.scalars(select(Event.subject))) == ["fresh", "open"]
+        assert list(conn.scalars(select(ClusterUsage.c.at))) == [NOON + 5 * DAY]
+        assert sorted(conn.scalars(select(Event.c.subject))) == ["fresh", "open"]
         assert forget(conn, 3.0, 3.0, NOON + 6 * DAY) == 0

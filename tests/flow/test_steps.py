@@ -26,12 +26,12 @@ def with_steps(conn: Connection, campaign: int, **settings: int) -> None:
     part = CampaignCluster
     own = {"walltime": 3600, "retries": 0, **settings}
     steps = {"prologue": StepState.WAITING, "epilogue": StepState.WAITING, "settings": own}
-    conn.execute(update(part).where(part.campaign_id == campaign).values(steps))
+    conn.execute(update(part).where(part.c.campaign_id == campaign).values(steps))
 
 
 def step_jobs(conn: Connection) -> list[tuple[JobKind, int, int]]:
     found = conn.execute(
-        select(Job.kind, Job.cluster_id, Job.walltime).where(Job.kind != JobKind.TASKS).order_by(Job.id)
+        select(Job.c.kind, Job.c.cluster_id, Job.c.walltime).where(Job.c.kind != JobKind.TASKS).order_by(Job.c.id)
     )
     return [(row.kind, row.cluster_id, row.walltime) for row in found]
 
@@ -123,7 +123,7 @@ def test_no_epilogue_where_nothing_ran(database: Database, how: str) -> None:
         with_steps(conn, campaign)
         assert put_epilogues(conn) == 1
         assert [cluster for _, cluster, _ in step_jobs(conn)] == [dahu]
-        states = conn.execute(select(CampaignCluster.epilogue).order_by(CampaignCluster.cluster_id)).scalars()
+        states = conn.execute(select(CampaignCluster.c.epilogue).order_by(CampaignCluster.c.cluster_id)).scalars()
         assert list(states) == [StepState.RUNNING, StepState.DONE]
 
 
@@ -137,7 +137,7 @@ def test_a_campaign_stays_open_until_its_failures_are_dealt_with(database: Datab
         assert close_campaigns(conn) == 0
         close_events(conn, [code], ["it"], "alice")
         assert close_campaigns(conn, NOON) == 1
-        row = conn.execute(select(Campaign.state, Campaign.ended_at)).one()
+        row = conn.execute(select(Campaign.c.state, Campaign.c.ended_at)).one()
         assert tuple(row) == (CampaignState.TERMINATED, NOON)
 
 
@@ -147,4 +147,4 @@ def test_a_campaign_with_a_live_job_is_not_over(database: Database) -> None:
         campaign = a_campaign(conn, 1)
         submitted_jobs(conn, campaign, cluster, 1)
         assert close_campaigns(conn) == 0
-        assert set(conn.scalars(select(Job.state))) == {JobState.SUBMITTED}
+        assert set(conn.scalars(select(Job.c.state))) == {JobState.SUBMITTED}

@@ -26,7 +26,7 @@ def test_an_ended_campaign_is_purged_once(database: Database) -> None:
         assert [left.campaign_id for left in list_leftovers(conn, 30)] == [campaign]
         put_purged(conn, [campaign])
         assert not purge_campaign(conn, campaign, "alice")
-        assert conn.scalars(select(Event.id).where(Event.closed_at.is_(None))).all() == []
+        assert conn.scalars(select(Event.c.id).where(Event.c.closed_at.is_(None))).all() == []
 
 
 def test_a_campaign_that_never_ran_leaves_no_wish_behind(database: Database) -> None:
@@ -35,7 +35,7 @@ def test_a_campaign_that_never_ran_leaves_no_wish_behind(database: Database) -> 
         campaign = a_campaign(conn, 1)
         move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
         assert not purge_campaign(conn, campaign, "alice")
-        assert conn.scalars(select(Event.id).where(Event.closed_at.is_(None))).all() == []
+        assert conn.scalars(select(Event.c.id).where(Event.c.closed_at.is_(None))).all() == []
 
 
 def test_only_what_has_ended_and_is_ones_own_is_purged(database: Database) -> None:

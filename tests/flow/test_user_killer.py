@@ -73,11 +73,11 @@ def test_cancelling_ends_what_is_here_and_asks_for_what_is_there(database: Datab
         tasks, live = count_left(conn, campaign)
         assert tasks == {TaskState.DONE: 1, TaskState.ASSIGNED: 3, TaskState.CANCELLED: 8}
         assert live == 3
-        wishes = conn.execute(select(Kill.job_id, Kill.reason, Kill.asked_by).order_by(Kill.job_id)).all()
+        wishes = conn.execute(select(Kill.c.job_id, Kill.c.reason, Kill.c.asked_by).order_by(Kill.c.job_id)).all()
         assert [tuple(wish) for wish in wishes] == [
             (job, KillReason.USER, "alice") for job in (queued, running, launching)
         ]
-        assert conn.scalars(select(Event.code).where(Event.closed_at.is_(None))).all() == []
+        assert conn.scalars(select(Event.c.code).where(Event.c.closed_at.is_(None))).all() == []
         assert examine(conn) == []
         end_jobs(conn, cluster, [queued, running], Outcome.KILLED)
         assert count_left(conn, campaign)[0] == {
@@ -110,7 +110,7 @@ def test_a_prologue_that_was_never_launched_does_not_run_after_a_cancel(database
         assert put_prologues(conn) == 1
         move_campaign(conn, campaign, "alice", CANCELLED)
         assert list_launches(conn, cluster, 10, 10) == []
-        assert conn.execute(select(CampaignCluster.prologue)).scalar_one() is StepState.FAILED
+        assert conn.execute(select(CampaignCluster.c.prologue)).scalar_one() is StepState.FAILED
         assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
 
 
@@ -129,7 +129,7 @@ def test_a_killed_job_takes_its_tasks_with_it(database: Database) -> None:
             TaskState.CANCELLED: 2,
         }
         assert not kill_job(conn, waiting, "alice")
-        row = conn.execute(select(Job.state, Job.outcome).where(Job.id == waiting)).one()
+        row = conn.execute(select(Job.c.state, Job.c.outcome).where(Job.c.id == waiting)).one()
         assert tuple(row) == (JobState.ENDED, Outcome.KILLED)
         assert examine(conn) == []
 
@@ -146,7 +146,7 @@ def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> Non
             with pytest.raises(NotFound, match=f"you have no job {wanted}"):
                 kill_job(conn, wanted, user)
         assert own_campaign(conn, campaign, "alice") is RUNNING
-        assert conn.scalars(select(Kill.job_id)).all() == []
+        assert conn.scalars(select(Kill.c.job_id)).all() == []
         assert kill_job(conn, job, "root")
         assert move_campaign(conn, campaign, "root", PAUSED)
 
@@ -154,8 +154,8 @@ def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> Non
 def _to_launch(conn: Connection, campaign: int, cluster: int, *, jobs: int, tasks: int) -> list[int]:
     waiting = take_waiting(conn, campaign, jobs * tasks)
     put_jobs(conn, campaign, [NewJob(cluster, 1, 60, waiting[i * tasks : (i + 1) * tasks]) for i in range(jobs)])
-    chosen = select(Job.id).where(Job.campaign_id == campaign, Job.state == JobState.TO_LAUNCH)
-    return list(conn.scalars(chosen.order_by(Job.id)))
+    chosen = select(Job.c.id).where(Job.c.campaign_id == campaign, Job.c.state == JobState.TO_LAUNCH)
+    return list(conn.scalars(chosen.order_by(Job.c.id)))
 
 
 def _launching(conn: Connection, campaign: int, cluster: int) -> int:
@@ -167,4 +167,4 @@ def _launching(conn: Connection, campaign: int, cluster: int) -> int:
 
 
 def _count_events(conn: Connection) -> int:
-    return len(conn.scalars(select(Event.id)).all())
+    return len(conn.scalars(select(Event.c.id)).all())

@@ -47,7 +47,7 @@ def test_parameters_come_back_as_they_were_given(
         a_cluster(conn)
         campaign = a_campaign(conn, HOSTILE)
     with database.begin() as conn:
-        stored = conn.execute(select(Task.number, Task.parameter).where(Task.campaign_id == campaign)).all()
+        stored = conn.execute(select(Task.c.number, Task.c.parameter).where(Task.c.campaign_id == campaign)).all()
         assert sorted((number, parameter) for number, parameter in stored) == list(enumerate(HOSTILE))
         assert examine(conn) == []
 
@@ -63,15 +63,20 @@ def test_what_a_campaign_says_is_stored_for_each_cluster(database: Database) -> 
         campaign = put_campaign(conn, new, [], NOON)
         row = conn.execute(
             select(
-                Campaign.name, Campaign.type, Campaign.state, Campaign.scheduler, Campaign.submitted_at, Project.name
+                Campaign.c.name,
+                Campaign.c.type,
+                Campaign.c.state,
+                Campaign.c.scheduler,
+                Campaign.c.submitted_at,
+                Project.c.name,
             )
-            .join(Project, Project.id == Campaign.project_id)
-            .where(Campaign.id == campaign)
+            .join(Project, Project.c.id == Campaign.c.project_id)
+            .where(Campaign.c.id == campaign)
         ).one()
         assert tuple(row) == ("n", CampaignType.TEST, CampaignState.IN_TREATMENT, "s", NOON, "p")
         part = CampaignCluster
-        columns = (part.cluster_id, part.settings, part.width, part.max_jobs, part.prologue, part.epilogue)
-        assert [tuple(row) for row in conn.execute(select(*columns).order_by(part.cluster_id))] == [
+        columns = (part.c.cluster_id, part.c.settings, part.c.width, part.c.max_jobs, part.c.prologue, part.c.epilogue)
+        assert [tuple(row) for row in conn.execute(select(*columns).order_by(part.c.cluster_id))] == [
             (dahu, {"exec_file": "a"}, 4, 7, StepState.WAITING, StepState.NONE),
             (luke, {"exec_file": "b"}, 1, None, StepState.NONE, StepState.WAITING),
         ]
@@ -85,7 +90,7 @@ def test_every_unknown_cluster_is_named_and_nothing_is_stored(database: Database
     with pytest.raises(NotFound, match="no cluster moon, sun; there are: dahu"), database.begin() as conn:
         put_campaign(conn, _new()._replace(clusters={"sun": part, "dahu": part, "moon": part}), ["1"])
     with database.begin() as conn:
-        assert conn.scalars(select(Campaign.id)).all() == []
+        assert conn.scalars(select(Campaign.c.id)).all() == []
 
 
 def test_more_tasks_open_an_ended_campaign_again(database: Database) -> None:
@@ -98,7 +103,9 @@ def test_more_tasks_open_an_ended_campaign_again(database: Database) -> None:
         assert first_parameter(conn, campaign, "alice") == "0"
         assert put_tasks(conn, campaign, "alice", ["a", "b", "c"]) == 3
         assert own_campaign(conn, campaign, "alice") is CampaignState.IN_TREATMENT
-        numbers = conn.scalars(select(Task.number).where(Task.campaign_id == campaign).order_by(Task.number)).all()
+        numbers = conn.scalars(
+            select(Task.c.number).where(Task.c.campaign_id == campaign).order_by(Task.c.number)
+        ).all()
         assert numbers == [0, 1, 2, 3, 4]
         assert count_left(conn, campaign) == ({TaskState.DONE: 2, TaskState.WAITING: 3}, 0)
         assert examine(conn) == []
@@ -142,7 +149,7 @@ def test_steps_run_again_only_after_an_epilogue(
         campaign = a_campaign(conn, 0)
         conn.execute(update(part).values(prologue=prologue, epilogue=epilogue))
         put_tasks(conn, campaign, "alice", ["a"])
-        assert tuple(conn.execute(select(part.prologue, part.epilogue)).one()) == then
+        assert tuple(conn.execute(select(part.c.prologue, part.c.epilogue)).one()) == then
 
 
 def test_a_campaign_that_lives_again_is_neither_purged_nor_to_be_purged(database: Database) -> None:
@@ -158,8 +165,8 @@ def test_a_campaign_that_lives_again_is_neither_purged_nor_to_be_purged(database
         assert list_leftovers(conn, 30) == []
         put_purged(conn, [campaign])
         put_tasks(conn, campaign, "alice", ["b"])
-        assert conn.execute(select(Campaign.purged_at)).scalar_one() is None
-        assert conn.scalars(select(Event.code).where(Event.closed_at.is_(None))).all() == []
+        assert conn.execute(select(Campaign.c.purged_at)).scalar_one() is None
+        assert conn.scalars(select(Event.c.code).where(Event.c.closed_at.is_(None))).all() == []
 
 
 def test_cancelled_and_archived_campaigns_take_no_tasks(database: Database) -> None:

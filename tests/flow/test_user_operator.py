@@ -40,7 +40,9 @@ def test_a_resubmitted_task_goes_first_with_a_clean_past(database: Database) -> 
         first, second = list_fixable(conn, Choice("alice", [campaign]))
         assert fix_events(conn, [first], "alice", resubmit=True) == 1
         row = Task
-        states = conn.execute(select(row.state, row.priority, row.failures, row.deaths).order_by(row.number)).all()
+        states = conn.execute(
+            select(row.c.state, row.c.priority, row.c.failures, row.c.deaths).order_by(row.c.number)
+        ).all()
         assert tuple(states[0]) == (TaskState.WAITING, 20, 0, 0)
         assert states[1].state is TaskState.FAILED
         assert list_fixable(conn, Choice("alice")) == [second]
@@ -57,7 +59,7 @@ def test_resubmission_opens_an_ended_campaign_and_its_steps_again(database: Data
         assert close_campaigns(conn) == 1
         fix_events(conn, [event], "alice", resubmit=True)
         assert own_campaign(conn, campaign, "alice") is CampaignState.IN_TREATMENT
-        steps = conn.execute(select(CampaignCluster.prologue, CampaignCluster.epilogue)).one()
+        steps = conn.execute(select(CampaignCluster.c.prologue, CampaignCluster.c.epilogue)).one()
         assert tuple(steps) == (StepState.WAITING, StepState.WAITING)
         assert examine(conn) == []
 
@@ -68,7 +70,7 @@ def test_a_failed_step_runs_again_when_it_is_resubmitted(database: Database, ste
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
         conn.execute(update(CampaignCluster).values({step: StepState.FAILED}))
-        column = CampaignCluster.prologue if step == "prologue" else CampaignCluster.epilogue
+        column = CampaignCluster.c.prologue if step == "prologue" else CampaignCluster.c.epilogue
         for resubmit, then in ((False, StepState.FAILED), (True, StepState.WAITING)):
             code, subject = f"{step.upper()}_FAILED", f"campaign {campaign} on dahu"
             put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, "no", campaign, cluster)])
@@ -85,9 +87,9 @@ def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:
         events = list_fixable(conn, Choice("alice", [campaign]))
         assert fix_events(conn, events, "alice", resubmit=False) == 1
         part = CampaignCluster
-        columns = (part.errors, part.strikes, part.blocked_until)
-        assert tuple(conn.execute(select(*columns).where(part.campaign_id == campaign)).one()) == (0, 0, None)
-        assert tuple(conn.execute(select(*columns).where(part.campaign_id == other)).one())[:2] == (10, 1)
+        columns = (part.c.errors, part.c.strikes, part.c.blocked_until)
+        assert tuple(conn.execute(select(*columns).where(part.c.campaign_id == campaign)).one()) == (0, 0, None)
+        assert tuple(conn.execute(select(*columns).where(part.c.campaign_id == other)).one())[:2] == (10, 1)
 
 
 def test_very_many_events_are_fixed_at_once(database: Database) -> None:
@@ -102,14 +104,14 @@ def test_very_many_events_are_opened_counted_up_and_closed_at_once(database: Dat
     with database.begin() as conn:
         put_events(conn, many[:10])
         put_events(conn, many)
-        assert sorted(set(conn.scalars(select(Event.count)))) == [1, 2]
+        assert sorted(set(conn.scalars(select(Event.c.count)))) == [1, 2]
         assert close_events(conn, ["A"], [event.subject for event in many], "me") == len(many)
 
 
 def test_text_that_postgres_cannot_hold_is_told_all_the_same(database: Database) -> None:
     with database.begin() as conn:
         put_events(conn, [NewEvent("A", EventLevel.ERROR, "task 1", "binary \0 output")])
-        assert conn.execute(select(Event.message)).scalar_one() == "binary \ufffd output"
+        assert conn.execute(select(Event.c.message)).scalar_one() == "binary \ufffd output"
 
 
 def test_nobody_sees_or_fixes_the_events_of_somebody_else(database: Database) -> None:
@@ -162,7 +164,7 @@ def test_fixing_the_event_of_a_cluster_lets_it_be_visited_again(database: Databa
         assert fix_events(conn, events, "alice", resubmit=False) == 0
         assert fix_global_events(conn, list_fixable(conn, Choice("alice")), "root") == 0
         assert fix_global_events(conn, events, "root") == 1
-        row = conn.execute(select(Cluster.failures, Cluster.blocked_until)).one()
+        row = conn.execute(select(Cluster.c.failures, Cluster.c.blocked_until)).one()
         assert tuple(row) == (0, None)
         assert len(list_fixable(conn, Choice("alice", [campaign]))) == 1
 

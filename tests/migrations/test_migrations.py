@@ -9,7 +9,7 @@ from sqlalchemy import text
 from cigri import embedded, schema
 from cigri.database import Database
 from cigri.errors import ConfigError
-from cigri.tables import Base
+from cigri.tables import metadata
 
 
 def dump(server: Path, url: str) -> str:
@@ -21,7 +21,7 @@ def dump(server: Path, url: str) -> str:
 def test_migrations_make_what_tables_describe(server: Path, database_url: str, empty_url: str) -> None:
     described = Database(empty_url)
     with described.begin() as conn:
-        Base.metadata.create_all(conn)
+        metadata.create_all(conn)
     described.close()
     assert dump(server, database_url) == dump(server, empty_url)
 

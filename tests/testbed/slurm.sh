@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# A whole Slurm cluster on the loopback: munged, slurmctld, NODES slurmd; beta has MariaDB and slurmdbd too.
+# A whole Slurm cluster on the loopback: munged, slurmctld, NODES slurmd; beta has MariaDB and slurmdbd too, and takes small arrays only.
 
 NODES=2
 CPUS=8
 declare -A WITH_ACCOUNTING=([beta]=1)
+declare -A MAX_ARRAY_SIZE=([beta]=101)     # smaller than the arrays that CiGri begins with
 
 slurm_packages() { # NAME
     echo munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
@@ -81,8 +82,9 @@ MessageTimeout=5
 KillWait=5
 MinJobAge=300
 MaxJobCount=100000
-MaxArraySize=50001
+MaxArraySize=${MAX_ARRAY_SIZE[$name]:-50001}
 JobRequeue=1
+Licenses=matlab:4
 SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=5,bf_continue,batch_sched_delay=1,sched_interval=5,default_queue_depth=1000,bf_max_job_test=1000,max_rpc_cnt=150
 GresTypes=gpu

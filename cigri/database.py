@@ -29,6 +29,7 @@ class Database:
             pool_size=5,
             max_overflow=40,
             pool_pre_ping=True,
+            use_native_hstore=False,  # or each new connection asks the server for its number
             connect_args={"options": options, "connect_timeout": 10},
         )
 

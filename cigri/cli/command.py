@@ -1,6 +1,7 @@
 """What all grid* commands share: options, exit statuses, the way to the database, and how answers are printed."""
 
 import argparse
+import atexit
 import functools
 import gc
 import io
@@ -71,6 +72,7 @@ def command(body: Callable[[list[str]], int]) -> Callable[[Sequence[str] | None]
     @functools.wraps(body)
     def main(argv: Sequence[str] | None = None) -> int:
         gc.set_threshold(QUIET_IMPORTS)
+        atexit.register(gc.freeze)  # what is left when Python ends goes with the process, unsearched
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 still shows all

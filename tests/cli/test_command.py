@@ -55,6 +55,16 @@ def test_an_unexpected_error_shows_where_it_comes_from(capsys: Capture) -> None:
     assert "a bug in CiGri" in said
 
 
+def test_python_ends_without_a_search_for_garbage() -> None:
+    code = (
+        "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+        "from cigri.cli.command import command\n"
+        "command(lambda argv: 0)()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_a_reader_that_goes_away_is_no_news() -> None:
     code = (
         "import sys; from cigri.cli.command import command\n"

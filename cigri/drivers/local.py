@@ -5,13 +5,14 @@ absolute paths. `besteffort` and `project` mean nothing here: all jobs are equal
 """
 
 import json
+import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Driver, RemoteJob, RemoteState
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.localbatch import client
 from cigri.remote import Answer
@@ -19,8 +20,10 @@ from cigri.remote import Answer
 POOL = re.compile(r"[a-z][a-z0-9_.-]*")
 STATES = {
     "waiting": RemoteState.WAITING,
+    "held": RemoteState.HELD,
     "starting": RemoteState.RUNNING,
     "running": RemoteState.RUNNING,
+    "suspended": RemoteState.SUSPENDED,
     "succeeded": RemoteState.SUCCEEDED,
     "failed": RemoteState.FAILED,
     "killed": RemoteState.KILLED,
@@ -42,6 +45,8 @@ class Local(Driver):
         "CIGRI_SCRATCH=$CIGRI_LOCAL_SCRATCH CIGRI_NODE_FILE=/proc/sys/kernel/hostname\n"
     )
 
+    controls = frozenset(Control)
+
     def __init__(self, options: Mapping[str, Any]) -> None:
         if unknown := sorted(map(str, options.keys() - {"spool", "pools"})):
             raise ConfigError(f"driver local knows spool and pools, not {', '.join(unknown)}")
@@ -50,6 +55,7 @@ class Local(Driver):
             raise ConfigError(f"driver local needs spool, an absolute path, not {spool!r}")
         if not isinstance(pools, Mapping) or not all(_is_pool(name, amount) for name, amount in pools.items()):
             raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
+        self._node = os.uname().nodename
         self._interpreter = [sys.executable, "-I", "-S", client.__file__]
         self._place = ["--spool", spool, *(f"--pool={name}={amount}" for name, amount in pools.items())]
 
@@ -84,7 +90,8 @@ class Local(Driver):
 
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         with _Reading(answer):
-            return [job for line in _lines(answer) for job in _live_jobs(line) if job.tag.startswith(prefix)]
+            jobs = (job for line in _lines(answer) for job in _live_jobs(line, self._node))
+            return [job for job in jobs if job.tag.startswith(prefix)]
 
     def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
         keys = [f"{tag} {index} {remote_id or '-'}" for tag, index, remote_id in jobs]
@@ -92,7 +99,7 @@ class Local(Driver):
 
     def parse_history(self, answer: Answer) -> list[RemoteJob]:
         with _Reading(answer):
-            return [_ended_job(line) for line in _lines(answer)]
+            return [_ended_job(line, self._node) for line in _lines(answer)]
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
         return _with_input(remote_ids, self._command("cancel"))
@@ -101,6 +108,14 @@ class Local(Driver):
         with _Reading(answer):
             [line] = _lines(answer)
             _natural(line["cancelled"])
+
+    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+        return _with_input(remote_ids, self._command(verb))
+
+    def parse_control(self, answer: Answer) -> None:
+        with _Reading(answer):
+            [line] = _lines(answer)
+            _natural(line["changed"])
 
     def capacity(self, queue: str) -> str:
         return self._command("capacity", f"--queue={queue}")
@@ -153,16 +168,24 @@ def _lines(answer: Answer) -> list[Line]:
     return lines
 
 
-def _live_jobs(line: Line) -> Iterator[RemoteJob]:
+def _live_jobs(line: Line, node: str) -> Iterator[RemoteJob]:
     array, tag = _natural(line["array"]), _text(line["name"])
-    for first, last in line["waiting"]:
-        for index in range(_natural(first), _natural(last) + 1):
-            yield RemoteJob(tag, index, f"{array}_{index}", RemoteState.WAITING, reason=_text(line["reason"]))
+    for index in _indexes(line["waiting"]):
+        yield RemoteJob(tag, index, f"{array}_{index}", RemoteState.WAITING, reason=_text(line["reason"]))
+    for index in _indexes(line.get("held", [])):  # a daemon of an earlier version says neither this nor "suspended"
+        yield RemoteJob(tag, index, f"{array}_{index}", RemoteState.HELD)
+    stopped = set(map(_natural, line.get("suspended", [])))
     for index, started in line["running"]:
-        yield RemoteJob(tag, _natural(index), f"{array}_{index}", RemoteState.RUNNING, started=_time(started))
+        state = RemoteState.SUSPENDED if index in stopped else RemoteState.RUNNING
+        yield RemoteJob(tag, _natural(index), f"{array}_{index}", state, node=node, started=_time(started))
 
 
-def _ended_job(line: Line) -> RemoteJob:
+def _indexes(ranges: Iterable[tuple[object, object]]) -> Iterator[int]:
+    for first, last in ranges:
+        yield from range(_natural(first), _natural(last) + 1)
+
+
+def _ended_job(line: Line, node: str) -> RemoteJob:
     """A vanished job, the end of which nobody saw, is UNKNOWN."""
     exit_code = line["exit_code"]
     return RemoteJob(
@@ -172,6 +195,7 @@ def _ended_job(line: Line) -> RemoteJob:
         state=STATES.get(_text(line["state"]), RemoteState.UNKNOWN),
         exit_code=exit_code if exit_code is None else _integer(exit_code),
         reason=_text(line["reason"]),
+        node=node if line["started"] is not None else "",
         started=_time(line["started"]),
         ended=_time(line["ended"]),
     )

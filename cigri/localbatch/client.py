@@ -78,7 +78,7 @@ def history(options: argparse.Namespace) -> dict[str, object]:
     return {"keys": input_lines()}
 
 
-def cancel(options: argparse.Namespace) -> dict[str, object]:
+def jobs(options: argparse.Namespace) -> dict[str, object]:
     return {"ids": input_lines()}
 
 
@@ -98,7 +98,11 @@ REQUESTS = {
     "submit": submit,
     "list": list_live,
     "history": history,
-    "cancel": cancel,
+    "cancel": jobs,
+    "hold": jobs,
+    "release": jobs,
+    "suspend": jobs,
+    "resume": jobs,
     "capacity": capacity,
     "probe": probe,
 }

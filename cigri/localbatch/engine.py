@@ -8,7 +8,8 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 
 from cigri.errors import NotFound, SubmissionRefused
 from cigri.localbatch import processes
@@ -46,9 +47,14 @@ class Engine:
         rebooted = self._store.boot(boot)
         self._arrays = {array.id: array for array in self._store.live_arrays()}
         jobs = [(self._arrays[job.array], job) for job in self._store.live_jobs()]
-        for array, _ in jobs:
-            array.running += 1
         for array, job in jobs:
+            if job.state is State.HELD:
+                array.held.add(job.position)
+            else:
+                array.running += 1
+        for array, job in jobs:
+            if job.state is State.HELD:
+                continue
             if rebooted:
                 self._finish(array, job, End(State.NODE_FAILED, None, "the host went down"))
             else:
@@ -77,13 +83,9 @@ class Engine:
 
     def cancel(self, uid: int, jobs: list[tuple[int, int]], now: float) -> int:
         """End jobs, waiting or running, all or none; how many were alive."""
-        alive = [(array, index) for array_id, index in jobs if (array := self._arrays.get(array_id))]
-        foreign = [f"{array.id}_{index}" for array, index in alive if uid not in (0, array.uid)]
-        if foreign:
-            raise NotFound(f"job {foreign[0]} belongs to somebody else")
         wanted: dict[int, list[int]] = {}
         count = 0
-        for array, index in alive:
+        for array, index in self._own(uid, jobs):
             running = self._running.get((array.id, index))
             if running is None:
                 wanted.setdefault(array.id, []).append(index)
@@ -91,6 +93,42 @@ class Engine:
                 count += 1
                 self._keep_doom(running, running.cancel(now))
         return count + sum(self._drop(self._arrays[array_id], indexes) for array_id, indexes in wanted.items())
+
+    def hold(self, uid: int, jobs: list[tuple[int, int]]) -> int:
+        """Let waiting jobs wait until they are released; how many did not before."""
+        wanted: dict[int, list[int]] = {}
+        for array, index in self._own(uid, jobs):
+            wanted.setdefault(array.id, []).append(index)
+        count = 0
+        for array_id, indexes in wanted.items():
+            array = self._arrays[array_id]
+            held = self._waiting.remove(array, indexes)
+            array.held.update(held)
+            self._store.put_jobs(Job(array.id, index, State.HELD) for index in held)
+            count += len(held)
+        return count
+
+    def release(self, uid: int, jobs: list[tuple[int, int]]) -> int:
+        """Put held jobs back into the queue; how many were held."""
+        released = {(array.id, index) for array, index in self._own(uid, jobs) if index in array.held}
+        for array_id, index in released:
+            array = self._arrays[array_id]
+            array.held.discard(index)
+            self._store.unstart(Job(array_id, index, State.HELD))
+            array.left.append(index)
+        for array_id in {array_id for array_id, _ in released}:
+            array = self._arrays[array_id]
+            array.left = deque(sorted(array.left))
+            self._waiting.add(array)
+        return len(released)
+
+    def suspend(self, uid: int, jobs: list[tuple[int, int]], now: float) -> int:
+        """Stop running jobs, which keep their resources; how many were not before."""
+        return self._change(uid, jobs, lambda running: running.suspend(now))
+
+    def resume(self, uid: int, jobs: list[tuple[int, int]], now: float) -> int:
+        """Let suspended jobs go on; how many were suspended."""
+        return self._change(uid, jobs, lambda running: running.resume(now))
 
     def plan(self, now: float) -> list[tuple[Array, Job]]:
         """Jobs to start now, recorded as an intention; launch() them once this is committed."""
@@ -160,9 +198,23 @@ class Engine:
         """A job that has left the queue; None: it still waits."""
         return self._store.get_job(array.id, index)
 
+    def _own(self, uid: int, jobs: list[tuple[int, int]]) -> list[tuple[Array, int]]:
+        """The jobs whose array lives; raise NotFound when one is not for this user to touch."""
+        alive = [(array, index) for array_id, index in jobs if (array := self._arrays.get(array_id))]
+        foreign = [f"{array.id}_{index}" for array, index in alive if uid not in (0, array.uid)]
+        if foreign:
+            raise NotFound(f"job {foreign[0]} belongs to somebody else")
+        return alive
+
+    def _change(self, uid: int, jobs: list[tuple[int, int]], change: Callable[[Running], bool]) -> int:
+        found = [self._running.get((array.id, index)) for array, index in self._own(uid, jobs)]
+        changed = [running for running in found if running and change(running)]
+        self._store.put_jobs(running.job for running in changed)
+        return len(changed)
+
     def _find_again(self, array: Array, job: Job, marks: Mapping[str, int]) -> None:
         mark = mark_of(job)
-        pid = job.pid if job.state is State.RUNNING else marks.get(mark)
+        pid = marks.get(mark) if job.state is State.STARTING else job.pid
         if pid is None:
             self._store.unstart(job)
             array.left.appendleft(job.position)
@@ -174,7 +226,8 @@ class Engine:
             self._finish(array, job, End(State.VANISHED, None, "ended while the daemon was away"))
             return
         self.pools.take(array.need)
-        job = job._replace(state=State.RUNNING, pid=pid, ticks=process.ticks)
+        state = State.RUNNING if job.state is State.STARTING else job.state
+        job = job._replace(state=state, pid=pid, ticks=process.ticks)
         self._running[array.id, job.position] = Running(array, job, process, Doom(job.doom))
         self._store.put_jobs([job])
 
@@ -215,7 +268,9 @@ class Engine:
             self._store.put_jobs([running.job])
 
     def _drop(self, array: Array, indexes: list[int]) -> int:
-        removed = self._waiting.remove(array, indexes)
+        held = array.held.intersection(indexes)
+        array.held -= held
+        removed = [*self._waiting.remove(array, indexes), *held]
         now = time.time()
         end = End(State.KILLED, None, "cancelled before it started")
         self._store.put_jobs(
@@ -233,7 +288,7 @@ class Engine:
 
     def _close(self, array: Array, now: float) -> None:
         """Remember an array that is over, and forget old ones now and then."""
-        if array.left or array.running:
+        if array.left or array.held or array.running:
             return
         self._store.end_array(array.id, now)
         self._arrays.pop(array.id, None)

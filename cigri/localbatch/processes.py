@@ -124,14 +124,14 @@ def kill_group(process: Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def sweep(mark: str, session: int = 0) -> None:
-    """SIGKILL to every process that carries the mark or is of the session, until no new one is found."""
-    killed: set[int] = set()
-    while found := {pid for pid in every_pid() if pid not in killed and belongs(pid, mark, session)}:
+def sweep(mark: str, session: int = 0, number: signal.Signals = signal.SIGKILL) -> None:
+    """Signal every process that carries the mark or is of the session, until no new one is found."""
+    reached: set[int] = set()
+    while found := {pid for pid in every_pid() if pid not in reached and belongs(pid, mark, session)}:
         for pid in found:
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        killed |= found
+                os.kill(pid, number)
+        reached |= found
 
 
 def belongs(pid: int, mark: str, session: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from cigri.errors import CigriError, SubmissionRefused, UsageError
 from cigri.localbatch.engine import KEPT_JOBS, Engine
-from cigri.localbatch.store import Job
+from cigri.localbatch.store import Job, State
 from cigri.localbatch.waiting import Array
 
 LIMIT = 2**53
@@ -129,7 +129,7 @@ def refuse_selection(request: Fields) -> None:
 
 
 def list_live(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
-    """The caller's live arrays, or everybody's; waiting jobs as ranges, running ones with their start."""
+    """The caller's live arrays, or everybody's; waiting jobs as ranges, running and suspended ones with their start."""
     prefix = request.take("prefix")
     everybody = request.take("everybody")
     request.done()
@@ -142,8 +142,10 @@ def list_live(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
                 "uid": array.uid,
                 "name": array.name,
                 "waiting": ranges(array.left),
+                "held": ranges(sorted(array.held)),
                 "reason": reason,
                 "running": [[running.job.position, running.job.started] for running in under_way],
+                "suspended": [one.job.position for one in under_way if one.job.state is State.SUSPENDED],
             }
 
 
@@ -193,13 +195,34 @@ def record(array: Array, index: int, job: Job | None) -> dict[str, object]:
 
 
 def cancel(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    yield {"cancelled": engine.cancel(uid, take_jobs(request), now)}
+
+
+def hold(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    yield {"changed": engine.hold(uid, take_jobs(request))}
+
+
+def release(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    yield {"changed": engine.release(uid, take_jobs(request))}
+
+
+def suspend(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    yield {"changed": engine.suspend(uid, take_jobs(request), now)}
+
+
+def resume(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    yield {"changed": engine.resume(uid, take_jobs(request), now)}
+
+
+def take_jobs(request: Fields) -> list[tuple[int, int]]:
+    """Array and index of each job of a request that holds nothing else."""
     ids = request.words("ids")
     request.done()
     matches = [ID.fullmatch(job_id) for job_id in ids]
     jobs = [(int(match[1]), int(match[2])) for match in matches if match]
     if len(jobs) < len(ids):
         raise UsageError(f"not the id of a job: {ids[matches.index(None)]!r}")
-    yield {"cancelled": engine.cancel(uid, jobs, now)}
+    return jobs
 
 
 def capacity(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
@@ -219,6 +242,10 @@ VERBS: dict[str, Callable[[Engine, int, Fields, float], Lines]] = {
     "list": list_live,
     "history": history,
     "cancel": cancel,
+    "hold": hold,
+    "release": release,
+    "suspend": suspend,
+    "resume": resume,
     "capacity": capacity,
     "probe": probe,
 }

@@ -45,8 +45,29 @@ class Running:
     def __post_init__(self) -> None:
         if self.doom:
             return
+        if self.job.state is State.SUSPENDED:
+            self.due = math.inf
+            return
         limit = self.job.began + self.array.walltime
         self.due = limit - self.array.notice if 0 < self.array.notice < self.array.walltime else limit
+
+    def suspend(self, now: float) -> bool:
+        """Stop all its processes and its clock; False when that is so already, or it has to die."""
+        if self.doom or self.job.state is State.SUSPENDED:
+            return False
+        processes.sweep(self.process.mark, self.process.pid, signal.SIGSTOP)
+        self.job = self.job._replace(state=State.SUSPENDED, began=now - self.job.began)
+        self.due = math.inf
+        return True
+
+    def resume(self, now: float) -> bool:
+        """Let it go on; False when it does already."""
+        if self.job.state is not State.SUSPENDED:
+            return False
+        self.job = self.job._replace(state=State.RUNNING, began=now - self.job.began)
+        self.__post_init__()
+        processes.sweep(self.process.mark, self.process.pid, signal.SIGCONT)
+        return True
 
     def enforce(self, now: float) -> bool:
         """Do what is due; whether the doom changed and must be stored."""
@@ -65,6 +86,7 @@ class Running:
         """SIGTERM, and SIGKILL after the grace; whether the doom changed and must be stored."""
         if self.doom:
             return False
+        self.resume(now)
         self.doom = Doom.CANCELLED
         processes.send(self.process, signal.SIGTERM)
         self.due = min(now + GRACE, self.job.began + self.array.walltime)

@@ -50,10 +50,12 @@ JOB = "array, position, state, token, began, started, pid, ticks, doom, ended, e
 
 
 class State(StrEnum):
-    """Life of a job that has left the queue. VANISHED: it is over, and nobody knows how it ended."""
+    """Life of a job that has left the queue, be it only to be held. VANISHED: it is over, nobody knows how it ended."""
 
+    HELD = "held"
     STARTING = "starting"
     RUNNING = "running"
+    SUSPENDED = "suspended"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     KILLED = "killed"
@@ -63,7 +65,10 @@ class State(StrEnum):
 
 
 class Job(NamedTuple):
-    """A job that has left the queue; `began` is on the monotonic clock, `started` and `ended` are epoch seconds."""
+    """A job that has left the queue; `started` and `ended` are epoch seconds.
+
+    `began` is on the monotonic clock; of a suspended job it is the seconds for which it had run.
+    """
 
     array: int
     position: int
@@ -142,7 +147,7 @@ class Store:
         self._db.executemany(f"INSERT OR REPLACE INTO jobs ({JOB}) VALUES ({marks})", jobs)  # noqa: S608 - no input
 
     def unstart(self, job: Job) -> None:
-        """Put a job that never ran back into the queue."""
+        """Put a job that never ran, or was held, back into the queue."""
         self._write("DELETE FROM jobs WHERE array = ? AND position = ?", (job.array, job.position))
 
     def end_array(self, array_id: int, now: float) -> None:

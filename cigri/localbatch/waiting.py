@@ -12,7 +12,7 @@ PATIENCE = 60.0
 
 @dataclass(slots=True)
 class Array:
-    """One submission: equal jobs, of which `left` still wait and `running` are under way, which == does not regard."""
+    """One submission of equal jobs: `left` wait, `held` may not, `running` are under way; == does not regard these."""
 
     id: int
     uid: int
@@ -23,6 +23,7 @@ class Array:
     notice: int
     argv: tuple[str, ...]
     left: deque[int] = field(default_factory=deque, compare=False)
+    held: set[int] = field(default_factory=set, compare=False)
     running: int = field(default=0, compare=False)
 
 
@@ -42,8 +43,11 @@ class Waiting:
         return self._arrays.get(array_id)
 
     def add(self, array: Array) -> None:
+        """Queue an array, or the jobs that came back to it, in the old place."""
         if array.left:
             self._arrays[array.id] = array
+            if next(reversed(self._arrays)) != max(self._arrays):
+                self._arrays = dict(sorted(self._arrays.items()))
 
     def remove(self, array: Array, indexes: Iterable[int]) -> list[int]:
         """Take jobs out of the queue; those that no longer wait are left out of the answer."""

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import pytest
 
-from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteState, ResourceRequest
+from cigri.drivers import BatchRequest, Control, Driver, RemoteJob, RemoteState, ResourceRequest
 from cigri.errors import AnswerUnreadable, SubmissionRefused
 from cigri.remote import Answer
 
@@ -51,18 +51,18 @@ def until(fact: Callable[[], T | Literal[False]], seconds: float = 40) -> T:
 
 @dataclass
 class Site(ABC):
-    """A real cluster of two nodes with 8 cores each, and what only its own kind knows."""
+    """A real cluster of 16 cores, and what only its own kind knows."""
 
     driver: Driver
     version: str  # what its probe says
     unknown_id: str  # well formed, and no job's
     refusal: str  # a part of what it says to a queue that does not exist
+    home: str = field(default=f"/home/{USER}", kw_only=True)
+    rival: str = field(default=RIVAL, kw_only=True)  # "" where there can be no second user
+    operator: str = field(default=USER, kw_only=True)  # who may suspend the user's jobs
 
     @abstractmethod
     def run(self, user: str, script: str) -> Answer: ...
-
-    @abstractmethod
-    def hold(self, remote_id: str) -> None: ...
 
     @abstractmethod
     def stop_controller(self) -> None: ...
@@ -70,6 +70,9 @@ class Site(ABC):
     @abstractmethod
     def start_controller(self) -> None:
         """Returns when it answers again."""
+
+    def control(self, verb: Control, remote_ids: list[str], user: str = USER) -> None:
+        self.driver.parse_control(self.run(user, self.driver.control(verb, remote_ids)))
 
     def submit(self, request: BatchRequest, body: str = WAITS, user: str = USER) -> "Batch":
         """Put the job into a directory of its own and submit it as an array."""
@@ -144,7 +147,7 @@ class Conformance:
         assert all(job.node and job.started and job.ended for job in jobs.values())
         assert all(0 <= time.time() - (job.ended or 0) < 120 for job in jobs.values())
         home, remote_id, node, rest = batch.said("said").split("|", 3)
-        assert (home, remote_id, node, rest) == ("/home/alice", batch.ids[5], jobs[5].node, "path|no session|")
+        assert (home, remote_id, node, rest) == (site.home, batch.ids[5], jobs[5].node, "path|no session|")
         assert until(lambda: batch.history(by_tag=True)).keys() == jobs.keys()
 
     def test_waiting_running_held_and_cancelled(self, site: Site) -> None:
@@ -154,10 +157,10 @@ class Conformance:
         running = {index for index, job in jobs.items() if job.state == RemoteState.RUNNING}
         assert all(jobs[index].node and jobs[index].started for index in running)
         assert all(jobs[index].started is None for index in jobs.keys() - running)
-        seen_by_rival = site.run(RIVAL, site.driver.status(PREFIX))
-        assert site.driver.parse_status(seen_by_rival, PREFIX) == []
-        site.hold(batch.ids[40])
-        until(lambda: batch.live()[40].state == RemoteState.HELD)
+        if site.rival:
+            seen_by_rival = site.run(site.rival, site.driver.status(PREFIX))
+            assert site.driver.parse_status(seen_by_rival, PREFIX) == []
+        self.try_controls(site, batch)
         odd = list(range(1, 41, 2))
         batch.cancel(odd)
         until(lambda: batch.live().keys() == set(batch.ids) - set(odd))
@@ -165,6 +168,24 @@ class Conformance:
         ended = batch.until_ended()
         assert running <= ended.keys()
         assert {job.state for job in ended.values()} == {RemoteState.KILLED}
+
+    def try_controls(self, site: Site, batch: Batch) -> None:
+        """Job 1 runs and job 40 waits; both go on as they were."""
+        for first, second, index, state, user in (
+            (Control.HOLD, Control.RELEASE, 40, RemoteState.HELD, USER),
+            (Control.SUSPEND, Control.RESUME, 1, RemoteState.SUSPENDED, site.operator),
+        ):
+            if not {first, second} <= site.driver.controls:
+                continue
+            before, job = batch.live()[index].state, [batch.ids[index]]
+            if site.rival:
+                with pytest.raises(AnswerUnreadable):
+                    site.control(first, job, site.rival)
+            site.control(first, job, user)
+            until(lambda index=index, state=state: batch.live()[index].state == state)  # type: ignore[misc]
+            site.control(first, [*job, site.unknown_id], user)
+            site.control(second, [*job, site.unknown_id], user)
+            until(lambda index=index, state=before: batch.live()[index].state == state)  # type: ignore[misc]
 
     def test_besteffort_jobs_give_way(self, site: Site) -> None:
         victims = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))

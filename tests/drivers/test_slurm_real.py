@@ -26,14 +26,20 @@ class SlurmSite(Site):
         done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60)
         return Answer(done.returncode, done.stdout, done.stderr)
 
-    def hold(self, remote_id: str) -> None:
-        assert self.run(USER, f"scontrol hold {remote_id}").status == 0
-
     def stop_controller(self) -> None:
         subprocess.run([str(TESTBED), "daemon", self.name, "stop", "slurmctld"], check=True)
 
     def start_controller(self) -> None:
         subprocess.run([str(TESTBED), "up", self.name], check=True, capture_output=True)
+
+
+def slurm_site(name: str) -> SlurmSite:
+    driver = load("slurm", OPTIONS)
+    return SlurmSite(driver, "Slurm 22.05.8", "7777777_1", "Invalid partition name", name, operator="root")
+
+
+def recording_sites() -> dict[str, SlurmSite]:
+    return {name: slurm_site(name) for name in ("alpha", "beta")}
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +51,7 @@ def sites() -> Iterator[dict[str, tuple[SlurmSite, Batch]]]:
     assert up.returncode == 0, up.stderr
     begun = {}
     for name in ("alpha", "beta"):
-        site = SlurmSite(load("slurm", OPTIONS), "Slurm 22.05.8", "7777777_1", "Invalid partition name", name)
+        site = slurm_site(name)
         begun[name] = site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False))
     yield begun
     for site, _ in begun.values():

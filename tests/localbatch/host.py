@@ -96,7 +96,8 @@ class Host:
         ids = []
         for array in self.ask("list"):
             indexes = [index for index, _ in array["running"]]
-            indexes += [index for first, last in array["waiting"] for index in range(first, last + 1)]
+            queued = array["waiting"] + array["held"]
+            indexes += [index for first, last in queued for index in range(first, last + 1)]
             ids += [f"{array['array']}_{index}" for index in indexes]
         return ids
 

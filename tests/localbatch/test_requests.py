@@ -196,8 +196,9 @@ def test_a_job_runs_as_the_user_who_submitted_it(host: Host) -> None:
 @needs_root
 def test_nobody_touches_the_jobs_of_somebody_else(host: Host) -> None:
     name = host.submit("sleep 1000 & wait", size=3)
-    answer = say_as(host, NOBODY, {"verb": "cancel", "ids": ["1_3"]})
-    assert answer == [{"error": "job 1_3 belongs to somebody else"}]
+    for verb in ("cancel", "hold", "release", "suspend", "resume"):
+        answer = say_as(host, NOBODY, {"verb": verb, "ids": ["1_3"]})
+        assert answer == [{"error": "job 1_3 belongs to somebody else"}]
     assert host.states(name, 3)[2] == "waiting"
     assert say_as(host, NOBODY, {"verb": "history", "keys": [f"{name} 1 -"]}) == [{"end": 0}]
     assert say_as(host, NOBODY, {"verb": "list", "prefix": "", "everybody": False}) == [{"end": 0}]

@@ -9,8 +9,8 @@ GATEWAY=cigri
 NETWORK=127.0.8
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 
-declare -A NUMBER=([alpha]=1 [beta]=2 [delta]=4)          # the last part of the address; ports begin at 27000 + 100 x (number - 1)
-declare -A KIND=([alpha]=slurm [beta]=slurm [delta]=oar)    # KIND.sh beside this file has KIND_packages, _mounts, _hosts, _environment, _up, _down
+declare -A NUMBER=([alpha]=1 [beta]=2 [gamma]=3 [delta]=4)          # the last part of the address; ports begin at 27000 + 100 x (number - 1)
+declare -A KIND=([alpha]=slurm [beta]=slurm [gamma]=gridengine [delta]=oar)    # KIND.sh beside this file has KIND_packages, _mounts, _hosts, _environment, _up, _down
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }

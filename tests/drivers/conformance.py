@@ -60,6 +60,7 @@ class Site(ABC):
     home: str = field(default=f"/home/{USER}", kw_only=True)
     rival: str = field(default=RIVAL, kw_only=True)  # "" where there can be no second user
     operator: str = field(default=USER, kw_only=True)  # who may suspend the user's jobs
+    never_preempts: str = field(default="", kw_only=True)  # why not
 
     @abstractmethod
     def run(self, user: str, script: str) -> Answer: ...

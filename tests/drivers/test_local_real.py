@@ -48,6 +48,10 @@ class LocalSite(Site):
         self.host.spool.unlink()
         (self.host.directory / "away").rename(self.host.spool)
 
+    def close(self) -> None:
+        self.host.clear()
+        shutil.rmtree(self.host.directory)
+
 
 def local_site() -> LocalSite:
     """For nobody too: the directories of a test are its own user's alone."""
@@ -60,19 +64,21 @@ def local_site() -> LocalSite:
     rival = "nobody" if os.geteuid() == 0 and os.access(PYTHON, os.X_OK) else ""
     copy = shutil.copy(client.__file__, directory / "client.py")
     ids, home = "7777777_1", os.path.expanduser("~")
-    return LocalSite(driver, version, ids, "has no queue", host, str(copy), home=home, rival=rival)
+    words = {"home": home, "rival": rival, "never_preempts": "all jobs are equal here, none gives way"}
+    return LocalSite(driver, version, ids, "has no queue", host, str(copy), **words)
 
 
-def recording_sites() -> dict[str, LocalSite]:
-    return {"": local_site()}
+def recording_sites() -> Iterator[tuple[str, LocalSite]]:
+    site = local_site()
+    yield "", site
+    site.close()
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[LocalSite]:
     site = local_site()
     yield site
-    site.host.clear()
-    shutil.rmtree(site.host.directory)
+    site.close()
 
 
 @pytest.fixture(scope="module", autouse=True)

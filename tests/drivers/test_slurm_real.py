@@ -38,8 +38,8 @@ def slurm_site(name: str) -> SlurmSite:
     return SlurmSite(driver, "Slurm 22.05.8", "7777777_1", "Invalid partition name", name, operator="root")
 
 
-def recording_sites() -> dict[str, SlurmSite]:
-    return {name: slurm_site(name) for name in ("alpha", "beta")}
+def recording_sites() -> Iterator[tuple[str, SlurmSite]]:
+    return ((name, slurm_site(name)) for name in ("alpha", "beta"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,155 @@
+"""Recorded answers: how they are named, who reads them, what each must mean; see tests/replies/README.md."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, load, names
+from cigri.errors import AnswerUnreadable, DriverError, SubmissionRefused
+from cigri.remote import Answer
+
+REPLIES = Path(__file__).parents[1] / "replies"
+PREFIX = "cigri-recorded"
+FORM = re.compile(r"exit status (\d+)\n== out ==\n(.*)== err ==\n(.*)", re.DOTALL)
+
+READERS: dict[str, Callable[[Driver, Answer], object]] = {
+    "probe": lambda driver, answer: driver.parse_probe(answer),
+    "capacity": lambda driver, answer: driver.parse_capacity(answer),
+    "submit": lambda driver, answer: driver.parse_submit(answer, BatchRequest(f"{PREFIX}-codes", 5, 600)),
+    "status": lambda driver, answer: sorted(driver.parse_status(answer, PREFIX), key=repr),
+    "history": lambda driver, answer: sorted(driver.parse_history(answer), key=repr),
+    "cancel": lambda driver, answer: driver.parse_cancel(answer),
+    "control": lambda driver, answer: driver.parse_control(answer),
+}
+VOID = {"cancel", "control"}
+
+
+class Recorded(NamedTuple):
+    """One recorded answer; None where there can be none."""
+
+    driver: str
+    version: str
+    point: str
+    answer: Answer | None
+    path: Path
+
+    @property
+    def method(self) -> str:
+        return self.point.removeprefix("down-").partition("-")[0]
+
+
+def points(driver: Driver) -> dict[str, Callable[[object], bool]]:
+    """What this driver must have, and what each answer must be read as: a value or an error."""
+    wanted = POINTS | {point: is_unreadable for point in DOWN}
+    if driver.controls:
+        wanted |= {f"control-{verb}": is_taken for verb in driver.controls}
+        wanted |= {"control-denied": is_unreadable, "down-control": is_unreadable}
+    if Control.SUSPEND in driver.controls:
+        wanted["status-suspended"] = lambda read: has_states(read, "-many", {RemoteState.SUSPENDED})
+    return wanted
+
+
+def read(driver: Driver, method: str, answer: Answer) -> object:
+    """What the driver makes of an answer: a value, or its error."""
+    try:
+        return READERS[method](driver, answer)
+    except DriverError as error:
+        return error
+
+
+@cache
+def load_driver(name: str) -> Driver:
+    options = REPLIES / name / "options.json"
+    return load(name, json.loads(options.read_text()) if options.exists() else {})
+
+
+def find(driver: str) -> list[Recorded]:
+    """All recorded answers of the points, of each version."""
+    known = sorted([*POINTS, *DOWN, *MORE], key=len, reverse=True)
+    found = []
+    for path in sorted((REPLIES / driver).glob("*-*.txt")):
+        version, _, rest = path.stem.partition("-")
+        point = next((point for point in known if f"{rest}-".startswith(f"{point}-")), None)
+        text, form = path.read_text(), FORM.fullmatch(path.read_text())
+        assert form or text.startswith("impossible: "), path
+        if point and is_of(point, rest):
+            answer = Answer(int(form[1]), form[2], form[3]) if form else None
+            found.append(Recorded(driver, version, point, answer, path))
+    return found
+
+
+def find_all() -> list[Recorded]:
+    return [one for driver in names() for one in find(driver)]
+
+
+def is_of(point: str, rest: str) -> bool:
+    """A variant is one word: `history-codes-beta` is of the point, `history-of-a-refused-array` is of none."""
+    return "-" not in rest.removeprefix(point).removeprefix("-")
+
+
+def is_unreadable(read: object) -> bool:
+    return isinstance(read, AnswerUnreadable)
+
+
+def is_taken(read: object) -> bool:
+    return read is None
+
+
+def jobs(read: object, tag: str) -> dict[int, RemoteJob]:
+    if not isinstance(read, list):
+        return {}
+    return {job.index: job for job in read if job.tag == PREFIX + tag}
+
+
+def has_states(read: object, tag: str, wanted: set[RemoteState]) -> bool:
+    return wanted <= {job.state for job in jobs(read, tag).values()}
+
+
+def is_status(read: object) -> bool:
+    last = jobs(read, "-many").get(40)
+    is_held = last is not None and last.state is RemoteState.HELD
+    return is_held and has_states(read, "-many", {RemoteState.WAITING, RemoteState.RUNNING})
+
+
+def are_codes(read: object) -> bool:
+    found = jobs(read, "-codes")
+    codes = {index: job.exit_code for index, job in found.items()}
+    if codes != {1: 0, 2: 3, 3: 66, 4: 137, 5: 0}:
+        return False
+    return [found[index].state for index in (1, 2)] == [RemoteState.SUCCEEDED, RemoteState.FAILED]
+
+
+def are_ids(read: object) -> bool:
+    return isinstance(read, dict) and sorted(read) == [1, 2, 3, 4, 5] and len(set(read.values())) == 5
+
+
+def adds_up(read: object) -> bool:
+    return isinstance(read, Capacity) and 0 < read.total == read.free + read.used + read.unavailable
+
+
+def are_killed(read: object) -> bool:
+    return {job.state for job in jobs(read, "-many").values()} == {RemoteState.KILLED}
+
+
+POINTS: dict[str, Callable[[object], bool]] = {
+    "probe": lambda read: isinstance(read, str) and bool(read),
+    "capacity": adds_up,
+    "capacity-unknown-queue": is_unreadable,
+    "submit": are_ids,
+    "submit-refused": lambda read: isinstance(read, SubmissionRefused) and bool(str(read)),
+    "status": is_status,
+    "status-none": lambda read: read == [],
+    "history-codes": are_codes,
+    "history-killed": are_killed,
+    "history-preempted": lambda read: has_states(read, "-victims", {RemoteState.PREEMPTED}),
+    "history-timeout": lambda read: has_states(read, "-overtime", {RemoteState.TIMEOUT}),
+    "history-never": lambda read: read == [],
+    "cancel": is_taken,
+    "cancel-gone": is_taken,
+    "cancel-denied": is_unreadable,
+}
+DOWN = [f"down-{method}" for method in READERS if method != "control"]
+MORE = [*(f"control-{verb}" for verb in Control), "control-denied", "down-control", "status-suspended"]

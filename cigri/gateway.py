@@ -6,9 +6,9 @@ import pwd
 import shlex
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cigri import drivers
 from cigri.clusters import ClusterConfig
@@ -22,6 +22,9 @@ from cigri.transports.local import LocalTransport
 logger = logging.getLogger(__name__)
 
 VISITORS = 16  # clusters visited at the same time
+ACCOUNTS = 4  # accounts of one cluster asked at the same time: sshd gives few sessions (MaxSessions)
+
+T = TypeVar("T")
 
 
 class Seen(NamedTuple):
@@ -92,6 +95,11 @@ class Gateway:
             logger.error("The visit of cluster %s failed: %s", name, error, exc_info=None if is_told else error)
         reports = {name: future.result() for name, future in ended.items() if name not in failed}
         return Seen(reports, late, failed)
+
+    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
+        """Do this for accounts of one cluster, a few at a time, so that one that hangs does not hold up the others."""
+        with ThreadPoolExecutor(ACCOUNTS, thread_name_prefix="account") as pool:
+            return list(pool.map(action, users))
 
     def close(self) -> None:
         self._visitors.shutdown(wait=False, cancel_futures=True)

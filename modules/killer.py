@@ -41,8 +41,8 @@ def _visit(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
                 report[f"{reason} kills"] += ask_kills(conn, jobs, reason, "killer", now)
             for order in take_kills(conn, cluster.id, limits.verify_kill, now):
                 orders[order.local_user].append(order)
-        for user, mine in orders.items():
-            report["killed jobs"] += _kill(tools, cluster, user, mine, now)
+        killed = tools.gateway.side_by_side(orders, lambda user: _kill(tools, cluster, user, orders[user], now))
+        report["killed jobs"] = sum(killed)
     return +report
 
 

@@ -12,8 +12,16 @@ from sqlalchemy import Connection
 from cigri.database import server_time
 from cigri.drivers import Capacity, Driver, RemoteJob
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_failure, put_success
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.anyone_to_clusters import (
+    ClusterRow,
+    grid_key,
+    list_clusters,
+    put_account_failure,
+    put_account_success,
+    put_failure,
+    put_success,
+)
+from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.runner_to_updator import (
     LiveAttempt,
     WatchedJob,
@@ -34,7 +42,6 @@ from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, p
 
 logger = logging.getLogger(__name__)
 
-ACCOUNT_REFUSED = "ACCOUNT_REFUSED"
 LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
@@ -64,35 +71,53 @@ def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) ->
 
 
 def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
+    """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.begin() as conn:
         watched = list_watched(conn, cluster.id)
     by_user: dict[str, list[WatchedJob]] = defaultdict(list)
-    by_user[tools.gateway.visitor(cluster)]
     for job in watched:
         by_user[job.local_user].append(job)
+    visitor = tools.gateway.visitor(cluster)
     report: Report = Counter()
-    is_healthy = True
-    for user, jobs in by_user.items():
-        is_visitor = user == tools.gateway.visitor(cluster)
-        try:
-            answers = _ask(tools, cluster, key, user, jobs, is_visitor)
-        except (TransportError, AnswerUnreadable) as error:
-            _complain(tools, cluster, user, "CLUSTER_UNREACHABLE", str(error), is_visitor, now)
-            if is_visitor:
-                return report
-            continue
-        problems = _take_in(tools, cluster, key, user, jobs, answers, report, now)
-        if is_visitor:
-            problems += _note_capacity(tools, cluster, answers, watched, now)
-            is_healthy = not problems
-        if problems:
-            _complain(tools, cluster, user, "CLUSTER_ANSWER", "; ".join(problems), is_visitor, now)
-        elif not is_visitor:
-            with tools.database.begin() as conn:
-                close_events(conn, [ACCOUNT_REFUSED], [_account(user, cluster)], "cigri", now)
-    if is_healthy:
+    mine = by_user.pop(visitor, [])
+    try:
+        answers = _ask(tools, cluster, key, visitor, mine, is_visitor=True)
+    except (TransportError, AnswerUnreadable) as error:
         with tools.database.begin() as conn:
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
+        return report
+    problems = _take_in(tools, cluster, key, visitor, mine, answers, report, now)
+    problems += _note_capacity(tools, cluster, answers, watched, now)
+    for some in tools.gateway.side_by_side(by_user, lambda user: _ask_user(tools, cluster, key, user, by_user, now)):
+        report.update(some)
+    with tools.database.begin() as conn:
+        if problems:
+            put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(problems), now)
+        else:
             put_success(conn, cluster, now)
+    return report
+
+
+def _ask_user(
+    tools: Tools,
+    cluster: ClusterRow,
+    key: str,
+    user: str,
+    by_user: Mapping[str, Sequence[WatchedJob]],
+    now: datetime | None,
+) -> Report:
+    """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster."""
+    report: Report = Counter()
+    try:
+        answers = _ask(tools, cluster, key, user, by_user[user], is_visitor=False)
+        problems = _take_in(tools, cluster, key, user, by_user[user], answers, report, now)
+    except (TransportError, AnswerUnreadable) as error:
+        problems = [str(error)]
+    with tools.database.begin() as conn:
+        if problems:
+            put_account_failure(conn, cluster, user, "; ".join(problems), now)
+        else:
+            put_account_success(conn, cluster, user, now)
     return report
 
 
@@ -327,22 +352,6 @@ def _note_capacity(
     with tools.database.begin() as conn:
         put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
     return []
-
-
-def _complain(
-    tools: Tools, cluster: ClusterRow, user: str, code: str, message: str, is_visitor: bool, now: datetime | None
-) -> None:
-    """A cluster that gives no sense is paused; an account that cannot be used is only its own user's trouble."""
-    with tools.database.begin() as conn:
-        if is_visitor:
-            put_failure(conn, cluster, code, message, now)
-            return
-        event = NewEvent(ACCOUNT_REFUSED, EventLevel.ERROR, _account(user, cluster), message, cluster_id=cluster.id)
-        put_events(conn, [event], now)
-
-
-def _account(user: str, cluster: ClusterRow) -> str:
-    return f"account {user} on {cluster.name}"
 
 
 def _journal_key(job: WatchedJob) -> JobKey:

@@ -13,6 +13,7 @@ from cigri.tables import Cluster, Grid
 
 FIRST_PAUSE = 5.0  # seconds
 LONGEST_PAUSE = 300.0
+ACCOUNT_REFUSED = "ACCOUNT_REFUSED"
 
 
 class ClusterRow(NamedTuple):
@@ -71,3 +72,19 @@ def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, 
     )
     subject = f"cluster {cluster.name}"
     put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, message, cluster_id=cluster.id)], now)
+
+
+def put_account_failure(
+    conn: Connection, cluster: ClusterRow, user: str, message: str, now: datetime | None = None
+) -> None:
+    """An account of a cluster that answers gives no sense: only its own jobs suffer, and the operator is told."""
+    event = NewEvent(ACCOUNT_REFUSED, EventLevel.ERROR, _account(cluster, user), message, cluster_id=cluster.id)
+    put_events(conn, [event], now)
+
+
+def put_account_success(conn: Connection, cluster: ClusterRow, user: str, now: datetime | None = None) -> None:
+    close_events(conn, [ACCOUNT_REFUSED], [_account(cluster, user)], "cigri", now)
+
+
+def _account(cluster: ClusterRow, user: str) -> str:
+    return f"account {user} on {cluster.name}"

@@ -10,8 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from cigri.errors import ConfigError
-from cigri.gateway import Gateway
+from cigri.errors import ConfigError, OutcomeUnknown
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.gateway import ACCOUNTS, Gateway
+from cigri.remote import Answer
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host
@@ -122,3 +124,43 @@ def test_the_number_of_commands_does_not_grow_with_the_jobs(local: Grid) -> None
     local.kill_all_jobs()
     until(lambda: local.cycle() and local.counts() == {"cancelled": 300})
     assert local.gateway.commands.total() < 20
+
+
+def test_accounts_are_asked_a_few_at_a_time(local: Grid) -> None:
+    meeting = threading.Barrier(ACCOUNTS)
+    users = [f"user{number}" for number in range(ACCOUNTS)]
+    assert local.gateway.side_by_side(users, lambda user: (meeting.wait(10) >= 0, user)) == [(True, u) for u in users]
+
+
+class Hanging(Gateway):
+    """The account `ghost` is another name of ours; its commands have no answer in time while `hangs`."""
+
+    hangs = True
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        if user == "ghost" and self.hangs:
+            raise OutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
+        return super().run(cluster, self.visitor(cluster), script)
+
+
+def test_an_account_that_hangs_delays_only_its_own_user(local: Grid) -> None:
+    local.gateway.close()
+    local.gateway = gateway = Hanging()
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("INSERT INTO user_mappings SELECT id, 'haunted', 'ghost' FROM clusters")
+    ghostly = local.submit(["1"])
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE campaigns SET grid_user = 'haunted'")
+    first = local.submit(["1", "2"])
+    campaign_is_over = "SELECT ended_at IS NOT NULL FROM campaigns WHERE id = :id"
+    local.run_until(lambda: local.one(campaign_is_over, id=first))
+    second = local.submit(["3"])  # and with a batch of unknown fate in the way
+    assert local.one("SELECT count(*) FROM batches WHERE state = 'launching'") == 1
+    local.run_until(lambda: local.one(campaign_is_over, id=second))
+    assert local.one("SELECT failures FROM clusters") == 0
+    (event,) = local.rows("SELECT code, subject FROM events WHERE closed_at IS NULL")
+    assert event == {"code": "ACCOUNT_REFUSED", "subject": "account ghost on here"}
+    gateway.hangs = False
+    local.run_until(lambda: local.one(campaign_is_over, id=ghostly))
+    local.run_until(lambda: not local.rows("SELECT 1 FROM events WHERE closed_at IS NULL"))
+    assert local.counts() == {"done": 4}

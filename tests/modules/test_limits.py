@@ -10,7 +10,7 @@ from cigri.flow.operator_to_updator import enable_cluster, put_cluster
 from cigri.flow.user_to_killer import move_campaign
 from cigri.states import CampaignState
 from modules import campaign_schedulers, metascheduler, runner, updator
-from modules.runner import plan_batch
+from modules.runner.plan import plan_batch
 from tests.grid import Grid, until
 
 

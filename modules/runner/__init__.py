@@ -1,0 +1,213 @@
+"""Submits jobs to launch: one remote command per user; each batch is committed with its tag before it is sent."""
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.drivers import BatchRequest
+from cigri.errors import AnswerUnreadable, SubmissionRefused, TransportError, Unreachable
+from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_account_failure, put_failure
+from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_launches, put_batch
+from cigri.flow.runner_to_campaign_schedulers import (
+    LaunchingBatch,
+    list_launching,
+    put_back,
+    put_back_unlaunched,
+)
+from cigri.flow.runner_to_metascheduler import count_waiting, put_refusal
+from cigri.flow.runner_to_updator import put_submitted
+from cigri.program import Report, Tools, summed
+from cigri.remote import Answer, Bundle
+from cigri.states import Outcome
+from cigri.wrapper import parse_void, void_batch, write_batch
+from modules.runner.plan import plan_batch
+
+NOT_WRITTEN = (73, 74)  # exit statuses of write_batch
+BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
+
+
+def run_once(tools: Tools, now: datetime | None = None) -> Report:
+    """Launch on every cluster that may take jobs."""
+    with tools.database.begin() as conn:
+        clusters = list_clusters(conn, now=now)
+        key = grid_key(conn)
+        given_back = put_back_unlaunched(conn, tools.settings.jobs, now)
+    patience = tools.settings.almighty.patience
+    report = summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), patience))
+    report["jobs given back"] = given_back
+    return +report
+
+
+class Work(NamedTuple):
+    """What is to be done for one user of a cluster."""
+
+    unsettled: list[LaunchingBatch]
+    launches: list[Launch]
+
+
+class Prepared(NamedTuple):
+    """A batch that is committed and not yet sent; `text` writes and submits it."""
+
+    launch: Launch
+    batch: PreparedBatch
+    request: BatchRequest
+    text: str
+
+
+def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
+    """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
+    report: Report = Counter()
+    with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
+        if not taken:
+            return Counter({"locked clusters": 1})
+        with tools.database.begin() as conn:
+            unsettled = list_launching(conn, cluster.id)
+            room = cluster.config.max_waiting - count_waiting(conn, cluster.id)
+            launches = list_launches(conn, cluster.id, max(room, 0), cluster.config.max_array)
+        work: dict[str, Work] = defaultdict(lambda: Work([], []))
+        for batch in unsettled:
+            work[batch.local_user].unsettled.append(batch)
+        for launch in launches if cluster.is_enabled else ():
+            work[launch.local_user].launches.append(launch)
+        away = threading.Event()
+
+        def serve(user: str) -> Report:
+            return Counter() if away.is_set() else _serve(tools, cluster, key, user, work[user], away, now)
+
+        for some in tools.gateway.side_by_side(work, serve):
+            report.update(some)
+    return report
+
+
+def _serve(
+    tools: Tools, cluster: ClusterRow, key: str, user: str, work: Work, away: threading.Event, now: datetime | None
+) -> Report:
+    """Settle what is unknown of a user's batches, then send new ones."""
+    report: Report = Counter()
+    prepared: list[Prepared] = []
+    try:
+        for batch in work.unsettled:
+            _reconcile(tools, cluster, key, batch, report, now)
+        chosen = [_prepare(tools, cluster, key, launch, now) for launch in work.launches[:BATCHES_AT_ONCE]]
+        prepared = [one for one in chosen if one is not None]
+        if prepared:
+            _submit(tools, cluster, user, prepared, report, now)
+    except (TransportError, AnswerUnreadable) as error:
+        is_away = _blame(tools, cluster, user, str(error), now)
+        if is_away:
+            away.set()
+        if isinstance(error, Unreachable):
+            _put_back(tools, cluster, prepared, is_away, str(error), now)
+    return report
+
+
+def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str, now: datetime | None) -> bool:
+    """Is it the cluster that is away (True), or does only this user's account give no sense?"""
+    visitor = tools.gateway.visitor(cluster)
+    try:
+        driver = tools.gateway.driver(cluster)
+        driver.parse_probe(tools.gateway.run(cluster, visitor, driver.probe()))
+    except (TransportError, AnswerUnreadable):
+        is_away = True
+    else:
+        is_away = user == visitor
+    with tools.database.begin() as conn:
+        if is_away:
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", message, now)
+        else:
+            put_account_failure(conn, cluster, user, message, now)
+    return is_away
+
+
+def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: datetime | None) -> Prepared | None:
+    """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
+    driver = tools.gateway.driver(cluster)
+    with tools.database.begin() as conn:
+        batch = put_batch(conn, launch, cluster.id, key, now)
+    if batch is None:
+        return None
+    try:
+        plan, request = plan_batch(cluster, tools.gateway.base(cluster, key), key, driver.prelude, launch, batch)
+        return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))
+    except ValueError as error:
+        _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}", now)
+        return None
+
+
+def _submit(
+    tools: Tools, cluster: ClusterRow, user: str, prepared: Sequence[Prepared], report: Report, now: datetime | None
+) -> None:
+    """Send a user's batches in one command; whether one of no clear answer was submitted is asked at the next pass."""
+    bundle = Bundle({str(one.batch.id): one.text for one in prepared})
+    answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
+    unclear = []
+    for one in prepared:
+        try:
+            _settle(tools, cluster, one, answers[str(one.batch.id)], report, now)
+        except AnswerUnreadable as error:
+            unclear.append(error)
+    if unclear:
+        raise unclear[0]
+
+
+def _settle(
+    tools: Tools, cluster: ClusterRow, sent: Prepared, answer: Answer, report: Report, now: datetime | None
+) -> None:
+    """What became of one batch; raise AnswerUnreadable when nobody knows."""
+    try:
+        if answer.status in NOT_WRITTEN:
+            raise SubmissionRefused(f"the batch could not be written to the cluster: {answer.err.strip()[-500:]}")
+        remote_ids = tools.gateway.driver(cluster).parse_submit(answer, sent.request)
+    except SubmissionRefused as error:
+        _refuse(tools, cluster, sent.launch, sent.batch, str(error), now)
+        report["refused batches"] += 1
+        return
+    with tools.database.begin() as conn:
+        report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids, now)
+
+
+def _reconcile(
+    tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: Report, now: datetime | None
+) -> None:
+    """Was it submitted? Ask the queue by tag; if it is not there, make the batch harmless and give its tasks back."""
+    driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
+    jobs = [(batch.tag, index, "") for index in range(1, batch.size + 1)]
+    asked = Bundle({"status": driver.status(batch.tag), "history": driver.history(jobs)})
+    answers = asked.unpack(tools.gateway.run(cluster, batch.local_user, asked.script))
+    found = driver.parse_status(answers["status"], batch.tag) + driver.parse_history(answers["history"])
+    remote_ids = {job.index: job.remote_id for job in found if job.tag == batch.tag}
+    if remote_ids or not _is_void(tools, cluster, batch, base):
+        with tools.database.begin() as conn:
+            put_submitted(conn, batch.id, remote_ids, now)
+        report["adopted batches"] += 1
+        return
+    reason = "the submission was cut off before it reached the batch system"
+    with tools.database.begin() as conn:
+        put_back(conn, cluster.id, batch.id, Outcome.WITHDRAWN, reason, tools.settings.jobs, now)
+    report["batches given back"] += 1
+
+
+def _is_void(tools: Tools, cluster: ClusterRow, batch: LaunchingBatch, base: str) -> bool:
+    return parse_void(tools.gateway.run(cluster, batch.local_user, void_batch(base, batch.campaign_id, batch.id)))
+
+
+def _put_back(
+    tools: Tools, cluster: ClusterRow, unsent: Sequence[Prepared], is_away: bool, message: str, now: datetime | None
+) -> None:
+    """Nothing was sent: of a cluster that is away the tasks go elsewhere; an account that is closed refuses them."""
+    for one in unsent:
+        if is_away:
+            with tools.database.begin() as conn:
+                put_back(conn, cluster.id, one.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs, now)
+        else:
+            _refuse(tools, cluster, one.launch, one.batch, message, now)
+
+
+def _refuse(
+    tools: Tools, cluster: ClusterRow, launch: Launch, batch: PreparedBatch, message: str, now: datetime | None
+) -> None:
+    with tools.database.begin() as conn:
+        put_back(conn, cluster.id, batch.id, Outcome.REFUSED, message, tools.settings.jobs, now)
+        put_refusal(conn, launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget, now)

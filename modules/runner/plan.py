@@ -1,0 +1,80 @@
+"""What a batch is: the files written to the cluster, and the request to its batch system."""
+
+from typing import cast
+
+from cigri.drivers import BatchRequest
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch
+from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
+from cigri.states import CampaignType, JobKind
+from cigri.words import Word
+from cigri.wrapper import BatchPlan, JobCall, TaskCall
+
+
+def plan_batch(
+    cluster: ClusterRow, base: str, key: str, prelude: str, launch: Launch, batch: PreparedBatch
+) -> tuple[BatchPlan, BatchRequest]:
+    """What is written to the cluster and what is asked of its batch system; pure."""
+    settings = ClusterSettings.model_validate(launch.settings)
+    walltime = launch.jobs[0].walltime
+    resources = settings.resources.request()
+    lines = {JobKind.PROLOGUE: settings.prologue, JobKind.EPILOGUE: settings.epilogue}.get(launch.kind)
+    plan = BatchPlan(
+        grid_key=key,
+        base=base,
+        campaign_id=launch.campaign_id,
+        campaign_name=launch.campaign_name,
+        batch_id=batch.id,
+        cluster=cluster.name,
+        user=launch.grid_user,
+        directory=Word("", at_home=True),
+        environment={},
+        resources=_resources_text(settings),
+        walltime=walltime,
+        prelude=prelude,
+        jobs=_calls(launch, settings),
+        script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
+    )
+    request = BatchRequest(
+        tag=batch.tag,
+        size=len(launch.jobs),
+        walltime=walltime,
+        resources=resources if launch.kind is JobKind.TASKS else type(resources)(),
+        besteffort=settings.besteffort and launch.campaign_type is not CampaignType.TEST,
+        queue=settings.queue,
+        project=settings.project or launch.project,
+        properties=settings.properties,
+    )
+    return plan, request
+
+
+def _calls(launch: Launch, settings: ClusterSettings) -> list[JobCall]:
+    if launch.kind is not JobKind.TASKS:
+        return [JobCall(index, job.id, (TaskCall(0, 0, 1, ()),)) for index, job in enumerate(launch.jobs, start=1)]
+    first = launch.jobs[0].tasks[0].parameter
+    command = Command(settings, names_of(cast(Parameter, first)))  # it was checked when it was submitted
+    calls = []
+    for index, job in enumerate(launch.jobs, start=1):
+        tasks = []
+        for task in job.tasks:
+            about = {"campaign_id": launch.campaign_id, "number": task.number}
+            parameter = cast(Parameter, task.parameter)
+            tasks.append(
+                TaskCall(
+                    task.id,
+                    task.number,
+                    task.attempt,
+                    command.words(parameter, **about),
+                    command.environment(parameter, **about),
+                    command.directory(parameter, **about),
+                )
+            )
+        calls.append(JobCall(index, job.id, tuple(tasks)))
+    return calls
+
+
+def _resources_text(settings: ClusterSettings) -> str:
+    request = settings.resources.request()
+    words = [f"/nodes={request.nodes}/core={request.cpu}"]
+    words += [f"mem={request.mem}"] if request.mem else []
+    return ",".join([*words, *(f"{name}={amount}" for name, amount in request.others.items())])

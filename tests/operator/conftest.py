@@ -9,26 +9,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import psycopg
 import pytest
 
 from cigri import embedded
 from cigri.states import CampaignType
+from tests.forker import Forker, Said
 
 WORLD = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
 OPERATOR = ["-P", "-m", "modules.operator"]
 CIGRI = [sys.executable, *OPERATOR]
-
-
-class Said(NamedTuple):
-    """What a command answered."""
-
-    status: int
-    out: str
-    err: str
-
 
 Cigri = Callable[..., Said]
 
@@ -65,14 +56,22 @@ def cigri(
 
 
 class Installation:
-    """A data directory of its own, and the command as a real process."""
+    """A data directory of its own, and the command as a real process, forked (see tests.forker) or from its start."""
 
-    def __init__(self, home: Path, prefix: tuple[str, ...] = (), python: str = sys.executable) -> None:
+    def __init__(
+        self, home: Path, forker: Forker | None = None, prefix: tuple[str, ...] = (), python: str = sys.executable
+    ) -> None:
         self.home, self.data = home, home / "data"
+        self._forker = forker
         self._command = [*prefix, python, *OPERATOR]
         self.environment = {**WORLD, "HOME": str(home), "CIGRI_SET_DATA_DIRECTORY": str(self.data)}
 
     def run(self, *argv: str, more: Mapping[str, str] | None = None) -> Said:
+        if self._forker is None:
+            return self.run_anew(*argv, more=more)
+        return self._forker.run("modules.operator:main", argv, self.environment | dict(more or {}), self.home)
+
+    def run_anew(self, *argv: str, more: Mapping[str, str] | None = None) -> Said:
         environment = self.environment | dict(more or {})
         done = subprocess.run(
             [*self._command, *argv],
@@ -137,14 +136,21 @@ class Installation:
             shutil.rmtree(self.home, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def forker() -> Iterator[Forker]:
+    forker = Forker()
+    yield forker
+    forker.close()
+
+
 @pytest.fixture
-def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
+def install(tmp_path: Path, forker: Forker) -> Iterator[Callable[..., Installation]]:
     made: list[Installation] = []
 
     def make(**settings: str) -> Installation:
         home = tmp_path / f"home{len(made)}"
         home.mkdir()
-        made.append(Installation(home))
+        made.append(Installation(home, forker))
         made[-1].environment |= settings
         return made[-1]
 
@@ -154,11 +160,11 @@ def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
 
 
 @pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def grid(tmp_path_factory: pytest.TempPathFactory, forker: Forker) -> Iterator[Installation]:
     """A grid that runs; a test that stops a part of it starts it again."""
-    installation = Installation(tmp_path_factory.mktemp("grid"))
+    installation = Installation(tmp_path_factory.mktemp("grid"), forker)
     try:
-        said = installation.run("up")
+        said = installation.run_anew("up")
         assert said.status == 0, said
         yield installation
     finally:

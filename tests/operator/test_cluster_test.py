@@ -17,7 +17,8 @@ from cigri.localbatch import client
 from modules.operator.cluster import probes
 from modules.operator.cluster import test as cluster_test
 from modules.operator.down import ask
-from tests.operator.conftest import Cigri, Said, until
+from tests.forker import Said
+from tests.operator.conftest import Cigri, until
 from tests.transports.conftest import SSHD, Sshd, known_line, make_key
 
 STEPS = ["configuration", "reach", "login", "account", "directory", "clock", "batch system", "capacity", "job"]

@@ -110,7 +110,7 @@ def test_an_ordinary_user_has_a_grid_too() -> None:
     except BaseException:
         shutil.rmtree(home)
         raise
-    grid = Installation(home, prefix, python)
+    grid = Installation(home, None, prefix, python)
     try:
         said = grid.run("up")
         assert said.status == 0, said

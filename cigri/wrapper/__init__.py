@@ -11,7 +11,7 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
     outbox/<batch>-<index>-<position>                the end of a task, until it is collected
 """
 
-from cigri.wrapper.batch import BatchPlan, JobCall, TaskCall, default_base, may_be_set, write_batch
+from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, default_base, may_be_set, write_batch
 from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
 from cigri.wrapper.outbox import Collected, Posted, collect, parse_collect, place_of
@@ -26,6 +26,7 @@ __all__ = [
     "Journal",
     "JournalState",
     "Posted",
+    "Signalling",
     "StartRecord",
     "TaskCall",
     "TaskRecord",

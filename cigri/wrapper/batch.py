@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from cigri.words import Word
 
@@ -29,9 +30,21 @@ CLOSED_NAMES = frozenset(  # variables that a shell guards or alters itself
 )
 
 
+class Signalling(NamedTuple):
+    """The signal (name and number) that asks a task for a checkpoint, and when, in seconds; period None: only once."""
+
+    signal: str
+    number: int
+    before_walltime: int
+    period: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class TaskCall:
-    """One task of a job: `argv` empty runs the batch's script; `environment` and `directory` go before the batch's."""
+    """One task of a job: `argv` empty runs the batch's script; `environment` and `directory` go before the batch's.
+
+    `continues`: an earlier attempt has left a checkpoint on this cluster.
+    """
 
     task_id: int
     number: int
@@ -39,6 +52,7 @@ class TaskCall:
     argv: tuple[Word, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Word | None = None
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,7 @@ class BatchPlan:
     prelude: str
     jobs: Sequence[JobCall]
     script: str | None = None
+    checkpoint: Signalling | None = None
     patience: int = 600  # seconds a job goes on trying to write a record
 
 
@@ -115,9 +130,9 @@ cd b{plan.batch_id} &&
 
 
 @cache
-def wrapper_text() -> str:
-    """The wrapper, which is the same in every job."""
-    return files(__package__).joinpath("job.sh").read_text(encoding="utf-8")
+def wrapper_text(*parts: str) -> str:
+    """The wrapper and the parts before it, the same in every job of the kind."""
+    return "".join(files(__package__).joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in (*parts, "job"))
 
 
 def _contents(plan: BatchPlan) -> dict[str, str]:
@@ -131,7 +146,8 @@ def _contents(plan: BatchPlan) -> dict[str, str]:
     branches: dict[int, list[str]] = {}
     for index, block in sorted(blocks.items()):
         branches.setdefault((index - 1) // chunk, []).append(block)
-    contents = {"job": _header(plan, chunk) + wrapper_text()}
+    parts = ["checkpoint"] if plan.checkpoint else []
+    contents = {"job": _header(plan, chunk) + wrapper_text(*parts)}
     for part, texts in branches.items():
         contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
     if plan.script is not None:
@@ -165,7 +181,8 @@ def _job_block(job: JobCall) -> str:
 
 def _task_line(task: TaskCall) -> str:
     directory = task.directory.quoted() if task.directory else '"$cigri_directory"'
-    settings = "".join(f"{setting} " for setting in _settings(task.environment))
+    words = ["CIGRI_CHECKPOINT=1"] if task.continues else []
+    settings = "".join(f"{setting} " for setting in [*words, *_settings(task.environment)])
     program = " ".join(word.quoted() for word in task.argv) or 'sh "$cigri_dir/script"'
     return f"cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {program}\n"
 
@@ -191,16 +208,23 @@ def _header(plan: BatchPlan, chunk: int) -> str:
     return f"""\
 #!/bin/sh
 cigri_grid={plan.grid_key} cigri_batch={plan.batch_id} cigri_chunk={chunk}
-cigri_patience={plan.patience} cigri_walltime={plan.walltime}
+cigri_patience={plan.patience} cigri_walltime={plan.walltime} {_signalling(plan)}
 cigri_directory={plan.directory.quoted()}
 export {exported}
 cigri_environment() {{
     {" ".join(["export", *_settings(plan.environment)]) if plan.environment else ":"}
 }}
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
-unset CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
+unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 {plan.prelude}
 """
+
+
+def _signalling(plan: BatchPlan) -> str:
+    if plan.checkpoint is None:
+        return "cigri_checkpoint="
+    signal, number, before, period = plan.checkpoint
+    return f"cigri_checkpoint={signal} cigri_number={number} cigri_before={before} cigri_period={period or ''}"
 
 
 def _settings(environment: Mapping[str, str]) -> list[str]:

@@ -177,7 +177,9 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     } </dev/null >"$CIGRI_INDEX.$cigri_position.out" 2>"$CIGRI_INDEX.$cigri_position.err"; then
         for cigri_signal in $cigri_missed; do kill "-$cigri_signal" "$cigri_pid"; done
         [ -z "$cigri_halted" ] || cigri_terminate
+        [ -z "$cigri_checkpoint" ] || cigri_mind
         cigri_await
+        [ -z "$cigri_minder" ] || cigri_unmind
     else
         cigri_code=73 cigri_cause=output
     fi
@@ -198,7 +200,7 @@ cigri_record() {
         cigri_mute=1
 }
 
-unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_mute cigri_pid cigri_scratch cigri_watch
+unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_minder cigri_mute cigri_pid cigri_scratch cigri_watch
 cigri_dir=$1 cigri_position=0 cigri_status=0
 trap 'cigri_halt terminated' TERM
 trap 'cigri_halt walltime' XCPU

@@ -35,6 +35,14 @@ def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | N
     return [ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) for row in found]
 
 
+def list_every_cluster(conn: Connection) -> list[ClusterRow]:
+    """Also those that are paused or disabled."""
+    found = conn.execute(
+        select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).order_by(Cluster.c.id)
+    )
+    return [ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) for row in found]
+
+
 def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
     row = conn.execute(
         select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(Cluster.c.name == name)

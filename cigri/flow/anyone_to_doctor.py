@@ -6,8 +6,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 
 from cigri.database import clock
-from cigri.states import BatchState, EventLevel, JobState
-from cigri.tables import Batch, Cluster, Event, Job, Kill
+from cigri.states import LIVE_JOBS, BatchState, EventLevel, JobState
+from cigri.tables import Batch, Cluster, Event, Job, Kill, UserMapping
 
 STUCK_BATCH = timedelta(minutes=10)
 STUCK_KILL_TRIES = 5
@@ -22,6 +22,17 @@ class OpenEvent(NamedTuple):
     message: str
     times: int
     opened_at: datetime
+
+
+class KnownJob(NamedTuple):
+    """A job that has not ended, as far as we know; `is_submitted`: and that should be in the cluster's queue."""
+
+    job_id: int
+    tag: str
+    array_index: int
+    remote_id: str
+    local_user: str
+    is_submitted: bool
 
 
 def count_open_events(conn: Connection) -> dict[str, int]:
@@ -82,3 +93,28 @@ def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
         )
     ]
     return stuck
+
+
+def list_accounts(conn: Connection, cluster_id: int) -> list[str]:
+    """Whose jobs may be on a cluster."""
+    had = select(Batch.c.local_user.label("account")).where(Batch.c.cluster_id == cluster_id)
+    mapped = select(UserMapping.c.local_user).where(UserMapping.c.cluster_id == cluster_id)
+    return sorted(conn.execute(had.union(mapped)).scalars())
+
+
+def list_known(conn: Connection, cluster_id: int) -> list[KnownJob]:
+    """The jobs of a cluster that have a batch and have not ended."""
+    statement = (
+        select(
+            Job.c.id,
+            Batch.c.tag,
+            Job.c.array_index,
+            func.coalesce(Job.c.remote_id, ""),
+            Batch.c.local_user,
+            Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
+        )
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .where(Job.c.cluster_id == cluster_id, Job.c.state.in_(LIVE_JOBS))
+        .order_by(Job.c.id)
+    )
+    return [KnownJob._make(row) for row in conn.execute(statement)]

@@ -93,11 +93,11 @@ def say_as(host: Host, uid: int, request: dict[str, Any]) -> list[dict[str, Any]
         b'{"verb": "cancel", "ids": "1_1"}\n',
     ],
 )
-def test_rubbish_is_refused_and_the_daemon_lives_on(host: Host, text: bytes) -> None:
-    pid = host.pid
-    answer = say(host, text)
+def test_rubbish_is_refused_and_the_daemon_lives_on(steady_host: Host, text: bytes) -> None:
+    pid = steady_host.pid
+    answer = say(steady_host, text)
     assert "error" in last(answer) if b"\n" in text else answer == b""
-    assert host.pid == pid
+    assert steady_host.pid == pid
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_rubbish_is_refused_and_the_daemon_lives_on(host: Host, text: bytes) -> 
         {"more": 1},
     ],
 )
-def test_a_submission_that_cannot_be_obeyed_is_refused(host: Host, change: dict[str, Any]) -> None:
-    pid = host.pid
-    answer = say(host, json.dumps(SUBMIT | change).encode() + b"\n")
+def test_a_submission_that_cannot_be_obeyed_is_refused(steady_host: Host, change: dict[str, Any]) -> None:
+    pid = steady_host.pid
+    answer = say(steady_host, json.dumps(SUBMIT | change).encode() + b"\n")
     assert "error" in last(answer)
-    assert host.ask("list") == []
-    assert host.pid == pid
+    assert steady_host.ask("list") == []
+    assert steady_host.pid == pid
 
 
 def test_a_request_that_can_never_fit_is_refused_with_the_figures(host: Host) -> None:

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A Grid Engine cell on the loopback: sge_qmaster and one sge_execd with SLOTS slots. Jobs of besteffort.q are killed, those
-# of lowprio.q suspended, when all.q needs their slots. An execd has one port per machine, so there is one node.
+# A Grid Engine cell on the loopback: sge_qmaster and one sge_execd with SLOTS slots. Jobs of besteffort.q are ended, those
+# of lowprio.q suspended, when jobs of all.q have more than one slot. An execd has one port per machine, so there is one node.
 # Both daemons listen on all addresses, and have no option for it; a host whose name they do not know gets "access denied".
 
 SLOTS=16
@@ -82,11 +82,18 @@ gridengine_configure() { # NAME: a round of the scheduler every 2 s and whenever
     printf '%s\n' 'pe_name smp' 'slots 9999' 'user_lists NONE' 'xuser_lists NONE' 'start_proc_args NONE' 'stop_proc_args NONE' \
         'allocation_rule $pe_slots' 'control_slaves TRUE' 'job_is_first_task TRUE' 'urgency_slots min' 'accounting_summary FALSE' \
         'qsort_args NONE' | gridengine_file "$name" -Ap
-    gridengine_queue "$name" besteffort.q complex_values=besteffort=TRUE suspend_method=SIGKILL
+    install -m 755 /dev/stdin "$STATE/$name/sge/end-job" <<'END'
+#!/bin/sh
+# Instead of suspending a job: end its process group $1, politely at first.
+kill -TERM "-$1"
+for second in 1 2 3 4 5; do sleep 1; kill -0 "-$1" || exit 0; done
+kill -KILL "-$1"
+END
+    gridengine_queue "$name" besteffort.q complex_values=besteffort=TRUE "suspend_method=$STATE/$name/sge/end-job \$job_pid"
     gridengine_queue "$name" lowprio.q complex_values=lowprio=TRUE
-    # Slot by slot: one job below is suspended for each that starts here when more than SLOTS slots are taken. A limit of the
-    # host's slots would keep all.q out.
-    gridengine_queue "$name" all.q "subordinate_list=slots=$SLOTS(besteffort.q:1:sr,lowprio.q:2:sr)"
+    # The queues below are suspended on a host where jobs of this one have two slots. Slot by slot (slots=16(...)) jobs below
+    # would go on being started on a full host, and a limit of the host's slots would keep all.q out.
+    gridengine_queue "$name" all.q subordinate_list=besteffort.q=2,lowprio.q=2
     touch "$STATE/$name/sge/default/configured"
 }
 

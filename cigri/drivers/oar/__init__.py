@@ -1,0 +1,249 @@
+"""OAR: oarsub, oarstat, oardel, oarhold, oarresume and oarnodes, as 2.5.9 speaks; the JSON of OAR 3 is understood too.
+
+OAR's commands look into its database, and where that fails they say nothing and exit 0, or try again for ever. So each
+list proves that it was made, and nothing is changed before a question was answered.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
+from cigri.drivers.oar.answers import END, capacity_of, jobs_of, read_answers, unreadable
+from cigri.drivers.oar.options import BESTEFFORT_QUEUE, Options
+from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
+from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.remote import Answer
+
+NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
+JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command
+SIGNAL = 14  # SIGALRM, which the wrapper leaves to the prelude
+
+ONE = "resource_id = (SELECT min(resource_id) FROM resources)"
+LISTS = f"""\
+export LC_ALL=C
+unset OAR_OARSTAT_OUTPUT_FORMAT OAR_JOB_ID OAR_JOBID
+cigri_me=$(id -un)
+cigri_list() {{ # options of oarstat, condition; where there is no such job a resource bears witness to that
+    cigri_said=$(oarstat -J $1 --sql "$2") || exit
+    [ -n "$cigri_said" ] || cigri_said=$(oarnodes -J -s --sql "NOT EXISTS (SELECT 1 FROM jobs WHERE $2) AND {ONE}") ||
+        exit
+    printf '%s\\n{END}\\n' "$cigri_said"
+}}
+"""
+# Without its database oarstat fails at once, while the commands that change something wait for it.
+AWAKE = f'{LISTS}cigri_list "" "job_id = 0" >/dev/null\n'
+
+REFUSALS = frozenset({4, 5, 6, 7, 8, 10, 16, 17, 18, *range(226, 256)})  # exit statuses of oarsub
+NO_DATABASE = re.compile(r"DBD|DBI|database|connect", re.IGNORECASE)
+NEWS = re.compile(r"^Simple array job submission is used$\n?", re.MULTILINE)
+# Of oarhold and oarresume: the job is gone, or is so already.
+NOTHING_TO_DO = re.compile(r"this job does not exist|is not in the (right|Hold or Suspended) state")
+ALIVE = "state NOT IN ('Terminated', 'Error')"
+
+T = TypeVar("T")
+
+
+class Oar(Driver):
+    """OAR clusters. Jobs are never idempotent, since a second attempt is ours to decide.
+
+    OAR warns a job by one signal before its walltime and before a local user's job takes its cores; the prelude tells
+    the two apart, and says XCPU or TERM. The command's arguments are the seconds of warning and those of notice.
+    """
+
+    prelude = """\
+CIGRI_INDEX=$OAR_ARRAY_INDEX
+CIGRI_REMOTE_ID=$OAR_JOB_ID
+read -r CIGRI_NODE <"$OAR_NODEFILE"
+cigri_nodes() { # the file has a line for each core, in order
+    cigri_before=
+    while read -r cigri_line; do
+        [ "$cigri_line" = "$cigri_before" ] || printf '%s\\n' "$cigri_line"
+        cigri_before=$cigri_line
+    done <"$OAR_NODEFILE"
+}
+cigri_warning=${2:-0} cigri_notice=${3:-0}
+read -r cigri_begin cigri_skip </proc/uptime
+cigri_warned() { # true when the signal is to be sent now; what comes later is the same warning again
+    cigri_caught=1
+    [ -z "$cigri_signal" ] || return 1
+    read -r cigri_uptime cigri_skip </proc/uptime
+    cigri_left=$((OAR_JOB_WALLTIME_SECONDS - ${cigri_uptime%.*} + ${cigri_begin%.*}))
+    if [ "$cigri_left" -le $((cigri_warning + 30)) ]; then
+        cigri_signal=XCPU cigri_delay=$((cigri_left - cigri_notice))
+    else
+        cigri_signal=TERM cigri_delay=$((cigri_warning > cigri_notice ? cigri_warning - 10 : 0))
+    fi
+    [ "$cigri_delay" -gt 5 ] || return 0
+    ( # a short task may be done by then
+        sleep "$cigri_delay"
+        read -r cigri_skip cigri_skip cigri_skip cigri_parent cigri_skip </proc/self/stat
+        [ "$cigri_parent" != $$ ] || kill "-$cigri_signal" $$
+    ) </dev/null >/dev/null 2>&1 &
+    return 1
+}
+cigri_signal=
+trap 'cigri_warned && kill "-$cigri_signal" $$' ALRM
+"""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        try:
+            self._options = Options.model_validate(dict(options))
+        except ValidationError as wrong:
+            problems = (f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
+            raise ConfigError(f"options of driver oar: {'; '.join(problems)}") from wrong
+        stopping = {Control.SUSPEND, Control.RESUME} if self._options.suspend else set()
+        self.controls = frozenset({Control.HOLD, Control.RELEASE} | stopping)
+
+    def problems(self, request: BatchRequest) -> list[str]:
+        problems = [*resource_problems(request.resources, self._options), *type_problems(request.types, self._options)]
+        if request.besteffort and request.queue not in ("", BESTEFFORT_QUEUE):
+            problems.append(
+                f"oar runs besteffort jobs in its queue {BESTEFFORT_QUEUE} only, not in {request.queue!r}; "
+                f'leave the queue out, or write "type": "normal"'
+            )
+        return problems
+
+    def submit(self, request: BatchRequest) -> str:
+        options, warning = self._options, request.notice
+        if request.besteffort:
+            warning = max(warning, options.grace)
+        words = ["oarsub", f"--array={request.size}", f"--name={request.tag}", *NO_OUTPUT]
+        words += resource_words(request.resources, request.walltime, options.core)
+        if warning > 0:
+            words += [f"--checkpoint={warning}", f"--signal={SIGNAL}"]
+        types = dict.fromkeys(["besteffort", *request.types] if request.besteffort else request.types)
+        words += [f"--type={one}" for one in types]
+        words += self._place(request)
+        command = shlex.quote(f'exec ./job "$OAR_WORKDIR" {warning} {request.notice}')
+        return f'{AWAKE}{shlex.join(words)} --directory="$PWD" {command}'
+
+    def _place(self, request: BatchRequest) -> list[str]:
+        """Where, and on whose account."""
+        options, mem = self._options, request.resources.mem
+        queue = request.queue or ("" if request.besteffort else options.queue)
+        project = request.project or options.project
+        conditions = [wish for wish in (options.properties, request.properties) if wish]
+        conditions += [f"{options.memory} >= {mem}"] if options.memory and mem else []
+        joined = conditions[0] if len(conditions) == 1 else " AND ".join(f"({wish})" for wish in conditions)
+        wishes = {"queue": queue, "project": project, "property": joined}
+        return [f"--{name}={value}" for name, value in wishes.items() if value]
+
+    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+        """After exit status 9 (nobody listens) the jobs are in OAR's database all the same, and are found by tag."""
+        ids = sorted(map(int, re.findall(r"^OAR_JOB_ID=(\d+)$", answer.out, re.MULTILINE)))
+        said = NEWS.sub("", answer.err).strip()
+        if not ids and said and answer.status in REFUSALS and not NO_DATABASE.search(said):
+            raise SubmissionRefused(said)
+        if answer.status != 0 or len(set(ids)) != request.size:
+            raise unreadable("oarsub", answer)
+        return {index: str(job) for index, job in enumerate(ids, start=1)}
+
+    def status(self, prefix: str) -> str:
+        mine = f"job_user = '$cigri_me' AND {ALIVE} AND job_name LIKE '{_name(prefix)}%'"
+        return f"{LISTS}cigri_list '' \"{mine}\""
+
+    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+        jobs = jobs_of(read_answers("oarstat", answer))
+        return [job for job in jobs if job.tag.startswith(prefix) and not job.state.is_final]
+
+    def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
+        """By name and index, which a job that OAR itself submits again has from the one before it."""
+        indexes: dict[str, list[int]] = {}
+        for tag, index, _ in jobs:
+            indexes.setdefault(tag, []).append(index)
+        conditions = [
+            f"job_name = '{_name(tag)}' AND array_index IN ({', '.join(map(str, some))})"
+            for tag, mine in indexes.items()
+            for some in _chunks(mine)
+        ]
+        lines = [f"cigri_list -f \"job_user = '$cigri_me' AND ({' OR '.join(some)})\"" for some in _joined(conditions)]
+        return LISTS + "\n".join(lines)
+
+    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+        return jobs_of(read_answers("oarstat", answer))
+
+    def cancel(self, remote_ids: Sequence[str]) -> str:
+        """Whatever goes on living is listed: oardel has one message for jobs that are gone and for those of others."""
+        lines = []
+        for some in _chunks(remote_ids):
+            ids = [str(int(one)) for one in some]
+            doomed = "job_id NOT IN (SELECT frag_id_job FROM frag_jobs)"
+            lines.append(f"oardel {' '.join(ids)} >/dev/null")
+            lines.append(f"cigri_list '' \"job_id IN ({', '.join(ids)}) AND {ALIVE} AND {doomed}\"")
+        return AWAKE + "\n".join(lines)
+
+    def parse_cancel(self, answer: Answer) -> None:
+        if read_answers("oardel", answer):
+            raise unreadable("oardel", answer)
+
+    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+        command = {
+            Control.HOLD: "oarhold",
+            Control.RELEASE: "oarresume",
+            Control.SUSPEND: "oarhold -r",
+            Control.RESUME: "oarresume",
+        }[verb]
+        lines = [f"{command} {' '.join(str(int(one)) for one in some)} || status=$?" for some in _chunks(remote_ids)]
+        return AWAKE + "\n".join(["status=0", *lines, "exit $status"])
+
+    def parse_control(self, answer: Answer) -> None:
+        others = [line for line in answer.err.splitlines() if line.strip() and not NOTHING_TO_DO.search(line)]
+        if answer.status != 0 and (others or not answer.err.strip()):
+            raise unreadable("oarhold or oarresume", answer)
+
+    def capacity(self, queue: str) -> str:
+        """Queues have no resources of their own; of a queue that is not there or is stopped nothing is listed."""
+        condition = "type = 'default'"
+        if self._options.properties:
+            condition += f" AND ({self._options.properties})"
+        if queue:
+            name = queue.replace("'", "''")
+            condition += f" AND EXISTS (SELECT 1 FROM queues WHERE queue_name = '{name}' AND queues.state = 'Active')"
+        return f"{LISTS}oarnodes -J --sql {shlex.quote(condition)} && echo {END}"
+
+    def parse_capacity(self, answer: Answer) -> Capacity:
+        return capacity_of(answer, self._options.core)
+
+    def probe(self) -> str:
+        """The scheduler notes when it was there last, once a minute at least."""
+        recent = "moldable_job_id = 0 AND start_time > $(date +%s) - 600"
+        seen = f"EXISTS (SELECT 1 FROM gantt_jobs_predictions_visu WHERE {recent}) AND {ONE}"
+        return f'{LISTS}oarstat -V && oarnodes -J -s --sql "{seen}" && echo {END}'
+
+    def parse_probe(self, answer: Answer) -> str:
+        version, _, rest = answer.out.partition("\n")
+        found = re.search(r"(?:version *:? *)?(\d+\.\d\S*)", version)
+        if answer.status != 0 or not found or not rest.endswith(f"{END}\n"):
+            raise unreadable("oarstat or oarnodes", answer)
+        if not re.search(r'"\d+"', rest):
+            raise AnswerUnreadable("OAR's scheduler was not seen in the last ten minutes: does Almighty run?")
+        return f"OAR {found[1]}"
+
+
+def _name(tag: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", tag):
+        raise ValueError(f"no tag of ours: {tag!r}")
+    return tag
+
+
+def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + JOBS_AT_ONCE] for start in range(0, len(items), JOBS_AT_ONCE))
+
+
+def _joined(conditions: Sequence[str]) -> Iterator[list[str]]:
+    """Some conditions for each question, so that none is longer than a word of a command may be."""
+    some: list[str] = []
+    for condition in conditions:
+        if some and sum(map(len, some)) + len(condition) > 60_000:
+            yield some
+            some = []
+        some.append(condition)
+    if some:
+        yield some
+
+
+DRIVER = Oar

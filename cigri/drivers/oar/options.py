@@ -1,0 +1,39 @@
+"""The settings of one OAR cluster."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+BESTEFFORT_QUEUE = "besteffort"
+
+
+def _column(name: str) -> str:
+    if not re.fullmatch(r"\w+", name, re.ASCII):
+        raise ValueError("the name of a property of OAR's resources is expected")
+    return name
+
+
+def _type(name: str) -> str:
+    if name == "idempotent":
+        raise ValueError("a job that OAR itself submits again would run tasks twice")
+    return name
+
+
+Column = Annotated[str, AfterValidator(_column)]
+TypeName = Annotated[str, AfterValidator(_type)]
+
+
+class Options(BaseModel):
+    """`types` are allowed beside OAR's own; `grace`: how long a besteffort job may go on when its cores are wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
+
+    queue: str | None = None
+    project: str | None = None
+    properties: str | None = None
+    types: Annotated[tuple[TypeName, ...], Field(strict=False)] = ()
+    core: Column = "core"
+    memory: Column | None = None
+    grace: Annotated[int, Field(ge=0)] = 0
+    suspend: bool = False

@@ -1,0 +1,50 @@
+"""What a campaign asks for, in the words of oarsub."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from cigri.drivers import ResourceRequest
+from cigri.drivers.oar.options import Options
+
+TYPES = {
+    "besteffort": "besteffort",
+    "container": r"container(=\w+)?",
+    "cosystem": "cosystem(=standby)?",
+    "deploy": "deploy(=standby)?",
+    "inner": r"inner=\w+",
+    "noop": "noop(=standby)?",
+    "timesharing": r"timesharing=((\*|user),(\*|name)|(\*|name),(\*|user))",
+}
+SPELLED = {"inner": "inner=ID", "timesharing": "timesharing=*,*"}
+
+
+def resource_words(wish: ResourceRequest, walltime: int, core: str = "core") -> list[str]:
+    """One shape after the other: OAR takes the first that ends soonest."""
+    shapes = wish.native or (f"/nodes={wish.nodes}/{core}={wish.cpu}",)
+    clock = f"{walltime // 3600}:{walltime // 60 % 60}:{walltime % 60}"
+    return [f"--resource={shape},walltime={clock}" for shape in shapes]
+
+
+def resource_problems(wish: ResourceRequest, options: Options) -> Iterator[str]:
+    """OAR gives cores and whatever else is a property, and counts nothing within them."""
+    if wish.mem > 0 and options.memory is None:
+        yield (
+            "oar gives no memory by the MB; leave mem out and name nodes that have it in properties, "
+            'as far as the site describes them, for example "memnode >= 2000"'
+        )
+    if wish.native:
+        return
+    for name, count in sorted(wish.others.items()):
+        if count > 0:
+            yield f"oar counts no {name} beside the cores; write the resources in its words: '/nodes=1/{name}={count}'"
+
+
+def type_problems(types: Sequence[str], options: Options) -> Iterator[str]:
+    """A type of the site's own is known by what stands before its value."""
+    allowed = [*(SPELLED.get(name, name) for name in TYPES), *options.types]
+    for one in types:
+        name = re.split("[=:]", one)[0]
+        if one == "idempotent":
+            yield "oar must not submit a job again by itself, as idempotent would: CiGri does; leave it out"
+        elif name not in options.types and one not in options.types and not re.fullmatch(TYPES.get(name, "(?!)"), one):
+            yield f"no type of jobs {one!r} is allowed on this cluster; allowed are: {', '.join(allowed)}"

@@ -1,0 +1,110 @@
+"""The driver suite on the real OAR 2.5 cluster of scripts/testbed."""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
+from cigri.errors import AnswerUnreadable, SubmissionRefused
+from cigri.remote import Answer
+from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
+
+pytestmark = pytest.mark.cluster
+
+TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
+
+
+class OarSite(Site):
+    def run(self, user: str, script: str) -> Answer:
+        command = [str(TESTBED), "exec", "delta", user, "sh", "-c", 'eval "$(cat)"']
+        done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def daemon(self, verb: str, name: str) -> None:
+        subprocess.run([str(TESTBED), "daemon", "delta", verb, name], check=True, capture_output=True, timeout=60)
+
+    def stop_controller(self) -> None:
+        """Without Almighty OAR's database still answers, and rightly so."""
+        self.daemon("stop", "almighty")
+        self.daemon("stop", "postgres")
+
+    def start_controller(self) -> None:
+        subprocess.run([str(TESTBED), "up", "delta"], check=True, capture_output=True, timeout=60)
+
+
+def oar_site() -> OarSite:
+    return OarSite(load("oar", {}), "OAR 2.5.9", "7777777", "The queue nowhere does not exist")
+
+
+@pytest.fixture(scope="session")
+def begun() -> Iterator[tuple[OarSite, Batch]]:
+    """The cluster, with the batch that takes longest begun."""
+    up = subprocess.run([str(TESTBED), "up", "delta"], capture_output=True, text=True)
+    if up.returncode == 77:
+        pytest.skip(up.stderr)
+    assert up.returncode == 0, up.stderr
+    site = oar_site()
+    yield site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False))
+    site.run("root", "oardel --sql \"state NOT IN ('Terminated', 'Error')\"")
+
+
+@pytest.fixture
+def site(begun: tuple[OarSite, Batch]) -> OarSite:
+    return begun[0]
+
+
+@pytest.fixture
+def overtime(begun: tuple[OarSite, Batch]) -> Batch:
+    return begun[1]
+
+
+class TestOar(Conformance):
+    def test_each_word_of_a_request_is_one_that_oarsub_knows(self, site: OarSite) -> None:
+        options = {"project": "default", "properties": "host <> 'nowhere'", "memory": "mem", "types": ["state"]}
+        site.driver = load("oar", options)
+        shapes = ("/nodes=9", "{cpu=2}/nodes=1/core=2+/nodes=1/core=1")
+        wish = ResourceRequest(cpu=2, nodes=2, mem=500, native=shapes)
+        request = BatchRequest("wishes", 1, 5400, wish, besteffort=False, properties="core > 0")
+        with pytest.raises(SubmissionRefused, match="not enough resources"):
+            site.submit(replace(request, tag="impossible", resources=replace(wish, native=shapes[:1])))
+        request = replace(
+            request, resources=replace(wish, native=shapes[1:]), types=("timesharing=*,*", "state=permissive")
+        )
+        batch = site.submit(request, 'cigri_nodes >"$1/nodes"; sort "$OAR_NODEFILE" | uniq -c >"$1/cores"\n')
+        shown = site.run(USER, f"oarstat -f -j {batch.ids[1]}").out
+        assert batch.until_ended()[1].exit_code == 0
+        assert batch.said("nodes").split() == ["delta-n1", "delta-n2"]
+        assert sorted(batch.said("cores").split()[::2]) == ["1", "2"]
+        for fact in ("walltime=1:30:0", "timesharing=*,*", "host <> 'nowhere') AND (core > 0) AND (mem >= 500"):
+            assert fact in shown
+        site.driver = load("oar", {})
+
+    def test_what_was_submitted_while_nobody_listened_is_found_by_its_name(self, site: OarSite) -> None:
+        site.daemon("stop", "almighty")
+        try:
+            with pytest.raises(AnswerUnreadable, match="Cannot connect to executor"):
+                site.submit(BatchRequest("unheard", 2, 600), "exit 0\n")
+        finally:
+            site.start_controller()
+        tag = f"{PREFIX}-unheard"
+        asked = site.driver.history([(tag, 1, ""), (tag, 2, "")])
+        ended = {(1, RemoteState.SUCCEEDED), (2, RemoteState.SUCCEEDED)}
+        until(lambda: {(j.index, j.state) for j in site.driver.parse_history(site.run(USER, asked))} == ended)
+
+    def test_a_job_that_oar_submits_again_is_the_same_one(self, site: OarSite) -> None:
+        """A node that is dead when a job is launched gives the job another id."""
+        site.daemon("stop", "node-2")
+        try:
+            request = BatchRequest("again", 1, 600, ResourceRequest(native=("{host='delta-n2'}/nodes=1/core=1",)))
+            batch = site.submit(request, 'echo "$CIGRI_REMOTE_ID" >>"$1/ran"\n')
+            until(lambda: (jobs := batch.live()) and jobs[1].remote_id != batch.ids[1])
+            job = batch.live()[1]
+            assert (job.state, job.restarts) == (RemoteState.WAITING, 1)
+        finally:
+            site.daemon("start", "node-2")
+        ended = batch.until_ended(60)[1]
+        assert (ended.state, ended.remote_id) == (RemoteState.SUCCEEDED, job.remote_id)
+        assert batch.said("ran").split() == [job.remote_id]

@@ -10,12 +10,12 @@ from tests.bench.table import BEGIN, END, render, row, write
 
 @pytest.mark.timeout(400)
 def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["submission", "local", "--size", "200"]) == 0
+    assert main(["submission", "local", "--size", "50"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     assert [line.split(" | ")[0] for line in lines[:2]] == ["| what", "| ---"]
     figures = {line.split(" | ")[0].removeprefix("| "): line.split(" | ")[1] for line in lines[2:]}
-    assert any(what.startswith("submission: 200 lines") and figure.endswith(" s") for what, figure in figures.items())
-    [local] = {float(figure.split()[0]) for what, figure in figures.items() if what.startswith("local: 200 `true`")}
+    assert any(what.startswith("submission: 50 lines") and figure.endswith(" s") for what, figure in figures.items())
+    [local] = {float(figure.split()[0]) for what, figure in figures.items() if what.startswith("local: 50 `true`")}
     assert local > 0
     assert any("HyperQueue: " in line for line in lines)
 

@@ -39,8 +39,8 @@ def test_postgresql_goes_away_under_a_running_almighty(
 ) -> None:
     directory, database = own_database
     grid = Grid(database, here, str(tmp_path / "work"))
-    tasks = 40
-    grid.submit([str(number) for number in range(tasks)], command="sleep 0.3")
+    tasks = 20
+    grid.submit([str(number) for number in range(tasks)], command="sleep 0.6")
     process = start_almighty(grid)
     try:
         until(lambda: grid.counts().get("done", 0) > 2)

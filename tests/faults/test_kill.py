@@ -81,8 +81,8 @@ def kill_group(process: "subprocess.Popen[bytes]") -> None:
 
 def test_an_almighty_killed_again_and_again(grid: Grid) -> None:
     dice = random.Random(1)
-    tasks = 80
-    grid.submit([str(number) for number in range(tasks)], command="sleep 0.2")
+    tasks = 40
+    grid.submit([str(number) for number in range(tasks)], command="sleep 0.6")
     process = start_almighty(grid)
     try:
         for _ in range(4):

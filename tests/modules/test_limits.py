@@ -86,8 +86,8 @@ def test_max_jobs_is_never_exceeded(local: Grid) -> None:
 
 def test_no_more_jobs_wait_in_the_queue_than_the_cluster_allows(local: Grid) -> None:
     with local.database.begin() as conn:
-        put_cluster(conn, "here", local.site.config | {"max_waiting": 25, "keep_waiting": 500, "max_array": 10})
-    local.submit([str(number) for number in range(300)])
+        put_cluster(conn, "here", local.site.config | {"max_waiting": 8, "keep_waiting": 500, "max_array": 5})
+    local.submit([str(number) for number in range(120)])
     with local.database.begin() as conn:
         cluster = find_cluster(conn, "here")
     assert cluster is not None
@@ -97,13 +97,13 @@ def test_no_more_jobs_wait_in_the_queue_than_the_cluster_allows(local: Grid) -> 
     def is_over() -> bool:
         answer = local.gateway.run(cluster, local.site.user, driver.status("cigri."))
         seen.append(sum(job.state.value == "waiting" for job in driver.parse_status(answer, "cigri.")))
-        return bool(local.counts() == {"done": 300})
+        return bool(local.counts() == {"done": 120})
 
     local.run_until(is_over)
-    assert max(seen) <= 25
+    assert max(seen) <= 8
     assert len(seen) > 10
-    assert local.one("SELECT max(size) FROM batches") == 10
-    local.assert_each_ran_once(300)
+    assert local.one("SELECT max(size) FROM batches") == 5
+    local.assert_each_ran_once(120)
 
 
 def test_a_test_campaign_runs_one_normal_job_ahead_of_a_full_cluster(local: Grid) -> None:

@@ -119,12 +119,17 @@ def _end_of_missing(job: WatchedJob, past: RemoteJob | None, now: datetime, conf
         return None
     age = (now - job.missing_since).total_seconds()
     if past is not None and age >= config.record_grace:
-        return End(job, past.state, past.exit_code, past.reason, past.node)
+        return End(job, past.state, past.exit_code, _reason(past), past.node)
     if job.kill is not None and past is None and age >= config.record_grace:
         return End(job, RemoteState.KILLED, None, "killed, and no longer known to the batch system", "")
     if age >= config.lost_after:
         return End(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "")
     return None
+
+
+def _reason(past: RemoteJob) -> str:
+    again = f"begun again by the batch system, restarts: {past.restarts}" if past.restarts else ""
+    return "; ".join(filter(None, (past.reason, again)))
 
 
 def _attempts_of(

@@ -12,6 +12,10 @@ FIRST_IN_LINE = 20
 IN_LINE = 10
 END_OF_LINE = 0
 
+GAVE_UP = frozenset({74, 75, 78})
+"""Exit codes of a wrapper that ran no task: it cannot write, was begun before or withdrawn, knows not who it is."""
+OF_THE_TASK = frozenset(range(128)) - GAVE_UP
+
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
 NEVER_RAN = frozenset({Outcome.WITHDRAWN, Outcome.REFUSED})
 ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
@@ -52,7 +56,7 @@ def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None) -> Ou
 def outcome_of_state(state: RemoteState, exit_code: int | None, kill: KillReason | None) -> Outcome:
     """From the batch system's history, when the wrapper left no record; a success must have its exit code."""
     match state:
-        case RemoteState.SUCCEEDED | RemoteState.FAILED if exit_code is not None and exit_code < 128:
+        case RemoteState.SUCCEEDED | RemoteState.FAILED if exit_code is not None and exit_code in OF_THE_TASK:
             return outcome_of_record(exit_code, "exit", kill)
         case RemoteState.TIMEOUT:
             return Outcome.WALLTIME

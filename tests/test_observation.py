@@ -1,5 +1,6 @@
 """What a visit concludes of each job; unknown is not finished."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -155,6 +156,14 @@ def test_preemption_is_free_and_first_in_line() -> None:
     _, ends = look(a_job(missing=11), past=remote(RemoteState.PREEMPTED))
     assert outcome(ends) is Outcome.PREEMPTED
     assert ends.attempts[0].verdict == (TaskState.WAITING, 20, 0, 1, 0)
+
+
+def test_a_second_start_without_a_record_is_a_free_death_that_says_so() -> None:
+    past = replace(remote(RemoteState.FAILED, 75), reason="NonZeroExitCode", restarts=1)
+    _, ends = look(a_job(missing=11), past=past)
+    assert outcome(ends) is Outcome.LOST
+    assert ends.attempts[0].verdict[:4] == (TaskState.WAITING, 20, 0, 1)
+    assert ends.jobs[0].reason == "NonZeroExitCode; begun again by the batch system, restarts: 1"
 
 
 def test_a_job_goes_on_while_some_of_its_tasks_have_ended() -> None:

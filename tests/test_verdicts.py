@@ -41,6 +41,11 @@ def test_the_record_decides(exit_code: int, cause: str, kill: KillReason | None,
         (RemoteState.FAILED, 3, None, Outcome.FAILURE),
         (RemoteState.FAILED, 66, None, Outcome.RESUBMIT),
         (RemoteState.FAILED, 137, None, Outcome.LOST),  # somebody killed the wrapper
+        (RemoteState.FAILED, 74, None, Outcome.LOST),  # it could not write
+        (RemoteState.FAILED, 75, None, Outcome.LOST),  # the batch system began the job a second time
+        (RemoteState.FAILED, 75, KillReason.USER, Outcome.KILLED),
+        (RemoteState.FAILED, 78, None, Outcome.LOST),
+        (RemoteState.FAILED, 76, None, Outcome.FAILURE),
         (RemoteState.SUCCEEDED, None, None, Outcome.LOST),  # success without proof is none
         (RemoteState.TIMEOUT, None, None, Outcome.WALLTIME),
         (RemoteState.OUT_OF_MEMORY, None, None, Outcome.OUT_OF_MEMORY),

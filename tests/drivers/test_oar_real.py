@@ -39,6 +39,10 @@ def oar_site() -> OarSite:
     return OarSite(load("oar", {}), "OAR 2.5.9", "7777777", "The queue nowhere does not exist")
 
 
+def recording_sites() -> Iterator[tuple[str, OarSite]]:
+    yield "", oar_site()
+
+
 @pytest.fixture(scope="session")
 def begun() -> Iterator[tuple[OarSite, Batch]]:
     """The cluster, with the batch that takes longest begun."""

@@ -39,9 +39,11 @@ AWAKE = f'{LISTS}cigri_list "" "job_id = 0" >/dev/null\n'
 
 REFUSALS = frozenset({4, 5, 6, 7, 8, 10, 16, 17, 18, *range(226, 256)})  # exit statuses of oarsub
 NO_DATABASE = re.compile(r"DBD|DBI|database|connect", re.IGNORECASE)
-NEWS = re.compile(r"^Simple array job submission is used$\n?", re.MULTILINE)
-# Of oarhold and oarresume: the job is gone, or is so already.
-NOTHING_TO_DO = re.compile(r"this job does not exist|is not in the (right|Hold or Suspended) state")
+NEWS = re.compile(
+    r"^(Simple array job submission is used|\[ADMISSION RULE\] (?!Error).*|OAR_JOB_ID=-\d+)\n", re.MULTILINE
+)
+# Of oarhold and oarresume, also when the job is gone or is so already.
+TAKEN = re.compile(r"request was sent|this job does not exist|is not in the (right|Hold or Suspended) state")
 ALIVE = "state NOT IN ('Terminated', 'Error')"
 
 T = TypeVar("T")
@@ -119,7 +121,7 @@ trap 'cigri_warned && kill "-$cigri_signal" $$' ALRM
         words += [f"--type={one}" for one in types]
         words += self._place(request)
         command = shlex.quote(f'exec ./job "$OAR_WORKDIR" {warning} {request.notice}')
-        return f'{AWAKE}{shlex.join(words)} --directory="$PWD" {command}'
+        return f'{AWAKE}{shlex.join(words)} --directory="$PWD" {command} 2>&1; echo "{END} $?"'
 
     def _place(self, request: BatchRequest) -> list[str]:
         """Where, and on whose account."""
@@ -134,11 +136,14 @@ trap 'cigri_warned && kill "-$cigri_signal" $$' ALRM
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         """After exit status 9 (nobody listens) the jobs are in OAR's database all the same, and are found by tag."""
+        found = re.search(rf"^{END} (\d+)\n\Z", answer.out, re.MULTILINE)
+        if not found:
+            raise unreadable("oarsub", answer)
         ids = sorted(map(int, re.findall(r"^OAR_JOB_ID=(\d+)$", answer.out, re.MULTILINE)))
-        said = NEWS.sub("", answer.err).strip()
-        if not ids and said and answer.status in REFUSALS and not NO_DATABASE.search(said):
+        said = NEWS.sub("", answer.out[: found.start()]).strip()
+        if not ids and int(found[1]) in REFUSALS and said and not NO_DATABASE.search(said):
             raise SubmissionRefused(said)
-        if answer.status != 0 or len(set(ids)) != request.size:
+        if int(found[1]) != 0 or len(set(ids)) != request.size:
             raise unreadable("oarsub", answer)
         return {index: str(job) for index, job in enumerate(ids, start=1)}
 
@@ -187,12 +192,13 @@ trap 'cigri_warned && kill "-$cigri_signal" $$' ALRM
             Control.SUSPEND: "oarhold -r",
             Control.RESUME: "oarresume",
         }[verb]
-        lines = [f"{command} {' '.join(str(int(one)) for one in some)} || status=$?" for some in _chunks(remote_ids)]
-        return AWAKE + "\n".join(["status=0", *lines, "exit $status"])
+        lines = [f"{command} {' '.join(str(int(one)) for one in some)} 2>&1" for some in _chunks(remote_ids)]
+        return AWAKE + "\n".join([*lines, f"echo {END}"])
 
     def parse_control(self, answer: Answer) -> None:
-        others = [line for line in answer.err.splitlines() if line.strip() and not NOTHING_TO_DO.search(line)]
-        if answer.status != 0 and (others or not answer.err.strip()):
+        *lines, end, _ = ["", "", *answer.out.split("\n")]
+        others = [line for line in lines if line and not TAKEN.search(line)]
+        if answer.status != 0 or end != END or others:
             raise unreadable("oarhold or oarresume", answer)
 
     def capacity(self, queue: str) -> str:

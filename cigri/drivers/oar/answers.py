@@ -10,7 +10,7 @@ from cigri.drivers import Capacity, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
 
-END = "cigri-end"
+END = "cigri-oar-end"
 
 LIVE = {
     RemoteState.WAITING: "Waiting toLaunch toAckReservation Launching",
@@ -65,8 +65,10 @@ def capacity_of(answer: Answer, core: str) -> Capacity:
     cores: dict[object, list[Mapping[str, Any]]] = {}
     if answer.status == 0 and f"{END}\n" in answer.out and not rest:
         for entry in _entries(text, "oarnodes", answer):
-            name = entry.get(core) or entry["resource_id"]
-            cores.setdefault((entry["network_address"], name), []).append(entry)
+            if not isinstance(entry, dict):
+                raise unreadable("oarnodes", answer)
+            name = entry.get(core) or entry.get("resource_id")
+            cores.setdefault((entry.get("network_address"), name), []).append(entry)
     if not cores:
         raise unreadable("oarnodes", answer)
     total = len(cores)

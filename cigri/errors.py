@@ -12,6 +12,7 @@ CigriError
 │   └── OutcomeUnknown     the command may have run; ask the cluster before doing it again
 └── DriverError
     ├── SubmissionRefused  the batch system said no; nothing was submitted
+    │   └── ArrayTooLarge  submit smaller arrays
     └── AnswerUnreadable   the answer is no answer; nothing may be concluded from it
 """
 
@@ -87,6 +88,14 @@ class DriverError(CigriError):
 
 class SubmissionRefused(DriverError):
     """The batch system refused; the text is its own."""
+
+
+class ArrayTooLarge(SubmissionRefused):
+    """The batch system takes arrays of at most `largest` jobs."""
+
+    def __init__(self, message: str, largest: int) -> None:
+        super().__init__(message)
+        self.largest = largest
 
 
 class AnswerUnreadable(DriverError):

@@ -1,0 +1,242 @@
+"""Grid Engine: qsub, qstat, qdel, qhold, qmod, qhost and the file of accounting, as 8.1.9 speaks."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
+from cigri.drivers.gridengine.answers import (
+    ended_job,
+    live_jobs,
+    read_capacity,
+    read_row,
+    to_name,
+    to_tag,
+    unreadable,
+)
+from cigri.drivers.gridengine.wishes import Options, find_problems, placement
+from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused
+from cigri.remote import Answer
+
+END = "cigri-end"
+# What Debian has on the PATH are wrappers that cost 0.1 s each. The XML has times without their zone.
+ENVIRONMENT = """\
+[ ! -x /usr/lib/gridengine/qsub ] || export SGE_ROOT="${SGE_ROOT:-/var/lib/gridengine}" PATH="/usr/lib/gridengine:$PATH"
+export LC_ALL=C TZ=UTC
+"""
+QSTAT = 'qstat -xml -s prs -u "$(id -un)"'
+
+# From the end of the file backwards, until each job is found or a week of ends has been read. The last record of a job
+# that was begun anew is the one that counts. A job over several nodes has records of its parts (field 42) too.
+ACCOUNTING = """\
+file=$SGE_ROOT/${SGE_CELL:-default}/common/accounting
+[ -r "$file" ] || { echo "cannot read $file" >&2; exit 1; }
+{ cat <<'WANTED'
+%s
+
+WANTED
+tac -- "$file" && echo END; } | awk -F: -v owner="$(id -un)" -v oldest=$(($(date +%%s) - 604800)) '
+    !is_read && $0 == "" { is_read = 1; next }
+    !is_read { for (i = $2; i <= $3; i++) { wanted[$1, i] = 1; count++ } next }
+    $0 == "END" || count == 0 || ($11 > 0 && $11 < oldest) { is_whole = 1; exit }
+    $4 == owner && $42 == "NONE" && (($5, $36) in wanted) {
+        delete wanted[$5, $36]; count--
+        print $2 ":" $5 ":" $6 ":" $10 ":" $11 ":" $12 ":" $13 ":" $36 ":" $40
+    }
+    END { exit !is_whole }'"""
+
+REFUSED = re.compile(r"^Unable to run job: .*\nExiting\.\n", re.MULTILINE | re.DOTALL)
+TOO_LARGE = re.compile(r"a job with more than (\d+) tasks")
+# After these words it is not known whether the qmaster took the request.
+NO_CONTACT = re.compile(r"commlib|failed receiving|unable to (send|contact)|timeout|got \w+ error", re.I)
+CANCELLED = re.compile(
+    r"\S+ has (registered|deleted) (the )?job.*|job \d+ is already in deletion"
+    r"|(denied: )?job \S+ (task \S+ )?does not exist"
+)
+# 8.1.9 says the last two of a job that waits and of one that it does not know.
+CONTROLLED = re.compile(
+    r"modified hold of job.*|\S+ - (un)?suspended job.*"
+    r"|\S+ - job.* is already (un)?suspended|denied: job \S+ does not exist"
+    r"|Modify operation can not be applied on .* state|invalid queue or job \S+"
+)
+COMMANDS = {
+    Control.HOLD: "qhold -h u",
+    Control.RELEASE: "qrls -h u",
+    Control.SUSPEND: "qmod -sj",
+    Control.RESUME: "qmod -usj",
+}
+WORDS_AT_ONCE = 2000
+
+
+class GridEngine(Driver):
+    """Grid Engine clusters; the state of a job is that of qstat, its end that of accounting."""
+
+    # s_rt sends SIGUSR1 to every process of the job. Exit status 99 would begin the job anew, and 100 put it in error,
+    # whatever qsub says.
+    prelude = """\
+CIGRI_INDEX=$SGE_TASK_ID
+CIGRI_REMOTE_ID=$JOB_ID.$SGE_TASK_ID
+CIGRI_NODE=$HOSTNAME
+cigri_nodes() {
+    if [ -r "$PE_HOSTFILE" ]; then
+        while read -r cigri_host cigri_skip; do printf '%s\\n' "$cigri_host"; done <"$PE_HOSTFILE"
+    else
+        printf '%s\\n' "$CIGRI_NODE"
+    fi
+}
+cigri_notice=USR1
+trap 'kill -XCPU $$' USR1
+trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
+"""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        try:
+            self._options = Options.model_validate(dict(options))
+        except ValidationError as wrong:
+            problems = (f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
+            raise ConfigError(f"options of driver gridengine: {'; '.join(problems)}") from wrong
+        # Where a queue ends jobs instead of suspending them, qmod -sj ends them too.
+        self.controls = frozenset(Control if self._options.suspends else (Control.HOLD, Control.RELEASE))
+        settings = self._options.settings
+        self._environment = (f". {shlex.quote(settings)} >/dev/null || exit\n" if settings else "") + ENVIRONMENT
+
+    def problems(self, request: BatchRequest) -> list[str]:
+        return [*super().problems(request), *find_problems(self._options, request)]
+
+    def submit(self, request: BatchRequest) -> str:
+        if problems := self.problems(request):
+            raise ValueError("; ".join(problems))
+        words = [
+            "qsub",
+            "-terse",
+            "-t",
+            f"1-{request.size}",
+            "-N",
+            to_name(request.tag),
+            "-r",
+            "n",
+            "-m",
+            "n",
+            "-w",
+            "e",
+        ]
+        # As a program of its own it is neither copied nor searched for options, and no login shell is started for it.
+        words += ["-b", "y", "-shell", "n", "-i", "/dev/null", "-o", "/dev/null", "-j", "y"]
+        words += placement(self._options, request)
+        return f'{self._environment}{shlex.join(words)} /bin/sh "$PWD/job" "$PWD"'
+
+    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+        told = answer.err.strip()
+        if answer.status != 0 and REFUSED.search(answer.err) and not NO_CONTACT.search(told):
+            largest = TOO_LARGE.search(told)
+            raise ArrayTooLarge(told, int(largest[1])) if largest else SubmissionRefused(told)
+        found = re.search(rf"^(\d+)\.1-{request.size}:1\n\Z", answer.out, re.MULTILINE)
+        if answer.status != 0 or not found:
+            raise unreadable("qsub", answer)
+        return {index: f"{found[1]}.{index}" for index in range(1, request.size + 1)}
+
+    def status(self, prefix: str) -> str:
+        return self._environment + QSTAT
+
+    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+        if answer.status != 0:
+            raise unreadable("qstat", answer)
+        return [job for job in live_jobs(answer, answer.out) if job.tag.startswith(prefix)]
+
+    def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
+        """Its first line names the batches, since all jobs that live are in the answer."""
+        indexes: dict[str, list[int]] = {}
+        for tag, index, _ in jobs:
+            indexes.setdefault(to_name(tag), []).append(index)
+        wanted = [f"{name}:{first}:{last}" for name, some in indexes.items() for first, last in _ranges(some)]
+        accounting = ACCOUNTING % "\n".join(wanted) if self._options.accounting else "true"
+        names = f"printf '%s\\n' {shlex.quote(' '.join(indexes))}"
+        return f"{self._environment}{names} && {QSTAT} && echo {END} && {{\n{accounting} && echo {END}\n}}"
+
+    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+        """What lives comes first: a job that was begun anew is in accounting too."""
+        names, _, tables = answer.out.partition("\n")
+        listed, _, rest = tables.partition(f"{END}\n")
+        if answer.status != 0 or not rest.endswith(f"{END}\n"):
+            raise unreadable("qstat or accounting", answer)
+        tags = {to_tag(name) for name in names.split()}
+        ended = [ended_job(read_row(line)) for line in rest.removesuffix(f"{END}\n").splitlines()]
+        jobs = [*ended, *(job for job in live_jobs(answer, listed) if job.tag in tags)]
+        return list({(job.tag, job.index): job for job in jobs}.values())
+
+    def cancel(self, remote_ids: Sequence[str]) -> str:
+        return self._each("qdel", remote_ids)
+
+    def parse_cancel(self, answer: Answer) -> None:
+        _check("qdel", answer, CANCELLED)
+
+    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+        return self._each(COMMANDS[verb], remote_ids)
+
+    def parse_control(self, answer: Answer) -> None:
+        _check("qhold, qrls or qmod", answer, CONTROLLED)
+
+    def capacity(self, queue: str) -> str:
+        """Its first line names the queues that count, since all are in the answer; free is what the last has."""
+        options = self._options
+        ours = [queue] if queue else [options.queue, options.besteffort_queue]
+        names = [name.partition("@")[0] for name in ours if name]
+        return f"{self._environment}printf '%s\\n' {shlex.quote(' '.join(names))} && qhost -q -xml"
+
+    def parse_capacity(self, answer: Answer) -> Capacity:
+        names, _, text = answer.out.partition("\n")
+        return read_capacity(answer._replace(out=text), names.split())
+
+    def probe(self) -> str:
+        return f"{self._environment}qstat -help | head -n 1 && qconf -sss >/dev/null && echo {END}"
+
+    def parse_probe(self, answer: Answer) -> str:
+        found = re.fullmatch(rf"(\S*GE\S*) (\S+)\n{END}\n", answer.out)
+        if answer.status != 0 or not found:
+            raise unreadable("qstat or qconf", answer)
+        return f"Grid Engine {found[2]}" if found[1] == "SGE" else f"Grid Engine {found[1]} {found[2]}"
+
+    def _each(self, command: str, remote_ids: Sequence[str]) -> str:
+        """The command for so many jobs at a time; its exit status tells nothing, its lines do."""
+        words = list(_words(remote_ids))
+        parts = (words[start : start + WORDS_AT_ONCE] for start in range(0, len(words), WORDS_AT_ONCE))
+        lines = [f"{command} {shlex.join(some)} 2>&1" for some in parts]
+        return self._environment + "\n".join([*lines, f"echo {END}"])
+
+
+def _check(command: str, answer: Answer, known: re.Pattern[str]) -> None:
+    """Each line must be one that says done, or nothing to do."""
+    lines = answer.out.removesuffix(f"{END}\n").splitlines()
+    is_whole = answer.status == 0 and answer.out.endswith(f"{END}\n")
+    wrong = [line for line in lines if line.strip() and not known.fullmatch(line.strip())]
+    if not is_whole or wrong:
+        raise unreadable(command, answer._replace(err="\n".join([*wrong[:5], answer.err])))
+
+
+def _words(remote_ids: Iterable[str]) -> Iterator[str]:
+    """The jobs as qdel takes them: 12.1-4 12.7."""
+    arrays: dict[str, list[int]] = {}
+    for remote_id in remote_ids:
+        array, _, index = remote_id.partition(".")
+        arrays.setdefault(array, []).append(int(index))
+    for array, indexes in arrays.items():
+        yield from (f"{array}.{first}-{last}" for first, last in _ranges(indexes))
+
+
+def _ranges(indexes: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of indexes that follow each other."""
+    first = last = 0
+    for index in sorted(set(indexes)):
+        if index != last + 1:
+            if last:
+                yield first, last
+            first = index
+        last = index
+    if last:
+        yield first, last
+
+
+DRIVER = GridEngine

@@ -1,0 +1,136 @@
+"""What is asked of qsub: the settings of a cluster, and the words for resources; no other text is passed on."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from cigri.drivers import BatchRequest
+
+NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
+QUEUE = rf"{NAME}(?:@[A-Za-z0-9_.@-]+)?"
+VALUE = r"[A-Za-z0-9_.:*?!|&()\[\]@/+-]+"
+REQUEST = re.compile(rf"{NAME}(?:={VALUE})?(?:,{NAME}(?:={VALUE})?)*")
+OURS = frozenset({"h_rt", "s_rt", "slots", "queue"})  # said by the walltime, the cores and the queue
+
+
+class Properties(NamedTuple):
+    """Requests that must be met, those that are only preferred, and queues."""
+
+    hard: tuple[str, ...]
+    soft: tuple[str, ...]
+    queues: tuple[str, ...]
+
+
+def read_properties(text: str) -> Properties:
+    """Understand `arch=lx-amd64`, or `-l` and `-q` of qsub with `-hard` and `-soft`; raise ValueError for all else."""
+    hard: list[str] = []
+    soft: list[str] = []
+    queues: list[str] = []
+    requests = hard
+    words = iter(shlex.split(text))
+    for word in words:
+        if word in ("-hard", "-soft"):
+            requests = hard if word == "-hard" else soft
+        elif word == "-q":
+            queue = next(words, "")
+            if requests is soft or not re.fullmatch(rf"{QUEUE}(?:,{QUEUE})*", queue):
+                raise ValueError(f"-q needs names of queues, before -soft, not {queue!r}")
+            queues.append(queue)
+        else:
+            requests.append(_request(next(words, "") if word == "-l" else word))
+    return Properties(tuple(hard), tuple(soft), tuple(queues))
+
+
+def _request(text: str) -> str:
+    if not REQUEST.fullmatch(text):
+        raise ValueError(f"{text!r} is no request; write NAME=VALUE,NAME=VALUE, with -soft before those only preferred")
+    for name in (part.partition("=")[0] for part in text.split(",")):
+        if name in OURS:
+            raise ValueError(f"{name} may not be asked for here; write the walltime, the cores or the queue instead")
+    return text
+
+
+def _checked(text: str) -> str:
+    read_properties(text)
+    return text
+
+
+Wishes = Annotated[str, AfterValidator(_checked)]
+
+
+class Options(BaseModel):
+    """The settings of one cluster; a besteffort batch takes the besteffort ones where they are given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
+
+    settings: Annotated[str, Field(pattern=r"^/")] | None = None
+    queue: Annotated[str, Field(pattern=rf"^{QUEUE}$")] | None = None
+    besteffort_queue: Annotated[str, Field(pattern=rf"^{QUEUE}$")] | None = None
+    properties: Wishes | None = None
+    besteffort_properties: Wishes | None = None
+    project: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
+    priority: Annotated[int, Field(ge=-1023, le=0)] | None = None
+    pe: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
+    node_pes: Mapping[Annotated[str, Field(pattern=r"^[1-9]\d*$")], Annotated[str, Field(pattern=rf"^{NAME}$")]] = {}
+    memory: Annotated[str, Field(pattern=rf"^{NAME}$")] = "h_vmem"
+    accounting: bool = True
+    suspends: bool = True
+
+
+def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
+    """Why qsub could not be asked for this."""
+    wish = request.resources
+    if wish.nodes > 1 and str(wish.cpu) not in options.node_pes:
+        known = ", ".join(options.node_pes) or "none"
+        yield (
+            f"{wish.nodes} nodes need a parallel environment with {wish.cpu} cores on each node (the cluster's option "
+            f"node_pes); there are those with: {known}; write nodes = 1"
+        )
+    if wish.nodes == 1 and wish.cpu > 1 and options.pe is None:
+        yield f"{wish.cpu} cores on one node need a parallel environment (the cluster's option pe); write cpu = 1"
+    for name in wish.others:
+        if not re.fullmatch(NAME, name) or name in {*OURS, options.memory}:
+            yield f"{name!r} is no resource that can be asked for by name; see qconf -sc for those of the cluster"
+    for field, text, pattern in (("queue", request.queue, QUEUE), ("project", request.project, NAME)):
+        if text and not re.fullmatch(pattern, text):
+            yield f"{text!r} cannot be the name of a {field} of Grid Engine"
+    try:
+        read_properties(request.properties)
+    except ValueError as problem:
+        yield f"properties: {problem}"
+
+
+def placement(options: Options, request: BatchRequest) -> list[str]:
+    """The words of qsub for what must be met, then for what is preferred."""
+    wish, besteffort = request.resources, request.besteffort
+    site = read_properties((besteffort and options.besteffort_properties) or options.properties or "")
+    user = read_properties(request.properties)
+    queue = request.queue or (besteffort and options.besteffort_queue) or options.queue
+    words = ["-hard", "-l", ",".join(_limits(options, request))]
+    for hard in (*site.hard, *user.hard):
+        words += ["-l", hard]
+    for name in (queue, *site.queues, *user.queues):
+        words += ["-q", name] if name else []
+    if wish.width > 1:
+        pe = options.node_pes[str(wish.cpu)] if wish.nodes > 1 else options.pe
+        words += ["-pe", str(pe), str(wish.width)]
+    if project := request.project or options.project:
+        words += ["-P", project]
+    if options.priority is not None:
+        words += ["-p", str(options.priority)]
+    soft = (*site.soft, *user.soft)
+    return words + (["-soft"] if soft else []) + [word for one in soft for word in ("-l", one)]
+
+
+def _limits(options: Options, request: BatchRequest) -> list[str]:
+    """Grid Engine counts memory and all else by slot."""
+    wish = request.resources
+    limits = [f"h_rt={request.walltime}"]
+    if 0 < request.notice < request.walltime:
+        limits.append(f"s_rt={request.walltime - request.notice}")
+    if wish.mem > 0:
+        limits.append(f"{options.memory}={-(-wish.mem // wish.cpu)}M")
+    return limits + [f"{name}={amount}" for name, amount in sorted(wish.others.items()) if amount > 0]

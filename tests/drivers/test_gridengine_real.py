@@ -1,0 +1,141 @@
+"""The driver suite on the real Grid Engine cell of scripts/testbed, gamma."""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cigri.drivers import BatchRequest, Control, RemoteState, ResourceRequest, load
+from cigri.errors import ArrayTooLarge, SubmissionRefused
+from cigri.remote import Answer
+from tests.drivers.conformance import RIVAL, USER, Batch, Conformance, Site, until
+
+pytestmark = pytest.mark.cluster
+
+TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
+OPTIONS: dict[str, Any] = {
+    "queue": "all.q",
+    "besteffort_queue": "besteffort.q",
+    "besteffort_properties": "besteffort=TRUE",
+    "pe": "smp",
+    "suspends": False,  # besteffort.q ends jobs instead
+}
+SAYS = 'printf "%s|" "$NSLOTS" "$PE" "$QUEUE" "$TMPDIR" >"$1/said"; cigri_nodes >"$1/nodes"; ulimit -v >"$1/memory"\n'
+
+
+@dataclass
+class GridEngineSite(Site):
+    def run(self, user: str, script: str) -> Answer:
+        command = [str(TESTBED), "exec", "gamma", user, "sh", "-c", 'eval "$(cat)"']
+        done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def stop_controller(self) -> None:
+        subprocess.run([str(TESTBED), "daemon", "gamma", "kill", "sge_qmaster"], check=True)
+
+    def start_controller(self) -> None:
+        """Alone, an execd would only look for its qmaster half a minute later."""
+        subprocess.run([str(TESTBED), "daemon", "gamma", "stop", "sge_execd"], check=True)
+        subprocess.run([str(TESTBED), "up", "gamma"], check=True, capture_output=True)
+
+
+def gridengine_site() -> GridEngineSite:
+    return GridEngineSite(load("gridengine", OPTIONS), "Grid Engine 8.1.9", "7777777.1", "unknown queue")
+
+
+def recording_sites() -> Iterator[tuple[str, GridEngineSite]]:
+    yield "", gridengine_site()
+
+
+@pytest.fixture(scope="session")
+def begun() -> Iterator[tuple[GridEngineSite, Batch]]:
+    up = subprocess.run([str(TESTBED), "up", "gamma"], capture_output=True, text=True)
+    if up.returncode == 77:
+        pytest.skip(up.stderr)
+    assert up.returncode == 0, up.stderr
+    site = gridengine_site()
+    yield site, site.submit(BatchRequest("overtime", 1, 2, notice=0, besteffort=False))
+    for user in (USER, RIVAL):
+        site.run(user, 'qdel -u "$(id -un)"')
+
+
+@pytest.fixture
+def site(begun: tuple[GridEngineSite, Batch]) -> GridEngineSite:
+    return replace(begun[0])
+
+
+@pytest.fixture
+def overtime(begun: tuple[GridEngineSite, Batch]) -> Batch:
+    return begun[1]
+
+
+class TestGridEngine(Conformance):
+    def test_the_walltime_is_kept_with_notice(self, site: Site, overtime: Batch) -> None:
+        """Grid Engine lets 90 s pass between a notice and the end, however few were asked for: so one has no notice."""
+        [job] = overtime.until_ended().values()
+        assert job.state == RemoteState.TIMEOUT
+        noticed = site.submit(BatchRequest("noticed", 1, 60, notice=58))
+        until(lambda: noticed.said("warned") == "warned\n")
+        assert [job.state for job in noticed.live().values()] == [RemoteState.RUNNING]
+        noticed.cancel([1])
+
+    def test_a_job_that_ends_by_the_notice_has_exceeded_its_walltime(self, site: Site) -> None:
+        batch = site.submit(BatchRequest("simple", 1, 60, notice=59), "trap - USR1\nsleep 60\n")
+        assert batch.until_ended()[1].state == RemoteState.TIMEOUT
+
+    def test_a_job_over_its_memory_is_told_from_one_over_its_time(self, site: Site) -> None:
+        """Each process alone would be below the limit."""
+        body = "for part in 1 2 3 4; do python3 -c 'x = bytearray(150_000_000); input()' <\"$1/fifo\" & done; wait\n"
+        wish = ResourceRequest(mem=300)
+        batch = site.submit(BatchRequest("greedy", 1, 60, wish), f'mkfifo "$1/fifo"; exec 3<>"$1/fifo"\n{body}')
+        assert batch.until_ended()[1].state == RemoteState.OUT_OF_MEMORY
+
+    def test_no_exit_status_makes_grid_engine_begin_a_job_anew_or_keep_it_in_error(self, site: Site) -> None:
+        batch = site.submit(BatchRequest("odd", 3, 60), 'echo >>"$1/begun"; exit $((97 + CIGRI_INDEX))\n')
+        assert {job.exit_code for job in batch.until_ended().values()} == {98, 1}
+        assert batch.said("begun") == "\n\n\n"
+
+    def test_every_option_and_resource_is_one_that_qsub_knows(self, site: GridEngineSite) -> None:
+        wish = ResourceRequest(cpu=2, mem=1001, others={"licence": 1, "none": 0})
+        site.driver = load("gridengine", OPTIONS | {"project": "grid", "priority": -7, "properties": "arch=lx*"})
+        properties = "-l hostname=gam*,mem_total=1G -soft -l mem_free=999G"
+        batch = site.submit(BatchRequest("wishes", 1, 5400, wish, besteffort=False, properties=properties), SAYS)
+        shown = " ".join(site.run(USER, f"qstat -j {batch.ids[1].partition('.')[0]}").out.split())
+        assert batch.until_ended()[1].exit_code == 0
+        assert batch.said("said").startswith("2|smp|all.q|/tmp/")
+        assert (batch.said("nodes"), batch.said("memory")) == ("gamma\n", f"{2 * 501 * 1024}\n")
+        for fact in ("project: grid", "priority: -7", "hard_queue_list: all.q", "soft resource_list: mem_free=999G"):
+            assert fact in shown
+
+    def test_what_can_never_start_is_refused(self, site: Site) -> None:
+        wishes = [ResourceRequest(cpu=40), ResourceRequest(others={"licence": 99}), ResourceRequest(others={"gpu": 1})]
+        for wish in wishes:
+            with pytest.raises(SubmissionRefused, match=r"Unable to run job: .*(no suitable queues|unknown resource)"):
+                site.submit(BatchRequest("never", 2, 60, wish))
+
+    def test_an_array_that_is_too_large_is_refused_with_the_limit(self, site: Site) -> None:
+        with pytest.raises(ArrayTooLarge) as refused:
+            site.submit(BatchRequest("large", 100_000, 60))
+        assert refused.value.largest == 75_000
+
+    def test_normal_jobs_are_suspended_and_resumed(self, site: Site) -> None:
+        site.driver = load("gridengine", {"queue": "all.q"})
+        batch = site.submit(BatchRequest("pausing", 1, 60, besteffort=False))
+        batch.until_seen(RemoteState.RUNNING)
+        for verb, state in ((Control.SUSPEND, RemoteState.SUSPENDED), (Control.RESUME, RemoteState.RUNNING)):
+            site.control(verb, [*batch.ids.values(), site.unknown_id])
+            batch.until_seen(state)
+        batch.cancel([1])
+
+    def test_a_digit_may_begin_a_tag(self, site: Site) -> None:
+        driver = site.driver
+        request = BatchRequest("7-a.b", 1, 60)
+        ids = driver.parse_submit(site.run(USER, driver.submit(request)), request)
+        try:
+            [job] = until(lambda: driver.parse_history(site.run(USER, driver.history([("7-a.b", 1, "")]))))
+            assert (job.tag, job.remote_id) == ("7-a.b", ids[1])
+        finally:
+            driver.parse_cancel(site.run(USER, driver.cancel([ids[1]])))

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from cigri.words import Word
+from cigri.wrapper.features import FeaturesPlan, features_header
 
 CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it
 CLOSED_NAMES = frozenset(  # variables that a shell guards or alters itself
@@ -57,11 +58,12 @@ class TaskCall:
 
 @dataclass(frozen=True, slots=True)
 class JobCall:
-    """What one array index runs: tasks one after the other."""
+    """What one array index runs: tasks one after the other; `priority` ranks it among jobs of its owner."""
 
     index: int
     job_id: int
     tasks: tuple[TaskCall, ...]
+    priority: int = 10
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class BatchPlan:
     jobs: Sequence[JobCall]
     script: str | None = None
     checkpoint: Signalling | None = None
+    features: FeaturesPlan = field(default_factory=FeaturesPlan)
     patience: int = 600  # seconds a job goes on trying to write a record
 
 
@@ -146,7 +149,7 @@ def _contents(plan: BatchPlan) -> dict[str, str]:
     branches: dict[int, list[str]] = {}
     for index, block in sorted(blocks.items()):
         branches.setdefault((index - 1) // chunk, []).append(block)
-    parts = ["checkpoint"] if plan.checkpoint else []
+    parts = ["features", *(["checkpoint"] if plan.checkpoint else [])]
     contents = {"job": _header(plan, chunk) + wrapper_text(*parts)}
     for part, texts in branches.items():
         contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
@@ -176,7 +179,8 @@ def _chunk(sizes: Mapping[int, int]) -> int:
 def _job_block(job: JobCall) -> str:
     if job.index < 1 or not job.tasks:
         raise ValueError(f"job {job.job_id}: index {job.index}, {len(job.tasks)} tasks")
-    return f"{job.index}) cigri_job {job.job_id}\n{''.join(map(_task_line, job.tasks))};;\n"
+    lines = "".join(map(_task_line, job.tasks))
+    return f"{job.index}) cigri_job {job.job_id} {len(job.tasks)} {job.priority}\n{lines};;\n"
 
 
 def _task_line(task: TaskCall) -> str:
@@ -216,6 +220,8 @@ cigri_environment() {{
 }}
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
+unset cigri_features cigri_space
+{features_header(plan.features)}\
 {plan.prelude}
 """
 

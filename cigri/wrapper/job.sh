@@ -149,8 +149,10 @@ cigri_run() { # in the child: assignments, "--", program, arguments
     esac
 }
 
-cigri_job() {
+cigri_job() { # its number, of tasks, priority
     export CIGRI_JOB_ID="$1" CIGRI_JOBID="$1"
+    cigri_size=$2 cigri_priority=$3
+    cigri_features
 }
 
 cigri_task() { # task id, its number in the campaign, attempt, directory, then as cigri_run
@@ -166,6 +168,11 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     [ "$cigri_position" -eq 1 ] || [ -z "$cigri_fresh" ] || cigri_clean
     cigri_clock
     cigri_begun=$cigri_now
+    cigri_pilot || {
+        cigri_halted=terminated
+        cigri_fail 143
+        return
+    }
     cigri_cause='exit' cigri_missed=
     if [ -z "$cigri_fresh" ]; then
         cigri_code=73 cigri_cause=scratch
@@ -230,7 +237,8 @@ if [ -n "$CIGRI_SCRATCH" ]; then
 else
     cigri_place=${CIGRI_SCRATCH_BASE:-${TMPDIR:-/tmp}}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
     CIGRI_SCRATCH=$cigri_place/scratch CIGRI_NODE_FILE=$cigri_place/nodes
-    if mkdir -m 700 -- "$cigri_place" "$CIGRI_SCRATCH"; then
+    if mkdir -m 700 -- "$cigri_place" "$CIGRI_SCRATCH" "$cigri_place/machinefeatures" "$cigri_place/jobfeatures" \
+        "status.$CIGRI_INDEX"; then
         cigri_scratch=$cigri_place
         cigri_nodes >"$CIGRI_NODE_FILE" && cigri_fresh=1
     fi
@@ -241,6 +249,6 @@ export CIGRI_SCRATCH CIGRI_NODE_FILE CIGRI_NODEFILE="$CIGRI_NODE_FILE"
 cigri_tasks=./tasks.$(((CIGRI_INDEX - 1) / cigri_chunk))
 [ ! -r "$cigri_tasks" ] || . "$cigri_tasks"
 [ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
-[ -z "$cigri_scratch" ] || rm -rf -- "$cigri_scratch"
+[ -z "$cigri_scratch" ] || rm -rf -- "$cigri_scratch" "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX"
 [ -n "$CIGRI_JOB_ID" ] || cigri_quit 74 "no task is written down for index $CIGRI_INDEX"
 exit "$cigri_status"

@@ -56,10 +56,12 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     resources = f"{request.nodes} x {cores}" if request.nodes > 1 else cores
     memory = [f"{request.mem} MB"] if request.mem else []
     others = [f"{amount} {name}" for name, amount in request.others.items()]
-    yield "resources", ", ".join([resources, *memory, *others])
+    yield "resources", " or ".join(request.native) or ", ".join([resources, *memory, *others])
     yield "walltime", _duration(settings.walltime)
     yield "type", settings.type
     yield "queue", settings.queue or "(the cluster's default)"
+    if settings.types:
+        yield "types", ", ".join(settings.types)
     for label in ("project", "properties", "max_jobs", "retries"):
         if value := getattr(settings, label):
             yield label, str(value)

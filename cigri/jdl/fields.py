@@ -19,6 +19,7 @@ _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 _DURATION = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_TYPES = re.compile(r"\s*timesharing=[^,]*,[^,]*|[^,]+")
 _HOME_INSIDE = re.compile(r"(?<!^)(?<!\$)\{HOME\}")
 
 JobType = Literal["best-effort", "normal"]
@@ -112,6 +113,15 @@ def _job_type(value: object) -> str:
             raise wrong("'best-effort' or 'normal'", value, hint)
 
 
+def _types(value: object) -> object:
+    """Several in one string, as CiGri 3 has it; the comma within `timesharing=*,*` parts nothing."""
+    if isinstance(value, str):
+        return [word.strip() for word in _TYPES.findall(value) if word.strip()]
+    if not isinstance(value, list | tuple):
+        raise wrong("the batch system's own types of jobs", value, "write them in a list")
+    return value
+
+
 def _mapping(value: object) -> object:
     if not isinstance(value, dict):
         raise wrong("an object of names and values", value)
@@ -166,6 +176,7 @@ Seconds = Annotated[int, BeforeValidator(_seconds)]
 Truth = Annotated[bool, BeforeValidator(truth)]
 Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines)]
 TypeOfJobs = Annotated[JobType, BeforeValidator(_job_type)]
+TypesOfJobs = Annotated[tuple[Annotated[Line, AfterValidator(_filled)], ...], BeforeValidator(_types)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Environment = Annotated[dict[Variable, Annotated[Text, AfterValidator(_variable_value)]], BeforeValidator(_mapping)]
 CommandLine = Annotated[str, BeforeValidator(_text), AfterValidator(_command_line)]

@@ -27,11 +27,10 @@ LATER = {
     "data_to_transfer": "staging of files",
     "transfer_timeout": "staging of files",
     "desktop_computing": "desktop computing",
-    "cluster_job_type": "a batch system's own types of jobs",
 }
 NOTHING = ("none", "false", "")
 OF_CAMPAIGN = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
-KNOWN = sorted({*ClusterSettings.model_fields, *OF_CAMPAIGN, *LATER})
+KNOWN = sorted({*ClusterSettings.model_fields, *OF_CAMPAIGN, *LATER, "cluster_job_type"})
 
 Block = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)

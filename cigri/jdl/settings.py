@@ -1,6 +1,8 @@
 """What a campaign wants on one cluster, the global settings already copied in; kept in the database as JSON."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from cigri.jdl.fields import (
     CommandLine,
@@ -12,6 +14,7 @@ from cigri.jdl.fields import (
     Positive,
     Seconds,
     TypeOfJobs,
+    TypesOfJobs,
 )
 from cigri.jdl.resources import Resources
 
@@ -27,6 +30,7 @@ class ClusterSettings(BaseModel):
     resources: Resources = Resources()
     walltime: Seconds = 3600
     type: TypeOfJobs = "best-effort"
+    types: Annotated[TypesOfJobs, Field(validation_alias=AliasChoices("types", "cluster_job_type"))] = ()
     queue: Line = ""
     project: Line = ""
     properties: Line = ""

@@ -130,6 +130,8 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: d
         return None
     try:
         plan, request = plan_batch(cluster, tools.gateway.base(cluster, key), key, driver.prelude, launch, batch)
+        if problems := driver.problems(request):
+            raise ValueError("; ".join(problems))
         return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))
     except ValueError as error:
         _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}", now)

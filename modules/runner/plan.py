@@ -44,6 +44,7 @@ def plan_batch(
         queue=settings.queue,
         project=settings.project or launch.project,
         properties=settings.properties,
+        types=settings.types if launch.kind is JobKind.TASKS else (),
     )
     return plan, request
 
@@ -75,6 +76,8 @@ def _calls(launch: Launch, settings: ClusterSettings) -> list[JobCall]:
 
 def _resources_text(settings: ClusterSettings) -> str:
     request = settings.resources.request()
+    if request.native:
+        return " or ".join(request.native)
     words = [f"/nodes={request.nodes}/core={request.cpu}"]
     words += [f"mem={request.mem}"] if request.mem else []
     return ",".join([*words, *(f"{name}={amount}" for name, amount in request.others.items())])

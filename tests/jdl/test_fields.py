@@ -38,6 +38,9 @@ def settings(**fields: Any) -> ClusterSettings:
         ("properties", "host != 'luke20'", "host != 'luke20'"),
         ("queue", " fast ", "fast"),
         ("project", 42, "42"),
+        ("types", "devel, timesharing=*,*,inner=3", ("devel", "timesharing=*,*", "inner=3")),
+        ("types", ["timesharing=*,user", "b"], ("timesharing=*,user", "b")),
+        ("types", "", ()),
         ("environment", {"A_1": 5}, {"A_1": "5"}),
         ("exec_directory", "{HOME}/povray/{CAMPAIGN_ID}", "{HOME}/povray/{CAMPAIGN_ID}"),
     ],
@@ -61,6 +64,17 @@ def test_values_as_they_are_written_and_kept(field: str, value: object, stored: 
         ({"mem": "1 KB"}, ResourceRequest(mem=1)),
         ({"mem": "1TiB"}, ResourceRequest(mem=1048576)),
         ({"gpu": 2}, ResourceRequest(others={"gpu": 2})),
+        ({"cpu": 8, "native": ["/gpu=1"]}, ResourceRequest(cpu=8, native=("/gpu=1",))),
+        ("/nodes=2", ResourceRequest(nodes=2, native=("/nodes=2",))),
+        ("/nodes=ALL/core=1", ResourceRequest(native=("/nodes=ALL/core=1",))),
+        ("/switch=2/nodes=3/core=4", ResourceRequest(cpu=4, nodes=6, native=("/switch=2/nodes=3/core=4",))),
+        ("/nodes=1/gpu=2/core=4", ResourceRequest(cpu=8, native=("/nodes=1/gpu=2/core=4",))),
+        (
+            " {gpu='YES' AND a+b > 1}/host=1/core=2+/nodes=3/core=1 ",
+            ResourceRequest(cpu=2, nodes=4, native=("{gpu='YES' AND a+b > 1}/host=1/core=2+/nodes=3/core=1",)),
+        ),
+        (["/nodes=2/core=4"], ResourceRequest(cpu=4, nodes=2)),
+        (["core=3", "/nodes=2/core=4"], ResourceRequest(cpu=4, nodes=2, native=("core=3", "/nodes=2/core=4"))),
     ],
 )
 def test_resources(resources: object, request_: ResourceRequest) -> None:
@@ -68,7 +82,8 @@ def test_resources(resources: object, request_: ResourceRequest) -> None:
 
 
 def test_settings_survive_json() -> None:
-    full = settings(resources={"cpu": 2, "gpu": 1}, walltime="2:0:0", prologue="a\nb", max_jobs=2)
+    resources = {"cpu": 2, "gpu": 1, "native": ["/a=1"]}
+    full = settings(resources=resources, types="b, c", walltime="2:0:0", prologue="a\nb", max_jobs=2)
     stored = json.dumps(full.model_dump(mode="json"))
     assert ClusterSettings.model_validate(json.loads(stored)) == full
     assert full.besteffort
@@ -108,13 +123,15 @@ def test_settings_survive_json() -> None:
         ("exec_file", "A=1 run", "starts with an assignment"),
         ("exec_file", "run --conf={HOME}/x", "at the head of a word only"),
         ("exec_directory", "/scratch/$USER", "no other variable"),
-        ("resources", "/gpu=1", "the level 'gpu' is not understood"),
-        ("resources", "/nodes=2", "does not say how many cores"),
-        ("resources", "/nodes=1/cpu=2", "does not say how many cores"),
-        ("resources", "{gpu='YES'}/nodes=1/core=1", "conditions in braces"),
-        ("resources", "/nodes=1/core=1,walltime=2", "no walltime in it"),
-        ("resources", "/core=1+/core=2", "only one group"),
-        ("resources", "core=ALL", "not 'ALL'"),
+        ("resources", "/node=2/core=1", "called 'nodes' in OAR's words"),
+        ("resources", "{gpu='YES'/nodes=1/core=1", "braces are not closed"),
+        ("resources", "/nodes=1/core=1,walltime=2", "write it in 'walltime'"),
+        ("resources", "/core=1+", "a group beside '+' is empty"),
+        ("resources", "core=some", "not 'some'"),
+        ("resources", [], "expected resources"),
+        ("resources", ["core=1", 2], "expected resources, not 2"),
+        ("types", {"a": 1}, "write them in a list"),
+        ("types", ["a", ""], "types[1]: expected some text"),
         ("resources", "core=0", "1 or more"),
         ("resources", "core=2/nodes=1", "not in order"),
         ("resources", "core=1/core=2", "given twice"),
@@ -131,7 +148,7 @@ def test_settings_survive_json() -> None:
         ("Walltime", 1, "unknown field (did you mean 'walltime'?)"),
         ("name", "x", "belongs at the top"),
         ("temporal_grouping", "true", "grouping of short tasks is not supported yet"),
-        ("cluster_job_type", "devel", "a batch system's own types of jobs is not supported yet"),
+        ("cluster_job_type", 1, "write them in a list"),
         ("checkpointing_type", "BLCR", "checkpointing is not supported yet"),
         ("output_destination", "/irods", "gathering of outputs is not supported yet"),
         ("test_mode", "maybe", "expected true or false"),

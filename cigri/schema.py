@@ -1,39 +1,52 @@
-"""The version of the database's schema: bring it up to date, or say what differs."""
+"""The version of the database's schema: bring it up to date, or say what differs.
 
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+Alembic is imported where it works only: to know that a schema is current, as each program does, takes a moment.
+"""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, column, func, select, table
 
 from cigri import shipped
 from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.tables import metadata
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+VERSION_TABLE = "alembic_version"
+
 
 def upgrade(database: Database, revision: str = "head") -> None:
     """Run the missing migrations, all in one transaction."""
     with database.begin() as conn:
+        if revision == "head" and current(conn) == newest():
+            return
+        from alembic import command
+
         command.upgrade(_config(conn), revision)
 
 
 def downgrade(database: Database, revision: str) -> None:
+    from alembic import command
+
     with database.begin() as conn:
         command.downgrade(_config(conn), revision)
 
 
 def current(conn: Connection) -> str | None:
     """The revision the database has; None for an empty one."""
-    return MigrationContext.configure(conn).get_current_revision()
+    if conn.execute(select(func.to_regclass(VERSION_TABLE))).scalar_one() is None:
+        return None
+    found: str | None = conn.execute(select(column("version_num")).select_from(table(VERSION_TABLE))).scalar()
+    return found
 
 
 def newest() -> str:
-    """The revision this code was written for."""
-    head = ScriptDirectory.from_config(_config(None)).get_current_head()
-    assert head is not None
-    return head
+    """The revision this code was written for; the file of a migration is named by its revision first."""
+    files = (shipped.directory("migrations") / "versions").glob("[0-9]*_*.py")
+    return max(file.name.partition("_")[0] for file in files)
 
 
 def require_current(database: Database) -> None:
@@ -46,10 +59,15 @@ def require_current(database: Database) -> None:
 
 def differences(conn: Connection) -> list[str]:
     """What the tables of the database lack or have too much, one line each."""
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
     return [repr(difference) for difference in compare_metadata(MigrationContext.configure(conn), metadata)]
 
 
-def _config(conn: Connection | None) -> Config:
+def _config(conn: Connection) -> "Config":
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(shipped.directory("migrations")))
     config.attributes["connection"] = conn

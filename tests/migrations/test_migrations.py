@@ -1,12 +1,15 @@
 """The migrations and tables.py describe the same database, up and down."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from cigri import embedded, schema
+from cigri import embedded, schema, shipped
 from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.tables import metadata
@@ -24,6 +27,20 @@ def test_migrations_make_what_tables_describe(server: Path, database_url: str, e
         metadata.create_all(conn)
     described.close()
     assert dump(server, database_url) == dump(server, empty_url)
+
+
+def test_the_newest_migration_is_the_end_of_the_one_line_of_them() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(shipped.directory("migrations")))
+    script = ScriptDirectory.from_config(config)
+    assert script.get_heads() == [schema.newest()]
+    assert all(Path(one.path).name.startswith(f"{one.revision}_") for one in script.walk_revisions())
+
+
+def test_the_version_is_known_without_alembic(database: Database) -> None:
+    look = f"import sys; from cigri import schema; from cigri.database import Database; d = Database({database.url!r})"
+    look += "; schema.require_current(d); schema.upgrade(d); d.close(); sys.exit('alembic' in sys.modules)"
+    subprocess.run([sys.executable, "-P", "-c", look], check=True)
 
 
 def test_downgrade_leaves_nothing(server: Path, database: Database, empty_url: str) -> None:

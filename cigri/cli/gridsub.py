@@ -114,6 +114,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     user = grid_user()
     faults: list[str] = []
     parsed = [found for source in sources if (found := _parse(source, options.type, faults))]
+    database: Database | None = None  # with --check it may be away
     with ExitStack() as stack:
         try:
             database = stack.enter_context(open_database())
@@ -124,6 +125,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             complain(f"whether the clusters exist was not checked: {error}")
             missing = frozenset()
         candidates = [admitted for one in parsed if (admitted := _admit(one, user, faults))]
+        faults += _impossible(database, candidates) if database else ()
         parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept
         for candidate in candidates:
             _tell_changes(candidate)
@@ -131,7 +133,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             _show(candidates, user, missing, options.output)
         if faults:
             raise CigriError("\n".join([*faults, "nothing was submitted"]))
-        return DONE if options.check else _store(database, candidates, user, options)
+        return DONE if options.check or not database else _store(database, candidates, user, options)
 
 
 def _parse(source: Source, type: str | None, faults: list[str]) -> Parsed | None:
@@ -213,6 +215,13 @@ def _missing_clusters(database: "Database", parsed: Iterable[Parsed], faults: li
                 hint = f"{did_you_mean(name, known)} {listed}".strip()
                 faults.append(f"{source}: {Problem(f'clusters.{name}', 'there is no such cluster', hint)}")
     return frozenset(missing)
+
+
+def _impossible(database: "Database", candidates: Iterable[Candidate]) -> Iterator[str]:
+    from cigri.cli.capabilities import impossible
+
+    for name, description, *_ in candidates:
+        yield from (f"{name}: {problem}" for problem in impossible(database, description))
 
 
 def _tell_changes(candidate: Candidate) -> None:

@@ -158,6 +158,31 @@ def test_admission_refuses_and_the_reason_is_told_beside_other_faults(
     assert stored(grid) == []
 
 
+def test_what_a_cluster_has_no_words_for_is_refused_at_once(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        a_cluster(conn, "delta", driver="oar", options={"types": ["night"]})
+        a_cluster(conn, "here", options={"spool": "/var/spool/cigri", "pools": {"cpu": 4}})
+    wishes = {"resources": "{gpu='YES'}/nodes=2", "types": ["night", "timesharing=*,*"]}
+    assert main(["-j", described(clusters={"delta": wishes})]) == 0
+    assert main(["-j", described(clusters={"here": wishes, "delta": {**wishes, "types": "day"}})]) == 1
+    said = capsys.readouterr().err
+    assert "clusters.here: " in said
+    assert "{gpu='YES'}/nodes=2" in said
+    assert "clusters.delta: no type of jobs 'day' is allowed on this cluster; allowed are: " in said
+    assert main(["--check", "-j", described(clusters={"delta": {"resources": {"gpu": 1}}})]) == 1
+    assert "clusters.delta: oar counts no gpu beside the cores" in capsys.readouterr().err
+    assert len(stored(grid)) == 1
+
+
+def test_no_driver_is_loaded_for_plain_cores(grid: Database, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        a_cluster(conn, "odd", driver="nowhere")
+    assert main(["-j", described(clusters={"odd": {"resources": "core=2"}})]) == 0
+    assert "not checked" not in capsys.readouterr().err
+    assert main(["-j", described(clusters={"odd": {"resources": "/nodes=2"}})]) == 0
+    assert "whether odd can take its jobs was not checked: no driver 'nowhere'" in capsys.readouterr().err
+
+
 def test_what_admission_changes_is_shown_and_stored(
     grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

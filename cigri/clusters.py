@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cigri.errors import ConfigError
+from cigri.fallback import Fallback
 from cigri.transports.address import SshAddress
 
 
@@ -28,6 +29,33 @@ class ClusterConfig(BaseModel):
     timeout: float = Field(60.0, gt=0, description="longest time one command may take")
     record_grace: float = Field(10.0, ge=0, description="wait for the record of a job that the batch system says ended")
     lost_after: float = Field(120.0, gt=0, description="a job that nobody knows any more is lost after this time")
+
+    fallback: Fallback | None = Field(
+        None, description="this host, if its batch system is not there when it is declared"
+    )
+    fallback_because: str = Field(
+        "", description="why the fallback is in use; `cigri cluster add` and `change` see to it"
+    )
+
+    @property
+    def in_use(self) -> "ClusterConfig":
+        """What jobs are really sent to: the cluster, or this host in its place."""
+        if not (self.fallback and self.fallback_because):
+            return self
+        there = {
+            "driver": "local",
+            "options": self.fallback.model_dump(),
+            "transport": "local",
+            "ssh": None,
+            "visitor": "",
+        }
+        return self.model_copy(update=there)
+
+    @model_validator(mode="after")
+    def _fallback_has_reason(self) -> "ClusterConfig":
+        if self.fallback_because and self.fallback is None:
+            raise ValueError("fallback_because goes with a fallback")
+        return self
 
     @model_validator(mode="after")
     def _ssh_has_address(self) -> "ClusterConfig":

@@ -54,7 +54,8 @@ class Gateway:
         with self._lock:
             known = self._drivers.get(cluster.id)
             if known is None or known[0] != cluster.config:
-                known = (cluster.config, drivers.load(cluster.config.driver, cluster.config.options))
+                config = cluster.config.in_use
+                known = (cluster.config, drivers.load(config.driver, config.options))
                 self._drivers[cluster.id] = known
             return known[1]
 
@@ -65,7 +66,7 @@ class Gateway:
 
     def visitor(self, cluster: ClusterRow) -> str:
         """The account for questions that concern no user's jobs."""
-        config = cluster.config
+        config = cluster.config.in_use
         if config.visitor:
             return config.visitor
         account = config.ssh.account if config.ssh else ""
@@ -117,10 +118,11 @@ class Gateway:
             return known[1]
 
     def _open(self, cluster: ClusterRow, user: str) -> Transport:
-        if cluster.config.ssh is None:
+        ssh = cluster.config.in_use.ssh
+        if ssh is None:
             return LocalTransport(cluster.name, user)
         from cigri.transports.ssh import Connections  # paramiko takes 0.3 s to import, and many grids need none
 
         if not isinstance(self._connections, Connections):
             self._connections = Connections()
-        return self._connections.transport(cluster.name, cluster.config.ssh, user)
+        return self._connections.transport(cluster.name, ssh, user)

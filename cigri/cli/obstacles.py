@@ -19,8 +19,14 @@ def obstacle(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
     """The first thing that stands in the way, the one that lasts longest before the others."""
     if not campaign.is_open:
         return Obstacle("ended")
-    if found := _of_cluster(part) or _of_campaign_there(part, now):
+    found = _of_cluster(part) or _of_campaign_there(part, now) or _of_now(campaign, part)
+    if not part.fallback_because:
         return found
+    instead = f"its jobs run on CiGri's own host, since {part.fallback_because}"
+    return Obstacle(found.state, f"{instead}; {found.explanation}" if found.explanation else instead)
+
+
+def _of_now(campaign: CampaignView, part: PartView) -> Obstacle:
     if campaign.state is CampaignState.PAUSED:
         return Obstacle("paused", f"`griddel --resume {campaign.id}` goes on")
     if part.free == 0 and not part.running:

@@ -58,7 +58,7 @@ class CampaignView(NamedTuple):
 class PartView(NamedTuple):
     """A campaign on one of its clusters: live jobs by state, steps, ended attempts, rates, and what stands in the way.
 
-    `set_aside_until` and `why` are this campaign's; `is_enabled`, `paused_until` and `free` are the cluster's.
+    `set_aside_until` and `why` are this campaign's; what follows is the cluster's.
     """
 
     campaign_id: int
@@ -79,6 +79,7 @@ class PartView(NamedTuple):
     is_enabled: bool
     paused_until: datetime | None
     free: int | None
+    fallback_because: str
 
 
 class ErrorView(NamedTuple):
@@ -193,6 +194,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             Cluster.c.is_enabled,
             Cluster.c.blocked_until,
             ClusterState.c.free,
+            func.coalesce(Cluster.c.config["fallback_because"].astext, ""),
         )
         .select_from(part)
         .join(live, true())

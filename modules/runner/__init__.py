@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cigri.drivers import BatchRequest
 from cigri.errors import AnswerUnreadable, SubmissionRefused, TransportError, Unreachable
+from cigri.fallback import mapped
 from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_account_failure, put_failure
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_launches, put_batch
 from cigri.flow.runner_to_campaign_schedulers import (
@@ -130,6 +131,8 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: d
         return None
     try:
         plan, request = plan_batch(cluster, tools.gateway.base(cluster, key), key, driver.prelude, launch, batch)
+        if cluster.config.fallback and cluster.config.fallback_because:
+            request = mapped(request, cluster.config.fallback.pools)
         if problems := driver.problems(request):
             raise ValueError("; ".join(problems))
         return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))

@@ -4,6 +4,7 @@ from cigri.cli.command import Parser, open_database
 from cigri.errors import UsageError
 from cigri.flow.anyone_to_clusters import find_cluster
 from cigri.flow.operator_to_updator import put_cluster
+from modules.operator.cluster import standing_in
 from modules.operator.cluster.declaration import add_options, put_together
 
 EXAMPLES = """\
@@ -16,10 +17,11 @@ def run(argv: list[str]) -> int:
     parser = Parser("cigri cluster add", "Declare a cluster.", EXAMPLES)
     add_options(parser)
     options = parser.parse_args(argv)
-    config = put_together(options, {})
+    config = standing_in.decide(options.name, put_together(options, {}))
     with open_database() as database, database.begin() as conn:
         if find_cluster(conn, options.name):
             raise UsageError(f"cluster {options.name} is declared already; `cigri cluster change {options.name}`")
         put_cluster(conn, options.name, config.model_dump(mode="json"))
+        standing_in.tell(conn, options.name, config)
     print(f"Cluster {options.name} is declared; now: cigri cluster test {options.name}")
     return 0

@@ -2,6 +2,7 @@
 
 from cigri.cli.command import Parser, open_database
 from cigri.flow.operator_to_updator import put_cluster
+from modules.operator.cluster import standing_in
 from modules.operator.cluster.declaration import add_options, put_together
 from modules.operator.cluster.declared import find
 
@@ -14,9 +15,13 @@ def run(argv: list[str]) -> int:
     parser = Parser("cigri cluster change", "Change settings of a declared cluster.", EXAMPLES)
     add_options(parser)
     options = parser.parse_args(argv)
-    with open_database() as database, database.begin() as conn:
-        known = find(conn, options.name).config.model_dump(mode="json")
-        config = put_together(options, known)
-        put_cluster(conn, options.name, config.model_dump(mode="json"))
+    with open_database() as database:
+        with database.begin() as conn:
+            known = find(conn, options.name).config.model_dump(mode="json")
+        config = standing_in.decide(options.name, put_together(options, known))
+        with database.begin() as conn:
+            standing_in.refuse_under_jobs(conn, options.name, config)
+            put_cluster(conn, options.name, config.model_dump(mode="json"))
+            standing_in.tell(conn, options.name, config)
     print(f"Cluster {options.name} is changed; now: cigri cluster test {options.name}")
     return 0

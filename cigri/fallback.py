@@ -1,0 +1,38 @@
+"""This host in place of a cluster's batch system that is not there: what its jobs ask for, mapped to pools here; pure.
+
+What no pool has, or has too little of, cannot be mapped: then the job takes every core and runs alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
+
+from cigri.drivers import BatchRequest, ResourceRequest
+
+
+class Fallback(BaseModel):
+    """The local batch system that takes the jobs: options of the driver local."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    spool: str = Field(description="directory of its daemon")
+    pools: dict[str, PositiveInt] = Field(description="what its jobs may use: cpu, mem in MB, others by name")
+
+    @model_validator(mode="after")
+    def _has_cores(self) -> "Fallback":
+        if "cpu" not in self.pools:
+            raise ValueError("pools must name cpu, how many cores the jobs may use")
+        return self
+
+
+def mapped(request: BatchRequest, pools: Mapping[str, int]) -> BatchRequest:
+    """The request as this host can take it."""
+    asked = {"cpu": request.resources.width, "mem": request.resources.mem, **request.resources.others}
+    asked = {name: amount for name, amount in asked.items() if amount}
+    kept = {name: min(amount, pools[name]) for name, amount in asked.items() if name in pools}
+    if kept != asked or request.resources.native or request.types or request.queue or request.properties:
+        kept["cpu"] = pools["cpu"]
+    others = {name: amount for name, amount in kept.items() if name not in ("cpu", "mem")}
+    resources = ResourceRequest(kept["cpu"], mem=kept.get("mem", 0), others=others)
+    return replace(request, resources=resources, queue="", properties="", types=())

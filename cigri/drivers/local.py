@@ -43,6 +43,7 @@ class Local(Driver):
         "read -r CIGRI_NODE </proc/sys/kernel/hostname\n"
         "cigri_epoch=$CIGRI_LOCAL_STARTED\n"
         "CIGRI_SCRATCH=$CIGRI_LOCAL_SCRATCH CIGRI_NODE_FILE=/proc/sys/kernel/hostname\n"
+        "cigri_features=$CIGRI_LOCAL_FEATURES cigri_space=$CIGRI_LOCAL_SPACE\n"
     )
 
     controls = frozenset(Control)

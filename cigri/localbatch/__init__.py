@@ -5,6 +5,8 @@ store            what must survive kill -9, in SQLite
 processes        start, find again, signal and sweep the jobs
 running          one job under way and its deadlines
 scratch          a directory for each of them
+features         those in which it finds what it may use, and until when
+place            where these directories are
 engine           the life of a job, from submission to history
 requests, server what a client may say, and the unix socket it is said on
 daemon           the loop

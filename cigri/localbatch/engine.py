@@ -6,6 +6,7 @@ anything is started.
 
 import logging
 import math
+import os
 import secrets
 import time
 from collections import deque
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cigri.errors import NotFound, SubmissionRefused
 from cigri.localbatch import processes
+from cigri.localbatch.features import Features
 from cigri.localbatch.identity import owner_of
 from cigri.localbatch.pools import Pools
 from cigri.localbatch.running import Doom, End, Running
@@ -36,6 +38,7 @@ class Engine:
         self._store = store
         self._given = given
         self._scratch = Scratch()
+        self._features = Features()
         self._waiting = Waiting(pools)
         self._arrays: dict[int, Array] = {}
         self._running: dict[tuple[int, int], Running] = {}
@@ -62,7 +65,8 @@ class Engine:
         for array in self._arrays.values():
             self._waiting.add(array)
         if not self._running:
-            self._scratch.clear()
+            self._scratch.place.clear()
+            self._features.place.clear()
         return list(self._running.values())
 
     def submit(self, array: Array) -> Array:
@@ -155,7 +159,8 @@ class Engine:
     def close(self) -> None:
         """The daemon ends; jobs under way go on."""
         if not self._running:
-            self._scratch.close()
+            self._scratch.place.close()
+            self._features.place.close()
 
     def child(self, pid: int) -> Running | None:
         """The job whose first process is this child of ours."""
@@ -169,6 +174,7 @@ class Engine:
         self._children.pop(running.process.pid, None)
         self.pools.give(array.need)
         self._scratch.give_back(array.uid, running.scratch)
+        self._features.give_back(array.uid, running.features)
         self._finish(array, job, running.end(exit_code))
 
     def enforce(self, now: float) -> None:
@@ -233,7 +239,7 @@ class Engine:
 
     def _start(self, array: Array, job: Job) -> Running:
         owner = owner_of(array.uid)
-        scratch = self._scratch.take(owner)
+        scratch, features = self._scratch.take(owner), self._features.take(owner)
         environment = {
             **owner.environment,
             "CIGRI_ARRAY_INDEX": str(job.position),
@@ -241,15 +247,18 @@ class Engine:
             "CIGRI_LOCAL_WALLTIME": str(array.walltime),
             "CIGRI_LOCAL_STARTED": str(int(time.time() * 1000)),
             "CIGRI_LOCAL_SCRATCH": scratch,
+            "CIGRI_LOCAL_FEATURES": features,
+            "CIGRI_LOCAL_SPACE": _free_bytes(scratch),
             processes.MARK: mark_of(job),
         }
         try:
             process = processes.start(array.argv, environment, owner, self._given)
         except OSError:
             self._scratch.give_back(array.uid, scratch)
+            self._features.give_back(array.uid, features)
             raise
         job = job._replace(state=State.RUNNING, pid=process.pid, ticks=process.ticks)
-        return Running(array, job, process, scratch=scratch)
+        return Running(array, job, process, scratch=scratch, features=features)
 
     def _sweep(self, running: Running) -> None:
         """Kill what the job left behind; a search of all processes only when there is a sign of one."""
@@ -295,6 +304,15 @@ class Engine:
         if now - self._forgotten_at > FORGET_PERIOD:
             self._forgotten_at = now
             self._store.forget(now - KEPT_SECONDS, KEPT_JOBS)
+
+
+def _free_bytes(scratch: str) -> str:
+    """Where a job leaves its temporary files; "" when nobody knows."""
+    try:
+        found = os.statvfs(scratch)
+    except OSError:
+        return ""
+    return str(found.f_bavail * found.f_frsize)
 
 
 def mark_of(job: Job) -> str:

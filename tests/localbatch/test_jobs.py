@@ -53,7 +53,7 @@ def test_a_job_has_the_environment_of_a_login(host: Host, monkeypatch: pytest.Mo
     host.end_of(host.submit('env | sed "s/=.*//" | sort >"$D/names"; echo "$HOME $USER" >"$D/who"; pwd >"$D/where"'))
     names = set(host.lines("names")) - {"PWD", "OLDPWD", "SHLVL", "_"}
     login = {"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG"}
-    ours = {f"CIGRI_LOCAL_{name}" for name in ("ID", "WALLTIME", "STARTED", "SCRATCH", "JOB")}
+    ours = {f"CIGRI_LOCAL_{name}" for name in ("ID", "WALLTIME", "STARTED", "SCRATCH", "FEATURES", "SPACE", "JOB")}
     assert names == login | ours | {"CIGRI_ARRAY_INDEX"}
     me = pwd.getpwuid(os.geteuid())
     assert host.lines("who") == [f"{me.pw_dir} {me.pw_name}"]

@@ -74,3 +74,34 @@ def test_a_daemon_that_ends_leaves_jobs_their_directories(host: Host) -> None:
     assert Path(place).is_dir()
     (host.directory / "go").touch()
     host.end_of(name)
+
+
+SHOW = 'for part in "$CIGRI_LOCAL_FEATURES"/*; do echo "${part##*/} $(stat -c "%a %u" "$part") $(ls -A "$part")"; done'
+PARTS = ("jobfeatures", "jobstatus", "machinefeatures")
+EMPTY = [f"{part} 700 {os.geteuid()} " for part in PARTS]
+
+
+def test_the_directories_of_features_are_emptied_for_the_next_job(host: Host) -> None:
+    leave = 'for part in "$CIGRI_LOCAL_FEATURES"/*; do echo 1 >"$part/key"; ln -s "$D" "$part/link"; done'
+    for spoil in (
+        ":",
+        'mkdir "$CIGRI_LOCAL_FEATURES/jobstatus/d"',
+        'chmod 755 "$CIGRI_LOCAL_FEATURES/jobfeatures"',
+        ":",
+    ):
+        host.end_of(
+            host.submit(f'{{ {SHOW}; }} >>"$D/found"; echo "$CIGRI_LOCAL_FEATURES" >>"$D/places"; {leave}; {spoil}')
+        )
+    assert host.lines("found") == EMPTY * 4
+    first, second, third, fourth = host.lines("places")
+    assert first == second
+    assert len({second, third, fourth}) == 3
+    assert host.directory.is_dir()
+
+
+def test_a_daemon_that_ends_leaves_no_features(host: Host) -> None:
+    host.end_of(host.submit('echo "$CIGRI_LOCAL_FEATURES" >>"$D/places"; echo "$CIGRI_LOCAL_SPACE" >>"$D/space"'))
+    place = Path(host.lines("places")[0]).parent
+    assert int(host.lines("space")[0]) > 1_000_000
+    host.stop()
+    host.wait_for(lambda: not place.exists())

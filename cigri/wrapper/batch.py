@@ -220,7 +220,7 @@ cigri_environment() {{
 }}
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
-unset cigri_features cigri_space
+unset cigri_features cigri_notice cigri_space
 {features_header(plan.features)}\
 {plan.prelude}
 """

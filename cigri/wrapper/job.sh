@@ -137,6 +137,8 @@ cigri_clean() { # the scratch directory as the first task found it
 
 cigri_run() { # in the child: assignments, "--", program, arguments
     cd -- "$CIGRI_WORKDIR" || exit 72
+    # all processes of the job get it; the task is asked to end in the same way as elsewhere
+    [ -z "$cigri_notice" ] || [ "$cigri_notice" = "$cigri_checkpoint" ] || trap '' "$cigri_notice"
     cigri_environment
     while [ "$1" != -- ]; do
         export "$1"
@@ -215,6 +217,7 @@ trap 'cigri_forward HUP' HUP
 trap 'cigri_forward INT' INT
 trap 'cigri_forward USR1' USR1
 trap 'cigri_forward USR2' USR2
+[ -z "$cigri_notice" ] || trap 'cigri_halt walltime' "$cigri_notice"
 
 case $CIGRI_INDEX in '' | *[!0-9]*) cigri_quit 78 "the batch system gave no array index" ;; esac
 cd -- "$cigri_dir" || cigri_quit 75 "the batch was withdrawn"

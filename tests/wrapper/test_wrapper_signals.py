@@ -85,6 +85,15 @@ def test_notice_of_the_walltime_stays_the_cause(cluster: Cluster) -> None:
     assert cluster.ends() == [(137, "walltime")]
 
 
+def test_notice_that_all_processes_get_ends_a_task_as_any_other_does(cluster: Cluster) -> None:
+    cluster.plan = replace(cluster.plan, prelude=f"{cluster.plan.prelude}\ncigri_notice=USR1")
+    job = _started(cluster, f"trap 'echo saved; exit 9' TERM; {WAIT}")
+    os.killpg(job.pid, signal.SIGUSR1)
+    assert _end(job) == 9
+    assert cluster.ends() == [(9, "walltime")]
+    assert cluster.out() == "saved\n"
+
+
 def test_whole_group_of_a_task_is_asked_to_end(cluster: Cluster) -> None:
     job = _started(cluster, f"sh -c {quoted(WAIT)}; exit 1")
     with (cluster.batch / "1.1.out").open() as written:  # inherited by all of them

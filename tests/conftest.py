@@ -11,6 +11,7 @@ import pytest
 
 from cigri import embedded, schema
 from cigri.database import Database
+from tests.forker import Forker
 from tests.grid import Grid, Site, local_site
 from tests.localbatch.host import Host
 
@@ -67,6 +68,13 @@ def local(database: Database, here: Site, tmp_path: Path) -> Iterator[Grid]:
     grid = Grid(database, here, str(tmp_path / "work"))
     yield grid
     grid.gateway.close()
+
+
+@pytest.fixture(scope="session")
+def forker() -> Iterator[Forker]:
+    forker = Forker()
+    yield forker
+    forker.close()
 
 
 def _fresh(server: Path, template: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One pass of a module in a process that kills itself at a chosen moment: dying.py URL MODULE MOMENT [NUMBER]
+"""One pass of a module in a process that kills itself at a chosen moment: URL MODULE MOMENT [NUMBER]
 
 before: the script for the cluster is ready and not sent; during: it is sent and not answered; after: it is answered
 and nothing is noted. NUMBER says which remote command of the pass it happens at, the first by default.
@@ -7,7 +7,6 @@ and nothing is noted. NUMBER says which remote command of the pass it happens at
 import importlib
 import os
 import signal
-import sys
 import threading
 import time
 
@@ -44,8 +43,9 @@ class Dying(Gateway):
         return answer
 
 
-url, module, moment, *number = sys.argv[1:]
-database = Database(url)
-gateway = Dying(moment, int(number[0]) if number else 1)
-importlib.import_module(f"modules.{module}").run_once(Tools(database, Settings(), gateway), None)
-os._exit(0)
+def main(argv: list[str]) -> int:
+    url, module, moment, *number = argv
+    database = Database(url)
+    gateway = Dying(moment, int(number[0]) if number else 1)
+    importlib.import_module(f"modules.{module}").run_once(Tools(database, Settings(), gateway), None)
+    return 0

@@ -11,19 +11,17 @@ from pathlib import Path
 import pytest
 
 from modules import campaign_schedulers, metascheduler, predictor, updator
+from tests.forker import Forker
 from tests.grid import Grid, until
 
 TASKS = 6
 ROOT = Path(__file__).parents[2]
 
 
-def pass_that_dies(grid: Grid, module: str, moment: str) -> None:
+def pass_that_dies(forker: Forker, grid: Grid, module: str, moment: str) -> None:
     url = grid.database.url.replace("+psycopg", "")
-    command = [sys.executable, "-P", "-m", "tests.faults.dying", url, module, moment]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[2], check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    said = forker.run("tests.faults.dying:main", [url, module, moment], os.environ, ROOT)
+    assert said.status == -signal.SIGKILL, said
 
 
 def choose_jobs(grid: Grid) -> None:
@@ -33,30 +31,30 @@ def choose_jobs(grid: Grid) -> None:
 
 
 @pytest.mark.parametrize("moment", ["before", "during", "after"])
-def test_a_runner_killed_at_a_submission(grid: Grid, moment: str) -> None:
+def test_a_runner_killed_at_a_submission(forker: Forker, grid: Grid, moment: str) -> None:
     grid.submit([str(number) for number in range(TASKS)])
     choose_jobs(grid)
-    pass_that_dies(grid, "runner", moment)
+    pass_that_dies(forker, grid, "runner", moment)
     assert grid.one("SELECT count(*) FROM batches WHERE state = 'launching'") == 1
     grid.run_to_end()
     grid.assert_each_ran_once(TASKS)
 
 
 @pytest.mark.parametrize("moment", ["before", "during", "after"])
-def test_an_updator_killed_while_it_collects(grid: Grid, moment: str) -> None:
+def test_an_updator_killed_while_it_collects(forker: Forker, grid: Grid, moment: str) -> None:
     grid.submit([str(number) for number in range(TASKS)])
     grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == TASKS)
     until(lambda: len(grid.executions()) == TASKS)
-    pass_that_dies(grid, "updator", moment)
+    pass_that_dies(forker, grid, "updator", moment)
     grid.run_to_end()
     grid.assert_each_ran_once(TASKS)
 
 
-def test_a_killer_killed_before_its_kill_sends_it_at_the_next_pass(grid: Grid) -> None:
+def test_a_killer_killed_before_its_kill_sends_it_at_the_next_pass(forker: Forker, grid: Grid) -> None:
     grid.submit(["1"], command="exec sleep 300")
     grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
     grid.kill_all_jobs()
-    pass_that_dies(grid, "killer", "before")
+    pass_that_dies(forker, grid, "killer", "before")
     grid.settings = grid.settings.model_copy(
         update={"jobs": grid.settings.jobs.model_copy(update={"verify_kill": 0.5})}
     )
@@ -95,14 +93,14 @@ def test_an_almighty_killed_again_and_again(grid: Grid) -> None:
     grid.assert_each_ran_once(tasks)
 
 
-def test_a_record_that_comes_before_its_job_is_watched_waits_in_the_outbox(local: Grid) -> None:
+def test_a_record_that_comes_before_its_job_is_watched_waits_in_the_outbox(forker: Forker, local: Grid) -> None:
     """The runner dies after a submission; other jobs are collected before anybody knows of these."""
     local.submit(["x"], command="sleep 1000")
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
     local.submit(["y"])
     for module in (updator, predictor, metascheduler, campaign_schedulers):
         module.run_once(local.tools, None)
-    pass_that_dies(local, "runner", "after")
+    pass_that_dies(forker, local, "runner", "after")
     outbox = f"ls {local.site.config['directory']}/*/outbox"
     until(lambda: local.site.sh(outbox))
     there = local.site.sh(outbox)

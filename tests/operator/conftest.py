@@ -136,13 +136,6 @@ class Installation:
             shutil.rmtree(self.home, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def forker() -> Iterator[Forker]:
-    forker = Forker()
-    yield forker
-    forker.close()
-
-
 @pytest.fixture
 def install(tmp_path: Path, forker: Forker) -> Iterator[Callable[..., Installation]]:
     made: list[Installation] = []

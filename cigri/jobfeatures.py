@@ -1,0 +1,197 @@
+"""What a pilot says of itself in JOBSTATUS (draft 0.99), what its end would waste, and whom to take first; pure.
+
+Times are seconds since 1970, wastes are CPU seconds. Values come from users and sites: what cannot be believed is
+ignored, and what is not known is None, never 0.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+NUMBER = re.compile(r"[+-]?\d{1,20}(\.\d{0,20})?([eE][+-]?\d{1,2})?", re.ASCII)
+LARGEST = 1e12
+NUMBERS = {
+    "used_CPU": "used_cpu",
+    "last_job_start": "last_job_start",
+    "first_exp_job_end": "first_exp_job_end",
+    "last_exp_job_end": "last_exp_job_end",
+    "last_max_job_end": "last_max_job_end",
+    "add_uncom_time": "add_uncom_time",
+    "add_final_exp_waste": "add_final_exp_waste",
+}
+KEYS = (*NUMBERS, "can_postpone_last_job", "priority_factor")
+
+
+class Status(NamedTuple):
+    """`can_postpone_last_job`: ends are those of the jobs within the pilot so far; it may start more of them."""
+
+    used_cpu: float | None = None
+    last_job_start: float | None = None
+    first_exp_job_end: float | None = None
+    last_exp_job_end: float | None = None
+    last_max_job_end: float | None = None
+    add_uncom_time: float | None = None
+    add_final_exp_waste: float | None = None
+    can_postpone_last_job: bool | None = None
+    priority_factor: float | None = None
+
+
+class Reading(NamedTuple):
+    """What could be believed, and why the rest could not."""
+
+    status: Status
+    ignored: tuple[str, ...]
+
+
+class Running(NamedTuple):
+    """A running job as the grid knows it; `task_started`: its latest task, None when nobody knows."""
+
+    job_id: int
+    user: str
+    cores: int
+    task_started: float | None
+    estimate: float | None  # seconds of a task
+    limit: float | None  # when its walltime is over
+
+
+class Figures(NamedTuple):
+    """`enforced_time` is what is left by the enforced limit; `is_own`: the job itself says so."""
+
+    remaining_time: float | None
+    enforced_time: float | None
+    draining_waste: float | None
+    kill_waste: float | None
+    priority: float | None
+    is_own: bool
+
+
+class Victim(NamedTuple):
+    """A job that could be killed, and what that wastes."""
+
+    job: Running
+    figures: Figures
+
+
+def parse_status(values: Mapping[str, str], allocated: int) -> Reading:
+    """Read a set of values; one that claims more cores than the job has is not believed in anything."""
+    found: dict[str, float | bool] = {}
+    ignored = []
+    for key, text in values.items():
+        try:
+            found[NUMBERS.get(key, key)] = _value(key, text)
+        except ValueError as error:
+            ignored.append(f"{key}: {error}")
+    used = found.get("used_cpu")
+    if used is not None and used > allocated:
+        return Reading(Status(), (*ignored, f"used_CPU: {used:g} of {allocated} cores: nothing of it is believed"))
+    return Reading(Status(**found), tuple(ignored))  # type: ignore[arg-type]  # _value gives each its type
+
+
+def remaining_time(status: Status, now: float, *, is_enforced: bool = False) -> float | None:
+    """Until the last job within the pilot ends: as it expects, or as its limit enforces."""
+    end = status.last_max_job_end if is_enforced else status.last_exp_job_end
+    return None if end is None else max(end - now, 0.0)
+
+
+def draining_waste(status: Status, allocated: int, now: float) -> float | None:
+    """What is idle from now on if the pilot starts nothing more."""
+    used, first, later = status.used_cpu, status.first_exp_job_end, status.add_final_exp_waste
+    if used is None or first is None or later is None:
+        return None
+    return (allocated - used) * max(first - now, 0.0) + later
+
+
+def kill_waste(status: Status, now: float) -> float | None:
+    """What has been computed and would be lost if the pilot were killed now."""
+    used, start, before = status.used_cpu, status.last_job_start, status.add_uncom_time
+    if used is None or start is None or before is None:
+        return None
+    return before + used * max(now - start, 0.0)
+
+
+def known_to_grid(job: Running) -> Status:
+    """The status of a job that says nothing, from what the grid itself knows: it runs one task after the other."""
+    start = job.task_started
+    end = start + job.estimate if start is not None and job.estimate is not None else None
+    return Status(
+        used_cpu=float(job.cores),
+        last_job_start=start,
+        first_exp_job_end=end,
+        last_exp_job_end=end,
+        last_max_job_end=job.limit,
+        add_uncom_time=0.0,
+        add_final_exp_waste=0.0,
+    )
+
+
+def assess(job: Running, status: Status, now: float) -> Figures:
+    """The figures of a job; each that its own status does not yield is the grid's."""
+    grid, own = known_to_grid(job), status.used_cpu is not None
+    chosen = [status, grid] if own else [grid]
+
+    def first(formula: Callable[[Status], float | None]) -> float | None:
+        return next((figure for one in chosen if (figure := formula(one)) is not None), None)
+
+    return Figures(
+        first(lambda one: remaining_time(one, now)),
+        first(lambda one: remaining_time(one, now, is_enforced=True)),
+        first(lambda one: draining_waste(one, job.cores, now)),
+        first(lambda one: kill_waste(one, now)),
+        status.priority_factor,
+        own,
+    )
+
+
+def least_waste_first(victims: Iterable[Victim]) -> list[Victim]:
+    """In the order in which to kill: least waste for each core first, then the youngest; unknown ones last.
+
+    A priority counts among jobs of one user only: it changes who of them goes, never which user is hit.
+    """
+    by_waste = sorted(victims, key=_cost)
+    mine: dict[str, list[Victim]] = {}
+    for victim in by_waste:
+        mine.setdefault(victim.job.user, []).append(victim)
+    turns = {user: iter(sorted(jobs, key=_priority)) for user, jobs in mine.items()}
+    return [next(turns[victim.job.user]) for victim in by_waste]
+
+
+def enough(victims: Sequence[Victim], cores: int) -> list[Victim]:
+    """The first of them that free so many cores; all, when they are too few."""
+    chosen, freed = [], 0
+    for victim in victims:
+        if freed >= cores:
+            break
+        chosen.append(victim)
+        freed += victim.job.cores
+    return chosen
+
+
+def _cost(victim: Victim) -> tuple[float, float, int]:
+    waste, start = victim.figures.kill_waste, victim.job.task_started
+    return (math.inf if waste is None else waste / victim.job.cores, -(start or 0.0), victim.job.job_id)
+
+
+def _priority(victim: Victim) -> float:
+    """A job that says nothing ranks like 0."""
+    return victim.figures.priority or 0.0
+
+
+def _value(key: str, text: str) -> float | bool:
+    text = text.strip()
+    if key == "can_postpone_last_job":
+        if text not in ("True", "False"):
+            raise ValueError(f"{text[:40]!r} is neither True nor False")
+        return text == "True"
+    if key not in KEYS:
+        raise ValueError("no key of JOBSTATUS")
+    if not NUMBER.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is no number")
+    value = float(text)
+    if key == "priority_factor":
+        if abs(value) > LARGEST:
+            raise ValueError(f"{text} is too large")
+        return value
+    if not 0 <= value <= LARGEST:
+        raise ValueError(f"{text} is below 0 or too large")
+    return value

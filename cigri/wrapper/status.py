@@ -1,0 +1,109 @@
+"""What running jobs say of themselves (JOBSTATUS), and what they are told of a shutdown: one command for many jobs."""
+
+import re
+from collections.abc import Sequence
+
+from cigri.errors import AnswerUnreadable
+from cigri.jobfeatures import KEYS
+from cigri.remote import Answer
+from cigri.wrapper.journal import JobKey
+
+HEAD, FOOT = "cigri-status 1", "cigri-status end"
+ENTRY = re.compile(r"= (\d{1,18}) (\d{1,18}) (\d{1,18})(?: (\w+))?", re.ASCII)
+LONGEST = 100  # characters of a value
+LOCK_SECONDS = 2  # a pilot that holds its lock longer is not waited for
+
+PLACES = """\
+cigri_place() {
+    cigri_batch=$cigri_base/c$1/b$2
+    cigri_status=$cigri_batch/status.$3 cigri_news=$cigri_batch/shutdown.$3
+    while read -r cigri_word cigri_version cigri_first cigri_second cigri_rest; do
+        case "$cigri_word $cigri_version $cigri_rest" in
+        'features 1 .') cigri_status=$cigri_first cigri_news=$cigri_second ;;
+        esac
+    done <"$cigri_batch/journal.$3"
+} 2>/dev/null
+"""
+
+
+def read_status(base: str, keys: Sequence[JobKey]) -> str:
+    """sh text that prints the status of each of these jobs that has one, read under its lock."""
+    return f"""\
+cigri_base={base}
+{PLACES}cigri_print() {{
+    flock -s -w {LOCK_SECONDS} 9 || return
+    for cigri_key in {" ".join(KEYS)}; do
+        cigri_value=
+        [ -f "$cigri_status/$cigri_key" ] && IFS= read -r cigri_value <"$cigri_status/$cigri_key"
+        [ -n "$cigri_value" ] || continue
+        printf '> %s %.{LONGEST}s\\n' "$cigri_key" "$cigri_value"
+    done
+}}
+cigri_show() {{
+    cigri_place "$@"
+    echo "= $1 $2 $3"
+    case $cigri_status in /*) ;; *) return ;; esac
+    [ -f "$cigri_status/used_CPU" ] || return
+    cigri_print 9<"$cigri_status/used_CPU"
+}} 2>/dev/null
+echo '{HEAD}'
+{_calls("cigri_show", keys)}echo '{FOOT}'
+"""
+
+
+def parse_status_files(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, dict[str, str]]:
+    """What each job says, which may be nothing; raise AnswerUnreadable when the answer is not whole."""
+    found: dict[JobKey, dict[str, str]] = {}
+    key = JobKey(0, 0, 0)
+    for line in _lines(answer):
+        if entry := ENTRY.fullmatch(line):
+            key = JobKey(int(entry[1]), int(entry[2]), int(entry[3]))
+            found[key] = {}
+        elif line.startswith("> ") and key in found:
+            name, _, value = line[2:].partition(" ")
+            found[key][name] = value
+    if set(found) != set(keys):
+        raise AnswerUnreadable("the answer about the status of jobs is not about those that were asked for")
+    return found
+
+
+def announce(base: str, keys: Sequence[JobKey], at: int) -> str:
+    """sh text that tells running jobs when they will be shut down; a later time replaces an earlier one."""
+    write = f"printf '%s\\n' {at:d}"
+    return _tell(base, keys, write + ' >"$cigri_news.new" && mv -f "$cigri_news.new" "$cigri_news"')
+
+
+def withdraw(base: str, keys: Sequence[JobKey]) -> str:
+    """sh text after which these jobs no longer find a shutdown announced."""
+    return _tell(base, keys, 'rm -f "$cigri_news"')
+
+
+def parse_told(answer: Answer) -> set[JobKey]:
+    """The jobs that were told; others have ended, or the site tells them itself."""
+    entries = [entry for line in _lines(answer) if (entry := ENTRY.fullmatch(line)) and entry[4] == "told"]
+    return {JobKey(int(entry[1]), int(entry[2]), int(entry[3])) for entry in entries}
+
+
+def _tell(base: str, keys: Sequence[JobKey], change: str) -> str:
+    return f"""\
+cigri_base={base}
+{PLACES}cigri_tell() {{
+    cigri_place "$@"
+    case $cigri_news in /*) ;; *) return ;; esac
+    [ -d "${{cigri_news%/*}}" ] && {change} && echo "= $1 $2 $3 told"
+}} 2>/dev/null
+echo '{HEAD}'
+{_calls("cigri_tell", keys)}echo '{FOOT}'
+"""
+
+
+def _calls(function: str, keys: Sequence[JobKey]) -> str:
+    return "".join(f"{function} {key.campaign_id:d} {key.batch_id:d} {key.index:d}\n" for key in keys)
+
+
+def _lines(answer: Answer) -> list[str]:
+    lines = answer.out.split("\n")
+    if answer.status != 0 or lines[0] != HEAD or lines[-2:] != [FOOT, ""]:
+        error = answer.err[-300:]
+        raise AnswerUnreadable(f"the status of jobs did not come whole (exit status {answer.status}): {error!r}")
+    return lines[1:-2]

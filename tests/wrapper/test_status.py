@@ -1,0 +1,120 @@
+"""The status of running jobs as the grid reads it from a front-end, and what it tells them."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from cigri.errors import AnswerUnreadable
+from cigri.jobfeatures import parse_status
+from cigri.remote import Answer
+from cigri.wrapper import JobCall, JobKey
+from cigri.wrapper.features import FeaturesPlan
+from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
+
+from .cluster import Cluster, task, until
+
+BASE = '"$HOME"/.cigri/grid-1'
+KEY = JobKey(12, 34, 1)
+WAIT = 'touch "$HOME/here"; until [ -e "$HOME/go" ]; do sleep 0.02; done'
+
+
+@contextmanager
+def _running(
+    cluster: Cluster, command: str = ":", tasks: int = 2, environment: dict[str, str] | None = None
+) -> Iterator[None]:
+    """A job of several tasks, in its first one; its end is waited for."""
+    calls = (task(1, "sh", "-c", f"{command}; {WAIT}"), *(task(i, "true") for i in range(2, tasks + 1)))
+    plan = replace(cluster.plan, jobs=[JobCall(1, 901, calls)], features=FeaturesPlan(cpu=2, estimate=40))
+    cluster.write(plan=plan)
+    job = cluster.start(environment=environment or {})
+    until((cluster.home / "here").exists)
+    try:
+        yield
+    finally:
+        (cluster.home / "go").touch()
+        job.communicate(timeout=30)
+
+
+def _read(cluster: Cluster) -> dict[str, str]:
+    return parse_status_files(cluster.ask(read_status(BASE, [KEY])), [KEY])[KEY]
+
+
+def test_status_of_a_pilot_is_read_whole(cluster: Cluster) -> None:
+    with _running(cluster):
+        status, ignored = parse_status(_read(cluster), 2)
+    assert ignored == ()
+    assert (status.used_cpu, status.add_uncom_time, status.can_postpone_last_job) == (2, 0, True)
+    assert status.last_job_start is not None
+    assert status.last_exp_job_end == status.last_job_start + 40
+    assert _read(cluster) == {}
+
+
+def test_what_a_program_says_of_itself_is_read(cluster: Cluster) -> None:
+    said = 'cd "$JOBSTATUS"; echo 1 >used_CPU; echo junk >last_job_start; echo 5 >mine; mkfifo add_uncom_time; '
+    said += 'printf "%0500d" 7 >priority_factor; printf "= 12 34 2\\n" >can_postpone_last_job'
+    with _running(cluster, said, tasks=1):
+        found = _read(cluster)
+    assert found.pop("priority_factor") == "0" * 100
+    assert found == {"used_CPU": "1", "last_job_start": "junk", "can_postpone_last_job": "= 12 34 2"}
+
+
+@pytest.mark.parametrize("place", ["directory", "http://site/status"])
+def test_status_in_a_directory_of_the_site(cluster: Cluster, place: str) -> None:
+    site = cluster.home / "directory"
+    site.mkdir()
+    given = str(site) if place == "directory" else place
+    with _running(cluster, environment={"JOBSTATUS": given}):
+        assert ("used_CPU" in _read(cluster)) is (place == "directory")
+
+
+def test_jobs_that_say_nothing_are_in_the_answer(cluster: Cluster) -> None:
+    keys = [JobKey(12, 34, i) for i in (1, 2)] + [JobKey(99, 1, 1)]
+    with _running(cluster, tasks=1):
+        assert parse_status_files(cluster.ask(read_status(BASE, keys)), keys) == {key: {} for key in keys}
+
+
+def test_status_is_not_read_while_it_is_written(cluster: Cluster) -> None:
+    with _running(cluster):
+        with (cluster.batch / "status.1" / "used_CPU").open("r+") as held:
+            subprocess.run(["flock", str(held.fileno())], pass_fds=[held.fileno()], check=True)
+            assert _read(cluster) == {}
+        assert "used_CPU" in _read(cluster)
+
+
+def test_shutdown_is_announced_and_withdrawn(cluster: Cluster) -> None:
+    keys = [KEY, JobKey(99, 1, 1)]
+    news = cluster.tmp / "cigri-grid-1-34-1" / "jobfeatures" / "shutdowntime_job"
+    with _running(cluster):
+        for at in (1_800_000_000, 1_700_000_000):
+            assert parse_told(cluster.ask(announce(BASE, keys, at))) == {KEY}
+            assert news.read_text() == f"{at}\n"
+        assert parse_told(cluster.ask(withdraw(BASE, keys))) == {KEY}
+        assert os.path.lexists(news)
+        assert not news.exists()
+
+
+def test_job_with_features_of_the_site_is_told_nothing(cluster: Cluster) -> None:
+    site = cluster.home / "site"
+    site.mkdir()
+    with _running(cluster, environment={"JOBFEATURES": str(site)}):
+        assert parse_told(cluster.ask(announce(BASE, [KEY], 1_800_000_000))) == set()
+    assert list(site.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(1, "cigri-status 1\ncigri-status end\n", ""),
+        Answer(0, "", ""),
+        Answer(0, "cigri-status 1\n= 12 34 1\n", ""),
+        Answer(0, "cigri-status 1\n= 12 34 2\ncigri-status end\n", ""),
+        Answer(0, "cigri-status 1\ncigri-status end\n", ""),
+    ],
+)
+def test_answer_that_is_not_whole_is_none(answer: Answer) -> None:
+    with pytest.raises(AnswerUnreadable):
+        parse_status_files(answer, [KEY])

@@ -1,5 +1,6 @@
 """Who is killed and why, on the real local cluster."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.states import CampaignState
 from modules import killer, updator
-from tests.grid import Grid, local_site, until
+from tests.grid import Grid, Site, local_site, until
+from tests.localbatch.host import Host
 
 FOREVER = "exec sleep 300"
 
@@ -76,14 +78,22 @@ def test_a_flooded_queue_gives_back_its_newest_jobs_free_of_charge(local: Grid) 
     local.assert_each_ran_once(10)
 
 
-def test_a_job_that_waits_too_long_is_tried_elsewhere(local: Grid, tmp_path: Path) -> None:
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[Site]:
+    """A second cluster, its daemon ended afterwards."""
+    (tmp_path / "other").mkdir()
+    host = Host(tmp_path / "other")
+    yield local_site(host.spool, "there")
+    host.clear()
+
+
+def test_a_job_that_waits_too_long_is_tried_elsewhere(local: Grid, there: Site) -> None:
     local.tune("jobs", waiting_too_long=500.0)
     full(local, 1)
     age(local, "submitted_at", 600)
     killer.run_once(local.tools)
     assert kills(local) == []  # there is no other cluster
-    other = local_site(tmp_path / "other", "there")
-    local.add(other)
+    local.add(there)
     with local.database.begin() as conn:
         copied = "SELECT campaign_id, 2, settings, width, prologue, epilogue FROM campaign_clusters"
         conn.exec_driver_sql(

@@ -1,7 +1,7 @@
 """The contract of a driver: what is said to one kind of batch system, and how its answers are understood.
 
 A driver does no input or output. It gives sh text, which runs as the job's owner on the cluster, and reads Answers.
-The name of a driver is the name of its file here, or an entry point of the group `cigri.drivers`.
+The name of a driver is the name of its file or package here, or an entry point of the group `cigri.drivers`.
 """
 
 import importlib
@@ -136,6 +136,8 @@ class Driver(ABC):
 
     It may set `cigri_epoch` to the present milliseconds since 1970, and, where the batch system gives each job an empty
     directory of its own and removes it, CIGRI_SCRATCH to that and CIGRI_NODE_FILE to a file with a line for each node.
+    Likewise `cigri_features` to a directory that holds machinefeatures, jobfeatures and jobstatus, empty ones, and
+    `cigri_space` to the bytes free in the scratch directory.
     """
 
     controls: frozenset[Control] = frozenset()
@@ -208,15 +210,27 @@ class Driver(ABC):
 
 def names() -> list[str]:
     """Every driver that can be loaded."""
-    own = {module.name for module in pkgutil.iter_modules(__path__)}
-    return sorted(own | set(entry_points(group="cigri.drivers").names))
+    return sorted(_own() | set(entry_points(group="cigri.drivers").names))
 
 
 def load(name: str, options: Mapping[str, Any]) -> Driver:
-    """The driver of that name; raise ConfigError when there is none or its options are wrong."""
-    if name not in names():
+    """The driver of that name; raise ConfigError when there is not exactly one, or its options are wrong."""
+    places = [f"{__name__}.{name}"] if name in _own() else []
+    places += [entry.value for entry in entry_points(group="cigri.drivers", name=name)]
+    places = list(dict.fromkeys(places))
+    if not places:
         raise ConfigError(f"no driver {name!r}; there are: {', '.join(names())}")
-    outside = entry_points(group="cigri.drivers", name=name)
-    module = next(iter(outside)).load() if outside else importlib.import_module(f"{__name__}.{name}")
+    if len(places) > 1:
+        raise ConfigError(f"driver {name} is in {' and in '.join(places)}; one of them must have another name")
+    try:
+        module = importlib.import_module(places[0])
+    except ModuleNotFoundError as error:
+        if error.name != places[0]:
+            raise  # it is there, and lacks something that it needs
+        raise ConfigError(f"driver {name} is said to be in {places[0]}, which is not there") from None
     driver: Driver = module.DRIVER(options)
     return driver
+
+
+def _own() -> set[str]:
+    return {module.name for module in pkgutil.iter_modules(__path__)}

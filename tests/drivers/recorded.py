@@ -73,12 +73,17 @@ def find(driver: str) -> list[Recorded]:
     for path in sorted((REPLIES / driver).glob("*-*.txt")):
         version, _, rest = path.stem.partition("-")
         point = next((point for point in known if f"{rest}-".startswith(f"{point}-")), None)
-        text, form = path.read_text(), FORM.fullmatch(path.read_text())
-        assert form or text.startswith("impossible: "), path
         if point and is_of(point, rest):
-            answer = Answer(int(form[1]), form[2], form[3]) if form else None
-            found.append(Recorded(driver, version, point, answer, path))
+            found.append(Recorded(driver, version, point, read_answer(path), path))
     return found
+
+
+def read_answer(path: Path) -> Answer | None:
+    """None where there can be none."""
+    text = path.read_text()
+    form = FORM.fullmatch(text)
+    assert form or text.startswith("impossible: "), path
+    return Answer(int(form[1]), form[2], form[3]) if form else None
 
 
 def find_all() -> list[Recorded]:

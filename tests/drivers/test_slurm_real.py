@@ -2,14 +2,17 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from cigri.drivers import BatchRequest, ResourceRequest, load
+from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
+from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.remote import Answer
-from tests.drivers.conformance import USER, Batch, Conformance, Site
+from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
+from tests.replies.record import Recorder
 
 pytestmark = pytest.mark.cluster
 
@@ -27,10 +30,21 @@ class SlurmSite(Site):
         return Answer(done.returncode, done.stdout, done.stderr)
 
     def stop_controller(self) -> None:
-        subprocess.run([str(TESTBED), "daemon", self.name, "stop", "slurmctld"], check=True)
+        self.daemon("stop", "slurmctld")
 
     def start_controller(self) -> None:
         subprocess.run([str(TESTBED), "up", self.name], check=True, capture_output=True)
+
+    def daemon(self, verb: str, name: str) -> None:
+        subprocess.run([str(TESTBED), "daemon", self.name, verb, name], check=True)
+
+    def begin_again(self, batch: Batch) -> Batch:
+        """As an operator may, whatever the job was submitted with."""
+        batch.until_seen(RemoteState.RUNNING)
+        change = f"scontrol update JobId={batch.ids[1]} Requeue=1 && scontrol requeue {batch.ids[1]}"
+        assert self.run("root", change).status == 0
+        batch.until_seen(RemoteState.WAITING)
+        return batch
 
 
 def slurm_site(name: str) -> SlurmSite:
@@ -40,6 +54,32 @@ def slurm_site(name: str) -> SlurmSite:
 
 def recording_sites() -> Iterator[tuple[str, SlurmSite]]:
     return ((name, slurm_site(name)) for name in ("alpha", "beta"))
+
+
+def record_more(recorder: Recorder) -> None:
+    """What only Slurm says."""
+    site = recorder.site
+    assert isinstance(site, SlurmSite)
+    nasty = site.run(USER, "sbatch --parsable -p normal -o /dev/null -J 'a|cigri\nline' --wrap 'sleep 300'").out.strip()
+    recorder.ask("status-beside-a-nasty-name", USER, site.driver.status(PREFIX))
+    site.run(USER, f"scancel {nasty}")
+    for point, request in (
+        ("submit-too-much-memory", BatchRequest("fat", 3, 600, ResourceRequest(mem=10_000_000))),
+        ("submit-too-large", BatchRequest("large", 60_000, 600)),
+    ):
+        with suppress(SubmissionRefused):
+            site.submit(request)
+        recorder.keep(point)
+    asked = site.driver.history([(f"{PREFIX}-fat", 1, "")])
+    until(lambda: site.run(USER, asked).out.count("FAILED") == (2 if site.name == "beta" else 1))
+    recorder.keep("history-of-a-refused-array")
+    batch = site.begin_again(site.submit(BatchRequest("again", 1, 600)))
+    recorder.ask("status-begun-again", USER, site.driver.status(PREFIX))
+    batch.cancel([1])
+    if site.name == "beta":
+        site.daemon("stop", "slurmdbd")
+        recorder.ask("dbd-down-history", USER, site.driver.history([(f"{PREFIX}-codes", 1, "")]))
+        site.start_controller()
 
 
 @pytest.fixture(scope="session")
@@ -77,13 +117,23 @@ def overtime(sites: dict[str, tuple[SlurmSite, Batch]], name: str) -> Batch:
 class TestSlurm(Conformance):
     def test_every_option_and_resource_is_one_that_sbatch_knows(self, site: SlurmSite) -> None:
         site.driver = load("slurm", OPTIONS | {"constraint": "big|fast", "nice": 5})
-        wish = ResourceRequest(cpu=2, nodes=2, mem=200, others={"gres/gpu": 1})
+        wish = ResourceRequest(cpu=2, nodes=2, mem=200, others={"gpu": 1, "license/matlab": 2})
         body = 'cigri_nodes >"$1/nodes"; ulimit -c >/dev/null; env >"$1/env"\n'
         batch = site.submit(BatchRequest("wishes", 1, 5400, wish, properties="fast"), body)
         shown = site.run(USER, f"scontrol -o show job {batch.ids[1]}").out
         assert batch.until_ended()[1].exit_code == 0
         assert batch.said("nodes") == f"{site.name}-n1\n{site.name}-n2\n"
-        for fact in ("NumNodes=2", "CPUs/Task=2", "MinMemoryNode=200M", "TresPerNode=gres:gpu:1", "Requeue=0"):
+        for fact in ("NumNodes=2", "CPUs/Task=2", "MinMemoryNode=200M", "TresPerNode=gres:gpu:1", "Licenses=matlab:2"):
             assert fact in shown
-        for fact in ("Partition=besteffort", "Features=(big|fast)&(fast)", "Nice=5", "TimeLimit=01:30:00"):
+        for fact in ("Partition=besteffort", "Features=(big|fast)&(fast)", "Nice=5", "TimeLimit=01:30:00", "Requeue=0"):
             assert fact in shown
+
+    def test_a_job_that_is_begun_again_says_so(self, site: SlurmSite) -> None:
+        batch = site.begin_again(site.submit(BatchRequest("again", 1, 600)))
+        assert batch.live()[1].restarts == 1
+        batch.cancel([1])
+
+    def test_an_array_that_is_too_large_is_refused_with_the_limit(self, site: SlurmSite) -> None:
+        with pytest.raises(ArrayTooLarge) as refused:
+            site.submit(BatchRequest("large", 60_000, 600))
+        assert refused.value.largest == {"alpha": 50_000, "beta": 100}[site.name]

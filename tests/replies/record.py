@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -70,8 +71,7 @@ def record(recorder: Recorder) -> None:
     record_many(recorder)
     record_preemption(recorder)
     overtime.until_ended(150)
-    overtime.history()
-    recorder.keep("history-timeout")
+    keep_history(recorder, overtime, "history-timeout")
     with controller_down(site):
         record_silence(recorder)
 
@@ -87,14 +87,27 @@ def record_codes(recorder: Recorder) -> None:
     batch = recorder.site.submit(BatchRequest("codes", 5, 600), EXITS)
     recorder.keep("submit")
     batch.until_ended()
-    batch.history()
-    recorder.keep("history-codes")
+    keep_history(recorder, batch, "history-codes")
+
+
+def keep_history(recorder: Recorder, batch: Batch, point: str) -> None:
+    """An accounting database hears of an end some seconds later: ask until the answer has stayed the same for ten."""
+    answers: list[Answer] = []
+
+    def stays() -> bool:
+        time.sleep(2)
+        batch.history()
+        answers.append(recorder.last)
+        return answers[-6:] == [recorder.last] * 6
+
+    until(stays)
+    recorder.keep(point)
 
 
 def record_refusal(recorder: Recorder) -> None:
     site = recorder.site
     with suppress(SubmissionRefused):
-        site.submit(BatchRequest("refused", 2, 600, queue="nowhere"))
+        site.submit(BatchRequest("refused", 2, 600, besteffort=False, queue="nowhere"))
     recorder.keep("submit-refused")
     asked = [(f"{PREFIX}-refused", 1, ""), (f"{PREFIX}-never", 1, site.unknown_id)]
     recorder.ask("history-never", USER, site.driver.history(asked))
@@ -121,8 +134,7 @@ def record_many(recorder: Recorder) -> None:
     batch.cancel(list(batch.ids))
     recorder.keep("cancel")
     batch.until_ended()
-    batch.history()
-    recorder.keep("history-killed")
+    keep_history(recorder, batch, "history-killed")
 
 
 def control(recorder: Recorder, verb: Control, batch: Batch, index: int, user: str) -> None:
@@ -137,10 +149,10 @@ def record_preemption(recorder: Recorder) -> None:
         return
     victims = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))
     victims.until_seen(RemoteState.RUNNING)
-    rival = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=4), besteffort=False), user=site.rival)
+    rival = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=6), besteffort=False), user=site.rival)
     rival.until_seen(RemoteState.RUNNING)
     until(lambda: RemoteState.PREEMPTED in {job.state for job in victims.history().values()})
-    recorder.keep("history-preempted")
+    keep_history(recorder, victims, "history-preempted")
     rival.cancel([1])
     victims.cancel([1, 2])
 

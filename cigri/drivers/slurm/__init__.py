@@ -1,0 +1,307 @@
+"""Slurm: sbatch, squeue, sacct, scancel and sinfo, as 22.05.8 speaks.
+
+Every command ends with a line of ours, so that no cut or empty answer passes for one.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, ResourceRequest
+from cigri.drivers.slurm.tables import (
+    END,
+    SACCT_HEADER,
+    SQUEUE_FIELDS,
+    SQUEUE_HEADER,
+    ended_unseen,
+    jobs_of,
+    read_tables,
+    unreadable,
+)
+from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
+from cigri.remote import Answer
+
+END_OF_ALL = f"{END} of all\n"
+SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
+# A user's own settings of these would filter the answer. Unless told otherwise Slurm cuts task lists after 64
+# characters, and squeue mixes the waiting and the held tasks of an array in one line.
+CLEAN = """\
+unset SQUEUE_ACCOUNT SQUEUE_ARRAY SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_FORMAT
+unset SQUEUE_FORMAT2 SACCT_FORMAT SINFO_PARTITION SCANCEL_INTERACTIVE SCANCEL_PARTITION SCANCEL_STATE SCANCEL_VERBOSE
+export LC_ALL=C SLURM_BITSTR_LEN=0 SLURM_TIME_FORMAT=%s SQUEUE_ARRAY_UNIQUE=1
+"""
+SESSION = "unset SSH_CLIENT SSH_CONNECTION SSH_TTY SSH_AUTH_SOCK XDG_SESSION_ID XDG_RUNTIME_DIR OLDPWD\n"
+
+NO_SUCH_ARRAY = "Invalid job array specification"
+AFTER_SUBMISSION = f"""\
+status=$?
+[ -z "$said" ] || printf '%s\\n' "$said" >&2
+case $said in
+    *"{NO_SUCH_ARRAY}"*) scontrol show config | grep "^MaxArraySize " ;;
+esac
+[ $status -ne 0 ] || echo {END}
+exit $status"""
+
+NO_ACCOUNTING = "accounting storage is disabled"
+DENIED = re.compile(r"Access/permission denied|Invalid user id")
+GONE = re.compile(r"Invalid job id specified|already completing or completed")
+# "Unexpected message" is how 22.05 suspends a job that it does not know, and also what it says to a dead controller.
+NOTHING_TO_DO = re.compile(
+    rf"{GONE.pattern}|already finished|Unexpected message received for job|is pending execution|is not suspended"
+)
+RESOURCE = re.compile(r"(gres|license)/([A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+)?)")
+KNOWN_RESOURCES = {"gpu": "gres/gpu"}
+# After these words it is not known whether the controller took the request.
+NO_CONTACT = re.compile(r"unable to contact|timed out|communication|transport|zero bytes|receive|temporar", re.I)
+
+# Linux takes at most 131,072 bytes in one word of a command.
+NAMES_AT_ONCE = 1000
+JOBS_AT_ONCE = 10_000
+
+
+class Options(BaseModel):
+    """The settings of one cluster; a besteffort batch takes the besteffort ones where they are given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
+
+    partition: str | None = None
+    besteffort_partition: str | None = None
+    qos: str | None = None
+    besteffort_qos: str | None = None
+    account: str | None = None
+    constraint: str | None = None
+    nice: int | None = None
+    reservation: str | None = None
+    resources: Mapping[str, Annotated[str, Field(pattern=f"^{RESOURCE.pattern}$")]] = Field(default_factory=dict)
+
+
+class Slurm(Driver):
+    """Slurm clusters; Slurm never requeues a job of ours, since a second attempt is ours to decide."""
+
+    prelude = """\
+CIGRI_INDEX=$SLURM_ARRAY_TASK_ID
+CIGRI_REMOTE_ID=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+CIGRI_NODE=$SLURMD_NODENAME
+CIGRI_NODES=$SLURM_JOB_NODELIST
+cigri_nodes() {
+    case $CIGRI_NODES in
+        *[[,]*) scontrol show hostnames "$CIGRI_NODES" ;;
+        *) printf '%s\\n' "$CIGRI_NODES" ;;
+    esac
+}
+"""
+
+    controls = frozenset(Control)
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        try:
+            self._options = Options.model_validate(dict(options))
+        except ValidationError as wrong:
+            problems = (f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
+            raise ConfigError(f"options of driver slurm: {'; '.join(problems)}") from wrong
+        self._known = KNOWN_RESOURCES | dict(self._options.resources)
+
+    def problems(self, request: BatchRequest) -> list[str]:
+        """A heterogeneous job is never an array, so that each task of a campaign would be a submission of its own."""
+        shapes = [
+            f"slurm takes nodes, cpu, mem and resources in figures and one shape for all nodes of a job, not {one!r}; "
+            f"write a campaign for each shape"
+            for one in request.resources.native
+        ]
+        types = [f"slurm has no type of jobs {one!r}; write a queue, a project or properties" for one in request.types]
+        names = [problem for name in request.resources.others if (problem := self._unknown(name))]
+        return shapes + types + names
+
+    def submit(self, request: BatchRequest) -> str:
+        words = ["sbatch", "--parsable", "--no-requeue", f"--array=1-{request.size}", f"--job-name={request.tag}"]
+        # Any other export than ALL makes Slurm start a login shell for each job: a third of the jobs a second.
+        words += ["--input=/dev/null", "--output=/dev/null", "--error=/dev/null", "--export=ALL"]
+        words += [f"--time={_clock(request.walltime)}", *self._resources(request.resources), *self._place(request)]
+        if request.notice > 0:
+            words.append(f"--signal=B:XCPU@{request.notice}")
+        return f'{SESSION}{{ said=$({shlex.join(words)} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1\n{AFTER_SUBMISSION}'
+
+    def _resources(self, wish: ResourceRequest) -> list[str]:
+        words = [f"--nodes={wish.nodes}", "--ntasks-per-node=1", f"--cpus-per-task={wish.cpu}"]
+        if wish.mem > 0:
+            words.append(f"--mem={wish.mem}M")
+        kinds: dict[str, list[str]] = {"gres": [], "license": []}
+        for name, count in sorted(wish.others.items()):
+            if problem := self._unknown(name):
+                raise ValueError(problem)
+            kind, _, own_name = self._known.get(name, name).partition("/")
+            kinds[kind] += [f"{own_name}:{count}"] if count > 0 else []
+        options = {"--gres": kinds["gres"], "--licenses": kinds["license"]}
+        return words + [f"{option}={','.join(sorted(counts))}" for option, counts in options.items() if counts]
+
+    def _unknown(self, name: str) -> str:
+        """Why a resource of that name cannot be asked for."""
+        if name in self._known or RESOURCE.fullmatch(name):
+            return ""
+        return f"slurm knows no resource {name!r}; write {', '.join(sorted(self._known))}, gres/NAME or license/NAME"
+
+    def _place(self, request: BatchRequest) -> list[str]:
+        """Where, and on whose account."""
+        options, besteffort = self._options, request.besteffort
+        constraints = [wish for wish in (options.constraint, request.properties) if wish]
+        wishes = {
+            "partition": request.queue or (besteffort and options.besteffort_partition) or options.partition,
+            "qos": (besteffort and options.besteffort_qos) or options.qos,
+            "account": request.project or options.account,
+            "constraint": constraints[0] if len(constraints) == 1 else "&".join(f"({wish})" for wish in constraints),
+            "nice": options.nice,
+            "reservation": options.reservation,
+        }
+        return [f"--{name}={value}" for name, value in wishes.items() if value]
+
+    def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
+        is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")
+        if answer.status != 0 and is_told and not NO_CONTACT.search(answer.err):
+            raise _refusal(answer, request)
+        found = re.search(rf"^(\d+)(?:;\S+)?\n{END}\n\Z", answer.out, re.MULTILINE)
+        if answer.status != 0 or not found:
+            raise unreadable("sbatch", answer)
+        return {index: f"{found[1]}_{index}" for index in range(1, request.size + 1)}
+
+    def status(self, prefix: str) -> str:
+        return f"{CLEAN}{_squeue()} && echo {END}"
+
+    def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
+        if answer.status != 0:
+            raise unreadable("squeue", answer)
+        rows = (row for _, table in read_tables(answer) for row in table if row.name.startswith(prefix))
+        return [job for row in rows for job in jobs_of(row) if not job.state.is_final]
+
+    def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
+        """Asks for whole arrays: sacct lists the tasks that ended together before they began under no other name."""
+        tags = sorted({tag for tag, _, _ in jobs})
+        arrays = sorted({remote_id.partition("_")[0] for _, _, remote_id in jobs if remote_id})
+        unnamed = sorted({tag for tag, _, remote_id in jobs if not remote_id})
+        sacct = f"sacct -X -P -o {SACCT_HEADER.replace('|', ',')}"
+        recent = f'{sacct} -u "$(id -u)" -S now-7days -E now -s {SACCT_STATES}'
+        lines = [f"{_squeue()} -t all -n {_comma(some)} && echo {END} || exit" for some in _chunks(tags, NAMES_AT_ONCE)]
+        lines.append("if command -v sacct >/dev/null; then :")
+        lines += [f"{sacct} -j {_comma(some)} && echo {END} || exit" for some in _chunks(arrays, NAMES_AT_ONCE)]
+        lines += [f"{recent} --name={_comma(some)} && echo {END} || exit" for some in _chunks(unnamed, NAMES_AT_ONCE)]
+        return CLEAN + "\n".join([*lines, "fi", f"echo {END} of all"])
+
+    def parse_history(self, answer: Answer) -> list[RemoteJob]:
+        """Other jobs of the same arrays are in the list too."""
+        is_whole = answer.status == 0 and answer.out.endswith(END_OF_ALL)
+        if not is_whole and (answer.status == 0 or NO_ACCOUNTING not in answer.err):
+            raise unreadable("squeue or sacct", answer)
+        remembered: dict[tuple[str, int], RemoteJob] = {}
+        current: dict[tuple[str, int], RemoteJob] = {}
+        for header, table in read_tables(answer._replace(out=answer.out.removesuffix(END_OF_ALL))):
+            if header == SQUEUE_HEADER:
+                current |= {(job.tag, job.index): job for row in table for job in jobs_of(row)}
+                continue
+            # Of a requeued job the last line counts; tasks that ran stand among those that did not as well.
+            table.sort(key=lambda row: row.indexes.isdigit())
+            remembered |= {(job.tag, job.index): ended_unseen(job) for row in table for job in jobs_of(row)}
+        return list((remembered | current).values())
+
+    def cancel(self, remote_ids: Sequence[str]) -> str:
+        return _each("scancel", (" ".join(_words(some)) for some in _chunks(remote_ids, JOBS_AT_ONCE)))
+
+    def parse_cancel(self, answer: Answer) -> None:
+        _check("scancel", answer, GONE)
+
+    def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
+        """scontrol takes one array at a time, and its words do not tell a dead controller from a job that is gone."""
+        words = (word for some in _chunks(remote_ids, JOBS_AT_ONCE) for word in _words(some))
+        return _each(f"scontrol {verb}", words, "scontrol ping | grep -q ' UP$' && ")
+
+    def parse_control(self, answer: Answer) -> None:
+        if DENIED.search(answer.err):
+            told = (
+                f"{answer.err.strip()[-300:]} (only operators of Slurm may suspend and resume jobs, or touch others')"
+            )
+            raise AnswerUnreadable(f"scontrol: {told}")
+        _check("scontrol", answer, NOTHING_TO_DO)
+
+    def capacity(self, queue: str) -> str:
+        """Without a queue: the partitions that our jobs may go to; sinfo counts a node of several partitions once."""
+        options = self._options
+        ours = {name for name in (options.partition, options.besteffort_partition) if name}
+        where = f" -p {_comma([queue] if queue else sorted(ours))}" if queue or ours else ""
+        return f"{CLEAN}sinfo -h -o %C{where} && echo {END}"
+
+    def parse_capacity(self, answer: Answer) -> Capacity:
+        found = re.fullmatch(rf"(\d+)/(\d+)/(\d+)/(\d+)\s*\n{END}\s*", answer.out)
+        if answer.status != 0 or not found:
+            raise unreadable("sinfo", answer)  # an unknown partition is an empty answer
+        used, free, unavailable, total = map(int, found.groups())
+        return Capacity(total, free, used, unavailable)
+
+    def probe(self) -> str:
+        return f"{CLEAN}sbatch --version && scontrol ping"
+
+    def parse_probe(self, answer: Answer) -> str:
+        version = re.match(r"slurm\S* (\d\S*)\n", answer.out)
+        if not version or not re.search(r"^Slurmctld.* UP$", answer.out, re.MULTILINE):
+            raise unreadable("sbatch or scontrol", answer)
+        return f"Slurm {version[1]}"
+
+
+def _clock(seconds: int) -> str:
+    """Slurm rounds it up to a minute itself."""
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _refusal(answer: Answer, request: BatchRequest) -> SubmissionRefused:
+    """The limit is that of an index, which begins at 0."""
+    told = answer.err.strip()
+    found = re.search(r"^MaxArraySize\s*= (\d+)\n", answer.out, re.MULTILINE) if NO_SUCH_ARRAY in told else None
+    largest = int(found[1]) - 1 if found else 0
+    return ArrayTooLarge(told, largest) if 0 < largest < request.size else SubmissionRefused(told)
+
+
+def _squeue() -> str:
+    fields = ",".join(f"{field}:|" for field in SQUEUE_FIELDS.split())
+    return f"squeue -a -u \"$(id -u)\" -O '{fields}'"
+
+
+def _each(command: str, words: Iterable[str], proof: str = "") -> str:
+    """The command once for each of the words, whatever becomes of the others; `proof` must hold before the end."""
+    lines = [f"{command} {some} || status=$?" for some in words]
+    return CLEAN + "\n".join(["status=0", *lines, f"{proof}echo {END}", "exit $status"])
+
+
+def _check(command: str, answer: Answer, harmless: re.Pattern[str]) -> None:
+    others = [line for line in answer.err.splitlines() if line.strip() and not harmless.search(line)]
+    is_taken = answer.status == 0 or (answer.err.strip() and not others)
+    if answer.out != f"{END}\n" or not is_taken:
+        raise unreadable(command, answer)
+
+
+def _words(remote_ids: Iterable[str]) -> Iterator[str]:
+    """The jobs as scancel takes them, whole arrays in one word: `12_[1-4,7]`."""
+    arrays: dict[str, list[int]] = {}
+    for remote_id in remote_ids:
+        array, _, index = remote_id.partition("_")
+        arrays.setdefault(array, []).append(int(index))
+    for array, indexes in arrays.items():
+        yield shlex.quote(f"{array}_[{','.join(_ranges(sorted(set(indexes))))}]")
+
+
+def _ranges(indexes: Sequence[int]) -> list[str]:
+    starts = [index for place, index in enumerate(indexes) if place == 0 or indexes[place - 1] != index - 1]
+    ends = [
+        index for place, index in enumerate(indexes) if place + 1 == len(indexes) or indexes[place + 1] != index + 1
+    ]
+    return [str(first) if first == last else f"{first}-{last}" for first, last in zip(starts, ends, strict=True)]
+
+
+def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _comma(names: Iterable[str]) -> str:
+    return shlex.quote(",".join(names))
+
+
+DRIVER = Slurm

@@ -24,7 +24,8 @@ oar_mounts() { # NAME
 
 oar_up() {     # NAME
     local name=$1 st=$STATE/$1 node
-    oar_conf "$name" | install -o oar -m 600 /dev/stdin "$st/etc/oar/oar.conf"
+    oar_conf "$name" | install -o oar -m 600 /dev/stdin "$st/etc/oar/oar.conf.new"
+    mv "$st/etc/oar/oar.conf.new" "$st/etc/oar/oar.conf"       # whoever reads it meanwhile finds one
     [ -s "$st/etc/oar/node_key" ] || ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$st/etc/oar/node_key"
     touch "$st/log/oar.log"; chown oar: "$st/log/oar.log"
     oar_database "$name"

@@ -24,7 +24,7 @@ class ClusterConfig(BaseModel):
     directory: str = Field(".cigri", pattern=r"^/?[A-Za-z0-9._/-]+$", description="where files go, below the home")
     max_waiting: int = Field(200, gt=0, description="jobs of ours that may wait in its queue, never more")
     keep_waiting: int = Field(20, ge=0, description="jobs kept waiting behind a full cluster, so that no core idles")
-    max_array: int = Field(1000, gt=0, description="largest array it accepts")
+    max_array: int = Field(1000, gt=0, description="largest array; lowered when the cluster says that it takes less")
     poll_interval: float = Field(5.0, ge=0, description="shortest time between two visits")
     timeout: float = Field(60.0, gt=0, description="longest time one command may take")
     record_grace: float = Field(10.0, ge=0, description="wait for the record of a job that the batch system says ended")

@@ -67,6 +67,23 @@ def put_success(conn: Connection, cluster: ClusterRow, now: datetime | None = No
         close_events(conn, ["CLUSTER_UNREACHABLE", "CLUSTER_ANSWER"], [f"cluster {cluster.name}"], "cigri", now)
 
 
+def put_array_limit(
+    conn: Connection, cluster: ClusterRow, largest: int, message: str, now: datetime | None = None
+) -> None:
+    """The batch system takes no larger arrays: from now on `max_array` is at most that."""
+    known = Cluster.c.config["max_array"].as_integer()
+    learnt = conn.execute(
+        update(Cluster)
+        .where(Cluster.c.id == cluster.id, or_(known.is_(None), known > largest))
+        .values(config=Cluster.c.config.op("||")(func.jsonb_build_object("max_array", largest)))
+        .returning(Cluster.c.id)
+    ).all()
+    if learnt:
+        text = f"max_array is now {largest}, which is all that the batch system takes: {message}"
+        event = NewEvent("ARRAY_LIMIT", EventLevel.INFO, f"cluster {cluster.name}", text, cluster_id=cluster.id)
+        put_events(conn, [event], now)
+
+
 def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, now: datetime | None = None) -> None:
     """The cluster does not answer, or not sensibly: pause it, longer each time, and tell the operator."""
     pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Cluster.c.failures, 10)), LONGEST_PAUSE)

@@ -7,9 +7,16 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.drivers import BatchRequest
-from cigri.errors import AnswerUnreadable, SubmissionRefused, TransportError, Unreachable
+from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused, TransportError, Unreachable
 from cigri.fallback import mapped
-from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters, put_account_failure, put_failure
+from cigri.flow.anyone_to_clusters import (
+    ClusterRow,
+    grid_key,
+    list_clusters,
+    put_account_failure,
+    put_array_limit,
+    put_failure,
+)
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_launches, put_batch
 from cigri.flow.runner_to_campaign_schedulers import (
     LaunchingBatch,
@@ -165,6 +172,12 @@ def _settle(
         if answer.status in NOT_WRITTEN:
             raise SubmissionRefused(f"the batch could not be written to the cluster: {answer.err.strip()[-500:]}")
         remote_ids = tools.gateway.driver(cluster).parse_submit(answer, sent.request)
+    except ArrayTooLarge as error:
+        with tools.database.begin() as conn:
+            put_back(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs, now)
+            put_array_limit(conn, cluster, error.largest, str(error), now)
+        report["batches too large"] += 1
+        return
     except SubmissionRefused as error:
         _refuse(tools, cluster, sent.launch, sent.batch, str(error), now)
         report["refused batches"] += 1

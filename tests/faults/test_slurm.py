@@ -84,3 +84,38 @@ def test_the_operator_tests_a_cluster_step_by_step(
     assert status == 0, said
     assert "22.05.8" in said
     assert "✗" not in said
+
+
+def test_jobs_that_slurm_begins_again_die_for_free(alpha: Grid) -> None:
+    """As an operator's `scontrol requeue` or the death of a node does where a site overrides --no-requeue."""
+    beta, place = slurm_site("beta"), alpha.place
+    alpha.add(beta)
+    beta.sh(f"mkdir -p {place}")
+    unwritable = "chmod 444 /proc/$PPID/cwd/journal.$CIGRI_INDEX"  # it leaves no record, as on a node that dies
+    first = f"mkdir {place}/$1 || exit 0; [ $1 = told ] || {unwritable}; touch {place}/$1/begun; sleep 300"
+    for site in (alpha.site, beta):
+        alpha.submit(["told", "untold"], command=first, clusters={site.name: {}})
+    begun = f"ls {place}/told/begun {place}/untold/begun 2>/dev/null | wc -l"
+    alpha.run_until(lambda: [int(site.sh(begun)) for site in (alpha.site, beta)] == [2, 2])
+    requeue = (
+        "for id in $(squeue -h -r -u alice -o %i); do scontrol update JobId=$id Requeue=1; scontrol requeue $id; done"
+    )
+    for site in (alpha.site, beta):
+        site.sh(requeue, user="root")
+    alpha.run_to_end(90)
+    assert alpha.counts() == {"done": 4}
+    ended = alpha.rows("SELECT outcome::text, count(*) FROM attempts GROUP BY outcome ORDER BY outcome::text")
+    assert [tuple(row.values()) for row in ended] == [("lost", 2), ("preempted", 2), ("success", 4)]
+    assert alpha.one("SELECT count(*) FROM jobs WHERE reason LIKE '%begun again by the batch system, restarts: 1'") == 2
+    assert alpha.rows("SELECT DISTINCT failures, deaths FROM tasks") == [{"failures": 0, "deaths": 1}]
+    alpha.assert_sane()
+
+
+def test_a_cluster_that_takes_small_arrays_only_is_given_such(beta: Grid) -> None:
+    beta.add(slurm_site("beta", keep_waiting=150))
+    beta.submit([str(n) for n in range(120)])
+    beta.run_to_end(90)
+    beta.assert_each_ran_once(120)
+    assert beta.one("SELECT max(size) FROM batches WHERE state <> 'void'") == 100
+    assert beta.one("SELECT config['max_array'] FROM clusters") == 100
+    assert beta.one("SELECT count(*) FROM events WHERE code <> 'FINISHED'") == 1

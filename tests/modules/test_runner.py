@@ -2,6 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
+from cigri.drivers import BatchRequest
+from cigri.drivers.local import Local
+from cigri.errors import ArrayTooLarge
+from cigri.remote import Answer
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
 
@@ -45,3 +51,29 @@ def test_a_batch_that_cannot_be_written_leaves_the_others_alone(local: Grid) -> 
         (third, "submitted"),
     ]
     assert local.one("SELECT count(*) FROM events WHERE code = 'SUBMISSION_REFUSED'") == 1
+
+
+def test_an_array_that_is_too_large_is_sent_again_in_parts(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch system that takes arrays of two; nothing was refused, so nobody is to blame."""
+    read = Local.parse_submit
+
+    def parse_submit(driver: Local, answer: Answer, request: BatchRequest) -> dict[int, str]:
+        if request.size > 2:
+            raise ArrayTooLarge("too many", 2)
+        return read(driver, answer, request)
+
+    def submit(driver: Local, request: BatchRequest) -> str:
+        return say(driver, request) if request.size <= 2 else "true"
+
+    say = Local.submit
+    monkeypatch.setattr(Local, "parse_submit", parse_submit)
+    monkeypatch.setattr(Local, "submit", submit)
+    prepare(local, 1, tasks=5)
+    assert runner.run_once(local.tools)["batches too large"] == 1
+    assert local.one("SELECT config['max_array'] FROM clusters") == 2
+    assert local.one("SELECT message FROM events WHERE code = 'ARRAY_LIMIT'").startswith("max_array is now 2, ")
+    local.run_to_end()
+    local.assert_each_ran_once(5)
+    assert local.one("SELECT max(size) FROM batches WHERE state <> 'void'") == 2
+    assert local.one("SELECT count(*) FROM events WHERE code = 'SUBMISSION_REFUSED'") == 0
+    assert local.one("SELECT sum(deaths + failures) FROM tasks") == 0

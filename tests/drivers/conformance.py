@@ -191,7 +191,7 @@ class Conformance:
     def test_besteffort_jobs_give_way(self, site: Site) -> None:
         victims = site.submit(BatchRequest("victims", 2, 600, ResourceRequest(cpu=6)))
         victims.until_seen(RemoteState.RUNNING)
-        rival = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=4), besteffort=False), user=RIVAL)
+        rival = site.submit(BatchRequest("rival", 1, 600, ResourceRequest(cpu=6), besteffort=False), user=RIVAL)
         rival.until_seen(RemoteState.RUNNING)
         until(lambda: RemoteState.PREEMPTED in {job.state for job in victims.history().values()})
         rival.cancel([1])
@@ -201,7 +201,7 @@ class Conformance:
 
     def test_an_unknown_queue_is_refused_with_the_own_words_of_the_batch_system(self, site: Site) -> None:
         with pytest.raises(SubmissionRefused, match=site.refusal):
-            site.submit(BatchRequest("refused", 2, 600, queue="nowhere"))
+            site.submit(BatchRequest("refused", 2, 600, besteffort=False, queue="nowhere"))
         asked = site.driver.history([(f"{PREFIX}-refused", 1, "")])
         assert site.driver.parse_history(site.run(USER, asked)) == []
 

@@ -2,16 +2,18 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cigri.drivers import BatchRequest, Control, RemoteState, ResourceRequest, load
+from cigri.drivers import BatchRequest, Control, RemoteJob, RemoteState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.remote import Answer
-from tests.drivers.conformance import RIVAL, USER, Batch, Conformance, Site, until
+from tests.drivers.conformance import PREFIX, RIVAL, USER, Batch, Conformance, Site, until
+from tests.replies.record import Recorder
 
 pytestmark = pytest.mark.cluster
 
@@ -23,6 +25,12 @@ OPTIONS: dict[str, Any] = {
     "pe": "smp",
     "suspends": False,  # besteffort.q ends jobs instead
 }
+# Each process alone is below the limit.
+GREEDY = """mkfifo "$1/fifo"
+exec 3<>"$1/fifo"
+for part in 1 2 3 4; do python3 -c 'x = bytearray(150_000_000); input()' <"$1/fifo" & done
+wait
+"""
 SAYS = 'printf "%s|" "$NSLOTS" "$PE" "$QUEUE" "$TMPDIR" >"$1/said"; cigri_nodes >"$1/nodes"; ulimit -v >"$1/memory"\n'
 
 
@@ -48,6 +56,66 @@ def gridengine_site() -> GridEngineSite:
 
 def recording_sites() -> Iterator[tuple[str, GridEngineSite]]:
     yield "", gridengine_site()
+
+
+def record_more(recorder: Recorder) -> None:
+    """Jobs in error, in deletion, begun anew, at their limits; refusals; queues that are suspended, disabled, lost."""
+    site, driver = recorder.site, recorder.site.driver
+    record_refusals(recorder)
+    site.run(USER, f"qsub -b y -shell n -t 1-2 -N {PREFIX}-error -o /dev/null -j y -wd /nowhere true")
+    greedy = site.submit(BatchRequest("greedy", 1, 60, ResourceRequest(mem=300), besteffort=False), GREEDY)
+    until(lambda: any("state E" in job.reason for job in live(site)))
+    recorder.keep("status-of-errors")
+    until(lambda: not greedy.live())
+    greedy.history()
+    recorder.keep("history-of-a-greedy-job")
+    two = site.submit(BatchRequest("two", 2, 600))
+    two.until_seen(RemoteState.RUNNING)
+    rival = site.submit(BatchRequest("rival2", 1, 600, ResourceRequest(cpu=2), besteffort=False), user=RIVAL)
+    rival.until_seen(RemoteState.RUNNING)
+    recorder.ask("capacity-suspended", USER, driver.capacity(""))
+    rival.cancel([1])
+    two.until_ended()
+    site.run("root", "qmod -d besteffort.q")
+    recorder.ask("capacity-disabled", USER, driver.capacity(""))
+    site.run("root", "qmod -e besteffort.q")
+    record_lost_node(recorder)
+    site.run(USER, 'qdel -u "$(id -un)"')
+
+
+def record_refusals(recorder: Recorder) -> None:
+    site = recorder.site
+    requests = {
+        "submit-refused-impossible": BatchRequest("never", 2, 60, ResourceRequest(cpu=40)),
+        "submit-refused-large": BatchRequest("large", 100_000, 60),
+        "submit-refused-resource": BatchRequest("gpu", 2, 60, ResourceRequest(others={"gpu": 1})),
+    }
+    for point, request in requests.items():
+        with suppress(SubmissionRefused):
+            site.submit(request)
+        recorder.keep(point)
+
+
+def record_lost_node(recorder: Recorder) -> None:
+    """The execd and all its jobs die at once, as with their node; and one job is in deletion meanwhile."""
+    site = recorder.site
+    lost = site.submit(BatchRequest("lost", 3, 600, besteffort=False), 'echo >>"$1/begun"\nsleep 300\n')
+    until(lambda: lost.said("begun") == "\n\n\n")
+    subprocess.run([str(TESTBED), "daemon", "gamma", "kill", "sge_execd"], check=True)
+    site.run("root", f"kill -KILL $(pgrep -f 'sge_shepherd -bg|{PREFIX}-lost')")
+    until(lambda: "'state_string'>u" in site.run(USER, site.driver.capacity("")).out)
+    recorder.keep("capacity-lost")
+    lost.cancel([1])
+    lost.live()
+    recorder.keep("status-of-deleted-jobs")
+    subprocess.run([str(TESTBED), "up", "gamma"], check=True, capture_output=True)
+    until(lambda: not lost.live())
+    lost.history()
+    recorder.keep("history-of-a-lost-node")
+
+
+def live(site: Site) -> list[RemoteJob]:
+    return site.driver.parse_status(site.run(USER, site.driver.status(PREFIX)), PREFIX)
 
 
 @pytest.fixture(scope="session")
@@ -87,10 +155,7 @@ class TestGridEngine(Conformance):
         assert batch.until_ended()[1].state == RemoteState.TIMEOUT
 
     def test_a_job_over_its_memory_is_told_from_one_over_its_time(self, site: Site) -> None:
-        """Each process alone would be below the limit."""
-        body = "for part in 1 2 3 4; do python3 -c 'x = bytearray(150_000_000); input()' <\"$1/fifo\" & done; wait\n"
-        wish = ResourceRequest(mem=300)
-        batch = site.submit(BatchRequest("greedy", 1, 60, wish), f'mkfifo "$1/fifo"; exec 3<>"$1/fifo"\n{body}')
+        batch = site.submit(BatchRequest("greedy", 1, 60, ResourceRequest(mem=300)), GREEDY)
         assert batch.until_ended()[1].state == RemoteState.OUT_OF_MEMORY
 
     def test_no_exit_status_makes_grid_engine_begin_a_job_anew_or_keep_it_in_error(self, site: Site) -> None:

@@ -28,6 +28,7 @@ gridengine_up() { # NAME
     start "$name" sge_execd env $environment SGE_ND=1 "$SGE_PROGRAMS/sge_execd"
     until_true 30 "sge_execd of $name" gridengine_is_exec_host "$name"
     [ -e "$STATE/$name/sge/default/configured" ] || gridengine_configure "$name"
+    inside "$name" qmod -cq '*' >/dev/null        # jobs that could not be started have put queues into error
     until_true 60 "all.q of $name ($STATE/$name/log/qconf.log)" gridengine_ready "$name"
 }
 

@@ -21,7 +21,7 @@ from cigri.drivers.gridengine.wishes import Options, find_problems, placement
 from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
 
-END = "cigri-end"
+END = "cigri-sge-end"
 # What Debian has on the PATH are wrappers that cost 0.1 s each. The XML has times without their zone.
 ENVIRONMENT = """\
 [ ! -x /usr/lib/gridengine/qsub ] || export SGE_ROOT="${SGE_ROOT:-/var/lib/gridengine}" PATH="/usr/lib/gridengine:$PATH"
@@ -228,15 +228,12 @@ def _words(remote_ids: Iterable[str]) -> Iterator[str]:
 
 def _ranges(indexes: Iterable[int]) -> Iterator[tuple[int, int]]:
     """First and last of each run of indexes that follow each other."""
-    first = last = 0
+    runs: list[list[int]] = []
     for index in sorted(set(indexes)):
-        if index != last + 1:
-            if last:
-                yield first, last
-            first = index
-        last = index
-    if last:
-        yield first, last
+        if not runs or index != runs[-1][1] + 1:
+            runs.append([index, index])
+        runs[-1][1] = index
+    return ((first, last) for first, last in runs)
 
 
 DRIVER = GridEngine

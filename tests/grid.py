@@ -42,7 +42,7 @@ class Site:
     user: str
 
     def sh(self, script: str, user: str = "") -> str:
-        if self.name in ("alpha", "beta"):
+        if self.config.get("transport") == "ssh":
             command = [str(TESTBED), "exec", self.name, user or self.user, "sh", "-c", 'eval "$(cat)"']
         else:
             command = ["sh", "-s"]
@@ -181,16 +181,27 @@ def local_site(spool: Path, name: str = "here", **config: Any) -> Site:
     return Site(name, values, getpass.getuser())
 
 
-def slurm_site(name: str, **config: Any) -> Site:
+def front_end(host: str) -> Mapping[str, Any]:
+    """The way of the gateway account to a cluster of the testbed."""
     state = Path(os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed"))
-    ssh: Mapping[str, Any] = {
-        "host": {"alpha": "127.0.8.1", "beta": "127.0.8.2"}[name],
+    return {
+        "host": host,
         "port": 22022,
         "account": "cigri",
         "key_file": str(state / "ssh/keys/cigri"),
         "known_hosts": str(state / "ssh/known_hosts"),
         "connect_timeout": 3,
     }
+
+
+def slurm_site(name: str, **config: Any) -> Site:
+    ssh = front_end({"alpha": "127.0.8.1", "beta": "127.0.8.2"}[name])
     options = {"partition": "normal", "besteffort_partition": "besteffort"}
     values = {"driver": "slurm", "transport": "ssh", "ssh": ssh, "options": options, **QUICK, **config}
     return Site(name, values, "alice")
+
+
+def oar_site(**config: Any) -> Site:
+    """Its launches and kills take some seconds each."""
+    values = {"driver": "oar", "transport": "ssh", "ssh": front_end("127.0.8.4"), **QUICK, "lost_after": 20.0, **config}
+    return Site("delta", values, "alice")

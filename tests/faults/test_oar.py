@@ -1,0 +1,89 @@
+"""Campaigns on a real OAR cluster over real SSH: preempted, deleted behind our back, too long, left alone by OAR."""
+
+import itertools
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from cigri.database import Database
+from modules.operator import main as cigri
+from tests.grid import TESTBED, Grid, oar_site, until
+
+pytestmark = pytest.mark.cluster
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def oar() -> None:
+    done = subprocess.run([str(TESTBED), "up", "delta"], capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def delta(database: Database, oar: None) -> Iterator[Grid]:
+    site = oar_site()
+    grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
+    yield grid
+    site.sh("oardel --sql \"state NOT IN ('Terminated', 'Error')\" >/dev/null", user="root")
+    grid.gateway.close()
+
+
+def test_tasks_are_done_once_though_nobody_schedules_for_a_while(delta: Grid) -> None:
+    delta.submit([str(n) for n in range(6)], command="sleep 1")
+    delta.run_until(lambda: delta.one("SELECT count(*) FROM jobs WHERE state = 'running'") > 0)
+    delta.site.daemon("stop", "almighty")
+    for _ in range(5):
+        delta.cycle()
+    delta.site.daemon("start", "almighty")
+    delta.run_to_end()
+    delta.assert_each_ran_once(6)
+    assert delta.one("SELECT count(*) FROM attempts") == 6
+
+
+def test_whole_nodes_are_asked_for_in_oars_words(delta: Grid) -> None:
+    seen = f'sort "$CIGRI_NODE_FILE" >{delta.place}/nodes; sort "$OAR_NODEFILE" | uniq -c >{delta.place}/cores'
+    delta.submit(["wide"], resources="/nodes=2", types="timesharing=*,*", command=seen)
+    delta.run_to_end()
+    assert delta.site.sh(f"cat {delta.place}/nodes").split() == ["delta-n1", "delta-n2"]
+    assert delta.site.sh(f"cat {delta.place}/cores").split() == ["8", "delta-n1", "8", "delta-n2"]
+
+
+def test_what_a_local_user_or_an_operator_kills_is_done_again_for_free(delta: Grid) -> None:
+    """Two tasks fill the cluster; one gives way to bob, the other is deleted behind our back."""
+    wait = f"until [ -e {delta.place}/go ]; do sleep 0.2; done"
+    delta.submit(["a", "b"], resources={"cpu": 8}, command=wait)
+    until(lambda: delta.cycle() is not None and len(delta.executions()) == 2, 60)
+    delta.site.sh("oarsub -l /nodes=1/core=1,walltime=0:1:0 -O /dev/null -E /dev/null 'sleep 1'", user="bob")
+    delta.run_until(lambda: delta.one("SELECT count(*) FROM attempts WHERE outcome = 'preempted'") == 1)
+    delta.site.sh("oardel --sql \"state = 'Running' AND job_user = 'alice'\"", user="root")
+    delta.run_until(lambda: delta.one("SELECT count(*) FROM attempts WHERE outcome = 'preempted'") >= 2)
+    assert delta.rows("SELECT DISTINCT priority FROM tasks WHERE deaths > 0") == [{"priority": 20}]
+    delta.site.sh(f"touch {delta.place}/go")
+    delta.run_to_end()
+    assert delta.counts() == {"done": 2}
+    assert delta.one("SELECT sum(failures) FROM tasks") == 0
+    delta.assert_sane()
+
+
+def test_a_task_that_takes_too_long_is_warned_and_has_itself_to_blame(delta: Grid) -> None:
+    delta.submit(
+        ["long"], walltime=40, command=f"trap 'echo warned >{delta.place}/said; exit 1' TERM; sleep 300 & wait"
+    )
+    delta.run_until(lambda: delta.counts() == {"failed": 1})
+    assert delta.rows("SELECT outcome::text FROM attempts") == [{"outcome": "walltime"}]
+    assert delta.site.sh(f"cat {delta.place}/said") == "warned\n"
+
+
+def test_the_operator_tests_the_cluster_step_by_step(
+    delta: Grid, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", delta.database.url.replace("+psycopg", ""))
+    status = cigri(["cluster", "test", "delta", "--as", "alice"])
+    said = capsys.readouterr().out
+    assert status == 0, said
+    assert "OAR 2.5.9" in said
+    assert "✗" not in said

@@ -158,7 +158,10 @@ class Driver(ABC):
 
     @abstractmethod
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
-        """Remote id of each index 1..size; raise SubmissionRefused when the batch system says no."""
+        """Remote id of each index 1..size; raise SubmissionRefused when the batch system says no.
+
+        Raise ArrayTooLarge, with the largest there may be, when it would take a smaller one.
+        """
 
     @abstractmethod
     def status(self, prefix: str) -> str:

@@ -60,6 +60,11 @@ class Local(Driver):
         self._interpreter = [sys.executable, "-I", "-S", client.__file__]
         self._place = ["--spool", spool, *(f"--pool={name}={amount}" for name, amount in pools.items())]
 
+    def problems(self, request: BatchRequest) -> list[str]:
+        wishes = {"queue": request.queue, "properties": request.properties}
+        unknown = [f"the local cluster has no {name}; leave {value!r} out" for name, value in wishes.items() if value]
+        return super().problems(request) + unknown
+
     def submit(self, request: BatchRequest) -> str:
         need = request.resources
         words = [

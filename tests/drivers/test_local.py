@@ -116,6 +116,16 @@ def test_what_this_cluster_cannot_offer_is_refused_in_words(cluster: Cluster, wi
     assert cluster.live() == []
 
 
+def test_what_this_cluster_never_offers_is_known_beforehand(driver: Driver) -> None:
+    wish = BatchRequest("a", 1, 60, ResourceRequest(native=("/switch=1",)), queue="night", properties="big")
+    assert driver.problems(BatchRequest("a", 1, 60)) == []
+    assert driver.problems(wish) == [
+        "Local does not understand the resources '/switch=1'",
+        "the local cluster has no queue; leave 'night' out",
+        "the local cluster has no properties; leave 'big' out",
+    ]
+
+
 def test_a_queue_has_no_capacity(cluster: Cluster) -> None:
     with pytest.raises(AnswerUnreadable, match="has no queue"):
         cluster.driver.parse_capacity(cluster.run(cluster.driver.capacity("night")))

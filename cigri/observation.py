@@ -39,6 +39,7 @@ class End(NamedTuple):
     exit_code: int | None
     reason: str
     node: str
+    seconds: float | None = None
 
 
 class Findings(NamedTuple):
@@ -119,12 +120,16 @@ def _end_of_missing(job: WatchedJob, past: RemoteJob | None, now: datetime, conf
         return None
     age = (now - job.missing_since).total_seconds()
     if past is not None and age >= config.record_grace:
-        return End(job, past.state, past.exit_code, _reason(past), past.node)
+        return End(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
     if job.kill is not None and past is None and age >= config.record_grace:
         return End(job, RemoteState.KILLED, None, "killed, and no longer known to the batch system", "")
     if age >= config.lost_after:
         return End(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "")
     return None
+
+
+def _seconds(past: RemoteJob) -> float | None:
+    return past.ended - past.started if past.started is not None and past.ended is not None else None
 
 
 def _reason(past: RemoteJob) -> str:
@@ -142,8 +147,12 @@ def _attempts_of(
             ended.append(_by_record(end.job, attempt, record, limits))
             continue
         if is_begun:
-            outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.exit_code, end.job.kill)
-            ended.append(_ended(end.job, attempt, outcome, end.exit_code, None, None, limits))
+            seconds = _remaining(end.seconds, records)
+            continues = attempt.saving.continues(seconds)
+            outcome = outcome_of_state(
+                end.state or RemoteState.UNKNOWN, end.exit_code, end.job.kill, continues=continues
+            )
+            ended.append(_ended(end.job, attempt, outcome, end.exit_code, None, seconds, limits))
         else:
             outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
             ended.append(_ended(end.job, attempt, outcome, None, None, None, limits))
@@ -151,9 +160,17 @@ def _attempts_of(
     return ended
 
 
+def _remaining(seconds: float | None, records: Mapping[int, TaskRecord]) -> float | None:
+    """What is left of a job's time for the task that its end cut off."""
+    return (
+        None if seconds is None else max(0.0, seconds - sum(record.duration_ms for record in records.values()) / 1000)
+    )
+
+
 def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits: JobSettings) -> EndedAttempt:
-    outcome = outcome_of_record(record.exit_code, record.cause, job.kill)
     started, seconds = record.start_ms / 1000, record.duration_ms / 1000
+    continues = attempt.saving.continues(seconds)
+    outcome = outcome_of_record(record.exit_code, record.cause, job.kill, continues=continues)
     return _ended(job, attempt, outcome, record.exit_code, started, seconds, limits)
 
 
@@ -166,11 +183,11 @@ def _ended(
     seconds: float | None,
     limits: JobSettings,
 ) -> EndedAttempt:
-    past = TaskPast(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries)
+    past = TaskPast(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries, attempt.checkpoints)
     verdict = judge(outcome, past, limits)
-    return EndedAttempt(
-        job.campaign_id, job.job_id, attempt.task_id, attempt.number, outcome, exit_code, started, seconds, verdict
-    )
+    has_saved = attempt.saving.has_saved(outcome, seconds)
+    about = (job.campaign_id, job.job_id, attempt.task_id, attempt.number)
+    return EndedAttempt(*about, outcome, exit_code, started, seconds, verdict, has_saved)
 
 
 def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord]) -> EndedJob:

@@ -34,6 +34,10 @@ class AlmightySettings(Section):
 class JobSettings(Section):
     deaths: int = Field(20, ge=0, description="times a task is resubmitted free of charge (preemption, lost node, ...)")
     resubmissions: int = Field(100, ge=0, description="times a task may ask to be resubmitted (exit 66 or 67)")
+    checkpoints: int = Field(200, ge=0, description="times a task may stop at a checkpoint (exit 99) and be continued")
+    same_cluster: float = Field(
+        3600.0, ge=0, description="seconds a task waits for the cluster that has its checkpoint"
+    )
     waiting_too_long: float = Field(900.0, gt=0, description="seconds in a queue before a job is tried elsewhere")
     walltime_slack: float = Field(1800.0, ge=0, description="seconds past its walltime after which a job is killed")
     verify_kill: float = Field(60.0, gt=0, description="seconds after which a kill that had no effect is sent again")

@@ -69,6 +69,7 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     RESUBMIT = "resubmit"
     RESUBMIT_END = "resubmit_end"
+    CHECKPOINTED = "checkpointed"
     FAILURE = "failure"
     WALLTIME = "walltime"
     OUT_OF_MEMORY = "out_of_memory"

@@ -177,7 +177,10 @@ Bucket = table(
 
 
 class TaskColumns(Numbered):
-    """One parameter line; `number` counts from 0 in its campaign. `failures`: its own fault; `deaths`: the grid's."""
+    """One parameter line; `number` counts from 0 in its campaign. `failures`: its own fault; `deaths`: the grid's.
+
+    A checkpoint of it is on `checkpoint_cluster_id`; `stopped_at` is when it began to wait for that cluster.
+    """
 
     campaign_id: Named[int]
     bucket_id: Named[int]
@@ -189,14 +192,22 @@ class TaskColumns(Numbered):
     failures: Named[int] = Column(server_default="0")
     deaths: Named[int] = Column(server_default="0")
     resubmissions: Named[int] = Column(server_default="0")
+    checkpoints: Named[int] = Column(server_default="0")
+    checkpoint_cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
+    stopped_at: Named[datetime | None]
 
+
+IS_NEW = "state = 'waiting' AND checkpoint_cluster_id IS NULL"
+CONTINUES = "state = 'waiting' AND checkpoint_cluster_id IS NOT NULL"
 
 Task = table(
     "tasks",
     TaskColumns,
     ForeignKeyConstraint(["bucket_id", "campaign_id"], ["buckets.id", "buckets.campaign_id"], ondelete="CASCADE"),
     UniqueConstraint("campaign_id", "number"),
-    Index("ix_tasks_waiting", "bucket_id", text("priority DESC"), "id", postgresql_where="state = 'waiting'"),
+    CheckConstraint("(checkpoint_cluster_id IS NULL) = (stopped_at IS NULL)", name="stopped_at_checkpoint"),
+    Index("ix_tasks_waiting", "bucket_id", text("priority DESC"), "id", postgresql_where=IS_NEW),
+    Index("ix_tasks_continuing", "campaign_id", "checkpoint_cluster_id", "id", postgresql_where=CONTINUES),
     Index("ix_tasks_failed", "campaign_id", postgresql_where="state = 'failed'"),
 )
 
@@ -383,6 +394,25 @@ class KillColumns(Columns):
 
 
 Kill = table("kills", KillColumns, Index("ix_kills_open", "job_id", postgresql_where="is_open"))
+
+
+class CheckpointRequestColumns(Columns):
+    """A user's wish to see a running job save its state; open until the task was signalled or the job has ended."""
+
+    job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    asked_at: Named[datetime]
+    asked_by: Named[str]
+    sent_at: Named[datetime | None]
+    heard_at: Named[datetime | None]
+    looks: Named[int] = Column(server_default="0")
+    is_open: Named[bool] = Column(server_default="true")
+
+
+CheckpointRequest = table(
+    "checkpoint_requests",
+    CheckpointRequestColumns,
+    Index("ix_checkpoint_requests_open", "job_id", postgresql_where="is_open"),
+)
 
 
 class EventColumns(Numbered):

@@ -8,6 +8,9 @@ from cigri.states import KillReason, Outcome, TaskState
 
 EXIT_RESUBMIT = 66
 EXIT_RESUBMIT_END = 67
+EXIT_CHECKPOINT = 99
+SHORTEST_RUN = 60.0  # seconds after which exit 99 of an idempotent task is believed, as in OAR
+BEGUN = 30
 FIRST_IN_LINE = 20
 IN_LINE = 10
 END_OF_LINE = 0
@@ -19,6 +22,34 @@ OF_THE_TASK = frozenset(range(128)) - GAVE_UP
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
 NEVER_RAN = frozenset({Outcome.WITHDRAWN, Outcome.REFUSED})
 ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
+ASKED_TO_END = frozenset({"exit", "terminated", "walltime"})
+
+
+class Saving(NamedTuple):
+    """How the tasks of a campaign save their state: when asked by `checkpoint` (`period` in seconds), or unasked.
+
+    `was_heard`: a user has asked this very job, and the task was signalled.
+    """
+
+    has_checkpoint: bool = False
+    period: int | None = None
+    is_idempotent: bool = False
+    was_heard: bool = False
+
+    def continues(self, seconds: float | None) -> bool:
+        """Exit 99 after so many seconds means: continue me."""
+        return self.has_checkpoint or (self.is_idempotent and seconds is not None and seconds > SHORTEST_RUN)
+
+    def has_saved(self, outcome: Outcome, seconds: float | None) -> bool:
+        """The task has stopped at a checkpoint, or was signalled before it died of something else."""
+        if outcome is Outcome.CHECKPOINTED:
+            return True
+        was_signalled = (
+            self.was_heard
+            or outcome is Outcome.WALLTIME
+            or (self.period is not None and seconds is not None and seconds >= self.period)
+        )
+        return self.has_checkpoint and outcome not in NEVER_RAN and was_signalled
 
 
 class TaskPast(NamedTuple):
@@ -28,6 +59,7 @@ class TaskPast(NamedTuple):
     deaths: int
     resubmissions: int
     retries: int
+    checkpoints: int = 0
 
 
 class Verdict(NamedTuple):
@@ -38,10 +70,13 @@ class Verdict(NamedTuple):
     failures: int = 0
     deaths: int = 0
     resubmissions: int = 0
+    checkpoints: int = 0
 
 
-def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None) -> Outcome:
-    """From the wrapper's own record; `cause` is its word for how the task ended."""
+def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None, *, continues: bool = False) -> Outcome:
+    """From the wrapper's own record; `cause` is its word for how the task ended, `continues` what exit 99 means."""
+    if continues and exit_code == EXIT_CHECKPOINT and cause in ASKED_TO_END:
+        return Outcome.KILLED if kill is KillReason.USER else Outcome.CHECKPOINTED
     if cause == "terminated":
         return outcome_of_kill(kill) if kill else Outcome.PREEMPTED
     if cause == "walltime":
@@ -53,11 +88,13 @@ def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None) -> Ou
     return Outcome.SUCCESS if cause == "exit" and exit_code == 0 else Outcome.FAILURE
 
 
-def outcome_of_state(state: RemoteState, exit_code: int | None, kill: KillReason | None) -> Outcome:
+def outcome_of_state(
+    state: RemoteState, exit_code: int | None, kill: KillReason | None, *, continues: bool = False
+) -> Outcome:
     """From the batch system's history, when the wrapper left no record; a success must have its exit code."""
     match state:
         case RemoteState.SUCCEEDED | RemoteState.FAILED if exit_code is not None and exit_code in OF_THE_TASK:
-            return outcome_of_record(exit_code, "exit", kill)
+            return outcome_of_record(exit_code, "exit", kill, continues=continues)
         case RemoteState.TIMEOUT:
             return Outcome.WALLTIME
         case RemoteState.OUT_OF_MEMORY:
@@ -78,6 +115,9 @@ def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
         return Verdict(TaskState.DONE, IN_LINE)
     if outcome is Outcome.KILLED:
         return Verdict(TaskState.CANCELLED, IN_LINE)
+    if outcome is Outcome.CHECKPOINTED:
+        state = TaskState.WAITING if past.checkpoints < limits.checkpoints else TaskState.FAILED
+        return Verdict(state, BEGUN, checkpoints=1)
     if outcome in ON_REQUEST:
         priority = FIRST_IN_LINE if outcome is Outcome.RESUBMIT else END_OF_LINE
         state = TaskState.WAITING if past.resubmissions < limits.resubmissions else TaskState.FAILED

@@ -26,7 +26,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
                 "campaigns ended": close_campaigns(conn, now),
             }
         )
-        wants = list_wants(conn, tools.settings.budget.errors, now)
+        wants = list_wants(conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now)
         offers = share(list_rooms(conn), wants) if wants else []
         put_offers(conn, offers, now)
     report["offers"] = len(offers)
@@ -37,7 +37,7 @@ def share(rooms: Sequence[Room], wants: Sequence[Want]) -> list[Offer]:
     """Serve the campaigns in order, each on the emptiest clusters first; pure.
 
     A cluster takes what its free cores can start at once and `keep_waiting` more, but never more than `max_waiting`
-    jobs wait on it. Nobody is offered more than it has tasks waiting.
+    jobs wait on it. Nobody is offered more than it has tasks waiting that may go there.
     """
     queue = {room.cluster_id: room.config.max_waiting - room.waiting for room in rooms}
     # waiting jobs take the free cores first
@@ -47,13 +47,14 @@ def share(rooms: Sequence[Room], wants: Sequence[Want]) -> list[Offer]:
     offers: list[Offer] = []
     usable = [want for want in wants if want.cluster_id in places]
     for want in sorted(usable, key=lambda want: (_rank(want), places[want.cluster_id])):
-        jobs = _jobs(want, cores[want.cluster_id], queue[want.cluster_id], left[want.campaign_id])
+        tasks = left[want.campaign_id] + want.bound
+        jobs = _jobs(want, cores[want.cluster_id], queue[want.cluster_id], tasks)
         if jobs > 0:
             taken = jobs * want.width
             offers.append(Offer(want.campaign_id, want.cluster_id, taken, jobs, len(offers)))
             cores[want.cluster_id] -= jobs / want.ratio
             queue[want.cluster_id] -= jobs
-            left[want.campaign_id] -= jobs
+            left[want.campaign_id] -= max(0, jobs - want.bound)
     return offers
 
 

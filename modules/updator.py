@@ -43,6 +43,7 @@ from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, p
 logger = logging.getLogger(__name__)
 
 LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
+BOUNDS = {Outcome.CHECKPOINTED: "checkpoints", Outcome.RESUBMIT: "resubmissions", Outcome.RESUBMIT_END: "resubmissions"}
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
@@ -278,6 +279,8 @@ def _events(
         if attempt.verdict.state is TaskState.FAILED:
             why = reasons.get(attempt.job_id, "")
             message = f"{attempt.outcome}, exit code {attempt.exit_code}" + (f" ({why})" if why else "")
+            if bound := BOUNDS.get(attempt.outcome):
+                message += f", once more than the setting jobs.{bound} allows"
             message += f"; stderr ends: {tails[attempt.job_id]}" if tails.get(attempt.job_id) else ""
             subject = f"task {attempt.task_id}"
             code = "TASK_FAILED"

@@ -155,7 +155,7 @@ def test_a_job_we_killed_and_nobody_knows_any_more_is_dead_after_the_grace() -> 
 def test_preemption_is_free_and_first_in_line() -> None:
     _, ends = look(a_job(missing=11), past=remote(RemoteState.PREEMPTED))
     assert outcome(ends) is Outcome.PREEMPTED
-    assert ends.attempts[0].verdict == (TaskState.WAITING, 20, 0, 1, 0)
+    assert ends.attempts[0].verdict == (TaskState.WAITING, 20, 0, 1, 0, 0)
 
 
 def test_a_second_start_without_a_record_is_a_free_death_that_says_so() -> None:

@@ -5,9 +5,9 @@ import pytest
 from cigri.drivers import RemoteState
 from cigri.settings import JobSettings
 from cigri.states import KillReason, Outcome, TaskState
-from cigri.verdicts import TaskPast, judge, outcome_of_record, outcome_of_state
+from cigri.verdicts import Saving, TaskPast, judge, outcome_of_record, outcome_of_state
 
-LIMITS = JobSettings(deaths=2, resubmissions=3)
+LIMITS = JobSettings(deaths=2, resubmissions=3, checkpoints=4)
 FRESH = TaskPast(0, 0, 0, 0)
 
 
@@ -81,6 +81,8 @@ def test_without_a_record_the_history_decides(
         (Outcome.RESUBMIT, FRESH, TaskState.WAITING, 20),
         (Outcome.RESUBMIT_END, FRESH, TaskState.WAITING, 0),
         (Outcome.RESUBMIT, TaskPast(0, 0, 3, 0), TaskState.FAILED, 20),
+        (Outcome.CHECKPOINTED, TaskPast(9, 9, 9, 0, 3), TaskState.WAITING, 30),
+        (Outcome.CHECKPOINTED, TaskPast(0, 0, 0, 0, 4), TaskState.FAILED, 30),
     ],
 )
 def test_the_task_goes_where_the_rule_says(outcome: Outcome, past: TaskPast, state: TaskState, priority: int) -> None:
@@ -88,7 +90,68 @@ def test_the_task_goes_where_the_rule_says(outcome: Outcome, past: TaskPast, sta
     assert (verdict.state, verdict.priority) == (state, priority)
 
 
+@pytest.mark.parametrize(
+    ("cause", "kill", "outcome"),
+    [
+        ("exit", None, Outcome.CHECKPOINTED),
+        ("walltime", None, Outcome.CHECKPOINTED),
+        ("terminated", None, Outcome.CHECKPOINTED),
+        ("terminated", KillReason.WALLTIME, Outcome.CHECKPOINTED),
+        ("terminated", KillReason.USER, Outcome.KILLED),
+        ("exit", KillReason.USER, Outcome.KILLED),
+        ("directory", None, Outcome.FAILURE),
+    ],
+)
+def test_exit_99_of_a_task_that_saves_its_state_means_continue_me(
+    cause: str, kill: KillReason | None, outcome: Outcome
+) -> None:
+    assert outcome_of_record(99, cause, kill, continues=True) is outcome
+    assert outcome_of_record(99, cause, kill) is not Outcome.CHECKPOINTED
+
+
+def test_exit_99_in_the_history_means_the_same() -> None:
+    assert outcome_of_state(RemoteState.FAILED, 99, None, continues=True) is Outcome.CHECKPOINTED
+    assert outcome_of_state(RemoteState.FAILED, 99, None) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("saving", "seconds", "continues"),
+    [
+        (Saving(), 3600.0, False),
+        (Saving(has_checkpoint=True), 0.1, True),
+        (Saving(has_checkpoint=True), None, True),
+        (Saving(is_idempotent=True), 60.0, False),
+        (Saving(is_idempotent=True), 60.1, True),
+        (Saving(is_idempotent=True), None, False),
+    ],
+)
+def test_an_idempotent_task_has_to_run_for_a_minute_before_exit_99_is_believed(
+    saving: Saving, seconds: float | None, continues: bool
+) -> None:
+    assert saving.continues(seconds) is continues
+
+
+@pytest.mark.parametrize(
+    ("saving", "outcome", "seconds", "has_saved"),
+    [
+        (Saving(is_idempotent=True), Outcome.CHECKPOINTED, 90.0, True),
+        (Saving(is_idempotent=True), Outcome.WALLTIME, 90.0, False),
+        (Saving(has_checkpoint=True), Outcome.WALLTIME, 90.0, True),
+        (Saving(has_checkpoint=True), Outcome.PREEMPTED, 90.0, False),
+        (Saving(has_checkpoint=True, period=60), Outcome.PREEMPTED, 90.0, True),
+        (Saving(has_checkpoint=True, period=60), Outcome.PREEMPTED, 59.0, False),
+        (Saving(has_checkpoint=True, period=60), Outcome.LOST, None, False),
+        (Saving(has_checkpoint=True, was_heard=True), Outcome.NODE_FAILURE, None, True),
+        (Saving(has_checkpoint=True, was_heard=True), Outcome.WITHDRAWN, None, False),
+    ],
+)
+def test_a_task_that_was_signalled_before_it_died_may_have_saved(
+    saving: Saving, outcome: Outcome, seconds: float | None, has_saved: bool
+) -> None:
+    assert saving.has_saved(outcome, seconds) is has_saved
+
+
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_every_outcome_has_a_verdict_that_counts_at_most_one_thing(outcome: Outcome) -> None:
     verdict = judge(outcome, FRESH, LIMITS)
-    assert verdict.failures + verdict.deaths + verdict.resubmissions <= 1
+    assert verdict.failures + verdict.deaths + verdict.resubmissions + verdict.checkpoints <= 1

@@ -1,4 +1,4 @@
-"""griddel: cancel, pause, resume or purge campaigns, or kill single jobs."""
+"""griddel: cancel, pause, resume or purge campaigns, kill single jobs, or ask running ones for a checkpoint."""
 
 import argparse
 import sys
@@ -17,7 +17,8 @@ EXAMPLES = """\
   griddel --pause 12        start no more tasks; what runs goes on
   griddel --resume 12       go on after a pause
   griddel --purge 12        remove the files of an ended campaign from the clusters
-  griddel -j 345            kill job 345, and its task with it"""
+  griddel -j 345            kill job 345, and its task with it
+  griddel --checkpoint 12   ask what runs to save its state; --checkpoint -j 345 asks one job"""
 
 
 class Deed(NamedTuple):
@@ -58,7 +59,9 @@ def main(argv: list[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser("griddel", "Cancel, pause, resume or purge campaigns, or kill jobs.", EXAMPLES)
+    parser = Parser(
+        "griddel", "Cancel, pause, resume or purge campaigns, or kill jobs; or ask for checkpoints.", EXAMPLES
+    )
     parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
     parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
     parser.add_argument(
@@ -70,6 +73,13 @@ def _parser() -> Parser:
     verbs.add_argument(
         "--purge", action="store_const", dest="verb", const="purge", help="remove the files of ended campaigns"
     )
+    verbs.add_argument(
+        "--checkpoint",
+        action="store_const",
+        dest="verb",
+        const="checkpoint",
+        help="ask running jobs to save their state",
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="say what is left of each campaign, too")
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     return parser
@@ -80,11 +90,19 @@ def _asked(parser: Parser, options: argparse.Namespace) -> tuple[Act, list[int]]
     jobs = [id for group in options.job for id in group]
     if campaigns and jobs:
         parser.error("give campaigns or jobs (-j), not both")
+    if jobs and options.verb == "checkpoint":
+        return _checkpoint_job, list(dict.fromkeys(jobs))
     if jobs and options.verb:
-        parser.error(f"--{options.verb} is for campaigns; a job can only be killed")
+        parser.error(f"--{options.verb} is for campaigns; a job can only be killed, or asked for a checkpoint")
     if not campaigns and not jobs:
         parser.error("which campaign? give its number; `gridstat` lists yours")
-    acts: dict[str | None, Act] = {None: _cancel, "pause": _pause, "resume": _resume, "purge": _purge}
+    acts: dict[str | None, Act] = {
+        None: _cancel,
+        "pause": _pause,
+        "resume": _resume,
+        "purge": _purge,
+        "checkpoint": _checkpoint,
+    }
     return _kill if jobs else acts[options.verb], list(dict.fromkeys(campaigns or jobs))
 
 
@@ -121,6 +139,24 @@ def _purge(conn: "Connection", id: int, user: str) -> Deed:
     return Deed(
         id, True, f"campaign {id} will be purged: the janitor removes its files from the clusters at its next run"
     )
+
+
+def _checkpoint(conn: "Connection", id: int, user: str) -> Deed:
+    from cigri.flow.user_to_killer import ask_checkpoints
+
+    asked = ask_checkpoints(conn, user, campaign_id=id)
+    if not asked:
+        return Deed(id, False, f"campaign {id} has no running job to ask, or its description declares no checkpoint")
+    jobs = "1 running job is" if asked == 1 else f"{asked} running jobs are"
+    return Deed(id, True, f"campaign {id}: {jobs} asked for a checkpoint; `gridevents` tells when they have heard")
+
+
+def _checkpoint_job(conn: "Connection", id: int, user: str) -> Deed:
+    from cigri.flow.user_to_killer import ask_checkpoints
+
+    if not ask_checkpoints(conn, user, job_id=id):
+        return Deed(id, False, f"job {id} is not running, or its campaign declares no checkpoint")
+    return Deed(id, True, f"job {id} is asked for a checkpoint; `gridstat -j {id}` tells when it has heard")
 
 
 def _kill(conn: "Connection", id: int, user: str) -> Deed:

@@ -98,6 +98,8 @@ def _fields(job: JobView) -> list[tuple[str, object]]:
         ("Exit code", job.exit_code),
         ("Reason", job.reason),
         ("Kill", kill),
+        ("Checkpoint asked", moment(job.checkpoint_asked_at)),
+        ("Task signalled", moment(job.checkpoint_heard_at)),
         ("Cluster", job.cluster),
         ("Local user", job.local_user),
         ("Remote id", job.remote_id),

@@ -65,6 +65,11 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     for label in ("project", "properties", "max_jobs", "retries"):
         if value := getattr(settings, label):
             yield label, str(value)
+    if checkpoint := settings.checkpoint:
+        every = f", every {_duration(checkpoint.period)}" if checkpoint.period else ""
+        yield "checkpoint", f"SIG{checkpoint.signal} {_duration(checkpoint.before_walltime)} before the walltime{every}"
+    if settings.idempotent:
+        yield "idempotent", "yes"
     for step in ("prologue", "epilogue"):
         for line in getattr(settings, step):
             yield step, line

@@ -1,15 +1,18 @@
 """Campaign schedulers claim tasks and choose their clusters: jobs to launch. The runner takes them, as batches."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, and_, false, func, insert, select, update
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
 from cigri.tables import Attempt, Batch, Bucket, Campaign, CampaignCluster, Job, Project, Task, UserMapping
+
+_IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
 
 class WaitingTask(NamedTuple):
@@ -50,10 +53,13 @@ class LaunchJob(NamedTuple):
 
 
 class LaunchTask(NamedTuple):
+    """`continues`: a checkpoint of it is on the job's cluster."""
+
     id: int
     number: int
     attempt: int
     parameter: object
+    continues: bool
 
 
 class PreparedBatch(NamedTuple):
@@ -62,10 +68,10 @@ class PreparedBatch(NamedTuple):
 
 
 def claim(bucket_id: int, limit: int) -> Select[int, int, int, int]:
-    """The waiting tasks of a bucket, best first, skipping what somebody else is claiming."""
+    """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming."""
     return (
         select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority)
-        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING)
+        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW)
         .order_by(Task.c.priority.desc(), Task.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -81,6 +87,23 @@ def take_waiting(conn: Connection, campaign_id: int, limit: int) -> list[Waiting
         found += [WaitingTask._make(row) for row in conn.execute(claim(bucket_id, limit))]
     found.sort(key=lambda task: (-task.priority, task.id))
     return found[:limit]
+
+
+def take_continuing(
+    conn: Connection, campaign_id: int, jobs: Mapping[int, int], patience: float, now: datetime | None = None
+) -> tuple[dict[int, list[WaitingTask]], list[WaitingTask]]:
+    """Lock tasks that have a checkpoint: for each cluster those of its own, at most as many as `jobs` says; and others.
+
+    The others have waited for their cluster longer than `patience` seconds, and are for any that is left.
+    """
+    stopped = Task.c.checkpoint_cluster_id
+    mine = {
+        cluster_id: _continuing(conn, campaign_id, limit, stopped == cluster_id) for cluster_id, limit in jobs.items()
+    }
+    taken = {task.id for tasks in mine.values() for task in tasks}
+    places = sum(jobs.values())
+    others = _continuing(conn, campaign_id, places, Task.c.stopped_at <= clock(now) - timedelta(seconds=patience))
+    return mine, [task for task in others if task.id not in taken][: places - len(taken)]
 
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
@@ -174,11 +197,24 @@ def put_batch(
     return PreparedBatch(batch_id, tag)
 
 
+def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
+    found = (
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority)
+        .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
+        .order_by(Task.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return [WaitingTask._make(row) for row in conn.execute(found)]
+
+
 def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    continues = func.coalesce(Task.c.checkpoint_cluster_id == Job.c.cluster_id, false())
     found = conn.execute(
-        select(Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number, Task.c.parameter)
+        select(Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number, Task.c.parameter, continues)
         .join(wanted, wanted.c.id == Attempt.c.job_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
         .join(Task, Task.c.id == Attempt.c.task_id)
         .order_by(Attempt.c.job_id, Attempt.c.position)
     )

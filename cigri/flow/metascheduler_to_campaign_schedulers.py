@@ -1,21 +1,22 @@
 """The metascheduler reads what campaigns want and makes offers; campaign schedulers take them."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, or_, select
 
 from cigri.database import clock
 from cigri.states import CampaignState, CampaignType, JobState, StepState, TaskState
-from cigri.tables import Campaign, CampaignCluster, Forecast, Job, TaskCount
+from cigri.tables import Campaign, CampaignCluster, Forecast, Job, Task, TaskCount
 from cigri.tables import Offer as OfferRow
 
 
 class Want(NamedTuple):
     """A campaign that could use a cluster: `width` cores a job, `live` jobs of its own there now.
 
-    `waiting` tasks in the whole campaign; `ratio` jobs per core as forecast; `is_on_trial` after too many failures.
+    `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures;
+    `bound` tasks that wait for this very cluster, which has their checkpoints.
     """
 
     campaign_id: int
@@ -27,6 +28,7 @@ class Want(NamedTuple):
     waiting: int
     ratio: float
     is_on_trial: bool
+    bound: int = 0
 
 
 class Offer(NamedTuple):
@@ -55,9 +57,22 @@ def has_open_campaigns(conn: Connection) -> bool:
     return conn.scalar(treated.limit(1)) is not None
 
 
-def list_wants(conn: Connection, errors: int, now: datetime | None = None) -> list[Want]:
-    """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial."""
+def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime | None = None) -> list[Want]:
+    """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
+
+    A task waits `same_cluster` seconds for the cluster of its checkpoint.
+    """
     part = CampaignCluster
+    bound = (
+        select(Task.c.campaign_id, Task.c.checkpoint_cluster_id.label("cluster_id"), func.count().label("n"))
+        .where(Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id.is_not(None))
+        .where(Task.c.stopped_at > clock(now) - timedelta(seconds=same_cluster))
+        .group_by(Task.c.campaign_id, Task.c.checkpoint_cluster_id)
+        .cte("bound")
+    )
+    elsewhere = (
+        select(func.sum(bound.c.n)).where(bound.c.campaign_id == part.c.campaign_id).correlate(part).scalar_subquery()
+    )
     waiting = (
         select(TaskCount.c.campaign_id, cast(func.sum(TaskCount.c.n), BigInteger).label("n"))
         .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
@@ -79,13 +94,15 @@ def list_wants(conn: Connection, errors: int, now: datetime | None = None) -> li
             part.c.width,
             part.c.max_jobs,
             func.coalesce(live.c.n, 0),
-            waiting.c.n,
+            cast(waiting.c.n - func.coalesce(elsewhere, 0), BigInteger),
             func.coalesce(Forecast.c.ratio, 1.0 / part.c.width),
             part.c.errors >= errors,
+            func.coalesce(bound.c.n, 0),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .join(waiting, waiting.c.campaign_id == part.c.campaign_id)
         .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
+        .outerjoin(bound, and_(bound.c.campaign_id == part.c.campaign_id, bound.c.cluster_id == part.c.cluster_id))
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, func, select, type_coerce, update
+from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, false, func, select, type_coerce, update
 
 from cigri.database import clock, rows
 from cigri.states import BatchState, JobKind, JobState, KillReason
-from cigri.tables import Attempt, Batch, CampaignCluster, Job, Kill, Task
+from cigri.tables import Attempt, Batch, CampaignCluster, CheckpointRequest, Job, Kill, Task
+from cigri.verdicts import Saving
 
 
 class WatchedJob(NamedTuple):
@@ -39,6 +40,8 @@ class LiveAttempt(NamedTuple):
     deaths: int
     resubmissions: int
     retries: int
+    checkpoints: int = 0
+    saving: Saving = Saving()
 
 
 def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str], now: datetime | None = None) -> int:
@@ -99,7 +102,8 @@ def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, i
 def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
     """The live attempts of these jobs, with what their tasks have been through."""
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    retries = func.coalesce(CampaignCluster.c.settings["retries"].as_integer(), 0)
+    settings = CampaignCluster.c.settings
+    retries = func.coalesce(settings["retries"].as_integer(), 0)
     statement = (
         select(
             Attempt.c.job_id,
@@ -110,6 +114,11 @@ def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]
             Task.c.deaths,
             Task.c.resubmissions,
             retries,
+            Task.c.checkpoints,
+            func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()),
+            settings["checkpoint"]["period"].as_integer(),
+            func.coalesce(settings["idempotent"].as_boolean(), false()),
+            CheckpointRequest.c.heard_at.is_not(None),
         )
         .join(wanted, wanted.c.id == Attempt.c.job_id)
         .join(Task, Task.c.id == Attempt.c.task_id)
@@ -118,9 +127,10 @@ def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]
             CampaignCluster,
             and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
         )
+        .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Attempt.c.job_id)
         .where(Attempt.c.outcome.is_(None))
     )
-    return [LiveAttempt._make(row) for row in conn.execute(statement)]
+    return [LiveAttempt._make((*row[:9], Saving._make(row[9:]))) for row in conn.execute(statement)]
 
 
 def move_seen(conn: Connection, seen: Sequence[tuple[int, JobState, str, str]], now: datetime | None = None) -> None:

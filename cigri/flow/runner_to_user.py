@@ -7,7 +7,18 @@ from sqlalchemy import Connection, and_, null, select, true
 from sqlalchemy.sql.selectable import Select
 
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
-from cigri.tables import Attempt, Batch, Campaign, CampaignCluster, Cluster, Job, Kill, Task, TaskHistory
+from cigri.tables import (
+    Attempt,
+    Batch,
+    Campaign,
+    CampaignCluster,
+    CheckpointRequest,
+    Cluster,
+    Job,
+    Kill,
+    Task,
+    TaskHistory,
+)
 
 
 class TaskView(NamedTuple):
@@ -77,6 +88,8 @@ class JobView(NamedTuple):
     reason: str | None
     kill: KillReason | None
     kill_asked_by: str | None
+    checkpoint_asked_at: datetime | None
+    checkpoint_heard_at: datetime | None
     purged_at: datetime | None
 
 
@@ -139,12 +152,15 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
             Job.c.reason,
             Kill.c.reason,
             Kill.c.asked_by,
+            CheckpointRequest.c.asked_at,
+            CheckpointRequest.c.heard_at,
             Campaign.c.purged_at,
         )
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
         .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
         .outerjoin(Kill, Kill.c.job_id == Job.c.id)
+        .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Job.c.id)
         .where(Job.c.id == job_id)
     )
     row = conn.execute(statement).one_or_none()

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, delete, func, select, update
+from sqlalchemy import BigInteger, Boolean, Connection, Text, and_, case, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
 
 from cigri.database import clock, rows
 from cigri.flow.anyone_to_killer import close_kills
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables import Attempt, Campaign, CampaignCluster, Completion, Job, Task, TaskCount
-from cigri.verdicts import FAULT_OF_TASK, Verdict
+from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, Verdict
 
 
 class EndedAttempt(NamedTuple):
@@ -27,6 +27,7 @@ class EndedAttempt(NamedTuple):
     started: float | None
     seconds: float | None
     verdict: Verdict
+    has_saved: bool = False
 
 
 class EndedJob(NamedTuple):
@@ -69,7 +70,7 @@ def put_ended(
     """Settle ends by compare-and-set and give the tasks that moved; an end already settled changes nothing."""
     moved = _end_attempts(conn, attempts)
     fresh = [attempt for attempt in attempts if attempt.task_id in moved]
-    _move_tasks(conn, fresh)
+    _move_tasks(conn, cluster_id, fresh, now)
     over = _end_jobs(conn, jobs, now)
     close_kills(conn, [job.job_id for job in jobs])
     _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
@@ -171,13 +172,17 @@ def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int
     return set(moved.scalars())
 
 
-def _move_tasks(conn: Connection, attempts: Sequence[EndedAttempt]) -> None:
-    """A task of a cancelled campaign is not done again."""
+def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
+    """A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster."""
     columns: dict[str, Any] = {"id": BigInteger(), "state": Text()}
-    columns |= {name: BigInteger() for name in ("priority", "failures", "deaths", "resubmissions")}
-    judged = rows("judged", columns, [(attempt.task_id, *attempt.verdict) for attempt in attempts])
+    columns |= {name: BigInteger() for name in ("priority", "failures", "deaths", "resubmissions", "checkpoints")}
+    columns |= {"has_saved": Boolean(), "has_run": Boolean()}
+    judged = rows(
+        "judged", columns, [(a.task_id, *a.verdict, a.has_saved, a.outcome not in NEVER_RAN) for a in attempts]
+    )
     again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
     gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
+    waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))
     conn.execute(
         update(Task)
         .where(Task.c.id == judged.c.id, Task.c.state == TaskState.ASSIGNED, Campaign.c.id == Task.c.campaign_id)
@@ -187,6 +192,9 @@ def _move_tasks(conn: Connection, attempts: Sequence[EndedAttempt]) -> None:
             failures=Task.c.failures + judged.c.failures,
             deaths=Task.c.deaths + judged.c.deaths,
             resubmissions=Task.c.resubmissions + judged.c.resubmissions,
+            checkpoints=Task.c.checkpoints + judged.c.checkpoints,
+            checkpoint_cluster_id=case((judged.c.has_saved, cluster_id), else_=Task.c.checkpoint_cluster_id),
+            stopped_at=case((or_(judged.c.has_saved, waits_anew), clock(now)), else_=Task.c.stopped_at),
         )
     )
 

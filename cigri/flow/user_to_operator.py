@@ -76,7 +76,7 @@ def _resubmit(conn: Connection, task_ids: list[int]) -> set[int]:
     moved = conn.execute(
         update(Task)
         .where(Task.c.id == wanted.c.id, Task.c.state == TaskState.FAILED)
-        .values(state=TaskState.WAITING, priority=20, failures=0, deaths=0, resubmissions=0)
+        .values(state=TaskState.WAITING, priority=20, failures=0, deaths=0, resubmissions=0, checkpoints=0)
         .returning(Task.c.campaign_id)
     )
     return set(moved.scalars())

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from cigri.errors import DescriptionError, Problem
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
-from cigri.jdl.fields import truth
+from cigri.jdl.fields import LARGEST, truth
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
 from cigri.jdl.problems import place_of, problem_of, shown
 from cigri.jdl.settings import ClusterSettings
@@ -19,8 +19,8 @@ from cigri.jdl.syntax import Format, read, read_list
 LATER = {
     "temporal_grouping": "grouping of short tasks",
     "dimensional_grouping": "grouping of narrow tasks",
-    "checkpointing_type": "checkpointing",
-    "checkpointing_period": "checkpointing",
+    "checkpointing_type": "checkpointing by software of the cluster",
+    "checkpointing_period": "checkpointing by software of the cluster",
     "output_gathering_method": "gathering of outputs",
     "output_file": "gathering of outputs",
     "output_destination": "gathering of outputs",
@@ -28,6 +28,9 @@ LATER = {
     "transfer_timeout": "staging of files",
     "desktop_computing": "desktop computing",
 }
+INSTEAD = dict.fromkeys(
+    ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
+)
 NOTHING = ("none", "false", "")
 OF_CAMPAIGN = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
 KNOWN = sorted({*ClusterSettings.model_fields, *OF_CAMPAIGN, *LATER, "cluster_job_type"})
@@ -167,15 +170,15 @@ def _sound_part(given: Block) -> ClusterSettings | None:
 
 
 def _check_shared(shared: Block, problems: list[Problem]) -> None:
-    """What the top says is checked even where every cluster says otherwise."""
-    _validated(ClusterSettings, {"exec_file": "true", **shared}, place_of, problems)
+    """What the top says is checked even where every cluster says otherwise, its walltime too."""
+    _validated(ClusterSettings, {"exec_file": "true", "walltime": LARGEST, **shared}, place_of, problems)
 
 
 def _without_later(block: Block, place: Callable[..., str], problems: list[Problem]) -> dict[str, Any]:
     for key, capability in LATER.items():
         if key in block and not _is_nothing(block[key]):
             message = f"{capability} is not supported yet, so {shown(block[key])} cannot be obeyed"
-            problems.append(Problem(place(key), message, "leave it out"))
+            problems.append(Problem(place(key), message, INSTEAD.get(key, "leave it out")))
     return {key: value for key, value in block.items() if key not in LATER}
 
 

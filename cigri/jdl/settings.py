@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from cigri.jdl.checkpoint import CheckpointOrNone
 from cigri.jdl.fields import (
     CommandLine,
     Directory,
@@ -13,6 +14,7 @@ from cigri.jdl.fields import (
     Natural,
     Positive,
     Seconds,
+    Truth,
     TypeOfJobs,
     TypesOfJobs,
 )
@@ -36,6 +38,8 @@ class ClusterSettings(BaseModel):
     properties: Line = ""
     max_jobs: Positive | None = None
     retries: Natural = 0
+    checkpoint: CheckpointOrNone = None
+    idempotent: Truth = False
     prologue: Lines = ()
     prologue_walltime: Seconds | None = None
     epilogue: Lines = ()

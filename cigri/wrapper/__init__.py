@@ -7,11 +7,13 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
     c<campaign>/b<batch>/script                      a prologue or epilogue
     c<campaign>/b<batch>/journal.<index>             the truth about a job: its start, the end of each of its tasks
     c<campaign>/b<batch>/<index>.<position>.out/.err
+    c<campaign>/b<batch>/checkpoint.<index>          a user's wish for a checkpoint, until the task is signalled
     c<campaign>/b<batch>.void/                       the mark of a batch that must not start, and what was written of it
     outbox/<batch>-<index>-<position>                the end of a task, until it is collected
 """
 
 from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, default_base, may_be_set, write_batch
+from cigri.wrapper.checkpoints import Hearing, Wish, ask_checkpoints, parse_checkpoints
 from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
 from cigri.wrapper.outbox import Collected, Posted, collect, parse_collect, place_of
@@ -21,6 +23,7 @@ __all__ = [
     "BatchPlan",
     "Cause",
     "Collected",
+    "Hearing",
     "JobCall",
     "JobKey",
     "Journal",
@@ -30,10 +33,13 @@ __all__ = [
     "StartRecord",
     "TaskCall",
     "TaskRecord",
+    "Wish",
+    "ask_checkpoints",
     "collect",
     "default_base",
     "journal",
     "may_be_set",
+    "parse_checkpoints",
     "parse_collect",
     "parse_end",
     "parse_journal",

@@ -11,8 +11,10 @@ from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
+from sqlalchemy import Connection
+
 from cigri.errors import ConfigError
-from cigri.flow.campaign_schedulers_to_runner import NewJob, WaitingTask, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import NewJob, WaitingTask, put_jobs, take_continuing, take_waiting
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
 from cigri.program import Report, Tools
 from cigri.states import CampaignType
@@ -42,10 +44,28 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         offers = take_offers(conn)
         report: Report = Counter()
         for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
-            places = {offer.cluster_id: offer for offer in mine}
-            tasks = take_waiting(conn, campaign_id, sum(offer.jobs for offer in places.values()))
-            report["jobs"] += put_jobs(conn, campaign_id, assign(tasks, places), now)
+            jobs = _jobs(conn, campaign_id, list(mine), tools.settings.jobs.same_cluster, now)
+            report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
     return +report
+
+
+def _jobs(
+    conn: Connection, campaign_id: int, offers: Sequence[TakenOffer], patience: float, now: datetime | None
+) -> list[NewJob]:
+    """Tasks with a checkpoint come first, and on its cluster; the others as the campaign's scheduler chooses."""
+    stopped, free = take_continuing(
+        conn, campaign_id, {offer.cluster_id: offer.jobs for offer in offers}, patience, now
+    )
+    jobs, places = [], {}
+    for offer in offers:
+        continued = stopped[offer.cluster_id]
+        jobs += [NewJob(offer.cluster_id, offer.width, offer.walltime, [task]) for task in continued]
+        if offer.jobs > len(continued):
+            places[offer.cluster_id] = offer._replace(jobs=offer.jobs - len(continued))
+    if places:
+        room = sum(offer.jobs for offer in places.values())
+        jobs += assign([*free, *take_waiting(conn, campaign_id, room - len(free))], places)
+    return jobs
 
 
 def assign(tasks: Sequence[WaitingTask], offers: dict[int, TakenOffer]) -> list[NewJob]:

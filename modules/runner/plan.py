@@ -6,9 +6,10 @@ from cigri.drivers import BatchRequest
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
+from cigri.jdl.checkpoint import SIGNALS
 from cigri.states import CampaignType, JobKind
 from cigri.words import Word
-from cigri.wrapper import BatchPlan, JobCall, TaskCall
+from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
 
 
 def plan_batch(
@@ -34,6 +35,7 @@ def plan_batch(
         prelude=prelude,
         jobs=_calls(launch, settings),
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
+        checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,
     )
     request = BatchRequest(
         tag=batch.tag,
@@ -47,6 +49,13 @@ def plan_batch(
         types=settings.types if launch.kind is JobKind.TASKS else (),
     )
     return plan, request
+
+
+def _signalling(settings: ClusterSettings) -> Signalling | None:
+    if settings.checkpoint is None:
+        return None
+    signal, period = settings.checkpoint.signal, settings.checkpoint.period
+    return Signalling(signal, SIGNALS[signal], settings.checkpoint.before_walltime, period)
 
 
 def _calls(launch: Launch, settings: ClusterSettings) -> list[JobCall]:
@@ -68,6 +77,7 @@ def _calls(launch: Launch, settings: ClusterSettings) -> list[JobCall]:
                     command.words(parameter, **about),
                     command.environment(parameter, **about),
                     command.directory(parameter, **about),
+                    task.continues,
                 )
             )
         calls.append(JobCall(index, job.id, tuple(tasks)))

@@ -112,7 +112,7 @@ def walk(plan: dict[str, Any], found: list[Node]) -> None:
 
 
 LOOKS: dict[str, Callable[[Large, Connection], object]] = {
-    "wants": lambda large, conn: list_wants(conn, 10),
+    "wants": lambda large, conn: list_wants(conn, 10, 60.0),
     "rooms": lambda large, conn: list_rooms(conn),
     "watched": lambda large, conn: list_watched(conn, large.cluster),
     "attempts": lambda large, conn: list_attempts(conn, large.jobs),

@@ -9,6 +9,7 @@ import pytest
 from cigri.drivers import ResourceRequest
 from cigri.errors import DescriptionError
 from cigri.jdl import ClusterSettings, parse
+from cigri.jdl.checkpoint import Checkpoint
 
 
 def settings(**fields: Any) -> ClusterSettings:
@@ -43,6 +44,12 @@ def settings(**fields: Any) -> ClusterSettings:
         ("types", "", ()),
         ("environment", {"A_1": 5}, {"A_1": "5"}),
         ("exec_directory", "{HOME}/povray/{CAMPAIGN_ID}", "{HOME}/povray/{CAMPAIGN_ID}"),
+        ("checkpoint", {}, Checkpoint(signal="USR2", before_walltime=120, period=None)),
+        ("checkpoint", True, Checkpoint()),
+        ("checkpoint", False, None),
+        ("checkpoint", {"signal": "sigusr1", "period": "1:00:00"}, Checkpoint(signal="USR1", period=3600)),
+        ("checkpoint", {"signal": 15, "before_walltime": 3599}, Checkpoint(signal="TERM", before_walltime=3599)),
+        ("idempotent", "true", True),
     ],
 )
 def test_values_as_they_are_written_and_kept(field: str, value: object, stored: object) -> None:
@@ -149,7 +156,13 @@ def test_settings_survive_json() -> None:
         ("name", "x", "belongs at the top"),
         ("temporal_grouping", "true", "grouping of short tasks is not supported yet"),
         ("cluster_job_type", 1, "write them in a list"),
-        ("checkpointing_type", "BLCR", "checkpointing is not supported yet"),
+        ("checkpointing_type", "BLCR", "write 'checkpoint' for a program that saves its state itself"),
+        ("checkpoint", {"signal": "KILL"}, "checkpoint.signal: expected one of the signals HUP, USR1"),
+        ("checkpoint", {"signals": "USR1"}, "'signals' is unknown here (did you mean 'signal'?)"),
+        ("checkpoint", {"period": 0}, "checkpoint.period: expected a duration"),
+        ("checkpoint", {"before_walltime": "1:00:00"}, "(3600 s) is not less than the walltime (3600 s)"),
+        ("checkpoint", "BLCR", "expected an object, or true"),
+        ("idempotent", "perhaps", "expected true or false"),
         ("output_destination", "/irods", "gathering of outputs is not supported yet"),
         ("test_mode", "maybe", "expected true or false"),
     ],
@@ -161,3 +174,12 @@ def test_a_wrong_value_is_told_with_its_place(field: str, value: object, message
     assert len(found) == 1, found
     assert found[0].place.startswith(f"clusters.c.{field}")
     assert message in str(found[0])
+
+
+def test_checkpoint_at_the_top_is_held_against_each_clusters_walltime() -> None:
+    content = {"name": "n", "nb_jobs": 1, "exec_file": "e", "checkpoint": {"before_walltime": "2:00:00"}}
+    long, short = {"walltime": "3:00:00"}, {"walltime": "1:00:00"}
+    parse(json.dumps({**content, "clusters": {"c": long}}), base=Path(), home=Path())
+    with pytest.raises(DescriptionError, match=r"checkpoint: before_walltime \(7200 s\) is not less") as caught:
+        parse(json.dumps({**content, "clusters": {"c": long, "d": short}}), base=Path(), home=Path())
+    assert len(caught.value.problems) == 1

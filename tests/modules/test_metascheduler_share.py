@@ -25,8 +25,9 @@ def a_want(
     live: int = 0,
     waiting: int = 1000,
     trial: bool = False,
+    bound: int = 0,
 ) -> Want:
-    return Want(campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial)
+    return Want(campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound)
 
 
 def jobs(rooms: list[Room], wants: list[Want]) -> dict[tuple[int, int], int]:
@@ -35,6 +36,16 @@ def jobs(rooms: list[Room], wants: list[Want]) -> dict[tuple[int, int], int]:
 
 def test_the_first_campaign_is_served_first() -> None:
     assert jobs([a_room(free=10)], [a_want(2), a_want(1, waiting=7)]) == {(1, 1): 7, (2, 1): 3}
+
+
+def test_tasks_that_wait_for_one_cluster_are_offered_none_of_another() -> None:
+    rooms = [a_room(1, free=10), a_room(2, free=8)]
+    assert jobs(rooms, [a_want(cluster=1, waiting=0), a_want(cluster=2, waiting=0, bound=3)]) == {(1, 2): 3}
+    assert jobs(rooms, [a_want(cluster=1, waiting=4), a_want(cluster=2, waiting=4, bound=3)]) == {(1, 1): 4, (1, 2): 3}
+    assert jobs(rooms, [a_want(cluster=1, waiting=12), a_want(cluster=2, waiting=12, bound=3)]) == {
+        (1, 1): 10,
+        (1, 2): 5,
+    }
 
 
 def test_a_test_campaign_goes_ahead_of_everybody_even_on_a_full_cluster() -> None:

@@ -227,6 +227,6 @@ def _command(pid: int) -> str:
 
 
 def test_no_part_of_the_wrapper_overwrites_a_function_of_another() -> None:
-    defined = re.findall(r"^(cigri_\w+)\(\)", wrapper_text("checkpoint"), re.MULTILINE)
+    defined = re.findall(r"^(cigri_\w+)\(\)", wrapper_text("checkpoint", "features"), re.MULTILINE)
     assert len(defined) > 20
     assert len(set(defined)) == len(defined)

@@ -150,7 +150,7 @@ def test_environment_is_the_documented_one(cluster: Cluster) -> None:
     path, plain = f"{cluster.home}:/usr/bin:/bin", "a  b\n'c' $HOME `x` \\"
     plan = replace(cluster.plan, environment={"PLAIN": plain, "PATH": path})
     calls = (
-        TaskCall(1001, 41, 3, (Word("env"), Word("-0")), environment={"PLAIN": "nearer", "ADDED": "é"}),
+        TaskCall(1001, 41, 3, (Word("env"), Word("-0")), environment={"PLAIN": "nearer", "ADDED": "é"}, continues=True),
         task(42, "sh", "-c", 'env -0; cat "$CIGRI_NODE_FILE"'),
     )
     cluster.write(plan=replace(plan, jobs=[JobCall(1, 901, calls)]))

@@ -1,0 +1,89 @@
+"""Checkpoints of real tasks on the local cluster: asked for, left, continued from, and not for ever."""
+
+import pytest
+
+from cigri.flow.user_to_killer import ask_checkpoints
+from tests.grid import Grid, until
+
+WORK = """
+exec >>{place}/said; echo "$(printenv CIGRI_CHECKPOINT || echo new) $PWD"
+trap 'echo saved; exit 99' USR2
+[ "$CIGRI_CHECKPOINT" != 1 ] || exit 0
+: >{place}/begun; while :; do sleep 0.1; done
+"""
+
+
+def said(grid: Grid) -> list[str]:
+    return grid.site.sh(f"cat {grid.place}/said").splitlines()
+
+
+def outcomes(grid: Grid) -> list[str]:
+    return [row["outcome"] for row in grid.rows("SELECT outcome::text FROM attempts ORDER BY task_id, number")]
+
+
+def begun(grid: Grid) -> bool:
+    return bool(grid.site.sh(f"ls {grid.place}").count("begun"))
+
+
+def test_a_task_stops_before_the_walltime_and_is_continued_where_it_was(local: Grid) -> None:
+    early = {"before_walltime": 599}  # one second after the job began
+    local.submit(["1"], command=WORK.format(place=local.place), exec_directory=local.place, checkpoint=early)
+    local.run_to_end()
+    assert local.executions() == {0: 2}
+    assert said(local) == [f"new {local.place}", "saved", f"1 {local.place}"]
+    assert outcomes(local) == ["checkpointed", "success"]
+    [task] = local.rows("SELECT failures, deaths, resubmissions, checkpoints FROM tasks")
+    assert tuple(task.values()) == (0, 0, 0, 1)
+    local.assert_sane()
+
+
+def test_a_task_stops_when_its_user_asks_and_the_user_sees_that_it_has_heard(local: Grid) -> None:
+    campaign = local.submit(["1"], command=WORK.format(place=local.place), checkpoint=True)
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'"))
+    until(lambda: begun(local))
+    with local.database.begin() as conn:
+        assert ask_checkpoints(conn, local.site.user, campaign_id=campaign) == 1
+    local.run_to_end()
+    assert outcomes(local) == ["checkpointed", "success"]
+    told = local.rows("SELECT message FROM events WHERE code = 'CHECKPOINT' ORDER BY id")
+    assert told[0]["message"] == f"{local.site.user} asked 1 running job for a checkpoint"
+    local.assert_sane()
+
+
+def test_a_task_that_goes_on_after_a_request_is_seen_to_have_heard(local: Grid) -> None:
+    goes_on = f"trap ': >{local.place}/heard' USR2; until [ -e {local.place}/heard ]; do sleep 0.1; done; sleep 6"
+    campaign = local.submit(["1"], command=f": >{local.place}/begun; {goes_on}", checkpoint=True)
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'"))
+    until(lambda: begun(local))
+    with local.database.begin() as conn:
+        ask_checkpoints(conn, local.site.user, campaign_id=campaign)
+    local.run_until(lambda: local.one("SELECT count(*) FROM checkpoint_requests WHERE heard_at IS NOT NULL"))
+    local.run_to_end()
+    assert outcomes(local) == ["success"]
+    assert local.rows("SELECT message FROM events WHERE code = 'CHECKPOINT' ORDER BY id")[1] == {
+        "message": "1 running job signalled their tasks for a checkpoint"
+    }
+
+
+def test_periodic_checkpoints_come_again_and_again(local: Grid) -> None:
+    counts = "n=0; trap 'n=$((n + 1))' USR2; until [ \"$n\" -ge 3 ]; do sleep 0.1; done"
+    local.submit(["1"], command=counts, checkpoint={"period": 1})
+    local.run_to_end()
+    assert outcomes(local) == ["success"]
+    assert local.one("SELECT seconds FROM attempts") >= 3
+
+
+@pytest.mark.parametrize("field", ["checkpoint", "idempotent", "neither"])
+def test_a_task_is_not_continued_for_ever(local: Grid, field: str) -> None:
+    local.tune("jobs", checkpoints=2)
+    local.submit(["1"], command="exit 99", **({} if field == "neither" else {field: True}))
+    local.run_until(lambda: local.counts() == {"failed": 1})
+    [event] = local.rows("SELECT message FROM events WHERE code = 'TASK_FAILED'")
+    if field == "checkpoint":
+        assert outcomes(local) == ["checkpointed"] * 3
+        assert event["message"].startswith(
+            "checkpointed, exit code 99, once more than the setting jobs.checkpoints allows"
+        )
+    else:  # an idempotent task has to run for a minute first
+        assert outcomes(local) == ["failure"]
+    local.assert_sane()

@@ -85,7 +85,7 @@ def record_more(recorder: Recorder) -> None:
 @pytest.fixture(scope="session")
 def sites() -> Iterator[dict[str, tuple[SlurmSite, Batch]]]:
     """Both clusters, with the batch that takes longest begun on each."""
-    up = subprocess.run([str(TESTBED), "up"], capture_output=True, text=True)
+    up = subprocess.run([str(TESTBED), "up", "alpha", "beta"], capture_output=True, text=True)
     if up.returncode == 77:
         pytest.skip(up.stderr)
     assert up.returncode == 0, up.stderr

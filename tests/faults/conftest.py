@@ -15,7 +15,7 @@ NUMBERS = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def slurm() -> None:
-    done = subprocess.run([str(TESTBED), "up"], capture_output=True, text=True, check=False)
+    done = subprocess.run([str(TESTBED), "up", "alpha", "beta"], capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr

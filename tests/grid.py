@@ -205,3 +205,19 @@ def oar_site(**config: Any) -> Site:
     """Its launches and kills take some seconds each."""
     values = {"driver": "oar", "transport": "ssh", "ssh": front_end("127.0.8.4"), **QUICK, "lost_after": 20.0, **config}
     return Site("delta", values, "alice")
+
+
+def gridengine_site(**config: Any) -> Site:
+    """The gateway's sudo leaves no environment: all that a user's shell knows of Grid Engine is in the settings."""
+    state = Path(os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed"))
+    options = {
+        "settings": str(state / "gamma/sge/default/common/settings.sh"),
+        "queue": "all.q",
+        "besteffort_queue": "besteffort.q",
+        "besteffort_properties": "besteffort=TRUE",
+        "pe": "smp",
+        "suspends": False,
+    }
+    ssh = front_end("127.0.8.3")
+    values = {"driver": "gridengine", "transport": "ssh", "ssh": ssh, "options": options, **QUICK, **config}
+    return Site("gamma", values, "alice")

@@ -40,7 +40,7 @@ cigri_ask() {{
     cigri_batch=$cigri_base/c$1/b$2
     if [ ! -e "$cigri_batch/journal.$3" ]; then
         echo {Hearing.ABSENT}
-    elif [ "$4" -eq 1 ] && ! : >"$cigri_batch/checkpoint.$3"; then
+    elif [ "$4" -eq 1 ] && ! {{ :; }} >"$cigri_batch/checkpoint.$3"; then
         echo {Hearing.UNWRITTEN}
     elif [ "$4" -eq 1 ] || [ -e "$cigri_batch/checkpoint.$3" ]; then
         echo {Hearing.WAITING}

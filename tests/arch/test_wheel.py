@@ -21,6 +21,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for needed in (
+        "cigri/wrapper/checkpoint.sh",
         "cigri/wrapper/job.sh",
         "cigri/migrations/env.py",
         "cigri/migrations/versions/0001_create_the_schema.py",

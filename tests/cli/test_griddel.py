@@ -3,17 +3,18 @@
 import json
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from cigri.cli.griddel import main
+from cigri.cli.gridstat import main as gridstat
 from cigri.database import Database
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.user_to_killer import count_left, move_campaign
+from cigri.flow.user_to_killer import count_left, move_campaign, put_heard
 from cigri.states import CampaignState, KillReason, TaskState
-from cigri.tables import Campaign, Event, Kill
+from cigri.tables import Campaign, CampaignCluster, Event, Kill
 from tests.cli.conftest import AsUser, Program
-from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 Capture = pytest.CaptureFixture[str]
 
@@ -116,9 +117,39 @@ def test_a_job_is_killed_with_its_task(grid: Database, capsys: Capture) -> None:
     assert states(grid) == "iiiii"
 
 
+def test_running_jobs_are_asked_for_checkpoints_where_their_campaign_declares_them(
+    grid: Database, capsys: Capture
+) -> None:
+    assert main(["--checkpoint", "1"]) == 1
+    assert "campaign 1 has no running job to ask, or its description declares no checkpoint" in capsys.readouterr().err
+    with grid.begin() as conn:
+        run_jobs(conn, [1])
+        settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
+        conn.execute(update(CampaignCluster).values(settings=settings))
+    assert main(["--checkpoint", "1"]) == 0
+    assert "campaign 1: 1 running job is asked for a checkpoint" in capsys.readouterr().out
+    assert main(["--checkpoint", "-j", "1"]) == 0
+    assert gridstat(["-j", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "Checkpoint asked:" in said
+    assert "Task signalled:" not in said
+    with grid.begin() as conn:
+        put_heard(conn, [1])
+    assert gridstat(["-j", "1"]) == 0
+    assert "Task signalled:" in capsys.readouterr().out
+    with grid.begin() as conn:
+        end_jobs(conn, 1, [1])
+    assert main(["--checkpoint", "-j", "1", "-j", "99"]) == 1
+    said = capsys.readouterr().err
+    assert "job 1 is not running" in said
+    assert "you have no job 99" in said
+    assert states(grid) == "iiiii"
+
+
 def test_nobody_touches_what_belongs_to_another_but_root(grid: Database, as_user: AsUser, capsys: Capture) -> None:
     as_user("bob")
-    for arguments in (["1"], ["-p", "1"], ["--purge", "1"], ["-j", "1"]):
+    wishes = (["1"], ["-p", "1"], ["--purge", "1"], ["-j", "1"], ["--checkpoint", "1"], ["--checkpoint", "-j", "1"])
+    for arguments in wishes:
         assert main(arguments) == 1
         assert "you have no" in capsys.readouterr().err
     assert states(grid) == "iiiii"

@@ -216,6 +216,14 @@ def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: C
     assert stored(grid) == []
 
 
+def test_check_shows_when_a_task_is_asked_to_save(grid: Database, capsys: Capture) -> None:
+    checkpoint = {"signal": "USR1", "period": "0:30"}
+    assert main(["--check", "-j", described(checkpoint=checkpoint, idempotent=True)]) == 0
+    said = capsys.readouterr().out
+    assert "checkpoint   SIGUSR1 00:02:00 before the walltime, every 00:30:00\n" in said
+    assert "idempotent   yes\n" in said
+
+
 def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) -> None:
     monkeypatch.delenv("CIGRI_SET_DATABASE__URL")
     monkeypatch.setenv("CIGRI_SET_DATA_DIRECTORY", str(tmp_path))

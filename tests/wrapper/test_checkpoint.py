@@ -9,8 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from cigri.errors import AnswerUnreadable
+from cigri.remote import Answer
 from cigri.words import Word
-from cigri.wrapper import JobCall, Signalling, TaskCall
+from cigri.wrapper import (
+    Hearing,
+    JobCall,
+    JobKey,
+    Signalling,
+    TaskCall,
+    Wish,
+    ask_checkpoints,
+    parse_checkpoints,
+)
 from cigri.wrapper.batch import wrapper_text
 
 from .cluster import Cluster, call, quoted, task, until
@@ -224,6 +235,43 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     except OSError:  # it has ended
         return ""
+
+
+def test_wishes_are_put_beside_running_jobs_and_looked_for(cluster: Cluster) -> None:
+    job = _start(cluster, COUNTS)
+    there, missing = JobKey(12, 34, 1), JobKey(12, 34, 2)
+    asked = _ask(cluster, Wish(there, True), Wish(missing, True))
+    assert asked == [Hearing.WAITING, Hearing.ABSENT]
+    until(lambda: _ask(cluster, Wish(there, False)) == [Hearing.HEARD])
+    until((cluster.home / "again").exists)
+    (cluster.home / "over").touch()
+    assert _end(job) == 0
+
+
+def test_wish_that_cannot_be_written_is_told(dash: Cluster) -> None:
+    dash.write(":")
+    dash.run()
+    (dash.batch / "checkpoint.1").mkdir()
+    assert _ask(dash, Wish(JobKey(12, 34, 1), True)) == [Hearing.UNWRITTEN]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(0, "", ""),
+        Answer(1, "cigri-checkpoint 1\nheard\ncigri-checkpoint end\n", ""),
+        Answer(0, "cigri-checkpoint 1\nheard\n", ""),
+        Answer(0, "cigri-checkpoint 1\ncigri-checkpoint end\n", ""),
+        Answer(0, "cigri-checkpoint 1\nherd\ncigri-checkpoint end\n", ""),
+    ],
+)
+def test_answer_that_is_not_whole_tells_nothing(answer: Answer) -> None:
+    with pytest.raises(AnswerUnreadable):
+        parse_checkpoints(answer, [Wish(JobKey(12, 34, 1), False)])
+
+
+def _ask(cluster: Cluster, *wishes: Wish) -> list[Hearing]:
+    return parse_checkpoints(cluster.ask(ask_checkpoints(cluster.plan.base, wishes)), wishes)
 
 
 def test_no_part_of_the_wrapper_overwrites_a_function_of_another() -> None:

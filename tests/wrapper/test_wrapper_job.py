@@ -177,6 +177,7 @@ def test_environment_is_the_documented_one(cluster: Cluster) -> None:
         "CIGRI_TASK_ID": "1001",
         "CIGRI_TASK_NUMBER": "41",
         "CIGRI_ATTEMPT": "3",
+        "CIGRI_CHECKPOINT": "1",
         "CIGRI_BATCH_ID": "34",
         "CIGRI_INDEX": "1",
         "CIGRI_REMOTE_ID": "77_1",

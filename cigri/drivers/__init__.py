@@ -137,8 +137,8 @@ class Driver(ABC):
     It may set `cigri_epoch` to the present milliseconds since 1970, and, where the batch system gives each job an empty
     directory of its own and removes it, CIGRI_SCRATCH to that and CIGRI_NODE_FILE to a file with a line for each node.
     Likewise `cigri_features` to a directory that holds machinefeatures, jobfeatures and jobstatus, empty ones, and
-    `cigri_space` to the bytes free in the scratch directory. And `cigri_notice` to the signal, where it is not XCPU, that
-    all processes of a job get at the notice; tasks then ignore it, and are asked to end by the wrapper.
+    `cigri_space` to the bytes free in the scratch directory. And `cigri_notice` to the signal, where it is not XCPU,
+    that all processes of a job get at the notice; tasks then ignore it, and are asked to end by the wrapper.
     """
 
     controls: frozenset[Control] = frozenset()

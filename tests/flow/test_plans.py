@@ -12,7 +12,7 @@ from cigri import embedded
 from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import take_kills
-from cigri.flow.campaign_schedulers_to_runner import claim, list_launches
+from cigri.flow.campaign_schedulers_to_runner import claim, list_launches, take_continuing
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
 from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_unlaunched
@@ -21,6 +21,7 @@ from cigri.flow.runner_to_updator import list_attempts, list_watched
 from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_waiting_too_long
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.updator_to_predictor import list_progress
+from cigri.flow.user_to_killer import take_checkpoint_orders
 from cigri.settings import JobSettings
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 
@@ -119,6 +120,8 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "launches": lambda large, conn: list_launches(conn, large.cluster, 100, 100),
     "launching": lambda large, conn: list_launching(conn, large.cluster),
     "unlaunched": lambda large, conn: put_back_unlaunched(conn, JobSettings()),
+    "continuing": lambda large, conn: take_continuing(conn, 1, {large.cluster: 100}, 60.0, NOON),
+    "requests": lambda large, conn: take_checkpoint_orders(conn, large.cluster, NOON),
     "waiting": lambda large, conn: count_waiting(conn, large.cluster),
     "kills": lambda large, conn: take_kills(conn, large.cluster, 60.0),
     "excess": lambda large, conn: list_excess(conn, large.cluster, ClusterConfig(driver="local", max_waiting=5)),

@@ -1,9 +1,14 @@
 """Checkpoints of real tasks on the local cluster: asked for, left, continued from, and not for ever."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from cigri.flow.operator_to_updator import enable_cluster
 from cigri.flow.user_to_killer import ask_checkpoints
-from tests.grid import Grid, until
+from tests.grid import Grid, local_site, until
+from tests.localbatch.host import Host
 
 WORK = """
 exec >>{place}/said; echo "$(printenv CIGRI_CHECKPOINT || echo new) $PWD"
@@ -87,3 +92,46 @@ def test_a_task_is_not_continued_for_ever(local: Grid, field: str) -> None:
     else:  # an idempotent task has to run for a minute first
         assert outcomes(local) == ["failure"]
     local.assert_sane()
+
+
+@pytest.fixture
+def two(local: Grid, tmp_path: Path) -> Iterator[Grid]:
+    """A second cluster on this host, which has the first attempt of a task, while the first is disabled."""
+    host = Host(tmp_path / "two")
+    host.directory.mkdir()
+    local.add(local_site(host.spool, "there"))
+    enable(local, "here", False)
+    said = f'echo "$CIGRI_CLUSTER $(printenv CIGRI_CHECKPOINT || echo new)" >>{local.place}/said'
+    program = f"{said}; until [ -e {local.place}/stop ]; do sleep 0.1; done; [ -e {local.place}/over ] && exit 0"
+    command = f"{program}; : >{local.place}/over; exit 99"
+    local.submit(["1"], command=command, clusters={"here": {}, "there": {}}, checkpoint=True)
+    local.run_until(lambda: local.executions() == {0: 1})
+    yield local
+    host.clear()
+
+
+def enable(grid: Grid, cluster: str, enabled: bool) -> None:
+    with grid.database.begin() as conn:
+        enable_cluster(conn, cluster, enabled=enabled)
+
+
+def test_a_task_continues_on_its_cluster_though_another_would_come_first(two: Grid) -> None:
+    enable(two, "here", True)
+    two.site.sh(f"touch {two.place}/stop")
+    two.run_to_end()
+    assert said(two) == ["there new", "there 1"]
+    two.assert_sane()
+
+
+def test_a_task_whose_cluster_is_away_waits_a_while_and_then_begins_anew_elsewhere(two: Grid) -> None:
+    enable(two, "here", True)
+    enable(two, "there", False)
+    two.site.sh(f"touch {two.place}/stop")
+    two.run_until(lambda: outcomes(two) == ["checkpointed"])
+    for _ in range(3):
+        two.cycle()
+    assert two.counts() == {"waiting": 1}
+    two.tune("jobs", same_cluster=0.0)
+    two.run_to_end()
+    assert said(two) == ["there new", "here new"]
+    two.assert_sane()

@@ -11,6 +11,30 @@ from cigri.fallback import Fallback
 from cigri.transports.address import SshAddress
 
 
+class Features(BaseModel):
+    """What jobs are told of a cluster that only its operator knows (docs/machine-job-features.md)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    hs06: float | None = Field(None, gt=0, description="HS06 rating of a whole machine")
+    hs06_job: float | None = Field(None, gt=0, description="of a job; else its share of hs06")
+    grace_secs: int | None = Field(None, ge=0, description="a machine's shutdown is announced so long before")
+    grace_secs_job: int = Field(60, ge=0, description="a job's shutdown is announced so long before")
+    scratch_limit_bytes: int | None = Field(None, gt=0, description="scratch space of a job; else what is free")
+    max_swap_bytes: int | None = Field(None, ge=0, description="swap space of a job")
+    draft: bool = Field(False, description="give the names of draft 0.99 as well")
+    cpufactor_lrms: float = Field(1.0, gt=0, description="draft: CPU factor of the batch system")
+    jobslots: int | None = Field(None, gt=0, description="draft: job slots of a machine")
+    shutdown_command: str | None = Field(None, min_length=1, description="draft: what destroys a virtual machine")
+
+    @model_validator(mode="after")
+    def _draft_is_wanted(self) -> "Features":
+        is_used = self.cpufactor_lrms != 1.0 or self.jobslots is not None or self.shutdown_command is not None
+        if is_used and not self.draft:
+            raise ValueError("cpufactor_lrms, jobslots and shutdown_command go with draft = true")
+        return self
+
+
 class ClusterConfig(BaseModel):
     """The configuration of one cluster; times in seconds, counts in jobs."""
 
@@ -29,6 +53,8 @@ class ClusterConfig(BaseModel):
     timeout: float = Field(60.0, gt=0, description="longest time one command may take")
     record_grace: float = Field(10.0, ge=0, description="wait for the record of a job that the batch system says ended")
     lost_after: float = Field(120.0, gt=0, description="a job that nobody knows any more is lost after this time")
+
+    features: Features = Field(default_factory=Features, description="what jobs are told of their machine")
 
     fallback: Fallback | None = Field(
         None, description="this host, if its batch system is not there when it is declared"
@@ -77,6 +103,7 @@ def _explain(location: Sequence[object], kind: str, message: str) -> str:
     place = ".".join(map(str, location))
     if kind != "extra_forbidden":
         return f"{place}: {message}" if place else message
-    known = SshAddress.model_fields if location[0] == "ssh" else ClusterConfig.model_fields
+    sections: dict[object, type[BaseModel]] = {"ssh": SshAddress, "features": Features}
+    known = sections.get(location[0] if len(location) > 1 else "", ClusterConfig).model_fields
     near = get_close_matches(str(location[-1]), list(known), n=1)
     return f"{place}: unknown" + (f", did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}")

@@ -88,6 +88,7 @@ class KillReason(StrEnum):
     FLOOD = "flood"
     WAITING_TOO_LONG = "waiting_too_long"
     WALLTIME = "walltime"
+    DRAIN = "drain"
 
 
 class EventLevel(StrEnum):

@@ -396,6 +396,34 @@ class KillColumns(Columns):
 Kill = table("kills", KillColumns, Index("ix_kills_open", "job_id", postgresql_where="is_open"))
 
 
+class DrainColumns(Columns):
+    """An operator's wish to have a cluster empty of our jobs at `deadline`; it is disabled meanwhile.
+
+    `kills`: what runs then is killed, until our jobs have no more than `keep` cores.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    deadline: Named[datetime]
+    kills: Named[bool]
+    keep: Named[int]
+    asked_at: Named[datetime]
+    asked_by: Named[str]
+
+
+Drain = table("drains", DrainColumns, CheckConstraint("keep >= 0", name="keep"))
+
+
+class ShutdownColumns(Columns):
+    """When a running job was told that it will be shut down; `was_heard`: its JOBFEATURES are ours to write."""
+
+    job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    at: Named[datetime]
+    was_heard: Named[bool]
+
+
+Shutdown = table("shutdowns", ShutdownColumns)
+
+
 class CheckpointRequestColumns(Columns):
     """A user's wish to see a running job save its state; open until the task was signalled or the job has ended."""
 

@@ -138,5 +138,7 @@ def outcome_of_kill(kill: KillReason) -> Outcome:
             return Outcome.KILLED
         case KillReason.WALLTIME:
             return Outcome.WALLTIME
+        case KillReason.DRAIN:
+            return Outcome.PREEMPTED
         case KillReason.FLOOD | KillReason.WAITING_TOO_LONG:
             return Outcome.WITHDRAWN

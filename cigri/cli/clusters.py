@@ -73,6 +73,8 @@ def print_bars(clusters: Sequence[ClusterView]) -> None:
 
 def state(cluster: ClusterView) -> str:
     """In one word."""
+    if cluster.drained_by is not None:
+        return "draining"
     if not cluster.is_enabled:
         return "disabled"
     if cluster.paused_until is not None:
@@ -85,6 +87,8 @@ def state(cluster: ClusterView) -> str:
 def reason(cluster: ClusterView) -> str | None:
     """Why it is not ok, and since when."""
     match state(cluster):
+        case "draining":
+            return f"by the operator: it is to be empty on {moment(cluster.drained_by)}"
         case "disabled":
             return "by the operator"
         case "unreachable":

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cigri.database import Database
     from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
+    from cigri.jobfeatures import Figures
     from cigri.wrapper.directory import Stream
 
 EXAMPLES = """\
@@ -188,8 +189,10 @@ def _description(conn: "Connection", campaign_id: int) -> int:
 
 
 def _job(database: "Database", asked: Namespace) -> int:
+    from cigri.cli.figures import fields_of
     from cigri.cli.jobs import print_job
     from cigri.flow.runner_to_user import find_job, list_attempts_of_job
+    from cigri.states import JobState
 
     with database.snapshot() as conn:
         job = find_job(conn, asked.job)
@@ -198,11 +201,27 @@ def _job(database: "Database", asked: Namespace) -> int:
         raise NotFound(f"no job {asked.job}; `gridstat -f CAMPAIGN` lists jobs, those of archived campaigns are gone")
     if asked.stdout or asked.stderr:
         return _outputs(database, job, attempts, asked)
+    figures = _figures(database, job) if job.state is JobState.RUNNING else None
     if asked.json:
-        print_json({**job._asdict(), "attempts": [attempt._asdict() for attempt in attempts]})
+        more = {"figures": figures._asdict() if figures else None}
+        print_json({**job._asdict(), "attempts": [attempt._asdict() for attempt in attempts], **more})
     else:
-        print_job(job, attempts, asked.headerless)
+        print_job(job, attempts, fields_of(figures) if figures else [], asked.headerless)
     return DONE
+
+
+def _figures(database: "Database", job: "JobView") -> "Figures | None":
+    """None when the job has ended meanwhile."""
+    from cigri.cli.figures import figures_of
+    from cigri.flow.anyone_to_clusters import find_cluster, grid_key
+    from cigri.flow.grid_to_user import present
+    from cigri.flow.runner_to_anyone import list_running
+
+    with database.snapshot() as conn:
+        cluster, key, now = find_cluster(conn, job.cluster), grid_key(conn), present(conn)
+        running = next(iter(list_running(conn, job_id=job.id)), None)
+    assert cluster is not None  # the job's row refers to it
+    return figures_of(running, cluster, key, grid_user(), now) if running else None
 
 
 def _outputs(database: "Database", job: "JobView", attempts: "list[AttemptView]", asked: Namespace) -> int:

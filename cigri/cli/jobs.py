@@ -32,8 +32,10 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
     print_table(TASKS, rows, headerless=headerless)
 
 
-def print_job(job: JobView, attempts: Sequence[AttemptView], headerless: bool) -> None:
-    print_fields(_fields(job))
+def print_job(
+    job: JobView, attempts: Sequence[AttemptView], more: Sequence[tuple[str, object]], headerless: bool
+) -> None:
+    print_fields([*_fields(job), *more])
     if attempts:
         print()
         rows = [

@@ -35,6 +35,9 @@ def _of_now(campaign: CampaignView, part: PartView) -> Obstacle:
 
 
 def _of_cluster(part: PartView) -> Obstacle | None:
+    if part.drained_by is not None:
+        until = f"it is to be empty on {moment(part.drained_by)}"
+        return Obstacle("draining", f"the operator gives this cluster no new jobs: {until}")
     if not part.is_enabled:
         return Obstacle("disabled", "the operator gives this cluster no new jobs")
     if part.paused_until is not None:

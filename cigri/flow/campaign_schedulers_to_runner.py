@@ -10,7 +10,7 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
-from cigri.tables import Attempt, Batch, Bucket, Campaign, CampaignCluster, Job, Project, Task, UserMapping
+from cigri.tables import Attempt, Batch, Bucket, Campaign, CampaignCluster, Forecast, Job, Project, Task, UserMapping
 
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
@@ -32,7 +32,10 @@ class NewJob(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """Jobs that may travel in one batch: same campaign, cluster, bucket and kind; the settings they share."""
+    """Jobs that may travel in one batch: same campaign, cluster, bucket and kind; the settings they share.
+
+    `estimate`: seconds that a task takes there, as forecast.
+    """
 
     campaign_id: int
     campaign_name: str
@@ -40,6 +43,7 @@ class Launch(NamedTuple):
     grid_user: str
     local_user: str
     project: str
+    estimate: float | None
     kind: JobKind
     settings: Mapping[str, Any]
     jobs: Sequence["LaunchJob"]
@@ -59,6 +63,7 @@ class LaunchTask(NamedTuple):
     number: int
     attempt: int
     parameter: object
+    priority: int
     continues: bool
 
 
@@ -212,7 +217,9 @@ def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[Launch
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
     continues = func.coalesce(Task.c.checkpoint_cluster_id == Job.c.cluster_id, false())
     found = conn.execute(
-        select(Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number, Task.c.parameter, continues)
+        select(
+            Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number, Task.c.parameter, Task.c.priority, continues
+        )
         .join(wanted, wanted.c.id == Attempt.c.job_id)
         .join(Job, Job.c.id == Attempt.c.job_id)
         .join(Task, Task.c.id == Attempt.c.task_id)
@@ -235,11 +242,13 @@ def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[in
             Campaign.c.grid_user,
             func.coalesce(UserMapping.c.local_user, Campaign.c.grid_user),
             func.coalesce(Project.c.name, ""),
+            Forecast.c.mean,
             part.c.settings,
         )
         .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == cluster_id))
         .outerjoin(UserMapping, mapping)
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id == cluster_id))
         .where(Campaign.c.id.in_(campaign_ids))
     )
     return {row[0]: tuple(row[1:]) for row in found}

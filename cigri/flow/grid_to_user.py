@@ -15,6 +15,7 @@ from cigri.tables import (
     CampaignCluster,
     Cluster,
     ClusterState,
+    Drain,
     Event,
     Forecast,
     Job,
@@ -80,6 +81,7 @@ class PartView(NamedTuple):
     paused_until: datetime | None
     free: int | None
     fallback_because: str
+    drained_by: datetime | None
 
 
 class ErrorView(NamedTuple):
@@ -195,10 +197,12 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             Cluster.c.blocked_until,
             ClusterState.c.free,
             func.coalesce(Cluster.c.config["fallback_because"].astext, ""),
+            Drain.c.deadline,
         )
         .select_from(part)
         .join(live, true())
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .outerjoin(Drain, Drain.c.cluster_id == part.c.cluster_id)
         .outerjoin(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)

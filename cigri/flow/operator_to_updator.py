@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_operator import close_events
-from cigri.tables import CampaignCluster, Cluster, UserMapping
+from cigri.tables import CampaignCluster, Cluster, Drain, UserMapping
 
 
 def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
@@ -27,12 +27,16 @@ def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
 
 
 def enable_cluster(conn: Connection, name: str, *, enabled: bool) -> None:
-    """A disabled cluster gets no new jobs; those it has are watched to their end. Enabling forgives past failures."""
+    """A disabled cluster gets no new jobs; those it has are watched to their end. Enabling forgives past failures.
+
+    It also ends a drain.
+    """
     cluster_id = _cluster(conn, name)
     values: dict[str, object] = {"is_enabled": enabled}
     if enabled:
         values |= {"failures": 0, "blocked_until": None, "visited_at": None}
         close_events(conn, ["CLUSTER_UNREACHABLE"], [f"cluster {name}"], "operator")
+        conn.execute(delete(Drain).where(Drain.c.cluster_id == cluster_id))
     conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(values))
     wake(conn)
 

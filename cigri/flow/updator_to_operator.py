@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select
 
 from cigri.states import WAITING_JOBS, JobState
-from cigri.tables import Cluster, ClusterState, Job, UserMapping
+from cigri.tables import Cluster, ClusterState, Drain, Job, UserMapping
 
 
 class ClusterStanding(NamedTuple):
@@ -25,11 +25,14 @@ class ClusterStanding(NamedTuple):
     unavailable: int | None
     waiting: int
     running: int
+    drained_by: datetime | None
 
     @property
     def state(self) -> str:
         if self.failures:
             return "failing" if self.is_enabled else "failing, disabled"
+        if self.drained_by is not None:
+            return f"draining, by {self.drained_by:%Y-%m-%d %H:%M %Z}"
         if not self.is_enabled:
             return "disabled"
         return "ok" if self.visited_at else "not visited yet"
@@ -60,11 +63,13 @@ def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
         ClusterState.c.unavailable,
         func.coalesce(jobs.c.waiting, 0),
         func.coalesce(jobs.c.running, 0),
+        Drain.c.deadline,
     )
     found = conn.execute(
         select(*columns)
         .outerjoin(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)
+        .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
         .order_by(Cluster.c.name)
     )
     return [ClusterStanding._make(row) for row in found]

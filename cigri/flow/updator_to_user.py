@@ -8,11 +8,14 @@ from sqlalchemy import BigInteger, Connection, cast, func, or_, select, true
 
 from cigri.database import clock
 from cigri.states import WAITING_JOBS, JobState
-from cigri.tables import Cluster, ClusterState, ClusterUsage, Event, Job
+from cigri.tables import Cluster, ClusterState, ClusterUsage, Drain, Event, Job
 
 
 class ClusterView(NamedTuple):
-    """A cluster: cores at the last visit (None: never visited), our live jobs, and since when and why it is away."""
+    """A cluster: cores at the last visit (None: never visited), our live jobs, since when and why it is away.
+
+    `drained_by`: when it is to be empty, if the operator drains it.
+    """
 
     id: int
     name: str
@@ -29,6 +32,7 @@ class ClusterView(NamedTuple):
     running: int
     away_since: datetime | None
     why: str | None
+    drained_by: datetime | None
 
 
 class Usage(NamedTuple):
@@ -79,8 +83,10 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             live.c.running,
             away.c.opened_at,
             away.c.message,
+            Drain.c.deadline,
         )
         .select_from(Cluster)
+        .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
         .join(live, true())
         .outerjoin(away, true())
         .outerjoin(state, state.c.cluster_id == Cluster.c.id)

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-MACHINE_KEYS = frozenset(["hs06", "grace_secs", "jobslots", "phys_cores", "log_cores", "shutdown_command"])
+MACHINE_KEYS = frozenset(["hs06", "grace_secs", "jobslots", "shutdown_command"])
 OWN_KEYS = frozenset(["hs06_job", "max_swap_bytes"])
 
 

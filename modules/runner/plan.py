@@ -1,8 +1,10 @@
 """What a batch is: the files written to the cluster, and the request to its batch system."""
 
+import math
 from typing import cast
 
-from cigri.drivers import BatchRequest
+from cigri.clusters import Features
+from cigri.drivers import BatchRequest, ResourceRequest
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
@@ -10,6 +12,7 @@ from cigri.jdl.checkpoint import SIGNALS
 from cigri.states import CampaignType, JobKind
 from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
+from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
 
 
 def plan_batch(
@@ -36,6 +39,7 @@ def plan_batch(
         jobs=_calls(launch, settings),
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
         checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,
+        features=_features(cluster.config.features, resources, launch.estimate),
     )
     request = BatchRequest(
         tag=batch.tag,
@@ -49,6 +53,22 @@ def plan_batch(
         types=settings.types if launch.kind is JobKind.TASKS else (),
     )
     return plan, request
+
+
+def _features(declared: Features, resources: ResourceRequest, estimate: float | None) -> FeaturesPlan:
+    """What the wrapper tells the jobs of what was asked for, and of what the operator knows."""
+    values = declared.model_dump(include=set(MACHINE_KEYS | OWN_KEYS), exclude_none=True)
+    return FeaturesPlan(
+        cpu=resources.cpu,
+        nodes=resources.nodes,
+        mem=resources.mem,
+        estimate=None if estimate is None else math.ceil(estimate),
+        grace=declared.grace_secs_job,
+        scratch=declared.scratch_limit_bytes,
+        declared={key: str(value) for key, value in values.items()},
+        with_draft=declared.draft,
+        factor=declared.cpufactor_lrms,
+    )
 
 
 def _signalling(settings: ClusterSettings) -> Signalling | None:
@@ -80,7 +100,7 @@ def _calls(launch: Launch, settings: ClusterSettings) -> list[JobCall]:
                     task.continues,
                 )
             )
-        calls.append(JobCall(index, job.id, tuple(tasks)))
+        calls.append(JobCall(index, job.id, tuple(tasks), max(task.priority for task in job.tasks)))
     return calls
 
 

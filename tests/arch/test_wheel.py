@@ -23,6 +23,7 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
     for needed in (
         "cigri/wrapper/checkpoint.sh",
         "cigri/wrapper/job.sh",
+        "cigri/wrapper/features.sh",
         "cigri/migrations/env.py",
         "cigri/migrations/versions/0001_create_the_schema.py",
         "cigri/etc/admission.d/10-normal-jobs.py",

@@ -10,6 +10,8 @@ ACTIONS = {
     "test": "try, step by step, all that CiGri does there",
     "enable": "give it jobs; past failures are forgiven",
     "disable": "give it no new jobs; those it has are watched to their end",
+    "drain": "give it no new jobs, and tell or kill those that run by a time",
+    "undrain": "end that",
     "remove": "forget a cluster that no campaign has used",
     "map": "say which account runs a grid user's jobs there",
 }

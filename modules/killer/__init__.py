@@ -1,4 +1,4 @@
-"""Kills jobs: those that users gave up, and those that flood a queue, wait too long or outlive their walltime.
+"""Kills jobs: those that users gave up, and those that flood a queue, wait too long, outlive a walltime or a drain.
 
 A kill stays open until the updator has seen the job end; without effect it is sent again. What users ask of running
 jobs goes the same way: a checkpoint.
@@ -22,6 +22,7 @@ from cigri.flow.user_to_killer import (
 from cigri.program import Report, Tools, summed
 from cigri.states import EventLevel, KillReason
 from cigri.wrapper import Hearing, JobKey, Wish, ask_checkpoints, parse_checkpoints
+from modules.killer.drain import drain
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ def _visit(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
     with tools.database.lock(f"cigri.killer.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
+        report.update(drain(tools, cluster, now))
         orders: dict[str, list[KillOrder]] = defaultdict(list)
         with tools.database.begin() as conn:
             limits = tools.settings.jobs

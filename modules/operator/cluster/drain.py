@@ -1,0 +1,57 @@
+"""`cigri cluster drain`: no more jobs, and those that run are told when they must be over."""
+
+import re
+from datetime import datetime, timedelta
+
+from cigri.cli.command import Parser, grid_user, open_database
+from cigri.database import server_time
+from cigri.errors import UsageError
+from cigri.flow.operator_to_killer import DrainWish, put_drain
+from modules.operator.cluster.declared import find
+
+EXAMPLES = """\
+  cigri cluster drain dahu --by 2026-12-01T08:00
+  cigri cluster drain dahu --by +2h --kill
+  cigri cluster drain dahu --by +30m --kill --keep 64"""
+AHEAD = re.compile(r"\+(\d{1,6})([smhd])", re.ASCII)
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri cluster drain",
+        "Give the cluster no new jobs. Jobs that wait there and could not end in time are taken back; those that run\n"
+        "and could last longer find the time in $JOBFEATURES/shutdowntime_job. `cigri cluster undrain` ends it.",
+        EXAMPLES,
+    )
+    parser.add_argument("name")
+    parser.add_argument("--by", metavar="TIME", required=True, help="YYYY-MM-DDTHH:MM, or +90s, +30m, +2h, +1d")
+    parser.add_argument("--kill", action="store_true", help="kill what still runs then; else it is left to run")
+    parser.add_argument("--keep", metavar="CORES", type=int, default=0, help="let jobs with so many cores run on")
+    options = parser.parse_args(argv)
+    if options.keep < 0:
+        parser.error("--keep takes a number of cores")
+    with open_database() as database, database.begin() as conn:
+        config, now = find(conn, options.name).config, server_time(conn, None)
+        deadline = parse_time(options.by, now)
+        earliest = now + timedelta(seconds=config.features.grace_secs_job)
+        if deadline < earliest:
+            raise UsageError(
+                f"--by {options.by} is too soon: jobs on {options.name} are promised a notice of "
+                f"{config.features.grace_secs_job} s (features.grace_secs_job)"
+            )
+        put_drain(conn, options.name, DrainWish(deadline, options.kill, options.keep, grid_user()))
+    by = f"{deadline.astimezone():%Y-%m-%d %H:%M:%S %Z}"
+    print(f"Cluster {options.name} gets no new jobs; what runs is to end by {by}")
+    print("`gridevents --global --all` shows what becomes of it")
+    return 0
+
+
+def parse_time(text: str, now: datetime) -> datetime:
+    """A moment, or so long from now; without a time zone it is this host's."""
+    if ahead := AHEAD.fullmatch(text):
+        return now + timedelta(**{UNITS[ahead[2]]: int(ahead[1])})
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise UsageError(f"--by takes YYYY-MM-DDTHH:MM, or +90s, +30m, +2h, +1d, not {text!r}") from None

@@ -1,0 +1,45 @@
+"""Machine/Job Features from campaign and declaration to the program, and the page that explains them."""
+
+import re
+from pathlib import Path
+
+from sqlalchemy import text
+
+from cigri.flow.operator_to_updator import put_cluster
+from tests.grid import Grid
+
+ROOT = Path(__file__).parents[2]
+SHOW = 'for place in "$MACHINEFEATURES" "$JOBFEATURES"; do cd "$place" && grep -H . * >>"$1"; done'
+
+
+def test_a_program_sees_what_was_asked_for_and_declared(local: Grid) -> None:
+    features = {"hs06": 12.5, "grace_secs_job": 90, "scratch_limit_bytes": 5_000_000_000, "draft": True, "jobslots": 3}
+    with local.database.begin() as conn:
+        put_cluster(conn, local.site.name, {**local.site.config, "features": features})
+    local.submit([f"{local.place}/seen"], command=SHOW, resources={"cpu": 2, "mem": 1500})
+    local.run_to_end()
+    seen = dict(line.split(":", 1) for line in Path(local.place, "seen").read_text().splitlines())
+    expected = {
+        "allocated_cpu": "2",
+        "disk_limit_GB": "5.000",
+        "grace_secs_job": "90",
+        "hs06": "12.5",
+        "jobslots": "3",
+        "max_rss_bytes": "1500000000",
+        "mem_limit_MB": "1500",
+        "wall_limit_secs": "600",
+    }
+    assert {key: seen.get(key) for key in expected} == expected
+    with local.database.begin() as conn:
+        assert seen["job_id"] == conn.scalar(text("SELECT remote_id FROM jobs"))
+
+
+def test_every_use_case_names_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "machine-job-features.md").read_text()
+    cases = re.findall(r"^\| (\d+) \|.*\|(.*)\|$", page, re.M)
+    written = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [int(number) for number, _ in cases] == list(range(1, 13))
+    for _, named in cases:
+        tests = re.findall(r"`(test_\w+)`", named)
+        assert tests
+        assert all(f"def {test}(" in written for test in tests), named

@@ -275,6 +275,14 @@ def test_controls_are_those_of_the_cluster() -> None:
         OAR.parse_control(Answer(0, f"CPUSET tag is not configured in the oar.conf.\n{END}\n", ""))
 
 
+def test_a_suspended_job_is_known() -> None:
+    """Recorded from a cluster that lets users suspend jobs, which that of the testbed does not."""
+    text = (Path(__file__).parents[1] / "replies" / "oar" / "2.5.9-status-suspended.txt").read_text()
+    out = text.removeprefix("exit status 0\n== out ==\n").removesuffix("== err ==\n")
+    found = {one.index: one.state for one in OAR.parse_status(Answer(0, out, ""), "cigri-recorded")}
+    assert found == {1: RemoteState.SUSPENDED, 2: RemoteState.RUNNING}
+
+
 def run(script: str, folder: Path, **commands: str) -> subprocess.CompletedProcess[str]:
     """Run a script among commands of ours."""
     for name, body in commands.items():

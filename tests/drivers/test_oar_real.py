@@ -84,7 +84,7 @@ class TestOar(Conformance):
         assert sorted(batch.said("cores").split()[::2]) == ["1", "2"]
         for fact in ("walltime=1:30:0", "timesharing=*,*", "host <> 'nowhere') AND (core > 0) AND (mem >= 500"):
             assert fact in shown
-        site.driver = load("oar", {})
+        site.driver = oar_site().driver
 
     def test_what_was_submitted_while_nobody_listened_is_found_by_its_name(self, site: OarSite) -> None:
         site.daemon("stop", "almighty")

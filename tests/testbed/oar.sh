@@ -7,7 +7,7 @@ OAR_CORES=8
 OAR_CONF=/usr/share/oar/oar-common/oar.conf
 POSTGRES=/usr/lib/postgresql/15/bin
 
-oar_packages() { echo oar-server oar-server-pgsql oar-node oar-user oar-user-pgsql taktuk libjson-perl libyaml-perl postgresql-15; }
+oar_packages() { echo oar-server oar-server-pgsql oar-node oar-user oar-user-pgsql libjson-perl libyaml-perl postgresql-15; }
 
 oar_node() { echo "$NETWORK.$((10 * NUMBER[$1] + $2))"; }       # NAME NODE: its address
 oar_hosts() {
@@ -32,6 +32,7 @@ oar_up() {     # NAME
     mkdir -p /run/sshd
     for node in $(seq $OAR_NODES); do oar_node_up "$name" "$node"; done
     oar_almighty "$name"
+    oar_sql "$name" oar "update resources set state = 'Alive', next_state = 'UnChanged' where state = 'Suspected'"
     until_true 60 "OAR of $name ($st/log)" oar_ready "$name"
 }
 
@@ -81,7 +82,6 @@ SCHEDULER_GANTT_HOLE_MINIMUM_TIME 10
 FINAUD_FREQUENCY 10
 JOBDEL_WALLTIME 30
 USERS_ALLOWED_HOLD_RESUME yes
-TAKTUK_CMD /usr/bin/taktuk -t 30 -s
 JOB_RESOURCE_MANAGER_PROPERTY_DB_FIELD
 CPUSET_PATH
 END
@@ -116,7 +116,6 @@ UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitUserEnvironment yes
-AcceptEnv OAR_CPUSET OAR_USER_CPUSET OAR_USER_GPUDEVICE OAR_JOB_USER
 AllowUsers oar
 MaxStartups 1024
 MaxSessions 1024

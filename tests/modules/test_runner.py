@@ -37,6 +37,18 @@ def test_more_batches_than_a_command_takes_are_left_for_the_next_pass(local: Gri
     local.run_to_end()
 
 
+def test_what_a_driver_has_no_words_for_is_refused_before_it_is_sent(local: Grid) -> None:
+    local.submit(["a", "b"], resources="/nodes=2", types="deploy")
+    for module in (updator, metascheduler, campaign_schedulers):
+        module.run_once(local.tools)
+    before = local.gateway.commands.total()
+    assert runner.run_once(local.tools)["submitted jobs"] == 0
+    assert local.gateway.commands.total() == before
+    [said] = local.rows("SELECT message FROM events WHERE code = 'SUBMISSION_REFUSED'")
+    assert "/nodes=2" in said["message"]
+    assert "deploy" in said["message"]
+
+
 def test_a_batch_that_cannot_be_written_leaves_the_others_alone(local: Grid) -> None:
     first, second, third = prepare(local, 3)
     base = Path(local.site.config["directory"]) / local.one("SELECT key FROM grid")

@@ -46,6 +46,8 @@ def test_tasks_that_wait_for_one_cluster_are_offered_none_of_another() -> None:
         (1, 1): 10,
         (1, 2): 5,
     }
+    rooms = [a_room(1, free=5), a_room(2, free=4)]
+    assert jobs(rooms, [a_want(cluster=1, waiting=4, bound=3), a_want(cluster=2, waiting=4)]) == {(1, 1): 5, (1, 2): 2}
 
 
 def test_a_test_campaign_goes_ahead_of_everybody_even_on_a_full_cluster() -> None:

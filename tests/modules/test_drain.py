@@ -158,7 +158,8 @@ def test_jobs_told_are_those_killed(local: Grid) -> None:
     drain(local, kills=True, keep=1)
     killer.run_once(local.tools, None)
     assert [bool(announced(local, number)) for number in (0, 1)] == [True, False]
-    Path(local.place, "here0").read_text()
+    features = Path(Path(local.place, "here0").read_text().strip())
+    (features.parent / "jobstatus" / "add_uncom_time").write_text("99999")
     with local.database.begin() as conn:
         conn.exec_driver_sql("UPDATE drains SET deadline = now() - interval '1 s'")
         conn.exec_driver_sql("UPDATE shutdowns SET at = (SELECT deadline FROM drains)")

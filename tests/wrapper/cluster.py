@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ class Cluster:
 
     def __init__(self, path: Path, argv: list[str]) -> None:
         self.argv = argv
+        self.started: list[subprocess.Popen[bytes]] = []
         self.home, self.tmp = path / "home", path / "tmp"
         self.base = self.home / ".cigri" / "grid-1"
         self.batch = self.base / "c12" / "b34"
@@ -61,7 +62,7 @@ class Cluster:
 
     def start(self, index: int = 1, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:
         """Start a job in a session of its own."""
-        return subprocess.Popen(
+        job = subprocess.Popen(
             [*self.argv, str(self.batch / "job"), str(self.batch)],
             cwd="/",
             env={**self.environment, "TEST_INDEX": str(index), **environment},
@@ -71,6 +72,14 @@ class Cluster:
             start_new_session=True,
             preexec_fn=_hear_all,
         )
+        self.started.append(job)
+        return job
+
+    def clear(self) -> None:
+        """A test that fails leaves no job behind."""
+        for job in self.started:
+            with suppress(ProcessLookupError):
+                os.killpg(job.pid, signal.SIGKILL)
 
     def run(self, index: int = 1, environment: Mapping[str, str] = {}) -> Answer:
         """Run a job to its end."""

@@ -1,21 +1,27 @@
 """Admission rules: small Python files of the site that accept, change or refuse a campaign before it is stored.
 
-A rule file defines `rule(campaign, user)`. It returns None to accept, a changed campaign (`campaign.with_changes(...)`,
+A rule file defines `rule(campaign, user)`, or `rule(campaign, user, clusters)` to see what operators have declared of
+each cluster (ClusterConfig by name). It returns None to accept, a changed campaign (`campaign.with_changes(...)`,
 `campaign.with_cluster(name, ...)`, `campaign.without_cluster(name)`), or calls `refuse("why")`.
 """
 
+import grp
 import json
 import logging
+import os
+import pwd
 import runpy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn
 
+from cigri.clusters import ClusterConfig
 from cigri.errors import AdmissionRefused, ConfigError
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
 
-__all__ = ["Description", "admit", "refuse"]
+__all__ = ["Description", "admit", "is_among", "refuse"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +35,14 @@ def refuse(message: str) -> NoReturn:
     raise _Refusal(message)
 
 
-def admit(description: Description, user: str, directory: Path) -> tuple[Description, list[str]]:
+def admit(
+    description: Description, user: str, directory: Path, clusters: Mapping[str, ClusterConfig]
+) -> tuple[Description, list[str]]:
     """The campaign as the rules leave it, and every change they made; raise AdmissionRefused when one says no."""
     changes: list[str] = []
     for path in rule_files(directory):
         before = _flat(description)
-        description = _apply(path, description, user)
+        description = _apply(path, description, user, clusters)
         after = _flat(description)
         changes += (f"{change} (by {path.name})" for change in _differences(before, after))
     return description, changes
@@ -47,9 +55,25 @@ def rule_files(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("*.py") if path.is_file())
 
 
-def _apply(path: Path, description: Description, user: str) -> Description:
+def is_among(user: str, names: Iterable[str]) -> bool:
+    """Is the user one of these names, in one of these @groups of this host, or among all: *?"""
+    return any(name in (user, "*") or (name.startswith("@") and name[1:] in _groups(user)) for name in names)
+
+
+def _groups(user: str) -> set[str]:
     try:
-        answer = runpy.run_path(str(path))["rule"](description, user)
+        number = pwd.getpwnam(user).pw_gid
+    except KeyError:
+        return set()
+    ids = os.getgrouplist(user, number)
+    return {group.gr_name for group in grp.getgrall() if group.gr_gid in ids}
+
+
+def _apply(path: Path, description: Description, user: str, clusters: Mapping[str, ClusterConfig]) -> Description:
+    try:
+        rule = runpy.run_path(str(path))["rule"]
+        about = (description, user, clusters)
+        answer = rule(*about[: len(signature(rule).parameters)])
         return description if answer is None else _checked(answer)
     except _Refusal as refusal:
         raise AdmissionRefused(path.name, str(refusal)) from None

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from cigri.errors import ConfigError
 from cigri.fallback import Fallback
+from cigri.settings import TimeZone, Windows
 from cigri.transports.address import SshAddress
 
 
@@ -53,9 +54,11 @@ class ClusterConfig(BaseModel):
     timeout: float = Field(60.0, gt=0, description="longest time one command may take")
     record_grace: float = Field(10.0, ge=0, description="wait for the record of a job that the batch system says ended")
     lost_after: float = Field(120.0, gt=0, description="a job that nobody knows any more is lost after this time")
-
+    hours: Windows | None = Field(None, description="when it is the grid's, as 'mon-fri 19:00-07:00'; null: as set")
+    timezone: TimeZone = Field("", description="of the hours, as Europe/Paris; empty: as set for the grid")
+    hours_overrun: bool = Field(False, description="start nightly jobs that may not end in time, and kill them then")
+    normal_users: tuple[str, ...] = Field((), description="who may submit normal jobs: users, @groups, or * for all")
     features: Features = Field(default_factory=Features, description="what jobs are told of their machine")
-
     fallback: Fallback | None = Field(
         None, description="this host, if its batch system is not there when it is declared"
     )

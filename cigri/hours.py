@@ -96,6 +96,19 @@ def parse_zone(name: str) -> tzinfo:
         raise ValueError(f"there is no time zone {name!r} on this host; names are as Europe/Paris or UTC") from None
 
 
+def readable_windows(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The same; raise ValueError when parse_hours would."""
+    parse_hours(texts, "UTC")
+    return texts
+
+
+def known_zone(name: str) -> str:
+    """The same; raise ValueError when parse_zone would. None is named by nothing."""
+    if name:
+        parse_zone(name)
+    return name
+
+
 def parse_window(text: str) -> Window:
     found = _WINDOW.fullmatch(text.strip().lower())
     if found is None or not found[0]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cigri.clusters import ClusterConfig
 from cigri.drivers import RemoteJob, RemoteState
-from cigri.flow.runner_to_updator import LiveAttempt, WatchedJob
+from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
 from cigri.settings import JobSettings
 from cigri.states import JobKind, JobState, Outcome
@@ -14,6 +14,7 @@ from cigri.verdicts import TaskPast, judge, outcome_of_kill, outcome_of_record, 
 from cigri.wrapper import TaskRecord
 
 RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
+HALTED_STATES = frozenset({RemoteState.HELD, RemoteState.SUSPENDED})
 
 
 class Element(NamedTuple):
@@ -47,7 +48,7 @@ class Findings(NamedTuple):
 
     ended: list[End]
     progressed: list[WatchedJob]
-    seen: list[tuple[int, JobState, str, str]]
+    seen: list[SeenJob]
     missing: list[int]
 
 
@@ -106,12 +107,13 @@ def conclude(
 
 def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
     if remote.state is RemoteState.UNKNOWN:
-        state = job.state
+        state, is_halted = job.state, job.is_halted
     else:
         state = JobState.RUNNING if remote.state in RUNNING_STATES else JobState.SUBMITTED
-    changed = state is not job.state or remote.remote_id != job.remote_id or job.missing_since is not None
-    if changed:
-        findings.seen.append((job.job_id, state, remote.remote_id, remote.node))
+        is_halted = remote.state in HALTED_STATES
+    changed = state is not job.state or is_halted is not job.is_halted or remote.remote_id != job.remote_id
+    if changed or job.missing_since is not None:
+        findings.seen.append(SeenJob(job.job_id, state, remote.remote_id, remote.node, is_halted))
 
 
 def _end_of_missing(job: WatchedJob, past: RemoteJob | None, now: datetime, config: ClusterConfig) -> End | None:

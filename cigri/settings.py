@@ -9,10 +9,13 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from cigri.errors import ConfigError
+from cigri.hours import known_zone, readable_windows
 from cigri.sources import default_data_directory, gather
 
 Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
+Windows = Annotated[tuple[str, ...], AfterValidator(readable_windows)]
+TimeZone = Annotated[str, AfterValidator(known_zone)]
 
 
 class Section(BaseModel):
@@ -65,6 +68,15 @@ class HistorySettings(Section):
     )
 
 
+class HoursSettings(Section):
+    windows: Windows = Field(
+        (), description='when clusters are the grid\'s, for jobs of type nightly: ["mon-fri 19:00-07:00", "sat-sun"]'
+    )
+    timezone: TimeZone = Field(
+        "UTC", min_length=1, description="of the windows, as Europe/Paris; clusters may have others of their own"
+    )
+
+
 class Settings(Section):
     data_directory: Place = Field(
         default_factory=default_data_directory,
@@ -77,6 +89,7 @@ class Settings(Section):
     budget: BudgetSettings = BudgetSettings()
     forecast: ForecastSettings = ForecastSettings()
     history: HistorySettings = HistorySettings()
+    hours: HoursSettings = HoursSettings()
 
 
 class Effective(NamedTuple):

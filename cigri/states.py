@@ -89,6 +89,7 @@ class KillReason(StrEnum):
     WAITING_TOO_LONG = "waiting_too_long"
     WALLTIME = "walltime"
     DRAIN = "drain"
+    HOURS = "hours"
 
 
 class EventLevel(StrEnum):

@@ -32,6 +32,8 @@ from cigri.states import (
     TaskState,
 )
 
+FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
+
 
 class GridColumns(Columns):
     """One row: the short key that names this grid in the jobs and directories it leaves on clusters."""
@@ -161,6 +163,7 @@ CampaignCluster = table(
     CheckConstraint("width > 0", name="width"),
     CheckConstraint("max_jobs > 0", name="max_jobs"),
     Index(None, "cluster_id"),
+    Index("ix_campaign_clusters_hours", "campaign_id", postgresql_where=FOLLOWS_HOURS),
 )
 
 
@@ -247,7 +250,11 @@ Batch = table(
 
 
 class JobColumns(Numbered):
-    """One attempt on one cluster: element `array_index` of a batch, carrying one or several tasks (attempts)."""
+    """One attempt on one cluster: element `array_index` of a batch, carrying one or several tasks (attempts).
+
+    `halted_since`: the batch system holds it in the queue, or has suspended it; `halted_seconds` it has lost so before,
+    since it was submitted or, once it runs, since it was started.
+    """
 
     campaign_id: Named[int]
     cluster_id: Named[int]
@@ -268,6 +275,8 @@ class JobColumns(Numbered):
     ended_at: Named[datetime | None]
     outcome: Named[Outcome | None] = Column(one_of(Outcome))
     exit_code: Named[int | None]
+    halted_since: Named[datetime | None]
+    halted_seconds: Named[float] = Column(server_default="0")
 
 
 Job = table(
@@ -441,6 +450,45 @@ CheckpointRequest = table(
     CheckpointRequestColumns,
     Index("ix_checkpoint_requests_open", "job_id", postgresql_where="is_open"),
 )
+
+
+class HoldColumns(Numbered):
+    """A user's wish that a campaign, its share of one cluster, or one job stands still; removed when it shall go on."""
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
+    cluster_id: Named[int | None]
+    job_id: Named[int | None] = Column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    waiting_only: Named[bool] = Column(server_default="false")
+    asked_at: Named[datetime]
+    asked_by: Named[str]
+
+
+Hold = table(
+    "holds",
+    HoldColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
+    CheckConstraint("cluster_id IS NULL OR job_id IS NULL", name="one_thing"),
+    Index("uq_holds_campaign", "campaign_id", unique=True, postgresql_where="cluster_id IS NULL AND job_id IS NULL"),
+    Index("uq_holds_cluster", "campaign_id", "cluster_id", unique=True, postgresql_where="cluster_id IS NOT NULL"),
+    Index("uq_holds_job", "job_id", unique=True, postgresql_where="job_id IS NOT NULL"),
+)
+
+
+class HaltColumns(Columns):
+    """What the killer last told a cluster about a job: stand still (`is_wanted`) or go on, and the job's state then."""
+
+    job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    is_wanted: Named[bool]
+    state: Named[JobState] = Column(one_of(JobState))
+    sent_at: Named[datetime | None]
+    tries: Named[int]
+
+
+Halt = table("halts", HaltColumns)
 
 
 class EventColumns(Numbered):

@@ -140,5 +140,5 @@ def outcome_of_kill(kill: KillReason) -> Outcome:
             return Outcome.WALLTIME
         case KillReason.DRAIN:
             return Outcome.PREEMPTED
-        case KillReason.FLOOD | KillReason.WAITING_TOO_LONG:
+        case KillReason.FLOOD | KillReason.WAITING_TOO_LONG | KillReason.HOURS:
             return Outcome.WITHDRAWN

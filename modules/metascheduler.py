@@ -9,6 +9,7 @@ from datetime import datetime
 
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, Want, has_open_campaigns, list_wants, put_offers
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
+from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.updator_to_metascheduler import Room, list_rooms
 from cigri.program import Report, Tools
 from cigri.states import CampaignType
@@ -19,14 +20,16 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     with tools.database.begin() as conn:
         if not has_open_campaigns(conn):
             return Counter()
+        shut = list_shut(conn, tools.settings.hours, now)
         report = Counter(
             {
-                "prologues": put_prologues(conn, now),
-                "epilogues": put_epilogues(conn, now),
+                "prologues": put_prologues(conn, now, shut),
+                "epilogues": put_epilogues(conn, now, shut),
                 "campaigns ended": close_campaigns(conn, now),
             }
         )
         wants = list_wants(conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now)
+        wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in shut]
         offers = share(list_rooms(conn), wants) if wants else []
         put_offers(conn, offers, now)
     report["offers"] = len(offers)

@@ -10,7 +10,7 @@ from cigri.flow.anyone_to_clusters import find_cluster, grid_key
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
 from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.runner_to_updator import list_attempts, list_watched, move_seen, put_submitted
+from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, move_seen, put_submitted
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
@@ -65,7 +65,8 @@ def submitted_jobs(
 
 
 def run_jobs(conn: Connection, job_ids: Sequence[int], *, node: str = "node-1", now: datetime = NOON) -> None:
-    move_seen(conn, [(job_id, JobState.RUNNING, f"r{i}", node) for i, job_id in enumerate(job_ids, start=1)], now)
+    seen = [SeenJob(job_id, JobState.RUNNING, f"r{i}", node) for i, job_id in enumerate(job_ids, start=1)]
+    move_seen(conn, seen, now)
 
 
 def end_jobs(

@@ -1,11 +1,15 @@
 """Rules of a site accept, change or refuse; the user is told all of it."""
 
+import grp
 import logging
+import os
+import pwd
 from pathlib import Path
 
 import pytest
 
-from cigri.admission import admit
+from cigri.admission import admit, is_among
+from cigri.clusters import ClusterConfig
 from cigri.errors import AdmissionRefused, ConfigError
 from cigri.jdl import Description, parse
 
@@ -36,17 +40,17 @@ def rules(directory: Path, **bodies: str) -> Path:
 
 def refusal(directory: Path, text: str = CAMPAIGN, user: str = "bob") -> AdmissionRefused:
     with pytest.raises(AdmissionRefused) as caught:
-        admit(campaign(text), user, directory)
+        admit(campaign(text), user, directory, {})
     return caught.value
 
 
 def test_no_rule_accepts(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("not a rule")
-    assert admit(campaign(), "bob", tmp_path) == (campaign(), [])
+    assert admit(campaign(), "bob", tmp_path, {}) == (campaign(), [])
 
 
 def test_a_rule_that_returns_nothing_accepts(tmp_path: Path) -> None:
-    assert admit(campaign(), "bob", rules(tmp_path, a="pass")) == (campaign(), [])
+    assert admit(campaign(), "bob", rules(tmp_path, a="pass"), {}) == (campaign(), [])
 
 
 def test_every_change_is_told_with_its_rule(tmp_path: Path) -> None:
@@ -57,7 +61,7 @@ def test_every_change_is_told_with_its_rule(tmp_path: Path) -> None:
         'return campaign.with_cluster("dahu", **fields)',
         c='return campaign.without_cluster("luke")',
     )
-    admitted, changes = admit(campaign(), "bob", tmp_path)
+    admitted, changes = admit(campaign(), "bob", tmp_path, {})
     assert (admitted.clusters["dahu"].walltime, admitted.project, list(admitted.clusters)) == (1800, "p-bob", ["dahu"])
     assert changes == [
         "clusters.dahu.environment.A: x -> nothing (by a.py)",
@@ -73,12 +77,12 @@ def test_every_change_is_told_with_its_rule(tmp_path: Path) -> None:
 
 def test_a_change_in_place_is_told_too(tmp_path: Path) -> None:
     rules(tmp_path, a='campaign.clusters["dahu"].environment["A"] = "z"')
-    assert admit(campaign(), "bob", tmp_path)[1] == ["clusters.dahu.environment.A: x -> z (by a.py)"]
+    assert admit(campaign(), "bob", tmp_path, {})[1] == ["clusters.dahu.environment.A: x -> z (by a.py)"]
 
 
 def test_rules_are_asked_in_the_order_of_their_names(tmp_path: Path) -> None:
     bodies = {name: f'return campaign.with_changes(name=campaign.name + "{name}")' for name in ("c", "a", "b")}
-    assert admit(campaign(), "bob", rules(tmp_path, **bodies))[0].name == "nabc"
+    assert admit(campaign(), "bob", rules(tmp_path, **bodies), {})[0].name == "nabc"
 
 
 @pytest.mark.parametrize("body", ['refuse("too big")', 'return refuse("too big")', 'raise refuse("too big")'])
@@ -125,13 +129,46 @@ def test_the_last_cluster_is_not_taken_away_in_silence(tmp_path: Path) -> None:
 
 def test_a_missing_directory_is_the_operators_fault(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is missing"):
-        admit(campaign(), "bob", tmp_path / "none")
+        admit(campaign(), "bob", tmp_path / "none", {})
 
 
-def test_the_shipped_rule_keeps_normal_jobs_to_those_named() -> None:
-    assert admit(campaign(), "bob", SHIPPED)[1] == []
-    local = "name: n\nexec_file: e\nnb_jobs: 1\ntype: normal\nclusters: {localhost: }\n"
-    assert admit(campaign(local), "bob", SHIPPED)[1] == []
-    error = refusal(SHIPPED, local.replace("{localhost: }", "{localhost: , dahu: }"))
-    assert error.rule == "10-normal-jobs.py"
-    assert "bob may not submit jobs of type normal on dahu" in str(error)
+DAHU = ClusterConfig(driver="local", normal_users=("alice",))
+LOCAL = "name: n\nexec_file: e\nnb_jobs: 1\ntype: normal\nclusters: {dahu: , elsewhere: }\n"
+
+
+def asked(names: tuple[str, ...], user: str = "bob", text: str = LOCAL) -> str:
+    """What the shipped rule says when these names may submit normal jobs on dahu."""
+    try:
+        admit(campaign(text), user, SHIPPED, {"dahu": DAHU.model_copy(update={"normal_users": names})})
+    except AdmissionRefused as error:
+        return str(error)
+    return ""
+
+
+def test_the_shipped_rule_keeps_normal_jobs_to_those_whom_the_operator_names() -> None:
+    assert "admission rule 10-normal-jobs.py refuses" in asked(())
+    assert "bob may not submit jobs of type normal on dahu" in asked(())
+    assert 'write "type": "best-effort", or ask its operator' in asked(("alice", "bobby", "@no-such-group"))
+    assert asked(("alice", "bob")) == asked(("*",)) == ""
+
+
+@pytest.mark.parametrize("type", ["best-effort", "semi-best-effort", "nightly"])
+def test_other_types_need_no_right(type: str) -> None:
+    assert asked((), text=LOCAL.replace("normal", type)) == ""
+
+
+def test_a_right_may_be_a_groups() -> None:
+    user = pwd.getpwuid(os.geteuid())
+    group = grp.getgrgid(user.pw_gid).gr_name
+    assert is_among(user.pw_name, [f"@{group}"])
+    assert not is_among(user.pw_name, [group if group != user.pw_name else "nobody", "@no-such-group"])
+    assert not is_among("no-such-user", [f"@{group}"])
+
+
+def test_a_rule_may_see_what_is_declared_of_the_clusters(tmp_path: Path) -> None:
+    text = (
+        "from cigri.admission import refuse\ndef rule(campaign, user, clusters):\n    refuse(clusters['dahu'].driver)\n"
+    )
+    (tmp_path / "a.py").write_text(text)
+    with pytest.raises(AdmissionRefused, match="refuses this campaign: local"):
+        admit(campaign(), "bob", tmp_path, {"dahu": DAHU})

@@ -7,7 +7,7 @@ import pytest
 
 from cigri.clusters import ClusterConfig
 from cigri.drivers import RemoteJob, RemoteState
-from cigri.flow.runner_to_updator import LiveAttempt, WatchedJob
+from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
 from cigri.settings import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
@@ -84,13 +84,35 @@ def test_a_record_counts_even_when_the_queue_does_not_answer() -> None:
         (RemoteState.RUNNING, JobState.RUNNING),
         (RemoteState.SUSPENDED, JobState.RUNNING),
         (RemoteState.WAITING, None),
-        (RemoteState.HELD, None),
         (RemoteState.UNKNOWN, None),
     ],
 )
 def test_a_listed_job_moves_only_when_its_state_does(state: RemoteState, moved: JobState | None) -> None:
     findings, _ = look(a_job(), listed=remote(state))
     assert [seen[1] for seen in findings.seen] == ([moved] if moved else [])
+
+
+@pytest.mark.parametrize("is_halted", [False, True])
+@pytest.mark.parametrize(
+    ("state", "now", "halted_now"),
+    [
+        (JobState.SUBMITTED, RemoteState.WAITING, False),
+        (JobState.SUBMITTED, RemoteState.HELD, True),
+        (JobState.RUNNING, RemoteState.RUNNING, False),
+        (JobState.RUNNING, RemoteState.SUSPENDED, True),
+    ],
+)
+def test_a_job_that_stands_still_or_goes_on_is_noted(
+    state: JobState, is_halted: bool, now: RemoteState, halted_now: bool
+) -> None:
+    findings, _ = look(a_job(state=state)._replace(is_halted=is_halted), listed=remote(now))
+    expected = SeenJob(7, state, "12_1", "", halted_now)
+    assert findings.seen == ([] if halted_now is is_halted else [expected])
+
+
+def test_an_unknown_word_lets_no_job_go_on() -> None:
+    findings, _ = look(a_job()._replace(is_halted=True), listed=remote(RemoteState.UNKNOWN))
+    assert not findings.seen
 
 
 def test_an_unknown_word_never_moves_a_running_job() -> None:
@@ -135,7 +157,7 @@ def test_a_job_that_nobody_knows_is_lost_after_a_while(missing: float, lost: boo
 
 def test_history_that_says_it_runs_finds_a_missing_job_again() -> None:
     findings, ends = look(a_job(missing=500), past=remote(RemoteState.RUNNING))
-    assert findings.seen == [(7, JobState.RUNNING, "12_1", "")]
+    assert findings.seen == [SeenJob(7, JobState.RUNNING, "12_1", "")]
     assert not ends.jobs
 
 

@@ -98,8 +98,9 @@ def plain_part(campaign: CampaignView, part: PartView, now: datetime) -> dict[st
 
 
 def letters(campaign: CampaignView) -> str:
-    """C R T P, and e when there are errors to fix."""
-    return LETTERS[campaign.state] + ("e" if campaign.errors else "")
+    """C R T P H, and e when there are errors to fix."""
+    is_held = campaign.is_held and campaign.state is CampaignState.IN_TREATMENT
+    return ("H" if is_held else LETTERS[campaign.state]) + ("e" if campaign.errors else "")
 
 
 def progress(campaign: CampaignView) -> str:
@@ -111,7 +112,8 @@ def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None
     """When it ended or will end; None while nobody knows."""
     if not campaign.is_open:
         return moment(campaign.ended_at)
-    if campaign.eta is None or campaign.state is CampaignState.PAUSED or not campaign.waiting + campaign.assigned:
+    is_going_on = campaign.state is CampaignState.IN_TREATMENT and not campaign.is_held
+    if campaign.eta is None or not is_going_on or not campaign.waiting + campaign.assigned:
         return None
     seconds = (campaign.eta - now).total_seconds()
     left = f"in {duration(seconds)}" if seconds > 0 else "at any moment"
@@ -122,6 +124,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
     running = sum(part.running for part in parts)
     counts = f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
     kind = "" if c.type == "default" else f", {c.type}"
+    held = ", held" if c.is_held and c.is_open else ""
     archived = f", archived {moment(c.archived_at)}" if c.archived_at else ""
     jobs = f"; running jobs: {running}" if c.is_open else ""
     mean = duration(c.mean)
@@ -133,7 +136,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
         ("User", c.user),
         ("Project", c.project),
         ("Submitted", moment(c.submitted_at)),
-        ("State", f"{c.state.replace('_', ' ')}{kind}{archived}"),
+        ("State", f"{c.state.replace('_', ' ')}{held}{kind}{archived}"),
         ("Progress", progress(c)),
         ("Tasks", counts + jobs),
         ("Duration", f"{mean} on average{spread}" if mean else None),

@@ -1,6 +1,6 @@
 """Whether the clusters of a campaign have words for what it wants; where it wants cores alone no driver is loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain
@@ -9,6 +9,7 @@ from cigri.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from cigri.database import Database
     from cigri.drivers import BatchRequest
+    from cigri.flow.anyone_to_clusters import ClusterRow
     from cigri.jdl import ClusterSettings, Description
 
 
@@ -19,11 +20,15 @@ def impossible(database: "Database", description: "Description") -> Iterator[Pro
         return
     from cigri.drivers import load
     from cigri.flow.anyone_to_clusters import list_every_cluster
+    from cigri.jobtypes import NIGHTLY
 
     with database.begin() as conn:
         clusters = [cluster for cluster in list_every_cluster(conn) if cluster.name in special]
+    is_test = description.campaign_type == "test"
+    if not is_test and any(special[cluster.name].type == NIGHTLY for cluster in clusters):
+        yield from _never_open(clusters, special)
     for cluster in clusters:
-        request = _request(special[cluster.name], description.campaign_type == "test")
+        request = _request(special[cluster.name], is_test)
         try:
             problems = load(cluster.config.driver, cluster.config.options).problems(request)
         except ConfigError as error:
@@ -32,8 +37,24 @@ def impossible(database: "Database", description: "Description") -> Iterator[Pro
         yield from (Problem(f"clusters.{cluster.name}", problem) for problem in problems)
 
 
+def _never_open(clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterSettings"]) -> Iterator[Problem]:
+    """Hours in which the jobs cannot run, whatever the time."""
+    from datetime import UTC, datetime
+
+    from cigri.jobtypes import hours_of, never
+    from cigri.settings import load
+
+    grid, now = load().hours, datetime.now(UTC)
+    for name, config in ((cluster.name, cluster.config) for cluster in clusters):
+        settings = wanted[name]
+        if why := never(settings.type, hours_of(config, grid), now, settings.walltime, overrun=config.hours_overrun):
+            yield Problem(f"clusters.{name}.type", f"no job of type {settings.type} can run there: {why}")
+
+
 def _is_plain(settings: "ClusterSettings") -> bool:
     """Every batch system has cores, and most have queues, which are its own to check."""
+    if settings.type == "nightly":
+        return False
     request = settings.resources.request()
     wishes = (request.native, request.mem, request.others, settings.types, settings.queue, settings.properties)
     return request.nodes == 1 and not any(wishes)

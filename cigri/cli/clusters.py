@@ -4,6 +4,7 @@ import math
 import re
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from cigri.cli.command import print_table, safe
@@ -36,7 +37,7 @@ def print_list(clusters: Sequence[ClusterView], headerless: bool) -> None:
     print_table(LIST, rows, headerless=headerless)
 
 
-def print_info(cluster: ClusterView) -> None:
+def print_info(cluster: ClusterView, now: datetime) -> None:
     """All that may be shown of one cluster."""
     c = cluster
     print_fields(
@@ -49,6 +50,7 @@ def print_info(cluster: ClusterView) -> None:
             ("Visited", moment(c.visited_at)),
             ("Cores", None if c.total is None else f"{c.total}: {', '.join(_cores(c))}"),
             ("Our jobs", f"{c.running} running, {c.waiting} waiting"),
+            ("Now", within_hours(c, now)),
             *((name.replace("_", " ").capitalize(), _line(value)) for name, value in without_secrets(c.config).items()),
         ]
     )
@@ -99,6 +101,19 @@ def reason(cluster: ClusterView) -> str | None:
             return "not visited yet"
         case _:
             return None
+
+
+def within_hours(cluster: ClusterView, now: datetime) -> str:
+    """Is it within its operator's hours, and until when?"""
+    from cigri.jobtypes import find_hours
+    from cigri.settings import load
+
+    hours = find_hours(cluster.config.get("hours"), cluster.config.get("timezone", ""), load().hours)
+    if hours is None:
+        return "no hours are declared: jobs of type nightly do not run here"
+    stretch = hours.at(now)
+    until = moment(stretch.until) or "further notice"
+    return f"{'within' if stretch.is_open else 'outside'} its hours until {until}"
 
 
 def host(cluster: ClusterView) -> str:

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import DONE, Parser, command, complain, open_database, print_json
@@ -25,8 +25,10 @@ LINES = 24  # periods of `-u`, whatever its length
 @command
 def main(argv: list[str]) -> int:
     asked = _parse(argv)
+    from cigri.flow.grid_to_user import present
+
     with open_database() as database, database.snapshot() as conn:
-        clusters = _clusters(conn, asked)
+        clusters, now = _clusters(conn, asked), present(conn)
         if asked.usage:
             return _usage(conn, clusters, asked)
     if asked.json:
@@ -36,7 +38,7 @@ def main(argv: list[str]) -> int:
     elif not clusters:
         complain("no cluster is declared; the operator adds one with `cigri cluster add`")
     else:
-        _print(clusters, asked)
+        _print(clusters, asked, now)
     return DONE
 
 
@@ -70,7 +72,7 @@ def _clusters(conn: "Connection", asked: Namespace) -> "list[ClusterView]":
     return found
 
 
-def _print(clusters: "Sequence[ClusterView]", asked: Namespace) -> None:
+def _print(clusters: "Sequence[ClusterView]", asked: Namespace, now: datetime) -> None:
     from cigri.cli.clusters import print_bars, print_info, print_list
 
     if asked.bars:
@@ -78,7 +80,7 @@ def _print(clusters: "Sequence[ClusterView]", asked: Namespace) -> None:
     elif asked.infos:
         for i, cluster in enumerate(clusters):
             print("\n" if i else "", end="")
-            print_info(cluster)
+            print_info(cluster, now)
     else:
         print_list(clusters, asked.headerless)
 

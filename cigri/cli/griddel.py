@@ -1,12 +1,10 @@
 """griddel: cancel, pause, resume or purge campaigns, kill single jobs, or ask running ones for a checkpoint."""
 
-import argparse
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from argparse import Namespace
+from typing import TYPE_CHECKING
 
-from cigri.cli.command import DONE, FAILED, Parser, command, complain, grid_user, ids, open_database, print_json
-from cigri.errors import CigriError, DatabaseUnavailable
+from cigri.cli.command import Parser, command
+from cigri.cli.deeds import Act, Deed, add_targets, carry_out, left, targets
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -21,52 +19,19 @@ EXAMPLES = """\
   griddel --checkpoint 12   ask what runs to save its state; --checkpoint -j 345 asks one job"""
 
 
-class Deed(NamedTuple):
-    """What was asked of one campaign or job, and what came of it; `details` is told to those who ask for more."""
-
-    id: int
-    done: bool
-    message: str
-    details: str = ""
-
-
-Act = Callable[["Connection", int, str], Deed]
-
-
 @command
 def main(argv: list[str]) -> int:
-    """One transaction per id: what cannot be done to one does not stop the others."""
     parser = _parser()
     options = parser.parse_args(argv)
     act, wanted = _asked(parser, options)
-    user = grid_user()
-    deeds = []
-    with open_database() as database:
-        for id in wanted:
-            try:
-                with database.begin() as conn:
-                    deed = act(conn, id, user)
-            except DatabaseUnavailable:
-                raise
-            except CigriError as error:
-                deed = Deed(id, False, str(error))
-            deeds.append(deed)
-            if not options.json:
-                _tell(deed, options.verbose)
-    if options.json:
-        print_json([deed._asdict() for deed in deeds])
-    return DONE if all(deed.done for deed in deeds) else FAILED
+    return carry_out(act, wanted, options)
 
 
 def _parser() -> Parser:
     parser = Parser(
         "griddel", "Cancel, pause, resume or purge campaigns, or kill jobs; or ask for checkpoints.", EXAMPLES
     )
-    parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
-    parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
-    parser.add_argument(
-        "-j", "--job", action="append", type=ids, metavar="ID", default=[], help="kill this job instead"
-    )
+    add_targets(parser, "kill")
     verbs = parser.add_mutually_exclusive_group()
     verbs.add_argument("-p", "--pause", action="store_const", dest="verb", const="pause", help="start no more tasks")
     verbs.add_argument("-r", "--resume", action="store_const", dest="verb", const="resume", help="go on after a pause")
@@ -80,22 +45,15 @@ def _parser() -> Parser:
         const="checkpoint",
         help="ask running jobs to save their state",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="say what is left of each campaign, too")
-    parser.add_argument("--json", action="store_true", help="answer in JSON")
     return parser
 
 
-def _asked(parser: Parser, options: argparse.Namespace) -> tuple[Act, list[int]]:
-    campaigns = [id for group in [*options.campaigns, *options.campaign] for id in group]
-    jobs = [id for group in options.job for id in group]
-    if campaigns and jobs:
-        parser.error("give campaigns or jobs (-j), not both")
+def _asked(parser: Parser, options: Namespace) -> tuple[Act, list[int]]:
+    campaigns, jobs = targets(parser, options)
     if jobs and options.verb == "checkpoint":
-        return _checkpoint_job, list(dict.fromkeys(jobs))
+        return _checkpoint_job, jobs
     if jobs and options.verb:
         parser.error(f"--{options.verb} is for campaigns; a job can only be killed, or asked for a checkpoint")
-    if not campaigns and not jobs:
-        parser.error("which campaign? give its number; `gridstat` lists yours")
     acts: dict[str | None, Act] = {
         None: _cancel,
         "pause": _pause,
@@ -103,7 +61,7 @@ def _asked(parser: Parser, options: argparse.Namespace) -> tuple[Act, list[int]]
         "purge": _purge,
         "checkpoint": _checkpoint,
     }
-    return _kill if jobs else acts[options.verb], list(dict.fromkeys(campaigns or jobs))
+    return _kill if jobs else acts[options.verb], campaigns or jobs
 
 
 def _cancel(conn: "Connection", id: int, user: str) -> Deed:
@@ -128,7 +86,7 @@ def _move(conn: "Connection", id: int, user: str, target: str, consequence: str)
         is_there = before == target
         why = "already" if is_there else f"and cannot be {'resumed' if target == 'in_treatment' else target} any more"
         return Deed(id, False, f"campaign {id} is {_word(before)} {why}")
-    return Deed(id, True, f"campaign {id} is {_word(CampaignState(target))}: {consequence}", _left(conn, id))
+    return Deed(id, True, f"campaign {id} is {_word(CampaignState(target))}: {consequence}", left(conn, id))
 
 
 def _purge(conn: "Connection", id: int, user: str) -> Deed:
@@ -167,23 +125,5 @@ def _kill(conn: "Connection", id: int, user: str) -> Deed:
     return Deed(id, True, f"job {id} is being killed; its tasks are given up")
 
 
-def _left(conn: "Connection", id: int) -> str:
-    from cigri.flow.user_to_killer import count_left
-
-    tasks, jobs = count_left(conn, id)
-    counts = [f"{number} {state}" for state, number in tasks.items()]
-    return f"tasks: {', '.join(counts) or 'none'}; jobs that have not ended: {jobs}"
-
-
 def _word(state: str) -> str:
     return state.replace("_", " ")
-
-
-def _tell(deed: Deed, verbose: bool) -> None:
-    if not deed.done:
-        complain(deed.message)
-        return
-    print(deed.message)
-    if verbose and deed.details:
-        print(f"  {deed.details}")
-    sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -14,6 +14,7 @@ from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, o
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
 
 if TYPE_CHECKING:
+    from cigri.clusters import ClusterConfig
     from cigri.database import Database
     from cigri.flow.user_to_metascheduler import NewCampaign
     from cigri.jdl import Description, Format, Parameter
@@ -118,13 +119,14 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         try:
             database = stack.enter_context(open_database())
-            missing = _missing_clusters(database, parsed, faults)
+            clusters = _clusters(database)
+            missing = _missing_clusters(clusters, parsed, faults)
         except DatabaseUnavailable as error:
             if not options.check:
                 raise
             complain(f"whether the clusters exist was not checked: {error}")
-            missing = frozenset()
-        candidates = [admitted for one in parsed if (admitted := _admit(one, user, faults))]
+            clusters, missing = {}, frozenset()
+        candidates = [admitted for one in parsed if (admitted := _admit(one, user, clusters, faults))]
         faults += _impossible(database, candidates) if database else ()
         parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept
         for candidate in candidates:
@@ -149,13 +151,13 @@ def _parse(source: Source, type: str | None, faults: list[str]) -> Parsed | None
     return Parsed(source.name, description.with_changes(campaign_type=type) if type else description)
 
 
-def _admit(parsed: Parsed, user: str, faults: list[str]) -> Candidate | None:
+def _admit(parsed: Parsed, user: str, clusters: "Mapping[str, ClusterConfig]", faults: list[str]) -> Candidate | None:
     """Ask the site's rules, and keep as many tasks as the campaign's type runs."""
     from cigri import admission, settings, shipped
 
     rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
     try:
-        description, changes = admission.admit(parsed.description, user, rules)
+        description, changes = admission.admit(parsed.description, user, rules, clusters)
         _check_scheduler(description.scheduler)
     except (AdmissionRefused, DescriptionError) as error:
         faults.append(f"{parsed.name}: {error}")
@@ -200,12 +202,19 @@ def _check_scheduler(name: str) -> None:
         raise DescriptionError([Problem("scheduler", f"there is no campaign scheduler {name!r}", hint)])
 
 
-def _missing_clusters(database: "Database", parsed: Iterable[Parsed], faults: list[str]) -> frozenset[str]:
-    from cigri.flow.user_to_metascheduler import list_cluster_names
-    from cigri.jdl.problems import did_you_mean
+def _clusters(database: "Database") -> "dict[str, ClusterConfig]":
+    from cigri.flow.anyone_to_clusters import list_every_cluster
 
     with database.begin() as conn:
-        known = list_cluster_names(conn)
+        return {cluster.name: cluster.config for cluster in list_every_cluster(conn)}
+
+
+def _missing_clusters(
+    clusters: "Mapping[str, ClusterConfig]", parsed: Iterable[Parsed], faults: list[str]
+) -> frozenset[str]:
+    from cigri.jdl.problems import did_you_mean
+
+    known = sorted(clusters)
     listed = f"there are: {', '.join(known)}" if known else "no cluster is declared yet: see `cigri cluster add`"
     missing = set()
     for source, description in parsed:

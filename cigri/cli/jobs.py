@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cigri.cli.command import print_table
 from cigri.cli.wording import duration, moment, print_fields, short
 from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
-from cigri.states import Outcome, TaskState
+from cigri.states import JobState, Outcome, TaskState
 
 TASKS = ("Task", "Parameter", "State", "Attempts", "Job", "Cluster", "Remote id", "Exit code", "Duration", "Node")
 JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")
@@ -95,7 +95,9 @@ def _fields(job: JobView) -> list[tuple[str, object]]:
         ("Campaign", job.campaign_id),
         ("User", job.user),
         ("Kind", job.kind),
-        ("State", job.state.replace("_", " ")),
+        ("State", _job_state(job.state, job.halted_since is not None)),
+        ("Since", moment(job.halted_since)),
+        ("Hold", f"held by its user; `gridresume -j {job.id}` lets it go on" if job.is_held else None),
         ("Outcome", job.outcome.replace("_", " ") if job.outcome else None),
         ("Exit code", job.exit_code),
         ("Reason", job.reason),
@@ -119,11 +121,18 @@ def _fields(job: JobView) -> list[tuple[str, object]]:
 def _task_state(task: TaskView) -> str:
     """Where its job is, or how its last attempt ended if not well."""
     if task.state is TaskState.ASSIGNED and task.job_state is not None:
-        return task.job_state.replace("_", " ")
+        return _job_state(task.job_state, bool(task.is_halted))
     bad = task.outcome not in (None, Outcome.SUCCESS, Outcome.FAILURE)
     return f"{task.state} ({(task.outcome or '').replace('_', ' ')})" if bad else str(task.state)
 
 
 def _attempt_state(attempt: AttemptView) -> str:
     replica = " (replica)" if attempt.is_replica else ""
-    return (attempt.outcome or attempt.job_state).replace("_", " ") + replica
+    state = attempt.outcome.replace("_", " ") if attempt.outcome else _job_state(attempt.job_state, attempt.is_halted)
+    return state + replica
+
+
+def _job_state(state: JobState, is_halted: bool) -> str:
+    if is_halted:
+        return "suspended" if state is JobState.RUNNING else "held"
+    return state.replace("_", " ")

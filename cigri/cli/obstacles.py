@@ -1,11 +1,11 @@
-"""Why a campaign does not run on a cluster, in one word and in one sentence; pure."""
+"""Why a campaign does not run on a cluster, in one word and in one sentence."""
 
 from datetime import datetime
 from typing import NamedTuple
 
 from cigri.cli.wording import moment
 from cigri.flow.grid_to_user import CampaignView, PartView
-from cigri.states import CampaignState, StepState
+from cigri.states import CampaignState, CampaignType, StepState
 
 
 class Obstacle(NamedTuple):
@@ -19,19 +19,56 @@ def obstacle(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
     """The first thing that stands in the way, the one that lasts longest before the others."""
     if not campaign.is_open:
         return Obstacle("ended")
-    found = _of_cluster(part) or _of_campaign_there(part, now) or _of_now(campaign, part)
+    found = _of_cluster(part) or _of_campaign_there(part, now) or _of_now(campaign, part, now)
     if not part.fallback_because:
         return found
     instead = f"its jobs run on CiGri's own host, since {part.fallback_because}"
     return Obstacle(found.state, f"{instead}; {found.explanation}" if found.explanation else instead)
 
 
-def _of_now(campaign: CampaignView, part: PartView) -> Obstacle:
+def _of_now(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
+    if part.is_held:
+        return Obstacle("held", f"{_still(part)}; {_way_on(campaign, part)}")
     if campaign.state is CampaignState.PAUSED:
         return Obstacle("paused", f"`griddel --resume {campaign.id}` goes on")
+    if found := _of_hours(campaign, part, now):
+        return found
     if part.free == 0 and not part.running:
         return Obstacle("full", "no core is free")
     return Obstacle("ok")
+
+
+def _of_hours(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle | None:
+    """Jobs of type nightly start within the cluster's hours only, those of a test at any time."""
+    if part.job_type != "nightly" or campaign.type is CampaignType.TEST:
+        return None
+    from cigri.jobtypes import find_hours, may_start  # the settings take a moment, and few jobs follow hours
+    from cigri.settings import load
+
+    overrun = bool(part.cluster_hours.get("hours_overrun"))
+    hours = find_hours(part.cluster_hours.get("hours"), part.cluster_hours.get("timezone", ""), load().hours)
+    if may_start(part.job_type, hours, now, part.walltime, overrun=overrun):
+        return None
+    if hours is None:
+        return Obstacle("outside hours", f"the operator of cluster {part.cluster} has declared no hours for its jobs")
+    stretch = hours.at(now)
+    if stretch.is_open:
+        why = f"the hours of cluster {part.cluster} end at {moment(stretch.until)}, before the walltime would"
+        return Obstacle("outside hours", why)
+    return Obstacle("outside hours", f"outside the hours of cluster {part.cluster}, opens at {moment(stretch.until)}")
+
+
+def _still(part: PartView) -> str:
+    """What stands still, and what does not."""
+    counts = [f"{part.held} of {part.waiting} waiting jobs held"] if part.waiting else []
+    counts += [f"{part.suspended} of {part.running} running jobs suspended"] if part.running else []
+    why = f" ({part.why})" if part.why else ""
+    return (", ".join(counts) or "no jobs are made") + why
+
+
+def _way_on(campaign: CampaignView, part: PartView) -> str:
+    where = "" if campaign.is_held else f" --cluster {part.cluster}"
+    return f"`gridresume {campaign.id}{where}` lets it go on"
 
 
 def _of_cluster(part: PartView) -> Obstacle | None:

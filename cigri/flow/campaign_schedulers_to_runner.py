@@ -9,6 +9,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows
+from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
 from cigri.tables import Attempt, Batch, Bucket, Campaign, CampaignCluster, Forecast, Job, Project, Task, UserMapping
 
@@ -70,6 +71,7 @@ class LaunchTask(NamedTuple):
 class PreparedBatch(NamedTuple):
     id: int
     tag: str
+    created_at: datetime
 
 
 def claim(bucket_id: int, limit: int) -> Select[int, int, int, int]:
@@ -149,7 +151,7 @@ def list_launches(conn: Connection, cluster_id: int, limit: int, max_array: int)
     chosen = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime)
         .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
-        .where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.TO_LAUNCH)
+        .where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.TO_LAUNCH, ~is_job_held())
         .order_by(Job.c.id)
         .limit(limit)
     ).all()
@@ -181,8 +183,9 @@ def put_batch(
         return None
     batch_id = conn.execute(select(func.nextval(func.pg_get_serial_sequence("batches", "id")))).scalar_one()
     tag = f"cigri.{grid_key}.{batch_id}"
-    conn.execute(
-        insert(Batch).values(
+    created_at = conn.execute(
+        insert(Batch)
+        .values(
             id=batch_id,
             tag=tag,
             campaign_id=launch.campaign_id,
@@ -192,14 +195,15 @@ def put_batch(
             size=len(job_ids),
             created_at=clock(now),
         )
-    )
+        .returning(Batch.c.created_at)
+    ).scalar_one()
     places = rows("places", {"id": BigInteger(), "i": BigInteger()}, [(id, i) for i, id in enumerate(job_ids, start=1)])
     conn.execute(
         update(Job)
         .where(Job.c.id == places.c.id, Job.c.state == JobState.TO_LAUNCH)
         .values(state=JobState.LAUNCHING, batch_id=batch_id, array_index=places.c.i)
     )
-    return PreparedBatch(batch_id, tag)
+    return PreparedBatch(batch_id, tag, created_at)
 
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:

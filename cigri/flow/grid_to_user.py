@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, s
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import server_time
+from cigri.flow.user_to_anyone import HALT_PROBLEMS, is_share_held
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, EventLevel, JobState, StepState, TaskState
 from cigri.tables import (
     Bucket,
@@ -18,6 +19,7 @@ from cigri.tables import (
     Drain,
     Event,
     Forecast,
+    Hold,
     Job,
     Project,
     TaskCount,
@@ -25,7 +27,10 @@ from cigri.tables import (
 
 
 class CampaignView(NamedTuple):
-    """A campaign; its tasks by state (`assigned`: in jobs), its open `errors`, and what is forecast of it."""
+    """A campaign; its tasks by state (`assigned`: in jobs), its open `errors`, and what is forecast of it.
+
+    `is_held`: its user wants it to stand still as a whole.
+    """
 
     id: int
     name: str
@@ -46,6 +51,7 @@ class CampaignView(NamedTuple):
     mean: float | None
     deviation: float | None
     eta: datetime | None
+    is_held: bool
 
     @property
     def total(self) -> int:
@@ -59,7 +65,9 @@ class CampaignView(NamedTuple):
 class PartView(NamedTuple):
     """A campaign on one of its clusters: live jobs by state, steps, ended attempts, rates, and what stands in the way.
 
-    `set_aside_until` and `why` are this campaign's; what follows is the cluster's.
+    `set_aside_until` and `why` are this campaign's; what follows, to `fallback_because`, is the cluster's.
+    `cluster_hours` is what its configuration says of them, which jobs of some types follow.
+    `is_held` is the user's wish; so many of the waiting jobs are `held` there, and of the running ones `suspended`.
     """
 
     campaign_id: int
@@ -82,6 +90,12 @@ class PartView(NamedTuple):
     free: int | None
     fallback_because: str
     drained_by: datetime | None
+    is_held: bool
+    held: int
+    suspended: int
+    job_type: str
+    walltime: int
+    cluster_hours: dict[str, Any]
 
 
 class ErrorView(NamedTuple):
@@ -120,6 +134,9 @@ def list_campaigns(
         .where(Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None), Event.c.level == EventLevel.ERROR)
         .lateral()
     )
+    held = select(Hold.c.id).where(
+        Hold.c.campaign_id == Campaign.c.id, Hold.c.cluster_id.is_(None), Hold.c.job_id.is_(None)
+    )
     statement = (
         select(
             Campaign.c.id,
@@ -137,6 +154,7 @@ def list_campaigns(
             Forecast.c.mean,
             Forecast.c.deviation,
             Forecast.c.eta,
+            held.exists(),
         )
         .select_from(Campaign)
         .join(counts, true())
@@ -157,6 +175,8 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             func.count().filter(Job.c.state.in_((JobState.TO_LAUNCH, JobState.LAUNCHING))).label("to_launch"),
             func.count().filter(Job.c.state == JobState.SUBMITTED).label("waiting"),
             func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+            func.count(Job.c.halted_since).filter(Job.c.state == JobState.SUBMITTED).label("held"),
+            func.count(Job.c.halted_since).filter(Job.c.state == JobState.RUNNING).label("suspended"),
         )
         .where(
             Job.c.campaign_id == part.c.campaign_id,
@@ -170,7 +190,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
         .where(
             Event.c.subject == func.concat("campaign ", part.c.campaign_id, " on ", Cluster.c.name),
             Event.c.closed_at.is_(None),
-            Event.c.code.in_(("CLUSTER_SET_ASIDE", "PROLOGUE_FAILED", "EPILOGUE_FAILED")),
+            Event.c.code.in_(("CLUSTER_SET_ASIDE", "PROLOGUE_FAILED", "EPILOGUE_FAILED", *HALT_PROBLEMS)),
         )
         .order_by(Event.c.id.desc())
         .limit(1)
@@ -198,6 +218,12 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             ClusterState.c.free,
             func.coalesce(Cluster.c.config["fallback_because"].astext, ""),
             Drain.c.deadline,
+            is_share_held(part.c.campaign_id, part.c.cluster_id),
+            live.c.held,
+            live.c.suspended,
+            func.coalesce(part.c.settings["type"].astext, "best-effort"),
+            part.c.settings["walltime"].as_integer(),
+            Cluster.c.config,
         )
         .select_from(part)
         .join(live, true())
@@ -210,7 +236,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
         .where(part.c.campaign_id.in_(ids))
         .order_by(part.c.campaign_id, Cluster.c.name)
     )
-    return [PartView._make(row) for row in conn.execute(statement)]
+    return [PartView._make((*row[:-1], _hours(row[-1]))) for row in conn.execute(statement)]
 
 
 def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str = "") -> list[ErrorView]:
@@ -270,6 +296,10 @@ def _counts() -> Any:
         for state in TaskState
     )
     return select(*sums).where(TaskCount.c.campaign_id == Campaign.c.id).lateral()
+
+
+def _hours(config: dict[str, Any]) -> dict[str, Any]:
+    return {name: config[name] for name in ("hours", "timezone", "hours_overrun") if name in config}
 
 
 def _wanted(ids: Sequence[int] | None, user: str, with_ended: bool) -> ColumnElement[bool]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, or_, select
 
 from cigri.database import clock
+from cigri.flow.user_to_anyone import is_share_held
 from cigri.states import CampaignState, CampaignType, JobState, StepState, TaskState
 from cigri.tables import Campaign, CampaignCluster, Forecast, Job, Task, TaskCount
 from cigri.tables import Offer as OfferRow
@@ -110,6 +111,7 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime
             Campaign.c.state == CampaignState.IN_TREATMENT,
             waiting.c.n > 0,
             part.c.prologue.in_((StepState.NONE, StepState.DONE)),
+            ~is_share_held(part.c.campaign_id, part.c.cluster_id),
             or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)),
         )
         .order_by(part.c.campaign_id, part.c.cluster_id)

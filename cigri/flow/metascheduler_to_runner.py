@@ -1,19 +1,24 @@
 """The metascheduler has prologues and epilogues run on clusters, and ends campaigns that have nothing left to do."""
 
+from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import Connection, Integer, and_, cast, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, Integer, and_, cast, func, insert, literal, or_, select, tuple_, update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.user_to_anyone import is_share_held
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, StepState, TaskState
 from cigri.tables import Campaign, CampaignCluster, Cluster, Event, Job, TaskCount
 
 
-def put_prologues(conn: Connection, now: datetime | None = None) -> int:
-    """A prologue job for each campaign with waiting tasks on each usable cluster that has not had it."""
+def put_prologues(conn: Connection, now: datetime | None = None, shut: Collection[tuple[int, int]] = ()) -> int:
+    """A prologue job for each campaign with waiting tasks on each usable cluster that has not had it.
+
+    `shut`: campaigns and clusters where the hours do not allow it.
+    """
     part = CampaignCluster
     treated = _hold(conn, select(part.c.campaign_id).where(part.c.prologue == StepState.WAITING))
     if not treated:
@@ -27,7 +32,7 @@ def put_prologues(conn: Connection, now: datetime | None = None) -> int:
             part.c.cluster_id == Cluster.c.id,
             Cluster.c.is_enabled,
             Cluster.c.failures == 0,
-            _is_not_set_aside(now),
+            _is_free(shut, now),
             _has_tasks(TaskState.WAITING),
         )
         .values(prologue=StepState.RUNNING)
@@ -37,7 +42,7 @@ def put_prologues(conn: Connection, now: datetime | None = None) -> int:
     return len(due)
 
 
-def put_epilogues(conn: Connection, now: datetime | None = None) -> int:
+def put_epilogues(conn: Connection, now: datetime | None = None, shut: Collection[tuple[int, int]] = ()) -> int:
     """An epilogue job on each cluster that has taken jobs of a campaign, once all its tasks are over.
 
     Where it took none there is nothing to end, and the epilogue counts as done.
@@ -57,7 +62,7 @@ def put_epilogues(conn: Connection, now: datetime | None = None) -> int:
     conn.execute(update(part).where(over, ~ran).values(epilogue=StepState.DONE))
     due = conn.execute(
         update(part)
-        .where(over, ran, _is_not_set_aside(now))
+        .where(over, ran, _is_free(shut, now))
         .where(part.c.cluster_id == Cluster.c.id, Cluster.c.is_enabled, Cluster.c.failures == 0)
         .values(epilogue=StepState.RUNNING)
         .returning(part.c.campaign_id, part.c.cluster_id)
@@ -124,9 +129,12 @@ def _has_tasks(*states: TaskState) -> ColumnElement[bool]:
     return counted.group_by(TaskCount.c.campaign_id).having(func.sum(TaskCount.c.n) > 0).exists()
 
 
-def _is_not_set_aside(now: datetime | None) -> ColumnElement[bool]:
-    blocked_until = CampaignCluster.c.blocked_until
-    return or_(blocked_until.is_(None), blocked_until <= clock(now))
+def _is_free(shut: Collection[tuple[int, int]], now: datetime | None) -> ColumnElement[bool]:
+    """Neither set aside after failures, nor held by the user, nor outside the hours."""
+    part = CampaignCluster
+    is_in_use = or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now))
+    is_open = tuple_(part.c.campaign_id, part.c.cluster_id).not_in([tuple(share) for share in shut])
+    return and_(is_in_use, is_open, ~is_share_held(part.c.campaign_id, part.c.cluster_id))
 
 
 def _put(conn: Connection, where: list[tuple[int, int]], kind: JobKind, now: datetime | None) -> None:

@@ -1,20 +1,21 @@
 """The runner gives back jobs that no cluster has taken: their tasks wait again."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, or_, select, tuple_, update
 
 from cigri.database import clock
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
+from cigri.flow.user_to_anyone import is_share_held
 from cigri.settings import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, Outcome
 from cigri.tables import Attempt, Batch, Campaign, Cluster, Job, Task
 from cigri.verdicts import TaskPast, judge
 
-NOT_LAUNCHED = "the campaign was paused or the cluster away before it was launched"
+NOT_LAUNCHED = "the campaign was paused or held, or the cluster away or outside its hours, before it was launched"
 
 
 class LaunchingBatch(NamedTuple):
@@ -64,17 +65,21 @@ def put_back(
     return len(jobs)
 
 
-def put_back_unlaunched(conn: Connection, limits: JobSettings, now: datetime | None = None) -> int:
+def put_back_unlaunched(
+    conn: Connection, limits: JobSettings, now: datetime | None = None, shut: Collection[tuple[int, int]] = ()
+) -> int:
     """End jobs to launch that cannot be launched now, so that they hold neither tasks nor places; give their number.
 
-    Their campaign is paused, or their cluster is disabled or does not answer.
+    Their campaign is paused or held, or their cluster is disabled, does not answer, or is `shut` for the campaign.
     """
+    is_held = is_share_held(Job.c.campaign_id, Job.c.cluster_id)
+    is_shut = tuple_(Job.c.campaign_id, Job.c.cluster_id).in_([tuple(share) for share in shut])
+    is_stuck = or_(Campaign.c.state != CampaignState.IN_TREATMENT, ~Cluster.c.is_enabled, Cluster.c.failures > 0)
     stuck = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
-        .where(Job.c.state == JobState.TO_LAUNCH)
-        .where(or_(Campaign.c.state != CampaignState.IN_TREATMENT, ~Cluster.c.is_enabled, Cluster.c.failures > 0))
+        .where(Job.c.state == JobState.TO_LAUNCH, or_(is_stuck, is_held, is_shut))
         .order_by(Job.c.id)
         .with_for_update(of=Job, skip_locked=True)
     ).all()

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, and_, func, select
 
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
@@ -12,11 +12,9 @@ from cigri.tables import Job
 
 
 def count_waiting(conn: Connection, cluster_id: int) -> int:
-    """Our jobs in the cluster's queue that have not started, or are about to be there."""
-    waiting = (JobState.LAUNCHING, JobState.SUBMITTED)
-    return conn.execute(
-        select(func.count()).where(Job.c.cluster_id == cluster_id, Job.c.state.in_(waiting))
-    ).scalar_one()
+    """Our jobs in the cluster's queue that have not started, or are about to be there; but for held ones."""
+    waiting = and_(Job.c.state.in_((JobState.LAUNCHING, JobState.SUBMITTED)), Job.c.halted_since.is_(None))
+    return conn.execute(select(func.count()).where(Job.c.cluster_id == cluster_id, waiting)).scalar_one()
 
 
 def put_refusal(

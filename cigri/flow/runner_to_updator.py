@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, case, cast, false, func, select, type_coerce, update
+from sqlalchemy import BigInteger, Boolean, Connection, Text, and_, case, cast, false, func, select, type_coerce, update
 
 from cigri.database import clock, rows
 from cigri.states import BatchState, JobKind, JobState, KillReason
@@ -13,7 +13,10 @@ from cigri.verdicts import Saving
 
 
 class WatchedJob(NamedTuple):
-    """A submitted job that has not ended; `kill` is why we asked for its death, if we did."""
+    """A submitted job that has not ended; `kill` is why we asked for its death, if we did.
+
+    `is_halted`: at the last visit it was held in the queue, or suspended.
+    """
 
     job_id: int
     campaign_id: int
@@ -27,6 +30,17 @@ class WatchedJob(NamedTuple):
     local_user: str
     missing_since: datetime | None
     kill: KillReason | None
+    is_halted: bool = False
+
+
+class SeenJob(NamedTuple):
+    """A job as its cluster lists it; `state` is submitted or running."""
+
+    job_id: int
+    state: JobState
+    remote_id: str
+    node: str
+    is_halted: bool = False
 
 
 class LiveAttempt(NamedTuple):
@@ -82,6 +96,7 @@ def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
             Batch.c.local_user,
             Job.c.missing_since,
             Kill.c.reason,
+            Job.c.halted_since.is_not(None),
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .outerjoin(Kill, and_(Kill.c.job_id == Job.c.id, Kill.c.is_open))
@@ -133,12 +148,13 @@ def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]
     return [LiveAttempt._make((*row[:9], Saving._make(row[9:]))) for row in conn.execute(statement)]
 
 
-def move_seen(conn: Connection, seen: Sequence[tuple[int, JobState, str, str]], now: datetime | None = None) -> None:
-    """Jobs the cluster lists: (job, submitted or running, remote id, node). They are no longer missing."""
+def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = None) -> None:
+    """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
     columns: dict[str, Any] = {"id": BigInteger(), "state": Text(), "remote_id": Text(), "node": Text()}
-    listed = rows("listed", columns, seen)
+    listed = rows("listed", columns | {"is_halted": Boolean()}, seen)
     state = cast(listed.c.state, Job.c.state.type)
     running = listed.c.state == JobState.RUNNING.value
+    halted = func.coalesce(func.extract("epoch", clock(now) - Job.c.halted_since), 0.0)
     conn.execute(
         update(Job)
         .where(Job.c.id == listed.c.id, Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
@@ -148,6 +164,12 @@ def move_seen(conn: Connection, seen: Sequence[tuple[int, JobState, str, str]], 
             node=func.nullif(listed.c.node, ""),
             started_at=case((running, func.coalesce(Job.c.started_at, clock(now))), else_=None),
             missing_since=None,
+            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, clock(now))), else_=None),
+            halted_seconds=case(
+                (Job.c.state != state, 0.0),
+                (listed.c.is_halted, Job.c.halted_seconds),
+                else_=Job.c.halted_seconds + halted,
+            ),
         )
     )
 

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, null, select, true
+from sqlalchemy import Connection, and_, case, null, select, true
 from sqlalchemy.sql.selectable import Select
 
+from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.tables import (
     Attempt,
@@ -39,6 +40,7 @@ class TaskView(NamedTuple):
     started_at: datetime | None
     seconds: float | None
     node: str | None
+    is_halted: bool | None
 
 
 class AttemptView(NamedTuple):
@@ -60,10 +62,14 @@ class AttemptView(NamedTuple):
     seconds: float | None
     reason: str | None
     parameter: object
+    is_halted: bool
 
 
 class JobView(NamedTuple):
-    """A job; `kill` is why somebody wanted it dead, `purged_at` when its campaign's files left the clusters."""
+    """A job; `kill` is why somebody wanted it dead, `purged_at` when its campaign's files left the clusters.
+
+    `halted_since`: it is held in the queue, or suspended; `is_held`: its user wants it so.
+    """
 
     id: int
     campaign_id: int
@@ -91,6 +97,12 @@ class JobView(NamedTuple):
     checkpoint_asked_at: datetime | None
     checkpoint_heard_at: datetime | None
     purged_at: datetime | None
+    halted_since: datetime | None
+    is_held: bool
+
+
+_IS_LIVE = Job.c.state != JobState.ENDED
+_IS_HALTED = and_(_IS_LIVE, Job.c.halted_since.is_not(None))
 
 
 def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> list[TaskView]:
@@ -155,6 +167,8 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
             CheckpointRequest.c.asked_at,
             CheckpointRequest.c.heard_at,
             Campaign.c.purged_at,
+            case((_IS_LIVE, Job.c.halted_since)),
+            and_(_IS_LIVE, is_job_held()),
         )
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
@@ -197,6 +211,7 @@ def _tasks() -> Select[*tuple[Any, ...]]:
             Attempt.c.started_at,
             Attempt.c.seconds,
             Job.c.node,
+            _IS_HALTED,
         )
         .select_from(Task)
         .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts))
@@ -223,6 +238,7 @@ def _archived() -> Select[*tuple[Any, ...]]:
         row.c.started_at,
         row.c.seconds,
         row.c.node,
+        null(),
     ).outerjoin(Cluster, Cluster.c.id == row.c.cluster_id)
 
 
@@ -245,6 +261,7 @@ def _attempts() -> Select[*tuple[Any, ...]]:
             Attempt.c.seconds,
             Job.c.reason,
             Task.c.parameter,
+            _IS_HALTED,
         )
         .select_from(Attempt)
         .join(Task, Task.c.id == Attempt.c.task_id)

@@ -20,7 +20,10 @@ USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 
 
 class Room(NamedTuple):
-    """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there."""
+    """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there.
+
+    A held job does not wait for cores: it is in nobody's way.
+    """
 
     cluster_id: int
     name: str
@@ -57,7 +60,7 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
     counts = (
         select(
             Job.c.cluster_id,
-            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.c.state.in_(WAITING_JOBS), Job.c.halted_since.is_(None)).label("waiting"),
             func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
         )
         .where(Job.c.state != JobState.ENDED)

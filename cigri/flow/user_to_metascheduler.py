@@ -41,10 +41,6 @@ class NewCampaignCluster(NamedTuple):
     has_epilogue: bool
 
 
-def list_cluster_names(conn: Connection) -> list[str]:
-    return list(conn.scalars(select(Cluster.c.name).order_by(Cluster.c.name)))
-
-
 def put_campaign(
     conn: Connection, campaign: NewCampaign, parameters: Iterable[object], now: datetime | None = None
 ) -> int:

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import time
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -22,7 +22,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _TYPES = re.compile(r"\s*timesharing=[^,]*,[^,]*|[^,]+")
 _HOME_INSIDE = re.compile(r"(?<!^)(?<!\$)\{HOME\}")
 
-JobType = Literal["best-effort", "normal"]
+JobType = Literal["best-effort", "normal", "semi-best-effort", "nightly"]
 
 
 def unsendable(text: str) -> str:
@@ -100,17 +100,11 @@ def _several_lines(value: object) -> object:
 
 
 def _job_type(value: object) -> str:
-    word = _line(value).lower()
-    match word:
-        case "best-effort" | "besteffort":
-            return "best-effort"
-        case "normal":
-            return "normal"
-        case "semi-best-effort" | "nightly":
-            raise complaint(f"jobs of type {word!r} are not supported yet", "write 'best-effort' or 'normal'")
-        case _:
-            hint = did_you_mean(word, ("best-effort", "normal"))
-            raise wrong("'best-effort' or 'normal'", value, hint)
+    word = _line(value).lower().replace("besteffort", "best-effort")
+    known = get_args(JobType)
+    if word not in known:
+        raise wrong(f"one of {', '.join(map(repr, known))}", value, did_you_mean(word, known))
+    return word
 
 
 def _types(value: object) -> object:

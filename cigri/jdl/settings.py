@@ -47,5 +47,5 @@ class ClusterSettings(BaseModel):
 
     @property
     def besteffort(self) -> bool:
-        """The batch system may kill these jobs whenever its own users want the resources."""
-        return self.type == "best-effort"
+        """The batch system may kill these jobs whenever its own users want the resources; some only out of hours."""
+        return self.type != "normal"

@@ -1,17 +1,12 @@
-"""Jobs of type "normal" compete with a cluster's own users: only those named here may submit them."""
+"""Jobs of type "normal" compete with a cluster's own users: only those whom its operator has named may submit them.
 
-from cigri.admission import refuse
+`cigri cluster change dahu --set 'normal_users=["alice", "@astro"]'` names a user and a group; "*" is everybody.
+"""
 
-EVERYBODY = "*"
-
-# cluster: users
-NORMAL_JOBS = {
-    "localhost": [EVERYBODY],
-}
+from cigri.admission import is_among, refuse
 
 
-def rule(campaign, user):
-    for cluster, settings in campaign.clusters.items():
-        allowed = NORMAL_JOBS.get(cluster, [])
-        if settings.type == "normal" and user not in allowed and EVERYBODY not in allowed:
-            refuse(f"{user} may not submit jobs of type normal on {cluster}; write \"type\": \"best-effort\"")
+def rule(campaign, user, clusters):
+    for name, settings in campaign.clusters.items():
+        if settings.type == "normal" and name in clusters and not is_among(user, clusters[name].normal_users):
+            refuse(f'{user} may not submit jobs of type normal on {name}; write "type": "best-effort", or ask its operator')

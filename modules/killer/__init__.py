@@ -1,111 +1,127 @@
-"""Kills jobs: those that users gave up, and those that flood a queue, wait too long, outlive a walltime or a drain.
+"""Steers the jobs on clusters: kills them, holds and suspends them, lets them go on; one remote command per user.
 
-A kill stays open until the updator has seen the job end; without effect it is sent again. What users ask of running
+Killed are those that users gave up, and those that flood a queue, wait too long, or outlive walltime, hours or drain.
+A wish stays open until the updator has seen it fulfilled; without effect it is sent again. What users ask of running
 jobs goes the same way: a checkpoint.
 """
 
-import logging
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection
 
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_clusters
+from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters
 from cigri.flow.anyone_to_killer import KillOrder, ask_kills, take_kills, unsend_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.killer_to_updator import HaltOrder, is_any_held, take_halts, unsend_halts
+from cigri.flow.operator_to_anyone import list_out_of_hours
 from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_waiting_too_long
-from cigri.flow.user_to_killer import (
-    CheckpointOrder,
-    put_heard,
-    take_checkpoint_orders,
-    unsend_checkpoints,
-)
 from cigri.program import Report, Tools, summed
+from cigri.remote import Bundle
 from cigri.states import EventLevel, KillReason
-from cigri.wrapper import Hearing, JobKey, Wish, ask_checkpoints, parse_checkpoints
+from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain
-
-logger = logging.getLogger(__name__)
+from modules.killer.halts import by_verb, steerable, tell_result
 
 MANY_TRIES = 5
 
 
+class Orders(NamedTuple):
+    """What shall become of one user's jobs on a cluster."""
+
+    kills: list[KillOrder]
+    halts: list[HaltOrder]
+
+
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
-    """Kill on every cluster, one remote command per user."""
+    """Steer the jobs of every cluster."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, now=now)
+        with_halts = is_any_held(conn)
     patience = tools.settings.almighty.patience
-    return summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, now), patience))
+    return summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, with_halts, now), patience))
 
 
-def _visit(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
+def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | None) -> Report:
     report: Report = Counter()
     with tools.database.lock(f"cigri.killer.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
         report.update(drain(tools, cluster, now))
-        orders: dict[str, list[KillOrder]] = defaultdict(list)
+        orders: dict[str, Orders] = defaultdict(lambda: Orders([], []))
+        verify_after = tools.settings.jobs.verify_kill
         with tools.database.begin() as conn:
-            limits = tools.settings.jobs
-            for reason, jobs in (
-                (KillReason.FLOOD, list_excess(conn, cluster.id, cluster.config)),
-                (KillReason.WAITING_TOO_LONG, list_waiting_too_long(conn, cluster.id, limits.waiting_too_long, now)),
-                (KillReason.WALLTIME, list_past_walltime(conn, cluster.id, limits.walltime_slack, now)),
-            ):
-                report[f"{reason} kills"] += ask_kills(conn, jobs, reason, "killer", now)
-            for order in take_kills(conn, cluster.id, limits.verify_kill, now):
-                orders[order.local_user].append(order)
-        killed = tools.gateway.side_by_side(orders, lambda user: _kill(tools, cluster, user, orders[user], now))
-        report["killed jobs"] = sum(killed)
-        report["checkpoints heard"] = _ask_checkpoints(tools, cluster, now)
+            report.update(_ask(conn, tools, cluster, now))
+            for kill in take_kills(conn, cluster.id, verify_after, now):
+                orders[kill.local_user].kills.append(kill)
+            states = steerable(tools.gateway.driver(cluster)) if with_halts else ()
+            for halt in take_halts(conn, cluster.id, states, verify_after, now) if with_halts else ():
+                orders[halt.local_user].halts.append(halt)
+        for some in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user], now)):
+            report.update(some)
+        report["checkpoints heard"] = pass_on_checkpoints(tools, cluster, now)
     return +report
 
 
-def _kill(tools: Tools, cluster: ClusterRow, user: str, orders: list[KillOrder], now: datetime | None) -> int:
+def _ask(conn: Connection, tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
+    """Ask for the kills that nobody but the grid asks for."""
+    report: Report = Counter()
+    limits = tools.settings.jobs
+    for reason, jobs in (
+        (KillReason.FLOOD, list_excess(conn, cluster.id, cluster.config)),
+        (KillReason.WAITING_TOO_LONG, list_waiting_too_long(conn, cluster.id, limits.waiting_too_long, now)),
+        (KillReason.HOURS, list_out_of_hours(conn, cluster.id, tools.settings.hours, now)),
+        (KillReason.WALLTIME, list_past_walltime(conn, cluster.id, limits.walltime_slack, now)),
+    ):
+        report[f"{reason} kills"] += ask_kills(conn, jobs, reason, "killer", now)
+    return report
+
+
+def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: datetime | None) -> Report:
+    """Everything for one user in one remote command."""
     driver = tools.gateway.driver(cluster)
+    verbs = by_verb(orders.halts)
+    parts = {"kill": driver.cancel([order.remote_id for order in orders.kills])} if orders.kills else {}
+    parts |= {verb.value: driver.control(verb, [order.remote_id for order in some]) for verb, some in verbs.items()}
+    bundle = Bundle(parts)
+    report: Report = Counter()
     try:
-        driver.parse_cancel(tools.gateway.run(cluster, user, driver.cancel([order.remote_id for order in orders])))
+        answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
     except (TransportError, AnswerUnreadable) as error:
+        _give_up(tools, cluster, orders.kills, str(error), now)
         with tools.database.begin() as conn:
-            unsend_kills(conn, [order.job_id for order in orders])
-            _complain(tools, cluster, orders, str(error), now)
-        return 0
+            unsend_halts(conn, [order.job_id for order in orders.halts])
+        return report
+    if orders.kills:
+        try:
+            driver.parse_cancel(answers["kill"])
+            report["killed jobs"] = len(orders.kills)
+            _complain_of_stubborn(tools, cluster, orders.kills, now)
+        except AnswerUnreadable as error:
+            _give_up(tools, cluster, orders.kills, str(error), now)
+    for verb, some in verbs.items():
+        report.update(tell_result(tools, cluster, verb, some, answers[verb.value], now))
+    return report
+
+
+def _complain_of_stubborn(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], now: datetime | None) -> None:
     if stubborn := [order for order in orders if order.tries >= MANY_TRIES]:
         _complain(tools, cluster, stubborn, f"still there after {MANY_TRIES} kills", now)
-    return len(orders)
 
 
-def _ask_checkpoints(tools: Tools, cluster: ClusterRow, now: datetime | None) -> int:
-    """Pass on what users ask of running jobs, and see which have heard it."""
-    orders: dict[str, list[CheckpointOrder]] = defaultdict(list)
+def _give_up(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str, now: datetime | None) -> None:
+    """For this time: the kills are due again."""
+    if not orders:
+        return
     with tools.database.begin() as conn:
-        for order in take_checkpoint_orders(conn, cluster.id, now):
-            orders[order.local_user].append(order)
-        base = tools.gateway.base(cluster, grid_key(conn)) if orders else ""
-    return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, base, user, orders[user], now)))
+        unsend_kills(conn, [order.job_id for order in orders])
+    _complain(tools, cluster, orders, why, now)
 
 
-def _ask(
-    tools: Tools, cluster: ClusterRow, base: str, user: str, orders: list[CheckpointOrder], now: datetime | None
-) -> int:
-    wishes = [Wish(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new) for order in orders]
-    try:
-        answers = parse_checkpoints(tools.gateway.run(cluster, user, ask_checkpoints(base, wishes)), wishes)
-    except (TransportError, AnswerUnreadable) as error:
-        logger.warning("Cluster %s: the jobs of %s could not be asked for checkpoints: %s", cluster.name, user, error)
-        answers = [Hearing.UNWRITTEN for _ in orders]
-    heard = [order.job_id for order, answer in zip(orders, answers, strict=True) if answer is Hearing.HEARD]
-    lost = [
-        order.job_id
-        for order, answer in zip(orders, answers, strict=True)
-        if order.is_new and answer in (Hearing.UNWRITTEN, Hearing.ABSENT)
-    ]
-    with tools.database.begin() as conn:
-        put_heard(conn, heard, now)
-        unsend_checkpoints(conn, lost)
-    return len(heard)
-
-
-def _complain(tools: Tools, cluster: ClusterRow, orders: list[KillOrder], why: str, now: datetime | None) -> None:
+def _complain(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str, now: datetime | None) -> None:
     message = f"{len(orders)} jobs could not be killed (e.g. {orders[0].remote_id}): {why}"
     event = NewEvent("KILL_PROBLEM", EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
     with tools.database.begin() as conn:

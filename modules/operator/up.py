@@ -90,6 +90,7 @@ def _declare_localhost(settings: Settings, database: "Database") -> None:
         "record_grace": 1.0,
         "keep_waiting": 200,
         "max_waiting": 1000,
+        "normal_users": ["*"],
     }
     if not settings.database.url:
         values["directory"] = str(settings.data_directory / "jobs")  # this database has one user: nothing is shared

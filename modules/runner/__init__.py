@@ -18,6 +18,7 @@ from cigri.flow.anyone_to_clusters import (
     put_failure,
 )
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_launches, put_batch
+from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.runner_to_campaign_schedulers import (
     LaunchingBatch,
     list_launching,
@@ -26,6 +27,7 @@ from cigri.flow.runner_to_campaign_schedulers import (
 )
 from cigri.flow.runner_to_metascheduler import count_waiting, put_refusal
 from cigri.flow.runner_to_updator import put_submitted
+from cigri.jobtypes import hours_of
 from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import Outcome
@@ -41,7 +43,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, now=now)
         key = grid_key(conn)
-        given_back = put_back_unlaunched(conn, tools.settings.jobs, now)
+        shut = list_shut(conn, tools.settings.hours, now)
+        given_back = put_back_unlaunched(conn, tools.settings.jobs, now, shut)
     patience = tools.settings.almighty.patience
     report = summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), patience))
     report["jobs given back"] = given_back
@@ -137,7 +140,8 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: d
     if batch is None:
         return None
     try:
-        plan, request = plan_batch(cluster, tools.gateway.base(cluster, key), key, driver.prelude, launch, batch)
+        base, hours = tools.gateway.base(cluster, key), hours_of(cluster.config, tools.settings.hours)
+        plan, request = plan_batch(cluster, base, key, driver.prelude, launch, batch, hours)
         if cluster.config.fallback and cluster.config.fallback_because:
             request = mapped(request, cluster.config.fallback.pools)
         if problems := driver.problems(request):

@@ -7,8 +7,10 @@ from cigri.clusters import Features
 from cigri.drivers import BatchRequest, ResourceRequest
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch
+from cigri.hours import Hours
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
 from cigri.jdl.checkpoint import SIGNALS
+from cigri.jobtypes import is_besteffort
 from cigri.states import CampaignType, JobKind
 from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
@@ -16,7 +18,13 @@ from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
 
 
 def plan_batch(
-    cluster: ClusterRow, base: str, key: str, prelude: str, launch: Launch, batch: PreparedBatch
+    cluster: ClusterRow,
+    base: str,
+    key: str,
+    prelude: str,
+    launch: Launch,
+    batch: PreparedBatch,
+    hours: Hours | None = None,
 ) -> tuple[BatchPlan, BatchRequest]:
     """What is written to the cluster and what is asked of its batch system; pure."""
     settings = ClusterSettings.model_validate(launch.settings)
@@ -41,12 +49,13 @@ def plan_batch(
         checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,
         features=_features(cluster.config.features, resources, launch.estimate),
     )
+    besteffort = is_besteffort(settings.type, hours, batch.created_at, walltime)
     request = BatchRequest(
         tag=batch.tag,
         size=len(launch.jobs),
         walltime=walltime,
         resources=resources if launch.kind is JobKind.TASKS else type(resources)(),
-        besteffort=settings.besteffort and launch.campaign_type is not CampaignType.TEST,
+        besteffort=besteffort and launch.campaign_type is not CampaignType.TEST,
         queue=settings.queue,
         project=settings.project or launch.project,
         properties=settings.properties,

@@ -123,3 +123,19 @@ def test_an_unknown_cluster_is_a_failure_with_a_hint(run: Run, clusters: None) -
 )
 def test_what_would_be_ignored_is_refused(run: Run, argv: tuple[str, ...]) -> None:
     assert run(*argv).status == 2
+
+
+def test_a_cluster_tells_its_hours_and_whether_it_is_within_them(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "never")
+        a_cluster(conn, "always", hours=["mon-sun"])
+        now = server_time(conn, None)
+        later = [f"{now + timedelta(hours=hour):%H:00}" for hour in (2, 3)]
+        a_cluster(conn, "later", hours=["-".join(later)], timezone="UTC")
+    assert "no hours are declared: jobs of type nightly do not run here" in run("-i", "never").out
+    told = run("-i", "always").out
+    assert "within its hours until further notice" in told
+    assert "['mon-sun']" in told
+    told = run("-i", "later").out
+    assert "outside its hours until" in told
+    assert f"{later[0]}:00" in told

@@ -5,9 +5,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from cigri.cli import gridstat
-from cigri.database import Database
+from cigri.database import Database, server_time
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_janitor import archive_campaign
 from cigri.flow.metascheduler_to_runner import close_campaigns
@@ -265,3 +266,23 @@ def test_control_characters_of_others_do_nothing_to_my_terminal(run: Run, databa
         printed = run(*argv)
         assert printed.status == 0
         assert "\033" not in printed.out
+
+
+def test_a_nightly_campaign_tells_when_its_cluster_opens(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        now = server_time(conn, None)
+        a_campaign(conn, 1)
+        conn.execute(text('UPDATE campaign_clusters SET settings = settings || \'{"type": "nightly"}\''))
+    assert "the operator of cluster dahu has declared no hours for its jobs" in run(1).out
+
+    def told(first: float, last: float) -> str:
+        window = "-".join(f"{now + timedelta(hours=hours):%H:%M}" for hours in (first, last))
+        with database.begin() as conn:
+            a_cluster(conn, hours=[window])
+        return run(1).out
+
+    opening = f"{(now + timedelta(hours=2)):%Y-%m-%d %H:%M}:00"
+    assert f"outside the hours of cluster dahu, opens at {opening}" in told(2, 3)
+    assert f"the hours of cluster dahu end at {(now + timedelta(hours=0.5)):%Y-%m-%d %H:%M}:00, before" in told(-1, 0.5)
+    assert "outside hours" not in told(-1, 2)

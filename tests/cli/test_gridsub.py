@@ -317,3 +317,26 @@ def test_the_program_submits_as_the_account_it_runs_under(grid: Database, progra
     assert stored(grid)[0][2] == pwd.getpwuid(os.geteuid()).pw_name
     assert program("gridsub", "--version").stdout.startswith("gridsub ")
     assert program("gridsub", "--no-such-option").returncode == 2
+
+
+def test_nightly_jobs_that_can_never_run_are_refused(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(type="nightly", clusters={"dahu": {}, "luke": {}})]) == 1
+    assert "clusters.dahu.type: no job of type nightly can run there" in (said := capsys.readouterr().err)
+    assert "clusters.luke.type" in said
+    with grid.begin() as conn:
+        for name in ("dahu", "luke"):
+            a_cluster(conn, name, hours=["20:00-06:00"], options={"spool": "/nowhere"})
+    assert main(["-j", described(type="nightly", walltime="11:00:00")]) == 1
+    assert "its hours are never longer than 10 hours" in capsys.readouterr().err
+    assert main(["-j", described(type="nightly", walltime="11:00:00"), "-t", "test"]) == 0
+    assert main(["-j", described(type="nightly", walltime="10:00:00")]) == 0
+    assert len(stored(grid)) == 2
+
+
+def test_normal_jobs_are_for_those_whom_the_operator_names(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(type="normal")]) == 1
+    assert "alice may not submit jobs of type normal on dahu" in capsys.readouterr().err
+    with grid.begin() as conn:
+        a_cluster(conn, "dahu", normal_users=["alice"])
+    assert main(["-j", described(type="normal")]) == 0
+    assert len(stored(grid)) == 1

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.runner_to_updator import list_attempts, list_watched, mark_missing, move_seen
+from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, mark_missing, move_seen
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, list_progress, put_ended
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
@@ -117,7 +117,7 @@ def test_an_ended_job_is_neither_seen_nor_missed_again(database: Database) -> No
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
         kill_job(conn, job, "alice")
         end_jobs(conn, cluster, [job])
-        move_seen(conn, [(job, JobState.RUNNING, "r9", "n9")])
+        move_seen(conn, [SeenJob(job, JobState.RUNNING, "r9", "n9")])
         mark_missing(conn, [job])
         row = conn.execute(select(Job.c.state, Job.c.remote_id, Job.c.missing_since)).one()
         assert tuple(row) == (JobState.ENDED, "r1", None)
@@ -134,7 +134,7 @@ def test_a_job_that_is_seen_again_is_no_longer_missing_and_one_that_waits_again_
         mark_missing(conn, [job], NOON)
         run_jobs(conn, [job])
         assert conn.execute(select(Job.c.missing_since, Job.c.started_at)).one() == (None, NOON)
-        move_seen(conn, [(job, JobState.SUBMITTED, "r1", "")], NOON)
+        move_seen(conn, [SeenJob(job, JobState.SUBMITTED, "r1", "")], NOON)
         assert conn.execute(select(Job.c.state, Job.c.started_at)).one() == (JobState.SUBMITTED, None)
 
 

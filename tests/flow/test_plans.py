@@ -13,8 +13,10 @@ from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import take_kills
 from cigri.flow.campaign_schedulers_to_runner import claim, list_launches, take_continuing
+from cigri.flow.killer_to_updator import take_halts
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
+from cigri.flow.operator_to_anyone import list_out_of_hours, list_shut
 from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_unlaunched
 from cigri.flow.runner_to_metascheduler import count_waiting
 from cigri.flow.runner_to_updator import list_attempts, list_watched
@@ -22,7 +24,8 @@ from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_w
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.updator_to_predictor import list_progress
 from cigri.flow.user_to_killer import take_checkpoint_orders
-from cigri.settings import JobSettings
+from cigri.settings import HoursSettings, JobSettings
+from cigri.states import JobState
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 
 TASKS = 1_000_000
@@ -112,6 +115,9 @@ def walk(plan: dict[str, Any], found: list[Node]) -> None:
         walk(below, found)
 
 
+LIVE = (JobState.SUBMITTED, JobState.RUNNING)
+HOLD = "INSERT INTO holds (campaign_id, asked_at, asked_by) VALUES (1, now(), 'alice')"
+NIGHTLY = "UPDATE campaign_clusters SET settings = settings || jsonb_build_object('type', 'nightly')"
 LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "wants": lambda large, conn: list_wants(conn, 10, 60.0),
     "rooms": lambda large, conn: list_rooms(conn),
@@ -131,6 +137,11 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "epilogues": lambda large, conn: put_epilogues(conn),
     "closing": lambda large, conn: close_campaigns(conn),
     "progress": lambda large, conn: list_progress(conn, 3600.0),
+    "halts": lambda large, conn: conn.execute(text(HOLD)) and take_halts(conn, large.cluster, LIVE, 60.0),
+    "shut": lambda large, conn: conn.execute(text(NIGHTLY)) and list_shut(conn, HoursSettings()),
+    "hours": lambda large, conn: (
+        conn.execute(text(NIGHTLY)) and list_out_of_hours(conn, large.cluster, HoursSettings())
+    ),
 }
 
 

@@ -12,7 +12,11 @@ from sqlalchemy import text
 from cigri import embedded, schema, shipped
 from cigri.database import Database
 from cigri.errors import ConfigError
+from cigri.flow.user_to_anyone import hold_job
 from cigri.tables import metadata
+from tests.factories import a_campaign, a_cluster, submitted_jobs
+
+BEFORE_HOLDS = "0003"
 
 
 def dump(server: Path, url: str) -> str:
@@ -64,3 +68,19 @@ def test_differences_are_named(database: Database) -> None:
         assert schema.differences(conn) == []
         conn.execute(text("ALTER TABLE jobs DROP COLUMN reason"))
         assert "reason" in schema.differences(conn)[0]
+
+
+def test_jobs_of_the_schema_before_do_not_stand_still(empty_url: str) -> None:
+    database = Database(empty_url)
+    schema.upgrade(database)
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
+        hold_job(conn, job, "alice")
+    schema.downgrade(database, BEFORE_HOLDS)
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert conn.execute(text("SELECT halted_since, halted_seconds FROM jobs")).one() == (None, 0.0)
+        assert conn.execute(text("SELECT count(*) FROM holds")).scalar_one() == 0
+        assert schema.differences(conn) == []
+    database.close()

@@ -11,6 +11,7 @@ from cigri.flow.user_to_killer import move_campaign
 from cigri.states import CampaignState
 from modules import campaign_schedulers, metascheduler, runner, updator
 from modules.runner.plan import plan_batch
+from tests.factories import NOON
 from tests.grid import Grid, until
 
 
@@ -119,7 +120,7 @@ def test_a_test_campaign_runs_one_normal_job_ahead_of_a_full_cluster(local: Grid
         assert cluster is not None
         (launch,) = list_launches(conn, cluster.id, 100, 100)
     assert (launch.campaign_id, len(launch.jobs)) == (test, 1)
-    _, request = plan_batch(cluster, "/x", "abcd", "", launch, PreparedBatch(1, "cigri.abcd.1"))
+    _, request = plan_batch(cluster, "/x", "abcd", "", launch, PreparedBatch(1, "cigri.abcd.1", NOON))
     assert not request.besteffort
     runner.run_once(local.tools)
     local.cycle()

@@ -1,0 +1,88 @@
+"""The operator's hours: which shares of campaigns are outside them, and which jobs have to leave; for all to obey."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, select, text
+
+from cigri.clusters import parse_config
+from cigri.database import server_time
+from cigri.jobtypes import NIGHTLY, has_to_leave, hours_of, may_start
+from cigri.settings import HoursSettings
+from cigri.states import OPEN_CAMPAIGNS, CampaignType, JobKind, JobState
+from cigri.tables import FOLLOWS_HOURS, Batch, Campaign, CampaignCluster, Cluster, Job
+
+
+class ShutShare(NamedTuple):
+    """A campaign that may start no jobs on a cluster now."""
+
+    campaign_id: int
+    cluster_id: int
+
+
+def list_shut(conn: Connection, grid: HoursSettings, now: datetime | None = None) -> set[ShutShare]:
+    """Of the campaigns in treatment; tests run at any time."""
+    part = CampaignCluster
+    found = conn.execute(
+        select(part.c.campaign_id, part.c.cluster_id, _WALLTIME, Cluster.c.name, Cluster.c.config)
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .where(text(FOLLOWS_HOURS), part.c.settings["type"].astext == NIGHTLY)
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type != CampaignType.TEST)
+    ).all()
+    time = server_time(conn, now) if found else None
+    shut = set()
+    for campaign_id, cluster_id, walltime, name, values in found:
+        config = parse_config(name, values)
+        hours = hours_of(config, grid)
+        assert time is not None
+        if not may_start(NIGHTLY, hours, time, walltime, overrun=config.hours_overrun):
+            shut.add(ShutShare(campaign_id, cluster_id))
+    return shut
+
+
+def list_out_of_hours(conn: Connection, cluster_id: int, grid: HoursSettings, now: datetime | None = None) -> list[int]:
+    """Jobs on a cluster that have to leave it now; one that is held in the queue is in nobody's way."""
+    part = CampaignCluster
+    found = conn.execute(
+        select(
+            Job.c.id,
+            Job.c.state,
+            Job.c.halted_since,
+            Job.c.walltime,
+            Batch.c.created_at,
+            part.c.settings["type"].astext,
+            Cluster.c.name,
+            Cluster.c.config,
+        )
+        .select_from(part)
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .join(Job, and_(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id))
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .where(text(FOLLOWS_HOURS), part.c.cluster_id == cluster_id)
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type != CampaignType.TEST)
+        .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.kind == JobKind.TASKS)
+        .order_by(Job.c.id)
+    ).all()
+    if not found:
+        return []
+    time, config = server_time(conn, now), parse_config(found[0].name, found[0].config)
+    hours = hours_of(config, grid)
+    return [
+        id
+        for id, state, halted_since, walltime, submitted_at, type, *_ in found
+        if (state is JobState.RUNNING or halted_since is None)
+        and has_to_leave(
+            type,
+            hours,
+            time,
+            walltime,
+            submitted_at=submitted_at,
+            is_running=state is JobState.RUNNING,
+            overrun=config.hours_overrun,
+        )
+    ]
+
+
+_WALLTIME = CampaignCluster.c.settings["walltime"].as_integer()

@@ -1,0 +1,49 @@
+"""Checkpoints that users ask of running jobs: the request is left beside each task, and the wrapper tells who heard."""
+
+import logging
+from collections import defaultdict
+from datetime import datetime
+
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow, grid_key
+from cigri.flow.user_to_killer import (
+    CheckpointOrder,
+    put_heard,
+    take_checkpoint_orders,
+    unsend_checkpoints,
+)
+from cigri.program import Tools
+from cigri.wrapper import Hearing, JobKey, Wish, ask_checkpoints, parse_checkpoints
+
+logger = logging.getLogger(__name__)
+
+
+def pass_on_checkpoints(tools: Tools, cluster: ClusterRow, now: datetime | None) -> int:
+    """Pass on what users ask of running jobs, and see which have heard it."""
+    orders: dict[str, list[CheckpointOrder]] = defaultdict(list)
+    with tools.database.begin() as conn:
+        for order in take_checkpoint_orders(conn, cluster.id, now):
+            orders[order.local_user].append(order)
+        base = tools.gateway.base(cluster, grid_key(conn)) if orders else ""
+    return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, base, user, orders[user], now)))
+
+
+def _ask(
+    tools: Tools, cluster: ClusterRow, base: str, user: str, orders: list[CheckpointOrder], now: datetime | None
+) -> int:
+    wishes = [Wish(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new) for order in orders]
+    try:
+        answers = parse_checkpoints(tools.gateway.run(cluster, user, ask_checkpoints(base, wishes)), wishes)
+    except (TransportError, AnswerUnreadable) as error:
+        logger.warning("Cluster %s: the jobs of %s could not be asked for checkpoints: %s", cluster.name, user, error)
+        answers = [Hearing.UNWRITTEN for _ in orders]
+    heard = [order.job_id for order, answer in zip(orders, answers, strict=True) if answer is Hearing.HEARD]
+    lost = [
+        order.job_id
+        for order, answer in zip(orders, answers, strict=True)
+        if order.is_new and answer in (Hearing.UNWRITTEN, Hearing.ABSENT)
+    ]
+    with tools.database.begin() as conn:
+        put_heard(conn, heard, now)
+        unsend_checkpoints(conn, lost)
+    return len(heard)

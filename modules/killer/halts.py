@@ -1,0 +1,88 @@
+"""Jobs that shall stand still or go on: which control says so, and what is told of the answer."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from cigri.drivers import Control, Driver
+from cigri.errors import AnswerUnreadable
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.killer_to_updator import MANY_TRIES, HaltOrder
+from cigri.program import Report, Tools
+from cigri.remote import Answer
+from cigri.states import EventLevel, JobState
+
+VERBS: Mapping[tuple[JobState, bool], Control] = {
+    (JobState.SUBMITTED, True): Control.HOLD,
+    (JobState.SUBMITTED, False): Control.RELEASE,
+    (JobState.RUNNING, True): Control.SUSPEND,
+    (JobState.RUNNING, False): Control.RESUME,
+}
+DONE = {Control.HOLD: "held", Control.RELEASE: "released", Control.SUSPEND: "suspended", Control.RESUME: "resumed"}
+CONSEQUENCE = {
+    Control.HOLD: "they start when their turn comes",
+    Control.SUSPEND: "they run on",
+    Control.RELEASE: "they stand still; it is tried again",
+    Control.RESUME: "they stand still; it is tried again",
+}
+
+
+def steerable(driver: Driver) -> list[JobState]:
+    """The states in which this batch system can let jobs stand still and go on."""
+    return [
+        state
+        for state in (JobState.SUBMITTED, JobState.RUNNING)
+        if {VERBS[state, True], VERBS[state, False]} <= driver.controls
+    ]
+
+
+def by_verb(orders: Sequence[HaltOrder]) -> dict[Control, list[HaltOrder]]:
+    found: dict[Control, list[HaltOrder]] = defaultdict(list)
+    for order in orders:
+        found[VERBS[order.state, order.is_wanted]].append(order)
+    return dict(found)
+
+
+def tell_result(
+    tools: Tools,
+    cluster: ClusterRow,
+    verb: Control,
+    orders: Sequence[HaltOrder],
+    answer: Answer,
+    now: datetime | None,
+) -> Report:
+    """One event per campaign while the batch system refuses, or takes the request and does nothing."""
+    by_campaign: dict[int, list[HaltOrder]] = defaultdict(list)
+    for order in orders:
+        by_campaign[order.campaign_id].append(order)
+    try:
+        tools.gateway.driver(cluster).parse_control(answer)
+    except AnswerUnreadable as error:
+        events = [_event(cluster, verb, id, some, str(error)) for id, some in by_campaign.items()]
+        with tools.database.begin() as conn:
+            put_events(conn, events, now)
+        return Counter()
+    stubborn = {id: [order for order in some if order.tries >= MANY_TRIES] for id, some in by_campaign.items()}
+    why = f"no effect after {MANY_TRIES} requests"
+    events = [_event(cluster, verb, id, some, why) for id, some in stubborn.items() if some]
+    healed = [_subject(cluster, id) for id, some in stubborn.items() if not some]
+    with tools.database.begin() as conn:
+        close_events(conn, [_code(verb)], healed, "cigri", now)
+        put_events(conn, events, now)
+    return Counter({f"{DONE[verb]} jobs": len(orders)})
+
+
+def _event(cluster: ClusterRow, verb: Control, campaign_id: int, orders: Sequence[HaltOrder], why: str) -> NewEvent:
+    example = orders[0].remote_id
+    message = f"{len(orders)} jobs could not be {DONE[verb]} (e.g. {example}), {CONSEQUENCE[verb]}: {why}"
+    subject = _subject(cluster, campaign_id)
+    return NewEvent(_code(verb), EventLevel.WARNING, subject, message, campaign_id, cluster.id)
+
+
+def _code(verb: Control) -> str:
+    return f"{verb.upper()}_PROBLEM"
+
+
+def _subject(cluster: ClusterRow, campaign_id: int) -> str:
+    return f"campaign {campaign_id} on {cluster.name}"

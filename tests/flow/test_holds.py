@@ -1,0 +1,179 @@
+"""Wishes to stand still: whose they are, how they overlap, and who makes no jobs because of them."""
+
+import pytest
+from sqlalchemy import Connection, select, text
+
+from cigri.database import Database
+from cigri.errors import CigriError, NotFound
+from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.killer_to_updator import is_any_held, take_halts
+from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
+from cigri.flow.metascheduler_to_runner import put_prologues
+from cigri.flow.runner_to_campaign_schedulers import put_back_unlaunched
+from cigri.flow.runner_to_metascheduler import count_waiting
+from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.flow.user_to_anyone import Share, hold_campaign, hold_job, resume_campaign, resume_job
+from cigri.flow.user_to_killer import move_campaign
+from cigri.settings import JobSettings
+from cigri.states import CampaignState, JobState
+from cigri.tables import Event, Hold
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+LIVE = (JobState.SUBMITTED, JobState.RUNNING)
+
+
+def wishes(conn: Connection) -> list[tuple[int, int | None, int | None, bool]]:
+    found = select(Hold.c.campaign_id, Hold.c.cluster_id, Hold.c.job_id, Hold.c.waiting_only).order_by(Hold.c.id)
+    return [(row[0], row[1], row[2], row[3]) for row in conn.execute(found)]
+
+
+def ordered(conn: Connection, cluster: int) -> dict[int, bool]:
+    """Which jobs are told to stand still (True) or to go on."""
+    return {order.job_id: order.is_wanted for order in take_halts(conn, cluster, LIVE, 60.0, NOON)}
+
+
+def test_a_wish_is_one_whatever_is_asked_again(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 3)
+        (job, other) = submitted_jobs(conn, campaign, cluster, 2)
+        run_jobs(conn, [other])
+        assert hold_campaign(conn, campaign, "alice") == [Share("dahu", {"driver": "local"}, 1, 1)]
+        hold_campaign(conn, campaign, "alice", waiting_only=True)
+        hold_campaign(conn, campaign, "alice", cluster="dahu")
+        assert hold_job(conn, job, "alice") == [Share("dahu", {"driver": "local"}, 1, 0)]
+        hold_job(conn, job, "alice")
+        assert wishes(conn) == [
+            (campaign, None, None, True),
+            (campaign, cluster, None, False),
+            (campaign, None, job, False),
+        ]
+        resume_campaign(conn, campaign, "alice")
+        assert wishes(conn) == []
+        assert conn.scalars(select(Event.c.code).order_by(Event.c.id)).all() == ["HELD"] * 5 + ["RELEASED"]
+        assert examine(conn) == []
+
+
+def test_a_part_goes_on_only_if_the_whole_does(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "luke")
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2, clusters=("dahu", "luke"))
+        (job,) = submitted_jobs(conn, campaign, cluster, 1)
+        hold_campaign(conn, campaign, "alice")
+        hold_job(conn, job, "alice")
+        way_on = f"`gridresume {campaign}` lets campaign {campaign} go on"
+        with pytest.raises(CigriError, match=way_on):
+            resume_job(conn, job, "alice")
+        with pytest.raises(CigriError, match=way_on):
+            resume_campaign(conn, campaign, "alice", cluster="dahu")
+        resume_campaign(conn, campaign, "alice")
+        hold_campaign(conn, campaign, "alice", cluster="dahu")
+        with pytest.raises(CigriError, match=f"campaign {campaign} is not held there"):
+            resume_campaign(conn, campaign, "alice", cluster="luke")
+        with pytest.raises(CigriError, match="it is held with its campaign"):
+            resume_job(conn, job, "alice")
+        resume_campaign(conn, campaign, "alice", cluster="dahu")
+        with pytest.raises(CigriError, match=r"is not held$"):
+            resume_job(conn, job, "alice")
+        with pytest.raises(CigriError, match=r"is not held$"):
+            resume_campaign(conn, campaign, "alice")
+
+
+def test_nobody_holds_what_is_somebody_elses(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        (job,) = submitted_jobs(conn, campaign, cluster, 1)
+        hold_campaign(conn, campaign, "root")
+        for act in (hold_campaign, resume_campaign):
+            with pytest.raises(NotFound, match=f"you have no campaign {campaign}"):
+                act(conn, campaign, "bob")
+        for deed in (hold_job, resume_job):
+            with pytest.raises(NotFound, match=f"you have no job {job}"):
+                deed(conn, job, "bob")
+        assert wishes(conn) == [(campaign, None, None, False)]
+
+
+def test_what_is_over_or_elsewhere_is_not_held(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "luke")
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        (job,) = submitted_jobs(conn, campaign, cluster, 1)
+        with pytest.raises(NotFound, match="does not use cluster luke; it uses dahu"):
+            hold_campaign(conn, campaign, "alice", cluster="luke")
+        end_jobs(conn, cluster, [job])
+        with pytest.raises(CigriError, match=f"job {job} has ended already"):
+            hold_job(conn, job, "alice")
+        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        with pytest.raises(CigriError, match=f"campaign {campaign} is cancelled"):
+            hold_campaign(conn, campaign, "alice")
+
+
+def test_no_new_jobs_of_a_held_share(database: Database) -> None:
+    with database.begin() as conn:
+        luke, dahu = a_cluster(conn, "luke"), a_cluster(conn)
+        campaign, other = (a_campaign(conn, 9, clusters=("dahu", "luke")) for _ in range(2))
+        for cluster in (luke, dahu):
+            put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 1))])
+        hold_campaign(conn, campaign, "alice", cluster="dahu")
+        wanted = [(want.campaign_id, want.cluster_id) for want in list_wants(conn, 10, 60.0)]
+        assert wanted == [(campaign, luke), (other, luke), (other, dahu)]
+        assert [len(list_launches(conn, cluster, 9, 9)) for cluster in (luke, dahu)] == [1, 0]
+        assert put_back_unlaunched(conn, JobSettings()) == 1
+        conn.execute(text("UPDATE campaign_clusters SET prologue = 'waiting'"))
+        assert put_prologues(conn) == 3
+        assert examine(conn) == []
+
+
+def test_a_held_job_that_was_not_launched_yet_keeps_its_place_here(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 2)])
+        hold_job(conn, 1, "alice")
+        (launch,) = list_launches(conn, cluster, 9, 9)
+        assert [job.id for job in launch.jobs] == [2]
+        assert put_back_unlaunched(conn, JobSettings()) == 0
+        assert put_batch(conn, launch, cluster, grid_key(conn)) is not None
+        resume_job(conn, 1, "alice")
+        (launch,) = list_launches(conn, cluster, 9, 9)
+        assert [job.id for job in launch.jobs] == [1]
+
+
+def test_held_jobs_are_in_nobodys_way(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        submitted_jobs(conn, a_campaign(conn, 5), cluster, 5)
+        conn.execute(text("UPDATE jobs SET halted_since = now() WHERE id <= 3"))
+        (room,) = list_rooms(conn)
+        assert (room.waiting, count_waiting(conn, cluster)) == (2, 2)
+
+
+def test_only_what_is_not_as_wished_is_told(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign, other = a_campaign(conn, 4), a_campaign(conn, 1)
+        waiting, running, killed, unknown = submitted_jobs(conn, campaign, cluster, 4)
+        submitted_jobs(conn, other, cluster, 1)
+        run_jobs(conn, [running])
+        assert not is_any_held(conn)
+        hold_campaign(conn, campaign, "alice")
+        conn.execute(text(f"UPDATE jobs SET remote_id = NULL WHERE id = {unknown}"))
+        conn.execute(
+            text(f"INSERT INTO kills (job_id, reason, asked_at, asked_by) VALUES ({killed}, 'user', now(), 'a')")
+        )
+        assert is_any_held(conn)
+        assert ordered(conn, cluster) == {waiting: True, running: True}
+        assert ordered(conn, cluster) == {}
+        run_jobs(conn, [waiting])  # it slipped through: now it is to be suspended
+        assert ordered(conn, cluster) == {waiting: True}
+        hold_campaign(conn, campaign, "alice", waiting_only=True)
+        assert ordered(conn, cluster) == {waiting: False, running: False}
+        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        conn.execute(text("UPDATE jobs SET state = 'ended', outcome = 'killed', ended_at = now()"))
+        assert ordered(conn, cluster) == {}
+        assert not is_any_held(conn)

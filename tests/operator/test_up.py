@@ -5,6 +5,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+from cigri import schema
 from tests.operator.conftest import Installation, until
 
 STATE = "SELECT state::text FROM campaigns WHERE id = {}"
@@ -49,7 +50,12 @@ def test_status_shows_all_that_runs(grid: Installation) -> None:
     until(lambda: grid.one("SELECT count(*) FROM cluster_states") == 1)
     said = grid.run("status")
     assert said.status == 0, said
-    for word in ("schema 0001", f"runs as process {grid.almighty()}", "campaign_schedulers", "localhost  local"):
+    for word in (
+        f"schema {schema.newest()}",
+        f"runs as process {grid.almighty()}",
+        "campaign_schedulers",
+        "localhost  local",
+    ):
         assert word in said.out
 
 

@@ -1,0 +1,192 @@
+"""One campaign over every kind of batch system at once, with all that clusters and their local users do to it."""
+
+import json
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import pytest
+
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import grid_key, list_every_cluster
+from modules.operator.orphans import Differences, compare
+from tests.faults.test_kill import kill_group, start_almighty
+from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site, until
+
+pytestmark = pytest.mark.cluster
+STATE = os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed")
+TASKS = 2000
+CORES = 16
+PATIENCE = 8.0  # seconds between two local jobs
+LONG = 6  # seconds that every eighth task takes, so that there is something to preempt at any time
+LONGER = 10  # OAR takes some seconds to tell a job that it must give way, and shorter ones are done by then
+
+RIVALS = {  # a local user's job that wants a whole cluster for a moment
+    "alpha": f"sbatch -p normal -N 2 -n {CORES} -o /dev/null --wrap 'sleep 1'",
+    "beta": f"sbatch -p normal -N 2 -n {CORES} -o /dev/null --wrap 'sleep 1'",
+    "gamma": f"echo 'sleep 1' | qsub -q all.q -pe smp {CORES} -l h_rt=60 -o /dev/null -e /dev/null",
+    "delta": f"oarsub -l /core={CORES},walltime=0:1:0 -O /dev/null -E /dev/null 'sleep 1'",
+}
+
+
+class Counted(NamedTuple):
+    """Jobs of ours that began on a cluster, and those of them that ended well."""
+
+    began: int
+    succeeded: int
+
+
+class Everywhere(NamedTuple):
+    grid: Grid
+    sites: Mapping[str, Site]
+
+    def executions(self) -> Counter[int]:
+        """Over all clusters: each has a home of its own."""
+        ran: Counter[int] = Counter()
+        for site in self.sites.values():
+            ran.update(map(int, site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true").split()))
+        return ran
+
+    def done(self) -> int:
+        return self.grid.counts().get("done", 0)
+
+    def preempted(self) -> set[str]:
+        statement = (
+            "SELECT DISTINCT name FROM jobs JOIN clusters ON clusters.id = cluster_id WHERE jobs.outcome = 'preempted'"
+        )
+        return {row["name"] for row in self.grid.rows(statement)}
+
+    def running(self, cluster: str) -> int:
+        statement = (
+            "SELECT count(*) FROM jobs JOIN clusters c ON c.id = cluster_id WHERE c.name = :name AND state = 'running'"
+        )
+        count: int = self.grid.one(statement, name=cluster)
+        return count
+
+    def is_over(self) -> bool:
+        is_over: bool = self.grid.one("SELECT bool_and(ended_at IS NOT NULL) FROM campaigns")
+        return is_over
+
+    def counted_by_us(self) -> dict[str, Counted]:
+        statement = (
+            "SELECT name, count(*) FILTER (WHERE outcome <> 'withdrawn') AS began,"
+            " count(*) FILTER (WHERE outcome = 'success') AS succeeded"
+            " FROM jobs JOIN clusters ON clusters.id = cluster_id WHERE submitted_at IS NOT NULL GROUP BY name"
+        )
+        return {row["name"]: Counted(row["began"], row["succeeded"]) for row in self.grid.rows(statement)}
+
+    def counted_by_them(self) -> dict[str, Counted]:
+        with self.grid.database.begin() as conn:
+            tag = f"cigri.{grid_key(conn)}."
+        return {name: BOOKS[name](site, tag) for name, site in self.sites.items()}
+
+    def differences(self) -> list[Differences]:
+        """Between every queue and the database."""
+        with self.grid.database.begin() as conn:
+            clusters, key = list_every_cluster(conn), grid_key(conn)
+        return [compare(self.grid.database, self.grid.gateway, cluster, key) for cluster in clusters]
+
+
+def _slurm_file(site: Site, tag: str) -> Counted:
+    """Slurm without accounting writes a line for each job that ended."""
+    lines = site.sh(f"cat {STATE}/{site.name}/jobs/jobcomp.log", user="root").splitlines()
+    began = [line for line in lines if f" Name={tag}" in line and " NodeCnt=0 " not in line]
+    return Counted(len(began), sum(" JobState=COMPLETED " in line for line in began))
+
+
+def _slurm_accounting(site: Site, tag: str) -> Counted:
+    lines = site.sh("sacct -X -n -P -S now-1hours -o JobName,Start,State").splitlines()
+    began = [line for line in lines if line.startswith(tag) and "|Unknown|" not in line and "|None|" not in line]
+    return Counted(len(began), sum(line.endswith("|COMPLETED") for line in began))
+
+
+def _gridengine(site: Site, tag: str) -> Counted:
+    records = site.sh("qacct -o alice -j").split("=" * 62)
+    mine = [record for record in records if re.search(rf"^jobname +{re.escape(tag)}", record, re.MULTILINE)]
+    well = r"^failed +0 *\n(.*\n)*?exit_status +0 "
+    return Counted(len(mine), sum(bool(re.search(well, record, re.MULTILINE)) for record in mine))
+
+
+def _oar(site: Site, tag: str) -> Counted:
+    answer = site.sh(f"oarstat -J -f --sql \"job_name like '{tag}%'\"")
+    began = [job for job in json.loads(answer or "{}").values() if job["startTime"]]
+    return Counted(len(began), sum(job["state"] == "Terminated" and job["exit_code"] == 0 for job in began))
+
+
+BOOKS: Mapping[str, Callable[[Site, str], Counted]] = {
+    "alpha": _slurm_file,
+    "beta": _slurm_accounting,
+    "gamma": _gridengine,
+    "delta": _oar,
+}
+
+
+@pytest.fixture
+def everywhere(database: Database, slurm: None) -> Iterator[Everywhere]:
+    sites = [slurm_site("alpha"), slurm_site("beta"), gridengine_site(), oar_site()]
+    grid = Grid(database, sites[0], f"/home/alice/everywhere-{os.getpid()}")
+    for site in sites[1:]:
+        grid.add(site)
+        site.sh(f"mkdir -p {grid.place}")
+    yield Everywhere(grid, {site.name: site for site in sites})
+    grid.gateway.close()
+
+
+@pytest.mark.timeout(600)
+def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(everywhere: Everywhere) -> None:
+    grid, sites = everywhere
+    rivals = Rivals(everywhere)
+    done = f"echo $1 >>{grid.place}/ran"
+    some_are_long = f"sh -c '[ $(($1 % 8)) != 0 ] || sleep {LONG} && {done}' task"
+    clusters: dict[str, object] = {name: {} for name in sites}
+    clusters["delta"] = {"exec_file": f"sh -c 'sleep {LONGER} && {done}' task", "max_jobs": 8}  # OAR costs much CPU
+    grid.submit([str(n) for n in range(TASKS)], exec_file=some_are_long, clusters=clusters)
+    process = start_almighty(grid)
+    try:
+        rivals.until_done(0.1 * TASKS)
+        kill_group(process)
+        process = start_almighty(grid)
+        sites["beta"].daemon("pause", "sshd")
+        try:
+            rivals.until_done(0.3 * TASKS)
+            kill_group(process)
+            process = start_almighty(grid)
+            rivals.until_done(0.4 * TASKS)
+        finally:
+            sites["beta"].daemon("cont", "sshd")
+        rivals.until_done(TASKS)
+        until(everywhere.is_over, 60)
+    finally:
+        kill_group(process)
+    assert everywhere.executions() == Counter(dict.fromkeys(range(TASKS), 1))
+    assert grid.counts() == {"done": TASKS}
+    grid.assert_sane()
+    assert everywhere.preempted() == set(sites)
+    assert everywhere.differences() == [Differences({}, [], [])] * len(sites)
+    # a batch system may note an end after the task's own record of it
+    until(lambda: everywhere.counted_by_us() == everywhere.counted_by_them(), 30, "the same counts everywhere")
+
+
+class Rivals:
+    """Local users, who come between on every cluster until some of our jobs have given way there."""
+
+    def __init__(self, everywhere: Everywhere) -> None:
+        self._everywhere = everywhere
+        self._came: dict[str, float] = {}
+
+    def until_done(self, tasks: float) -> None:
+        def is_done() -> bool:
+            self._compete()
+            return self._everywhere.done() >= tasks
+
+        until(is_done, 240, f"{tasks} tasks done")
+
+    def _compete(self) -> None:
+        now = time.monotonic()
+        for name in self._everywhere.sites.keys() - self._everywhere.preempted():
+            if now - self._came.get(name, 0.0) > PATIENCE and self._everywhere.running(name) > 2:
+                self._everywhere.sites[name].sh(RIVALS[name], user="bob")
+                self._came[name] = now

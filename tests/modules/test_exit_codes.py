@@ -90,4 +90,6 @@ def test_resubmission_on_request_has_a_bound(local: Grid) -> None:
     local.submit(["1"], command="exit 66")
     local.run_until(lambda: local.counts() == {"failed": 1})
     assert local.executions() == {0: 3}
-    assert local.one("SELECT message FROM events WHERE code = 'TASK_FAILED'") == "resubmit, exit code 66"
+    assert local.one("SELECT message FROM events WHERE code = 'TASK_FAILED'") == (
+        "resubmit, exit code 66, once more than the setting jobs.resubmissions allows"
+    )

@@ -9,7 +9,7 @@ from cigri.flow.user_to_operator import fix_events
 from cigri.settings import BudgetSettings
 from cigri.states import Outcome, TaskState
 from cigri.verdicts import Verdict
-from modules import updator
+from modules.updator.news import trials
 from tests.grid import Grid
 
 
@@ -37,11 +37,11 @@ def an_end(task: int, outcome: Outcome, ended: float | None) -> EndedAttempt:
 def test_only_failures_after_the_last_success_count() -> None:
     fails = [an_end(task, Outcome.FAILURE, 10.0 + task) for task in range(4)]
     success = an_end(9, Outcome.SUCCESS, 11.5)
-    (trial,) = updator._trials([*fails, success], {}).values()
+    (trial,) = trials([*fails, success], {}).values()
     assert (trial.has_success, trial.failures) == (True, 2)
-    (trial,) = updator._trials([an_end(1, Outcome.WALLTIME, None), success], {}).values()
+    (trial,) = trials([an_end(1, Outcome.WALLTIME, None), success], {}).values()
     assert (trial.has_success, trial.failures) == (True, 1)
-    (trial,) = updator._trials([an_end(1, Outcome.PREEMPTED, 1.0)], {}).values()
+    (trial,) = trials([an_end(1, Outcome.PREEMPTED, 1.0)], {}).values()
     assert (trial.has_success, trial.failures) == (False, 0)
 
 

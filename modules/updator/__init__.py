@@ -38,12 +38,13 @@ from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import EventLevel, JobKind, JobState, Outcome, TaskState
 from cigri.verdicts import FAULT_OF_TASK
-from cigri.wrapper import JobKey, TaskRecord, collect, journal, parse_collect, parse_journal, parse_tail, place_of, tail
+from cigri.wrapper import collect, journal, parse_tail, place_of, tail
+from modules.updator.glimpse import Glimpse, journal_key, read
+from modules.updator.news import events, trials
 
 logger = logging.getLogger(__name__)
 
 LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
-BOUNDS = {Outcome.CHECKPOINTED: "checkpoints", Outcome.RESUBMIT: "resubmissions", Outcome.RESUBMIT_END: "resubmissions"}
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
@@ -54,16 +55,6 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         key = grid_key(conn)
     seen = tools.gateway.visit(due, lambda cluster: _visit(tools, cluster, key, now), tools.settings.almighty.patience)
     return summed(seen)
-
-
-class Glimpse(NamedTuple):
-    """What one user's answer tells; `listed` None when the batch system did not answer sensibly."""
-
-    listed: list[RemoteJob] | None
-    history: list[RemoteJob]
-    records: dict[int, dict[int, TaskRecord]]
-    collected: list[str]
-    problems: list[str]
 
 
 def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
@@ -132,7 +123,7 @@ def _ask(
         parts["status"] = driver.status(f"cigri.{key}.")
         parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, user), []))
     if missing := [job for job in jobs if job.missing_since is not None]:
-        parts["journal"] = journal(base, [_journal_key(job) for job in missing])
+        parts["journal"] = journal(base, [journal_key(job) for job in missing])
         parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
     bundle = Bundle(parts)
     answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
@@ -153,7 +144,7 @@ def _take_in(
     """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
     if not jobs:
         return []
-    glimpse = _read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers)
+    glimpse = read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers)
     with tools.database.begin() as conn:
         time = server_time(conn, now)
         attempts = _attempts_of(conn, jobs, glimpse)
@@ -183,42 +174,6 @@ def _without_unended(tools: Tools, jobs: Sequence[WatchedJob], names: Sequence[s
     with tools.database.begin() as conn:
         unended = list_unended(conn, sorted(others))
     return [name for name in names if place_of(name) not in unended]
-
-
-def _read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer]) -> Glimpse:
-    glimpse = Glimpse(None, [], defaultdict(dict), [], [])
-    try:
-        glimpse = glimpse._replace(listed=driver.parse_status(answers["status"], prefix))
-    except AnswerUnreadable as error:
-        glimpse.problems.append(str(error))
-    places = {(job.batch_id, job.array_index): job for job in jobs}
-    try:
-        outbox = parse_collect(answers["collect"])
-        for posted in outbox.records:
-            glimpse.collected.append(posted.name)
-            _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record)
-        # a record of a living job is perhaps being written; what nobody waits for must not pile up
-        glimpse.collected.extend(name for name in outbox.unreadable if place_of(name) not in places)
-    except AnswerUnreadable as error:
-        glimpse.problems.append(str(error))
-    if "history" not in answers:
-        return glimpse
-    missing = {_journal_key(job): job for job in jobs if job.missing_since is not None}
-    try:
-        glimpse = glimpse._replace(history=driver.parse_history(answers["history"]))
-        for place, found in parse_journal(answers["journal"], list(missing)).items():
-            for record in found.records:
-                _keep(glimpse, missing[place], record)
-    except AnswerUnreadable as error:
-        glimpse.problems.append(str(error))
-        glimpse = glimpse._replace(listed=None)  # without history nobody is declared lost
-    return glimpse
-
-
-def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord) -> None:
-    """A record is a file of the user's: it counts only for the very job that this place belongs to."""
-    if job is not None and record.job_id == job.job_id:
-        glimpse.records[job.job_id].setdefault(record.position, record)
 
 
 def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:
@@ -262,57 +217,8 @@ def _settle(
     moved = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
     fresh = [attempt for attempt in ends.attempts if attempt.task_id in moved]
     reasons = {job.job_id: job.reason for job in ends.jobs}
-    put_events(conn, _events(cluster, fresh, ends, reasons, tails), now)
-    put_trials(conn, cluster.id, cluster.name, _trials(fresh, tails), tools.settings.budget, now)
-
-
-def _events(
-    cluster: ClusterRow,
-    attempts: Sequence[EndedAttempt],
-    ends: Ends,
-    reasons: Mapping[int, str],
-    tails: Mapping[int, str],
-) -> list[NewEvent]:
-    """One per task that is given up, and per prologue or epilogue that failed."""
-    events = []
-    for attempt in attempts:
-        if attempt.verdict.state is TaskState.FAILED:
-            why = reasons.get(attempt.job_id, "")
-            message = f"{attempt.outcome}, exit code {attempt.exit_code}" + (f" ({why})" if why else "")
-            if bound := BOUNDS.get(attempt.outcome):
-                message += f", once more than the setting jobs.{bound} allows"
-            message += f"; stderr ends: {tails[attempt.job_id]}" if tails.get(attempt.job_id) else ""
-            subject = f"task {attempt.task_id}"
-            code = "TASK_FAILED"
-            ids = (attempt.campaign_id, cluster.id, attempt.job_id, attempt.task_id)
-            events.append(NewEvent(code, EventLevel.ERROR, subject, message, *ids))
-    for job in ends.jobs:
-        if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK | {Outcome.KILLED}:
-            code = f"{job.kind.upper()}_FAILED"
-            message = f"{job.outcome}, exit code {job.exit_code}; stderr ends: {tails.get(job.job_id, '')}"
-            subject = f"campaign {job.campaign_id} on {cluster.name}"
-            events.append(NewEvent(code, EventLevel.ERROR, subject, message, job.campaign_id, cluster.id, job.job_id))
-    return events
-
-
-def _trials(attempts: Sequence[EndedAttempt], tails: Mapping[int, str]) -> dict[int, Trial]:
-    """Per campaign, in the order in which the tasks ended."""
-    trials: dict[int, Trial] = {}
-    for attempt in sorted(attempts, key=_ended_at):
-        trial = trials.get(attempt.campaign_id, Trial(False, 0, ""))
-        if attempt.outcome is Outcome.SUCCESS:
-            trial = Trial(has_success=True, failures=0, example="")
-        elif attempt.outcome in FAULT_OF_TASK:
-            example = f"task {attempt.task_id}: {attempt.outcome}, exit code {attempt.exit_code}"
-            example += f", {tails[attempt.job_id][-300:]}" if tails.get(attempt.job_id) else ""
-            trial = trial._replace(failures=trial.failures + 1, example=example)
-        trials[attempt.campaign_id] = trial
-    return trials
-
-
-def _ended_at(attempt: EndedAttempt) -> float:
-    """In epoch seconds; one whose end nobody noted counts as the last."""
-    return math.inf if attempt.started is None else attempt.started + (attempt.seconds or 0.0)
+    put_events(conn, events(cluster, fresh, ends, reasons, tails), now)
+    put_trials(conn, cluster.id, cluster.name, trials(fresh, tails), tools.settings.budget, now)
 
 
 def _tails(
@@ -355,7 +261,3 @@ def _note_capacity(
     with tools.database.begin() as conn:
         put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
     return []
-
-
-def _journal_key(job: WatchedJob) -> JobKey:
-    return JobKey(job.campaign_id, job.batch_id, job.array_index)

@@ -1,0 +1,61 @@
+"""What one user's answer tells, read and not yet believed: pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cigri.drivers import Driver, RemoteJob
+from cigri.errors import AnswerUnreadable
+from cigri.flow.runner_to_updator import WatchedJob
+from cigri.remote import Answer
+from cigri.wrapper import JobKey, TaskRecord, parse_collect, parse_journal, place_of
+
+
+class Glimpse(NamedTuple):
+    """What one user's answer tells; `listed` None when the batch system did not answer sensibly."""
+
+    listed: list[RemoteJob] | None
+    history: list[RemoteJob]
+    records: dict[int, dict[int, TaskRecord]]
+    collected: list[str]
+    problems: list[str]
+
+
+def read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer]) -> Glimpse:
+    glimpse = Glimpse(None, [], defaultdict(dict), [], [])
+    try:
+        glimpse = glimpse._replace(listed=driver.parse_status(answers["status"], prefix))
+    except AnswerUnreadable as error:
+        glimpse.problems.append(str(error))
+    places = {(job.batch_id, job.array_index): job for job in jobs}
+    try:
+        outbox = parse_collect(answers["collect"])
+        for posted in outbox.records:
+            glimpse.collected.append(posted.name)
+            _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record)
+        # a record of a living job is perhaps being written; what nobody waits for must not pile up
+        glimpse.collected.extend(name for name in outbox.unreadable if place_of(name) not in places)
+    except AnswerUnreadable as error:
+        glimpse.problems.append(str(error))
+    if "history" not in answers:
+        return glimpse
+    missing = {journal_key(job): job for job in jobs if job.missing_since is not None}
+    try:
+        glimpse = glimpse._replace(history=driver.parse_history(answers["history"]))
+        for place, found in parse_journal(answers["journal"], list(missing)).items():
+            for record in found.records:
+                _keep(glimpse, missing[place], record)
+    except AnswerUnreadable as error:
+        glimpse.problems.append(str(error))
+        glimpse = glimpse._replace(listed=None)  # without history nobody is declared lost
+    return glimpse
+
+
+def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord) -> None:
+    """A record is a file of the user's: it counts only for the very job that this place belongs to."""
+    if job is not None and record.job_id == job.job_id:
+        glimpse.records[job.job_id].setdefault(record.position, record)
+
+
+def journal_key(job: WatchedJob) -> JobKey:
+    return JobKey(job.campaign_id, job.batch_id, job.array_index)

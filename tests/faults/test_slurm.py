@@ -8,6 +8,7 @@ import pytest
 
 from cigri.database import Database
 from cigri.flow.operator_to_updator import put_cluster
+from modules import killer
 from modules.operator import main as cigri
 from tests.faults.conftest import slurm_grid
 from tests.grid import Grid, slurm_site, until
@@ -31,16 +32,25 @@ def test_a_local_users_job_preempts_ours_and_the_tasks_are_done_again_for_free(a
     alpha.assert_sane()
 
 
-def test_forty_tasks_take_one_command_a_pass(alpha: Grid) -> None:
-    alpha.submit([str(n) for n in range(40)], command="sleep 1")
-    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 40)
+def test_a_thousand_jobs_in_flight_take_one_command_a_pass(alpha: Grid) -> None:
+    jobs = 1000
+    with alpha.database.begin() as conn:
+        put_cluster(conn, "alpha", {**alpha.site.config, "max_waiting": jobs, "keep_waiting": jobs, "max_array": 400})
+    alpha.submit([str(n) for n in range(jobs)], command="exec sleep 300")
+    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == jobs)
+    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE state = 'running'") == CORES)
     for _ in range(5):
         before = alpha.gateway.commands.total()
         alpha.cycle()
         # the visitor's question and that of the one user who has jobs
         assert alpha.gateway.commands.total() - before <= 2
+    alpha.kill_all_jobs()
+    before = alpha.gateway.commands.total()
+    killer.run_once(alpha.tools, None)
+    assert alpha.gateway.commands.total() - before == 1
     alpha.run_to_end()
-    alpha.assert_each_ran_once(40)
+    assert alpha.counts() == {"cancelled": jobs}
+    alpha.assert_sane()
 
 
 @pytest.fixture

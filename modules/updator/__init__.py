@@ -1,16 +1,14 @@
 """Looks at every cluster: how full it is, where our jobs are, what ended and how; one remote command per user there."""
 
 import logging
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from cigri.database import server_time
-from cigri.drivers import Capacity, Driver, RemoteJob
+from cigri.drivers import Capacity
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import (
     ClusterRow,
@@ -21,7 +19,7 @@ from cigri.flow.anyone_to_clusters import (
     put_failure,
     put_success,
 )
-from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.anyone_to_operator import put_events
 from cigri.flow.runner_to_updator import (
     LiveAttempt,
     WatchedJob,
@@ -31,12 +29,12 @@ from cigri.flow.runner_to_updator import (
     mark_missing,
     move_seen,
 )
-from cigri.flow.updator_to_metascheduler import Trial, put_cluster_state, put_trials
-from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
+from cigri.flow.updator_to_metascheduler import put_cluster_state, put_trials
+from cigri.flow.updator_to_predictor import put_ended
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
 from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
-from cigri.states import EventLevel, JobKind, JobState, Outcome, TaskState
+from cigri.states import JobKind, JobState
 from cigri.verdicts import FAULT_OF_TASK
 from cigri.wrapper import collect, journal, parse_tail, place_of, tail
 from modules.updator.glimpse import Glimpse, journal_key, read

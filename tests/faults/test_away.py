@@ -95,12 +95,13 @@ def test_a_hanging_front_end_delays_nobody_longer_than_its_time_out(alpha: Grid)
 
 @pytest.mark.cluster
 def test_slurmctld_is_restarted(alpha: Grid) -> None:
-    alpha.submit(NUMBERS, command="sleep 4")
-    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == TASKS)
+    alpha.submit(NUMBERS, command=f"until [ -e {alpha.place}/go ]; do sleep 0.2; done")
+    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE state = 'running'") == TASKS)
     alpha.site.daemon("stop", "slurmctld")
     try:
         alpha.run_until(lambda: alpha.one("SELECT failures FROM clusters") > 0)
         assert alpha.counts() == {"assigned": TASKS}
+        alpha.site.sh(f"touch {alpha.place}/go")  # they end while nobody is there to hear of it
     finally:
         alpha.site.daemon("start", "slurmctld")
     alpha.run_to_end(90)

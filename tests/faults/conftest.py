@@ -1,4 +1,4 @@
-"""Grids on real Slurm clusters, beside the one on the local cluster."""
+"""Grids on real clusters of each kind, beside the one on the local cluster."""
 
 import itertools
 import os
@@ -8,17 +8,22 @@ from collections.abc import Iterator
 import pytest
 
 from cigri.database import Database
-from tests.grid import TESTBED, Grid, slurm_site
+from tests.grid import TESTBED, Grid, gridengine_site, oar_site, slurm_site
 
 NUMBERS = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
-def slurm() -> None:
-    done = subprocess.run([str(TESTBED), "up", "alpha", "beta"], capture_output=True, text=True, check=False)
+def bring_up(*names: str) -> None:
+    """Only these clusters of the testbed: a test of another may have stopped a daemon there."""
+    done = subprocess.run([str(TESTBED), "up", *names], capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def slurm() -> None:
+    bring_up("alpha", "beta")
 
 
 def slurm_grid(name: str, database: Database) -> Iterator[Grid]:
@@ -44,5 +49,40 @@ def beta(database: Database, slurm: None) -> Iterator[Grid]:
 @pytest.fixture(params=["local", pytest.param("alpha", marks=pytest.mark.cluster)])
 def grid(request: pytest.FixtureRequest) -> Grid:
     """Each of these in turn."""
+    found: Grid = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="session")
+def gridengine() -> None:
+    bring_up("gamma")
+
+
+@pytest.fixture
+def gamma(database: Database, gridengine: None) -> Iterator[Grid]:
+    site = gridengine_site()
+    grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
+    yield grid
+    site.sh("qdel -u '*' >/dev/null || true", user="root")
+    grid.gateway.close()
+
+
+@pytest.fixture(scope="session")
+def oar() -> None:
+    bring_up("delta")
+
+
+@pytest.fixture
+def delta(database: Database, oar: None) -> Iterator[Grid]:
+    site = oar_site()
+    grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
+    yield grid
+    site.sh("oardel --sql \"state NOT IN ('Terminated', 'Error')\" >/dev/null", user="root")
+    grid.gateway.close()
+
+
+@pytest.fixture(params=["alpha", "gamma", "delta"])
+def each_kind(request: pytest.FixtureRequest) -> Grid:
+    """A real cluster of each batch system in turn."""
     found: Grid = request.getfixturevalue(request.param)
     return found

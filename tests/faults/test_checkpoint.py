@@ -1,4 +1,4 @@
-"""Checkpoints on a real Slurm cluster: asked for by the user, and before the walltime."""
+"""Checkpoints on real clusters: asked for by the user, and before the walltime."""
 
 import pytest
 
@@ -15,14 +15,15 @@ trap 'exit 99' USR2
 """
 
 
-def test_a_task_stops_when_asked_and_continues(alpha: Grid) -> None:
-    campaign = alpha.submit(["1"], command=WORK.format(place=alpha.place), checkpoint=True)
-    alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE state = 'running'"))
-    until(lambda: "begun" in alpha.site.sh(f"ls {alpha.place}"))
-    with alpha.database.begin() as conn:
+def test_a_task_stops_when_asked_and_continues(each_kind: Grid) -> None:
+    grid = each_kind
+    campaign = grid.submit(["1"], command=WORK.format(place=grid.place), checkpoint=True)
+    grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running'"))
+    until(lambda: "begun" in grid.site.sh(f"ls {grid.place}"))
+    with grid.database.begin() as conn:
         assert ask_checkpoints(conn, "alice", campaign_id=campaign) == 1
-    alpha.run_to_end()
-    _assert_continued(alpha)
+    grid.run_to_end()
+    _assert_continued(grid)
 
 
 def test_a_task_stops_before_the_walltime_and_continues(alpha: Grid) -> None:

@@ -125,7 +125,7 @@ BOOKS: Mapping[str, Callable[[Site, str], Counted]] = {
 
 
 @pytest.fixture
-def everywhere(database: Database, slurm: None) -> Iterator[Everywhere]:
+def everywhere(database: Database, slurm: None, gridengine: None, oar: None) -> Iterator[Everywhere]:
     sites = [slurm_site("alpha"), slurm_site("beta"), gridengine_site(), oar_site()]
     grid = Grid(database, sites[0], f"/home/alice/everywhere-{os.getpid()}")
     for site in sites[1:]:

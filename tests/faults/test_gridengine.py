@@ -1,35 +1,13 @@
 """Campaigns on a real Grid Engine cell over real SSH: preempted, deleted, too long, without its qmaster or its node."""
 
-import itertools
-import os
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 
-from cigri.database import Database
 from modules.operator import main as cigri
-from tests.grid import TESTBED, Grid, gridengine_site, until
+from tests.grid import TESTBED, Grid, until
 
 pytestmark = pytest.mark.cluster
-NUMBERS = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def gridengine() -> None:
-    done = subprocess.run([str(TESTBED), "up", "gamma"], capture_output=True, text=True, check=False)
-    if done.returncode == 77:
-        pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture
-def gamma(database: Database, gridengine: None) -> Iterator[Grid]:
-    site = gridengine_site()
-    grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
-    yield grid
-    site.sh("qdel -u '*' >/dev/null || true", user="root")
-    grid.gateway.close()
 
 
 def restart(grid: Grid) -> None:

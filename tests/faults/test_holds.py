@@ -1,4 +1,4 @@
-"""A campaign that stands still on a real Slurm, where a user may hold jobs, and only operators may suspend them."""
+"""A campaign that stands still on real clusters; on Slurm a user may hold jobs, and only operators may suspend them."""
 
 from pathlib import PurePosixPath
 
@@ -40,3 +40,19 @@ def test_what_waits_is_held_and_what_runs_runs_on(alpha: Grid) -> None:
     assert alpha.rows(told) == []
     alpha.run_to_end()
     alpha.assert_each_ran_once(4)
+
+
+def test_what_waits_is_held_until_the_campaign_is_resumed(each_kind: Grid) -> None:
+    grid, go = each_kind, PurePosixPath(each_kind.place) / "go"
+    wait = f"until [ -e {go} ]; do sleep 0.2; done"
+    campaign = grid.submit(["1", "2", "3"], command=wait, resources={"cpu": 8})
+    grid.run_until(lambda: stand(grid) == {"running": 2, "submitted": 1})
+    with grid.database.begin() as conn:
+        hold_campaign(conn, campaign, grid.site.user, waiting_only=True)
+    grid.run_until(lambda: stand(grid) == {"running": 2, "held": 1})
+    grid.site.sh(f"touch {go}")
+    grid.run_until(lambda: stand(grid) == {"held": 1})
+    with grid.database.begin() as conn:
+        resume_campaign(conn, campaign, grid.site.user)
+    grid.run_to_end()
+    grid.assert_each_ran_once(3)

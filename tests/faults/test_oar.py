@@ -1,35 +1,11 @@
 """Campaigns on a real OAR cluster over real SSH: preempted, deleted behind our back, too long, left alone by OAR."""
 
-import itertools
-import os
-import subprocess
-from collections.abc import Iterator
-
 import pytest
 
-from cigri.database import Database
 from modules.operator import main as cigri
-from tests.grid import TESTBED, Grid, oar_site, until
+from tests.grid import Grid, until
 
 pytestmark = pytest.mark.cluster
-NUMBERS = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def oar() -> None:
-    done = subprocess.run([str(TESTBED), "up", "delta"], capture_output=True, text=True, check=False)
-    if done.returncode == 77:
-        pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture
-def delta(database: Database, oar: None) -> Iterator[Grid]:
-    site = oar_site()
-    grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
-    yield grid
-    site.sh("oardel --sql \"state NOT IN ('Terminated', 'Error')\" >/dev/null", user="root")
-    grid.gateway.close()
 
 
 def test_tasks_are_done_once_though_nobody_schedules_for_a_while(delta: Grid) -> None:

@@ -61,34 +61,34 @@ CIGRI_INDEX=$OAR_ARRAY_INDEX
 CIGRI_REMOTE_ID=$OAR_JOB_ID
 read -r CIGRI_NODE <"$OAR_NODEFILE"
 cigri_nodes() { # the file has a line for each core, in order
-    cigri_before=
-    while read -r cigri_line; do
-        [ "$cigri_line" = "$cigri_before" ] || printf '%s\\n' "$cigri_line"
-        cigri_before=$cigri_line
+    cigri_oar_before=
+    while read -r cigri_oar_line; do
+        [ "$cigri_oar_line" = "$cigri_oar_before" ] || printf '%s\\n' "$cigri_oar_line"
+        cigri_oar_before=$cigri_oar_line
     done <"$OAR_NODEFILE"
 }
-cigri_warning=${2:-0} cigri_notice=${3:-0}
-read -r cigri_begin cigri_skip </proc/uptime
-cigri_warned() { # true when the signal is to be sent now; what comes later is the same warning again
+cigri_oar_warning=${2:-0} cigri_oar_notice=${3:-0}
+read -r cigri_oar_begin cigri_skip </proc/uptime
+cigri_oar_warned() { # true when the signal is to be sent now; what comes later is the same warning again
     cigri_caught=1
-    [ -z "$cigri_signal" ] || return 1
-    read -r cigri_uptime cigri_skip </proc/uptime
-    cigri_left=$((OAR_JOB_WALLTIME_SECONDS - ${cigri_uptime%.*} + ${cigri_begin%.*}))
-    if [ "$cigri_left" -le $((cigri_warning + 30)) ]; then
-        cigri_signal=XCPU cigri_delay=$((cigri_left - cigri_notice))
+    [ -z "$cigri_oar_signal" ] || return 1
+    read -r cigri_oar_uptime cigri_skip </proc/uptime
+    cigri_oar_left=$((OAR_JOB_WALLTIME_SECONDS - ${cigri_oar_uptime%.*} + ${cigri_oar_begin%.*}))
+    if [ "$cigri_oar_left" -le $((cigri_oar_warning + 30)) ]; then
+        cigri_oar_signal=XCPU cigri_oar_delay=$((cigri_oar_left - cigri_oar_notice))
     else
-        cigri_signal=TERM cigri_delay=$((cigri_warning > cigri_notice ? cigri_warning - 10 : 0))
+        cigri_oar_signal=TERM cigri_oar_delay=$((cigri_oar_warning > cigri_oar_notice ? cigri_oar_warning - 10 : 0))
     fi
-    [ "$cigri_delay" -gt 5 ] || return 0
+    [ "$cigri_oar_delay" -gt 5 ] || return 0
     ( # a short task may be done by then
-        sleep "$cigri_delay"
-        read -r cigri_skip cigri_skip cigri_skip cigri_parent cigri_skip </proc/self/stat
-        [ "$cigri_parent" != $$ ] || kill "-$cigri_signal" $$
+        sleep "$cigri_oar_delay"
+        read -r cigri_skip cigri_skip cigri_skip cigri_oar_parent cigri_skip </proc/self/stat
+        [ "$cigri_oar_parent" != $$ ] || kill "-$cigri_oar_signal" $$
     ) </dev/null >/dev/null 2>&1 &
     return 1
 }
-cigri_signal=
-trap 'cigri_warned && kill "-$cigri_signal" $$' ALRM
+cigri_oar_signal=
+trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 """
 
     def __init__(self, options: Mapping[str, Any]) -> None:

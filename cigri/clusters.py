@@ -67,13 +67,18 @@ class ClusterConfig(BaseModel):
     )
 
     @property
+    def stand_in(self) -> Fallback | None:
+        """The fallback, while it is in use."""
+        return self.fallback if self.fallback_because else None
+
+    @property
     def in_use(self) -> "ClusterConfig":
         """What jobs are really sent to: the cluster, or this host in its place."""
-        if not (self.fallback and self.fallback_because):
+        if self.stand_in is None:
             return self
         there = {
             "driver": "local",
-            "options": self.fallback.model_dump(),
+            "options": self.stand_in.model_dump(),
             "transport": "local",
             "ssh": None,
             "visitor": "",

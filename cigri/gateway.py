@@ -61,7 +61,8 @@ class Gateway:
 
     def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
         """Run sh text on a cluster as a local user; errors as Transport.run."""
-        self.commands[cluster.name] += 1
+        with self._lock:
+            self.commands[cluster.name] += 1
         return self._transport(cluster, user).run(script, cluster.config.timeout)
 
     def visitor(self, cluster: ClusterRow) -> str:

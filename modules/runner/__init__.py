@@ -142,8 +142,8 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: d
     try:
         base, hours = tools.gateway.base(cluster, key), hours_of(cluster.config, tools.settings.hours)
         plan, request = plan_batch(cluster, base, key, driver.prelude, launch, batch, hours)
-        if cluster.config.fallback and cluster.config.fallback_because:
-            request = mapped(request, cluster.config.fallback.pools)
+        if stand_in := cluster.config.stand_in:
+            request = mapped(request, stand_in.pools)
         if problems := driver.problems(request):
             raise ValueError("; ".join(problems))
         return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))

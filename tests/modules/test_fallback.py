@@ -96,3 +96,11 @@ def test_this_host_is_what_is_used_instead() -> None:
     config = local_site(Path("/x"), fallback={"spool": "/y", "pools": {"cpu": 1}}, fallback_because="of a test").config
     used = parse_config("dahu", {**config, "driver": "slurm", "options": {}, "visitor": "bob"}).in_use
     assert (used.driver, used.options["spool"], used.visitor) == ("local", "/y", "")
+
+
+def test_the_operators_test_tries_what_is_used(local: Grid, spool: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert declare(spool, "--ssh", "front.invalid") == 0
+    assert main(["cluster", "test", "dahu"]) == 0
+    said = capsys.readouterr().out
+    assert "! configuration its fallback on this host is in use, since its batch system was not there on" in said
+    assert "local batch system with cpu=4" in said

@@ -56,9 +56,12 @@ class Doubt(Trouble):
 
 
 def configuration(patient: Patient) -> str:
-    config = patient.cluster.config
+    config, name = patient.cluster.config, patient.cluster.name
     drivers.load(config.driver, config.options)
-    return f"driver {config.driver}, {patient.cluster.name} is {'en' if patient.cluster.is_enabled else 'dis'}abled"
+    if config.stand_in:
+        advice = f"once its own batch system is there: `cigri cluster change {name}`"
+        raise Doubt(f"its fallback on this host is in use, since {config.fallback_because}", advice)
+    return f"driver {config.driver}, {name} is {'en' if patient.cluster.is_enabled else 'dis'}abled"
 
 
 def reach(patient: Patient) -> str:

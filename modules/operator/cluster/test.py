@@ -45,7 +45,8 @@ def run(argv: list[str]) -> int:
     try:
         with open_database() as database:
             with database.begin() as conn:
-                cluster, key = find(conn, options.name), grid_key(conn)
+                declared, key = find(conn, options.name), grid_key(conn)
+            cluster = declared._replace(config=declared.config.in_use)
             user = options.user or gateway.visitor(cluster)
             return examine(Patient(cluster, key, user, gateway, database, options))
     finally:

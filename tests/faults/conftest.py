@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from cigri.database import Database
-from tests.grid import TESTBED, Grid, gridengine_site, oar_site, slurm_site
+from tests.grid import TESTBED, Grid, Site, gridengine_site, oar_site, slurm_site
 
 NUMBERS = itertools.count(1)
 
@@ -26,12 +26,16 @@ def slurm() -> None:
     bring_up("alpha", "beta")
 
 
-def slurm_grid(name: str, database: Database) -> Iterator[Grid]:
-    site = slurm_site(name)
+def grid_on(site: Site, database: Database, clean: str) -> Iterator[Grid]:
+    """A grid with a cluster of the testbed; afterwards root ends there what `clean` ends."""
     grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
     yield grid
-    site.sh('scancel -u "$(id -u)"')
+    site.sh(clean, user="root")
     grid.gateway.close()
+
+
+def slurm_grid(name: str, database: Database) -> Iterator[Grid]:
+    yield from grid_on(slurm_site(name), database, "scancel -u alice")
 
 
 @pytest.fixture
@@ -60,11 +64,7 @@ def gridengine() -> None:
 
 @pytest.fixture
 def gamma(database: Database, gridengine: None) -> Iterator[Grid]:
-    site = gridengine_site()
-    grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
-    yield grid
-    site.sh("qdel -u '*' >/dev/null || true", user="root")
-    grid.gateway.close()
+    yield from grid_on(gridengine_site(), database, "qdel -u '*' >/dev/null || true")
 
 
 @pytest.fixture(scope="session")
@@ -74,11 +74,8 @@ def oar() -> None:
 
 @pytest.fixture
 def delta(database: Database, oar: None) -> Iterator[Grid]:
-    site = oar_site()
-    grid = Grid(database, site, f"/home/alice/test-{os.getpid()}-{next(NUMBERS)}")
-    yield grid
-    site.sh("oardel --sql \"state NOT IN ('Terminated', 'Error')\" >/dev/null", user="root")
-    grid.gateway.close()
+    everything = "state NOT IN ('Terminated', 'Error')"
+    yield from grid_on(oar_site(), database, f'oardel --sql "{everything}" >/dev/null')
 
 
 @pytest.fixture(params=["alpha", "gamma", "delta"])

@@ -4,7 +4,6 @@ import subprocess
 
 import pytest
 
-from modules.operator import main as cigri
 from tests.grid import TESTBED, Grid, until
 
 pytestmark = pytest.mark.cluster
@@ -79,14 +78,3 @@ def test_tasks_go_on_without_the_execd_of_their_node(gamma: Grid) -> None:
     gamma.run_to_end()
     restart(gamma)
     gamma.assert_each_ran_once(2)
-
-
-def test_the_operator_tests_the_cluster_step_by_step(
-    gamma: Grid, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", gamma.database.url.replace("+psycopg", ""))
-    status = cigri(["cluster", "test", "gamma", "--as", "alice"])
-    said = capsys.readouterr().out
-    assert status == 0, said
-    assert "8.1.9" in said
-    assert "✗" not in said

@@ -2,7 +2,6 @@
 
 import pytest
 
-from modules.operator import main as cigri
 from tests.grid import Grid, until
 
 pytestmark = pytest.mark.cluster
@@ -52,14 +51,3 @@ def test_a_task_that_takes_too_long_is_warned_and_has_itself_to_blame(delta: Gri
     delta.run_until(lambda: delta.counts() == {"failed": 1})
     assert delta.rows("SELECT outcome::text FROM attempts") == [{"outcome": "walltime"}]
     assert delta.site.sh(f"cat {delta.place}/said") == "warned\n"
-
-
-def test_the_operator_tests_the_cluster_step_by_step(
-    delta: Grid, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", delta.database.url.replace("+psycopg", ""))
-    status = cigri(["cluster", "test", "delta", "--as", "alice"])
-    said = capsys.readouterr().out
-    assert status == 0, said
-    assert "OAR 2.5.9" in said
-    assert "✗" not in said

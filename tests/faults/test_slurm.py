@@ -9,7 +9,6 @@ import pytest
 from cigri.database import Database
 from cigri.flow.operator_to_updator import put_cluster
 from modules import killer
-from modules.operator import main as cigri
 from tests.faults.conftest import slurm_grid
 from tests.grid import Grid, slurm_site, until
 
@@ -78,22 +77,6 @@ def test_normal_jobs_go_to_the_normal_partition_and_besteffort_ones_to_theirs(be
     beta.run_to_end()
     for partition in ("besteffort", "normal"):
         assert beta.site.sh(f"cat {beta.place}/{partition}").split() == [partition]
-
-
-@pytest.mark.parametrize("name", ["alpha", "beta"])
-def test_the_operator_tests_a_cluster_step_by_step(
-    request: pytest.FixtureRequest,
-    name: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    grid: Grid = request.getfixturevalue(name)
-    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", grid.database.url.replace("+psycopg", ""))
-    status = cigri(["cluster", "test", name, "--as", "alice"])
-    said = capsys.readouterr().out
-    assert status == 0, said
-    assert "22.05.8" in said
-    assert "✗" not in said
 
 
 def test_jobs_that_slurm_begins_again_die_for_free(alpha: Grid) -> None:

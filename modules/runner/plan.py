@@ -29,7 +29,7 @@ def plan_batch(
     """What is written to the cluster and what is asked of its batch system; pure."""
     settings = ClusterSettings.model_validate(launch.settings)
     walltime = launch.jobs[0].walltime
-    resources = settings.resources.request()
+    resources = settings.resources.request() if launch.kind is JobKind.TASKS else ResourceRequest()
     lines = {JobKind.PROLOGUE: settings.prologue, JobKind.EPILOGUE: settings.epilogue}.get(launch.kind)
     plan = BatchPlan(
         grid_key=key,
@@ -54,7 +54,7 @@ def plan_batch(
         tag=batch.tag,
         size=len(launch.jobs),
         walltime=walltime,
-        resources=resources if launch.kind is JobKind.TASKS else type(resources)(),
+        resources=resources,
         besteffort=besteffort and launch.campaign_type is not CampaignType.TEST,
         queue=settings.queue,
         project=settings.project or launch.project,

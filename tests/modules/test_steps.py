@@ -29,6 +29,13 @@ def test_the_prologue_comes_before_the_first_task_and_the_epilogue_after_the_las
     local.assert_each_ran_once(3)
 
 
+def test_a_prologue_is_told_of_the_one_core_it_has(local: Grid) -> None:
+    cores = f'read -r cores <"$JOBFEATURES/allocated_cpu"; echo "$cores" >>{local.place}/steps'
+    local.submit(["1"], command=cores, prologue=[cores], resources={"cpu": 2})
+    local.run_to_end()
+    assert lines(local) == ["1", "2"]
+
+
 def test_a_failing_prologue_lets_no_task_run_until_it_is_mended(local: Grid) -> None:
     mended = Path(local.place) / "mended"
     local.submit(["1", "2"], prologue=[say(local, "prologue"), f"echo no disk >&2; [ -e {mended} ]"])

@@ -34,7 +34,7 @@ def list_running(conn: Connection, *, cluster_id: int | None = None, job_id: int
             Job.c.width,
             cast(func.greatest(started, last_end), Float),
             Forecast.c.mean,
-            started + Job.c.walltime,
+            started + Job.c.walltime + Job.c.halted_seconds,
             Job.c.campaign_id,
             Batch.c.id,
             Job.c.array_index,

@@ -182,3 +182,14 @@ def test_times_are_written_as_people_do(text: str, expected: timedelta | None) -
     now = datetime(2026, 11, 20, tzinfo=UTC)
     wanted = now + expected if expected else datetime(2026, 12, 1, 8, tzinfo=UTC)
     assert parse_time(text, now) == wanted
+
+
+def test_the_time_that_a_job_was_suspended_is_not_of_its_walltime(local: Grid) -> None:
+    start(local, "exec sleep 300")
+    drain(local, timedelta(seconds=700))  # it could last for 600 only
+    local.cycle()
+    assert local.rows("SELECT 1 FROM shutdowns") == []
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE jobs SET halted_seconds = 200")
+    killer.run_once(local.tools, None)
+    assert len(local.rows("SELECT 1 FROM shutdowns")) == 1

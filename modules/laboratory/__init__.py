@@ -1,0 +1,1 @@
+"""The laboratory: the real modules in virtual time, against simulated clusters."""

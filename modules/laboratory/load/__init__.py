@@ -1,0 +1,13 @@
+"""The local load of the simulated clusters: the jobs of those who own them."""
+
+from typing import NamedTuple
+
+
+class LocalJob(NamedTuple):
+    """A job of a cluster's own users; times in seconds since the scenario's start."""
+
+    submitted: float
+    cores: int
+    seconds: float
+    walltime: float
+    user: str

@@ -1,0 +1,51 @@
+"""What the grid asks of a simulated batch system, and what it is told; times are seconds since the scenario's start."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cigri.drivers import RemoteState
+
+
+class GridTask(NamedTuple):
+    """`seconds`: how long it would run on this cluster, left alone."""
+
+    seconds: float
+    exit_code: int = 0
+
+
+class GridJob(NamedTuple):
+    """One element of an array; its tasks run one after the other, each whatever the end of the one before."""
+
+    tag: str
+    array_index: int
+    owner: str
+    cores: int
+    walltime: float
+    besteffort: bool
+    tasks: Sequence[GridTask]
+
+
+class JobSight(NamedTuple):
+    """A job of ours as the batch system shows it, which is not always as it is; `node` is where it began."""
+
+    tag: str
+    array_index: int
+    remote_id: str
+    state: RemoteState
+    exit_code: int | None = None
+    started: float | None = None
+    ended: float | None = None
+    node: str = ""
+
+
+class TaskEnd(NamedTuple):
+    """The record of an ended task; `number` is what it is acknowledged by, `position` counts from 0 within its job."""
+
+    number: int
+    tag: str
+    array_index: int
+    position: int
+    exit_code: int
+    started: float
+    seconds: float
+    node: str

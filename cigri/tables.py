@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
+    BigInteger,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -137,7 +139,8 @@ class CampaignClusterColumns(Columns):
     """A campaign on one of its clusters: settings (ClusterSettings), steps, totals of ended tasks, error budget.
 
     `errors` counts failures since the last success; `strikes` how often in a row the budget was used up.
-    Totals (`done`, `seconds`, `squares`, in s and s^2 of successful tasks) are what forecasts are made of.
+    Totals (`done`, `seconds`, `squares`, in s and s^2 of successful tasks) are what forecasts are made of;
+    `durations` counts the same tasks by duration, in the bins of cigri/durations.py.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -155,6 +158,7 @@ class CampaignClusterColumns(Columns):
     errors: Named[int] = Column(server_default="0")
     strikes: Named[int] = Column(server_default="0")
     blocked_until: Named[datetime | None]
+    durations: Named[list[int]] = Column(ARRAY(BigInteger), server_default="{}")
 
 
 CampaignCluster = table(
@@ -245,6 +249,7 @@ Batch = table(
     CheckConstraint("(state = 'launching') = (settled_at IS NULL)", name="settled"),
     CheckConstraint("size > 0", name="size"),
     Index("ix_batches_launching", "cluster_id", postgresql_where="state = 'launching'"),
+    Index("ix_batches_submitted", "settled_at", postgresql_where="state = 'submitted'"),
     Index(None, "campaign_id"),
 )
 
@@ -298,6 +303,8 @@ Job = table(
     Index("ix_jobs_live", "cluster_id", "state", "id", postgresql_where="state <> 'ended'"),
     Index("ix_jobs_campaign", "campaign_id", "cluster_id", "id"),
     Index("ix_jobs_campaign_live", "campaign_id", "cluster_id", "state", postgresql_where="state <> 'ended'"),
+    Index("ix_jobs_started", "cluster_id", "started_at", postgresql_where="started_at IS NOT NULL"),
+    Index("ix_jobs_preempted", "cluster_id", "ended_at", postgresql_where="outcome = 'preempted'"),
 )
 
 
@@ -366,7 +373,10 @@ Completion = table("completions", CompletionColumns)
 class ForecastColumns(Numbered):
     """A forecast of a campaign on one cluster, or on all (cluster_id null): the present one, and in the history.
 
-    ratio: jobs per core; throughput: tasks per hour; mean, deviation: seconds of a successful task.
+    ratio: jobs per core; throughput: tasks per hour; mean, deviation, median, p95: seconds of a successful task.
+    keep: jobs kept waiting there behind what can start at once; send: jobs to send in this cycle whatever is free; both
+    null: as the cluster is configured. The end lies between eta_low and eta_high with a probability of 90 %.
+    memory: what the algorithm keeps for itself; submitted: jobs sent since the forecast before; free: cores now.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
@@ -378,6 +388,15 @@ class ForecastColumns(Numbered):
     deviation: Named[float | None]
     remaining: Named[int]
     eta: Named[datetime | None]
+    median: Named[float | None]
+    p95: Named[float | None]
+    keep: Named[int | None]
+    send: Named[int | None]
+    memory: Named[dict[str, float]] = Column(JSONB, server_default="{}")
+    submitted: Named[int] = Column(server_default="0")
+    free: Named[int | None]
+    eta_low: Named[datetime | None]
+    eta_high: Named[datetime | None]
 
 
 Forecast = table(
@@ -386,8 +405,31 @@ Forecast = table(
     Index("uq_forecasts_cluster", "campaign_id", "cluster_id", unique=True),
     Index("uq_forecasts_campaign", "campaign_id", unique=True, postgresql_where="cluster_id IS NULL"),
     CheckConstraint("ratio > 0", name="ratio"),
+    CheckConstraint("keep >= 0 AND send >= 0", name="jobs"),
+    CheckConstraint("eta_low <= eta AND eta <= eta_high", name="interval"),
 )
 ForecastHistory = table("forecast_history", ForecastColumns, Index(None, "campaign_id", "at"))
+
+
+class ClusterForecastColumns(Columns):
+    """How a cluster serves the grid, as measured in the recent past; null: not seen yet.
+
+    cycle: seconds between two forecasts; start_rate: jobs of ours that it starts per second; queue_delay: seconds from
+    submission to start when cores are free; arrivals, releases: cores that others take and give back per second;
+    hazard: jobs killed per core-second of ours.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    at: Named[datetime]
+    cycle: Named[float | None]
+    start_rate: Named[float | None]
+    queue_delay: Named[float | None]
+    arrivals: Named[float | None]
+    releases: Named[float | None]
+    hazard: Named[float | None]
+
+
+ClusterForecast = table("cluster_forecasts", ClusterForecastColumns)
 
 
 class KillColumns(Columns):

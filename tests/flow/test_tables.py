@@ -44,6 +44,10 @@ BAD = {
         SELECT campaign_id, cluster_id, now(), 0, 1 FROM campaign_clusters""",
     "uq_forecasts_campaign": """INSERT INTO forecasts (campaign_id, at, ratio, remaining)
         SELECT campaign_id, now(), 1, 1 FROM campaign_clusters, generate_series(1, 2)""",
+    "ck_forecasts_jobs": """INSERT INTO forecasts (campaign_id, at, ratio, remaining, keep)
+        SELECT campaign_id, now(), 1, 1, -1 FROM campaign_clusters""",
+    "ck_forecasts_interval": """INSERT INTO forecasts (campaign_id, at, ratio, remaining, eta, eta_low, eta_high)
+        SELECT campaign_id, now(), 1, 1, now(), now() + interval '1 s', now() FROM campaign_clusters""",
     "ck_events_closed_by": """INSERT INTO events (code, level, subject, message, opened_at, last_at, closed_at)
         VALUES ('X', 'info', 's', 'm', now(), now(), now())""",
     "uq_events_open": """INSERT INTO events (code, level, subject, message, opened_at, last_at)

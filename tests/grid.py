@@ -20,11 +20,12 @@ from cigri.errors import DatabaseUnavailable
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.user_to_metascheduler import put_campaign
 from cigri.gateway import Gateway
 from cigri.program import Report, Tools
 from cigri.settings import Settings
-from cigri.states import CampaignType, KillReason
+from cigri.states import KillReason
+from cigri.submission import new_campaign
 from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
@@ -97,19 +98,8 @@ class Grid:
             **fields,
         }
         found = jdl.parse(json.dumps(description), format="json", base=Path("/"), home=Path("/"))
-        clusters = {
-            name: NewCampaignCluster(
-                settings.model_dump(mode="json"),
-                settings.resources.request().width,
-                settings.max_jobs,
-                bool(settings.prologue),
-                bool(settings.epilogue),
-            )
-            for name, settings in found.clusters.items()
-        }
-        new = NewCampaign(found.name, self.site.user, CampaignType(found.campaign_type), "", "", {}, clusters)
         with self.database.begin() as conn:
-            return put_campaign(conn, new, found.parameters())
+            return put_campaign(conn, new_campaign(found, self.site.user), found.parameters())
 
     def cycle(self) -> Report:
         report: Report = Counter()

@@ -16,7 +16,6 @@ from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, Desc
 if TYPE_CHECKING:
     from cigri.clusters import ClusterConfig
     from cigri.database import Database
-    from cigri.flow.user_to_metascheduler import NewCampaign
     from cigri.jdl import Description, Format, Parameter
 
 EXAMPLES = """\
@@ -255,12 +254,15 @@ def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], o
 def _store(database: "Database", candidates: Sequence[Candidate], user: str, options: argparse.Namespace) -> int:
     from cigri.cli.preview import preview, preview_json
     from cigri.flow.user_to_metascheduler import put_campaign
+    from cigri.submission import new_campaign
 
     stored = []
     try:
         for candidate in candidates:
             with database.begin() as conn:
-                campaign_id = put_campaign(conn, _new(candidate.description, user), candidate.description.parameters())
+                campaign_id = put_campaign(
+                    conn, new_campaign(candidate.description, user), candidate.description.parameters()
+                )
             details = preview_json(candidate.description, user, campaign_id) if options.output == "json" else {}
             stored.append({"id": campaign_id, "changes": candidate.changes, "dropped": candidate.dropped, **details})
             if options.output == "text":
@@ -272,24 +274,6 @@ def _store(database: "Database", candidates: Sequence[Candidate], user: str, opt
             print_json(stored)
     complain(f"`gridstat {stored[-1]['id']}` shows how far it is, `gridevents {stored[-1]['id']}` what went wrong")
     return DONE
-
-
-def _new(description: "Description", user: str) -> "NewCampaign":
-    from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
-    from cigri.states import CampaignType
-
-    parts = {
-        name: NewCampaignCluster(
-            settings.model_dump(mode="json"),
-            settings.resources.request().width,
-            settings.max_jobs,
-            bool(settings.prologue),
-            bool(settings.epilogue),
-        )
-        for name, settings in description.clusters.items()
-    }
-    kind = CampaignType(description.campaign_type)
-    return NewCampaign(description.name, user, kind, description.project, description.scheduler, {}, parts)
 
 
 def _add(sources: Sequence[Source], options: argparse.Namespace) -> int:

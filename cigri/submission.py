@@ -1,0 +1,25 @@
+"""A campaign that a user described, as it is handed over."""
+
+from typing import TYPE_CHECKING
+
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
+from cigri.states import CampaignType
+
+if TYPE_CHECKING:
+    from cigri.jdl import Description
+
+
+def new_campaign(description: "Description", user: str) -> NewCampaign:
+    """All but the parameters of the tasks."""
+    parts = {
+        name: NewCampaignCluster(
+            settings.model_dump(mode="json"),
+            settings.resources.request().width,
+            settings.max_jobs,
+            bool(settings.prologue),
+            bool(settings.epilogue),
+        )
+        for name, settings in description.clusters.items()
+    }
+    kind = CampaignType(description.campaign_type)
+    return NewCampaign(description.name, user, kind, description.project, description.scheduler, {}, parts)

@@ -59,6 +59,10 @@ class ForecastSettings(Section):
     history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")
 
 
+class PolicySettings(Section):
+    order: str = Field("fifo", description="who goes first: fifo or affinity; test campaigns and priorities before all")
+
+
 class HistorySettings(Section):
     keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
     keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
@@ -88,6 +92,7 @@ class Settings(Section):
     jobs: JobSettings = JobSettings()
     budget: BudgetSettings = BudgetSettings()
     forecast: ForecastSettings = ForecastSettings()
+    policy: PolicySettings = PolicySettings()
     history: HistorySettings = HistorySettings()
     hours: HoursSettings = HoursSettings()
 

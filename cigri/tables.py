@@ -89,6 +89,16 @@ class UserMappingColumns(Columns):
 UserMapping = table("user_mappings", UserMappingColumns)
 
 
+class AffinityColumns(Columns):
+    """Under the policy `affinity`, the user's campaigns go first on the cluster."""
+
+    grid_user: Named[str] = Column(primary_key=True)
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+
+
+Affinity = table("affinities", AffinityColumns)
+
+
 class ClusterStateColumns(Columns):
     """What a cluster said at the last visit, in cores; `used_by_us` is part of `used`."""
 
@@ -124,6 +134,7 @@ class CampaignColumns(Numbered):
     ended_at: Named[datetime | None]
     purged_at: Named[datetime | None]
     archived_at: Named[datetime | None]
+    priority: Named[int] = Column(server_default="0")
 
 
 Campaign = table(

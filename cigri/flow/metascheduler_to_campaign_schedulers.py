@@ -1,5 +1,6 @@
 """The metascheduler reads what campaigns want and makes offers; campaign schedulers take them."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -9,15 +10,28 @@ from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert,
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.states import CampaignState, CampaignType, JobState, StepState, TaskState
-from cigri.tables import Campaign, CampaignCluster, Forecast, Job, Task, TaskCount
+from cigri.tables import Campaign, CampaignCluster, Forecast, Job, Project, Task, TaskCount
 from cigri.tables import Offer as OfferRow
+
+
+class Claim(NamedTuple):
+    """A campaign that wants some clusters."""
+
+    campaign_id: int
+    type: CampaignType
+    user: str
+    project: str
+    priority: int
+    clusters: tuple[int, ...] = ()
 
 
 class Want(NamedTuple):
     """A campaign that could use a cluster: `width` cores a job, `live` jobs of its own there now.
 
     `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures;
-    `bound` tasks that wait for this very cluster, which has their checkpoints.
+    `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay waiting
+    behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None: as the
+    rest allows.
     """
 
     campaign_id: int
@@ -30,6 +44,8 @@ class Want(NamedTuple):
     ratio: float
     is_on_trial: bool
     bound: int = 0
+    keep: int | None = None
+    send: int | None = None
 
 
 class Offer(NamedTuple):
@@ -56,6 +72,26 @@ def has_open_campaigns(conn: Connection) -> bool:
     """Is there any campaign in treatment?"""
     treated = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
     return conn.scalar(treated.limit(1)) is not None
+
+
+def list_claims(conn: Connection, wants: Sequence[Want]) -> list[Claim]:
+    """The campaigns that want something, in the order of submission."""
+    clusters: dict[int, list[int]] = defaultdict(list)
+    for want in wants:
+        clusters[want.campaign_id].append(want.cluster_id)
+    found = conn.execute(
+        select(
+            Campaign.c.id,
+            Campaign.c.type,
+            Campaign.c.grid_user,
+            func.coalesce(Project.c.name, ""),
+            Campaign.c.priority,
+        )
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Campaign.c.state == CampaignState.IN_TREATMENT)
+        .order_by(Campaign.c.id)
+    )
+    return [Claim(*row, tuple(clusters[row.id])) for row in found if row.id in clusters]
 
 
 def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime | None = None) -> list[Want]:
@@ -99,6 +135,8 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime
             func.coalesce(Forecast.c.ratio, 1.0 / part.c.width),
             part.c.errors >= errors,
             func.coalesce(bound.c.n, 0),
+            Forecast.c.keep,
+            Forecast.c.send,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .join(waiting, waiting.c.campaign_id == part.c.campaign_id)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, func, literal, or_, select, update
+from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.clusters import ClusterConfig, parse_config
@@ -22,6 +22,8 @@ USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 class Room(NamedTuple):
     """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there.
 
+    `waiting_cores` are those that the waiting jobs ask for.
+
     A held job does not wait for cores: it is in nobody's way.
     """
 
@@ -31,6 +33,7 @@ class Room(NamedTuple):
     free: int
     waiting: int
     running: int
+    waiting_cores: int
 
 
 class Trial(NamedTuple):
@@ -57,10 +60,12 @@ def put_cluster_state(
 
 def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
     """Enabled clusters whose last visit succeeded, the emptiest first."""
+    is_waiting = and_(Job.c.state.in_(WAITING_JOBS), Job.c.halted_since.is_(None))
     counts = (
         select(
             Job.c.cluster_id,
-            func.count().filter(Job.c.state.in_(WAITING_JOBS), Job.c.halted_since.is_(None)).label("waiting"),
+            func.count().filter(is_waiting).label("waiting"),
+            cast(func.sum(Job.c.width).filter(is_waiting), BigInteger).label("waiting_cores"),
             func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
         )
         .where(Job.c.state != JobState.ENDED)
@@ -75,6 +80,7 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
             ClusterState.c.free,
             func.coalesce(counts.c.waiting, 0),
             func.coalesce(counts.c.running, 0),
+            func.coalesce(counts.c.waiting_cores, 0),
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)
@@ -82,7 +88,8 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
         .order_by(ClusterState.c.free.desc(), Cluster.c.id)
     )
     return [
-        Room(row[0], row[1], parse_config(row[1], row[2]), row[3], row[4], row[5]) for row in conn.execute(statement)
+        Room(cluster_id, name, parse_config(name, config), *figures)
+        for cluster_id, name, config, *figures in conn.execute(statement)
     ]
 
 

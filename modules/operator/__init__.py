@@ -15,6 +15,8 @@ COMMANDS = {
     "almighty": "cycle the modules, in the foreground",
     "db": "the database's schema and address",
     "cluster": "declare, test and change clusters",
+    "campaign": "give a campaign a priority",
+    "affinity": "say which users go first on which clusters",
     "doctor": "check that the tables keep their promises, and say what is stuck",
     "config": "the settings in force and where each comes from",
 }

@@ -1,18 +1,20 @@
 """Who is offered what; pure."""
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.clusters import ClusterConfig
-from cigri.flow.metascheduler_to_campaign_schedulers import Want
+from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.states import CampaignType
-from modules.metascheduler import share
+from modules.metascheduler.share import share
 
 
 def a_room(id: int = 1, *, free: int = 10, waiting: int = 0, keep: int = 0, most: int = 100) -> Room:
     config = ClusterConfig(driver="local", keep_waiting=keep, max_waiting=most)
-    return Room(id, f"c{id}", config, free, waiting, 0)
+    return Room(id, f"c{id}", config, free, waiting, 0, waiting)
 
 
 def a_want(
@@ -26,12 +28,26 @@ def a_want(
     waiting: int = 1000,
     trial: bool = False,
     bound: int = 0,
+    keep: int | None = None,
+    send: int | None = None,
 ) -> Want:
-    return Want(campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound)
+    return Want(campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound, keep, send)
 
 
-def jobs(rooms: list[Room], wants: list[Want]) -> dict[tuple[int, int], int]:
-    return {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in share(rooms, wants)}
+def claims_of(wants: Sequence[Want], **about: object) -> list[Claim]:
+    """What the campaigns of these wants claim; each as `about` says."""
+    types = {want.campaign_id: want.type for want in sorted(wants)}
+    clusters = {id: tuple(want.cluster_id for want in wants if want.campaign_id == id) for id in types}
+    plain = {"user": "alice", "project": "", "priority": 0}
+    return [Claim(id, type, clusters=clusters[id], **(plain | about)) for id, type in types.items()]  # type: ignore[arg-type]
+
+
+def offers_of(rooms: Sequence[Room], wants: Sequence[Want]) -> list[Offer]:
+    return share(rooms, wants, claims_of(wants))
+
+
+def jobs(rooms: Sequence[Room], wants: Sequence[Want]) -> dict[tuple[int, int], int]:
+    return {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers_of(rooms, wants)}
 
 
 def test_the_first_campaign_is_served_first() -> None:
@@ -51,7 +67,7 @@ def test_tasks_that_wait_for_one_cluster_are_offered_none_of_another() -> None:
 
 
 def test_a_test_campaign_goes_ahead_of_everybody_even_on_a_full_cluster() -> None:
-    offers = share([a_room(free=0)], [a_want(1), a_want(9, type=CampaignType.TEST, waiting=1)])
+    offers = offers_of([a_room(free=0)], [a_want(1), a_want(9, type=CampaignType.TEST, waiting=1)])
     assert [(offer.campaign_id, offer.jobs) for offer in offers] == [(9, 1)]
 
 
@@ -66,6 +82,19 @@ def test_a_full_cluster_gets_what_it_keeps_waiting_and_no_more() -> None:
     assert jobs([a_room(free=0, keep=5, waiting=5)], [a_want()]) == {}
 
 
+def test_a_forecast_says_how_many_are_kept_waiting() -> None:
+    assert jobs([a_room(free=3, keep=5)], [a_want(keep=1)]) == {(1, 1): 4}
+    assert jobs([a_room(free=0, keep=0, waiting=2)], [a_want(keep=5)]) == {(1, 1): 3}
+    assert jobs([a_room(free=0, keep=0, waiting=2)], [a_want(1, keep=5), a_want(2)]) == {(1, 1): 3}
+
+
+def test_a_forecast_says_how_many_are_sent_whatever_is_free() -> None:
+    assert jobs([a_room(free=0, keep=0, waiting=9)], [a_want(send=7)]) == {(1, 1): 7}
+    assert jobs([a_room(free=50, keep=20)], [a_want(send=0), a_want(2, send=3)]) == {(2, 1): 3}
+    assert jobs([a_room(free=0, most=5)], [a_want(send=7)]) == {(1, 1): 5}
+    assert jobs([a_room(free=9)], [a_want(send=7), a_want(2)]) == {(1, 1): 7, (2, 1): 2}
+
+
 def test_waiting_jobs_take_the_free_cores_first() -> None:
     assert jobs([a_room(free=10, waiting=8)], [a_want()]) == {(1, 1): 2}
 
@@ -76,6 +105,22 @@ def test_the_limit_of_waiting_jobs_is_never_exceeded() -> None:
 
 def test_wide_jobs_count_their_cores() -> None:
     assert jobs([a_room(free=10)], [a_want(width=4)]) == {(1, 1): 2}
+
+
+def test_a_core_is_never_lost_to_rounding() -> None:
+    for width in range(1, 200):
+        assert jobs([a_room(free=width)], [a_want(width=width)]) == {(1, 1): 1}
+
+
+def test_wide_jobs_wait_behind_a_full_cluster_like_others() -> None:
+    assert jobs([a_room(free=3, keep=2)], [a_want(width=4)]) == {(1, 1): 2}
+    assert jobs([a_room(free=3, keep=2)], [a_want(1, width=4, waiting=1), a_want(2)]) == {(1, 1): 1, (2, 1): 4}
+
+
+def test_waiting_wide_jobs_take_their_cores_first() -> None:
+    room = a_room(free=10, waiting=2)
+    assert jobs([room._replace(waiting_cores=8)], [a_want()]) == {(1, 1): 2}
+    assert jobs([room._replace(waiting_cores=16)], [a_want()]) == {}
 
 
 def test_max_jobs_counts_those_that_are_there() -> None:
@@ -129,15 +174,17 @@ rooms = st.lists(
 
 @given(rooms, wants)
 def test_no_limit_is_ever_exceeded(rooms: list[Room], wants: list[Want]) -> None:
-    offers = share(rooms, wants)
+    offers = offers_of(rooms, wants)
     assert len({(offer.campaign_id, offer.cluster_id) for offer in offers}) == len(offers)
     for room in rooms:
         here = [offer for offer in offers if offer.cluster_id == room.cluster_id]
         given_jobs = sum(offer.jobs for offer in here)
         assert given_jobs <= max(room.config.max_waiting - room.waiting, 0)
         tests = {want.campaign_id for want in wants if want.type is CampaignType.TEST}
-        cores = sum(offer.cores for offer in here if offer.campaign_id not in tests)
-        assert cores <= max(room.free + room.config.keep_waiting - room.waiting, 0)
+        mine = [offer for offer in here if offer.campaign_id not in tests]
+        widest = max((offer.cores // offer.jobs for offer in mine), default=0)
+        behind = room.config.keep_waiting * widest
+        assert sum(offer.cores for offer in mine) <= max(room.free + behind - room.waiting, 0)
     for want in wants:
         mine = [
             offer for offer in offers if (offer.campaign_id, offer.cluster_id) == (want.campaign_id, want.cluster_id)

@@ -1,0 +1,64 @@
+"""The operator says who goes first: affinities of users with clusters, and priorities of campaigns."""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from cigri.database import wake
+from cigri.errors import NotFound
+from cigri.states import OPEN_CAMPAIGNS
+from cigri.tables import Affinity as AffinityRow
+from cigri.tables import Campaign, Cluster
+
+
+class Affinity(NamedTuple):
+    """A user goes before others on a cluster."""
+
+    grid_user: str
+    cluster_id: int
+
+
+class AffinityView(NamedTuple):
+    user: str
+    cluster: str
+
+
+def put_affinity(conn: Connection, user: str, cluster: str) -> bool:
+    """False: it was declared before."""
+    new = insert(AffinityRow).values(grid_user=user, cluster_id=_cluster_id(conn, cluster))
+    wake(conn)
+    return bool(conn.execute(new.on_conflict_do_nothing().returning(AffinityRow.c.cluster_id)).all())
+
+
+def remove_affinity(conn: Connection, user: str, cluster: str) -> None:
+    mine = (AffinityRow.c.grid_user == user, AffinityRow.c.cluster_id == _cluster_id(conn, cluster))
+    if not conn.execute(delete(AffinityRow).where(*mine).returning(AffinityRow.c.cluster_id)).all():
+        raise NotFound(f"{user} has no affinity with {cluster}; `cigri affinity list` shows them")
+
+
+def list_affinities(conn: Connection) -> frozenset[Affinity]:
+    found = conn.execute(select(AffinityRow.c.grid_user, AffinityRow.c.cluster_id))
+    return frozenset(Affinity._make(row) for row in found)
+
+
+def list_affinity_views(conn: Connection) -> list[AffinityView]:
+    """By the names of users and clusters."""
+    named = select(AffinityRow.c.grid_user, Cluster.c.name).join(Cluster, Cluster.c.id == AffinityRow.c.cluster_id)
+    found = conn.execute(named.order_by(AffinityRow.c.grid_user, Cluster.c.name))
+    return [AffinityView._make(row) for row in found]
+
+
+def set_priority(conn: Connection, campaign_id: int, priority: int) -> None:
+    """Campaigns of a higher priority go first, whatever the policy; 0 is that of a new campaign."""
+    changed = update(Campaign).where(Campaign.c.id == campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS))
+    if not conn.execute(changed.values(priority=priority).returning(Campaign.c.id)).all():
+        raise NotFound(f"no open campaign {campaign_id}; `gridstat` lists them")
+    wake(conn)
+
+
+def _cluster_id(conn: Connection, name: str) -> int:
+    cluster_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
+    if cluster_id is None:
+        raise NotFound(f"no cluster {name}; `cigri cluster list` shows them")
+    return cluster_id

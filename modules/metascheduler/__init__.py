@@ -1,0 +1,53 @@
+"""Decides who may use what: test campaigns first, then by priority and policy, in offers of cores per cluster.
+
+It also leads each campaign through its life: prologues before, epilogues after, and its end.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from cigri.flow.metascheduler_to_campaign_schedulers import (
+    Offer,
+    Want,
+    has_open_campaigns,
+    list_claims,
+    list_wants,
+    put_offers,
+)
+from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
+from cigri.flow.operator_to_anyone import list_shut
+from cigri.flow.operator_to_metascheduler import list_affinities
+from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.program import Report, Tools
+from cigri.settings import PolicySettings
+from modules.metascheduler.policies import Facts, load
+from modules.metascheduler.share import share
+
+
+def run_once(tools: Tools, now: datetime | None = None) -> Report:
+    """One offer per campaign and cluster that fit together."""
+    with tools.database.begin() as conn:
+        if not has_open_campaigns(conn):
+            return Counter()
+        shut = list_shut(conn, tools.settings.hours, now)
+        report = Counter(
+            {
+                "prologues": put_prologues(conn, now, shut),
+                "epilogues": put_epilogues(conn, now, shut),
+                "campaigns ended": close_campaigns(conn, now),
+            }
+        )
+        wants = list_wants(conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now)
+        wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in shut]
+        offers = _offers(conn, tools.settings.policy, wants) if wants else []
+        put_offers(conn, offers, now)
+    report["offers"] = len(offers)
+    return +report
+
+
+def _offers(conn: Connection, settings: PolicySettings, wants: Sequence[Want]) -> list[Offer]:
+    claims, facts = list_claims(conn, wants), Facts(list_affinities(conn))
+    return share(list_rooms(conn), wants, claims, load(settings.order), facts)

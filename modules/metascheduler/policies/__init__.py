@@ -1,0 +1,42 @@
+"""Who goes first: one file a policy, with a pure function `order`; the setting `policy.order` names it."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cigri.errors import ConfigError
+from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from cigri.flow.operator_to_metascheduler import Affinity
+
+
+class Facts(NamedTuple):
+    """What policies go by besides the campaigns themselves."""
+
+    affinities: frozenset[Affinity] = frozenset()
+
+
+class Turn(NamedTuple):
+    """A campaign served on some clusters: lower ranks first, those of one rank side by side in proportion to weight."""
+
+    campaign_id: int
+    clusters: tuple[int, ...]
+    rank: tuple[float, ...]
+    weight: float = 1.0
+
+
+Order = Callable[[Sequence[Claim], Facts], list[Turn]]
+"""Puts every claim into one turn or several, each of its clusters into one of them; pure."""
+
+
+def names() -> list[str]:
+    """Every policy there is."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def load(name: str) -> Order:
+    """The policy in the file of that name."""
+    if name not in names():
+        raise ConfigError(f"policy.order: there is no policy {name!r}; there are: {', '.join(names())}")
+    order: Order = importlib.import_module(f"{__name__}.{name}").order
+    return order

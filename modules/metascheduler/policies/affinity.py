@@ -1,0 +1,18 @@
+"""Users who have an affinity with a cluster go first there; otherwise first come, first served."""
+
+from collections.abc import Sequence
+
+from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from modules.metascheduler.policies import Facts, Turn
+
+
+def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
+    """Every campaign on the clusters that it has an affinity with, and then every one on its others."""
+    turns = []
+    for claim in claims:
+        close = tuple(cluster for cluster in claim.clusters if (claim.user, cluster) in facts.affinities)
+        others = tuple(cluster for cluster in claim.clusters if cluster not in close)
+        for is_other, clusters in enumerate((close, others)):
+            if clusters:
+                turns.append(Turn(claim.campaign_id, clusters, (is_other, claim.campaign_id)))
+    return turns

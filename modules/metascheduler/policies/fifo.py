@@ -1,0 +1,11 @@
+"""First come, first served."""
+
+from collections.abc import Sequence
+
+from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from modules.metascheduler.policies import Facts, Turn
+
+
+def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
+    """In the order of submission."""
+    return [Turn(claim.campaign_id, claim.clusters, (claim.campaign_id,)) for claim in claims]

@@ -1,0 +1,45 @@
+"""What the metascheduler reads of campaigns."""
+
+from sqlalchemy import text
+
+from cigri.database import Database
+from cigri.flow.metascheduler_to_campaign_schedulers import list_claims, list_wants
+from cigri.flow.operator_to_metascheduler import set_priority
+from cigri.flow.updator_to_metascheduler import list_rooms
+from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
+
+FORECAST = """
+INSERT INTO forecasts (campaign_id, cluster_id, at, ratio, remaining, keep, send) VALUES (1, 1, now(), 0.5, 9, 3, 4)
+"""
+
+
+def test_what_is_forecast_to_be_kept_and_sent_is_wanted(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn), a_cluster(conn, "luke")
+        a_campaign(conn, 9, clusters=("dahu", "luke"))
+        conn.execute(text(FORECAST))
+        found = {want.cluster_id: (want.ratio, want.keep, want.send) for want in list_wants(conn, 10, 60.0, NOON)}
+    assert found == {1: (0.5, 3, 4), 2: (1.0, None, None)}
+
+
+def test_a_claim_says_whose_campaign_it_is_and_what_it_wants(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn), a_cluster(conn, "luke")
+        a_campaign(conn, 1, clusters=("dahu", "luke"))
+        a_campaign(conn, 1, user="bob")
+        a_campaign(conn, [], user="carol")
+        set_priority(conn, 2, 7)
+        claims = list_claims(conn, list_wants(conn, 10, 60.0, NOON))
+    assert [(claim.campaign_id, claim.user, claim.priority, claim.clusters) for claim in claims] == [
+        (1, "alice", 0, (1, 2)),
+        (2, "bob", 7, (1,)),
+    ]
+
+
+def test_waiting_jobs_are_counted_with_their_cores(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        submitted_jobs(conn, a_campaign(conn, 3), cluster, 3)
+        conn.execute(text("UPDATE jobs SET width = 4 WHERE id < 3"))
+        (room,) = list_rooms(conn)
+    assert (room.waiting, room.waiting_cores) == (3, 9)

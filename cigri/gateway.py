@@ -18,6 +18,7 @@ from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.remote import Answer
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
+from cigri.wrapper import Receipt
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +46,8 @@ class Gateway:
         self._lock = threading.Lock()
         self._visitors = ThreadPoolExecutor(VISITORS, thread_name_prefix="visit")
         self._under_way: dict[int, Future[Counter[str]]] = {}
-        self.settled: dict[tuple[int, str], list[str]] = {}
-        """Per cluster and user, the outbox files whose records are stored: removed at the next visit."""
+        self.settled: dict[tuple[int, str], Receipt] = {}
+        """Per cluster and user, what is stored of the outbox there: told at the next visit."""
         self.commands: Counter[str] = Counter()
         """Remote commands per cluster since this process began."""
 

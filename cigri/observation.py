@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.clusters import ClusterConfig
@@ -30,6 +31,13 @@ class Sight(NamedTuple):
     listed: Mapping[Element, RemoteJob] | None
     history: Mapping[Element, RemoteJob]
     records: Mapping[int, Mapping[int, TaskRecord]]  # by job, then position
+
+
+class Told(NamedTuple):
+    """What the whole journal of a job says: seconds of its ended tasks, and whether it stopped before the others."""
+
+    seconds: float
+    is_stopped: bool
 
 
 class End(NamedTuple):
@@ -90,8 +98,9 @@ def conclude(
     attempts: Mapping[int, Sequence[LiveAttempt]],
     records: Mapping[int, Mapping[int, TaskRecord]],
     limits: JobSettings,
+    told: Mapping[int, Told] = MappingProxyType({}),
 ) -> Ends:
-    """The end of each attempt and job, with the verdict on its task."""
+    """The end of each attempt and job, with the verdict on its task; `told` by the journals that were read."""
     ends = Ends([], [])
     for job in findings.progressed:
         known = records[job.job_id]
@@ -99,9 +108,11 @@ def conclude(
             if record := known.get(attempt.position):
                 ends.attempts.append(_by_record(job, attempt, record, limits))
     for end in findings.ended:
-        mine = _attempts_of(end, attempts.get(end.job.job_id, ()), records.get(end.job.job_id, {}), limits)
+        job_id = end.job.job_id
+        known = records.get(job_id, {})
+        mine = _attempts_of(end, attempts.get(job_id, ()), known, told.get(job_id, Told(0.0, False)), limits)
         ends.attempts.extend(mine)
-        ends.jobs.append(_job_end(end, mine, records.get(end.job.job_id, {})))
+        ends.jobs.append(_job_end(end, mine, known))
     return ends
 
 
@@ -140,33 +151,29 @@ def _reason(past: RemoteJob) -> str:
 
 
 def _attempts_of(
-    end: End, attempts: Sequence[LiveAttempt], records: Mapping[int, TaskRecord], limits: JobSettings
+    end: End, attempts: Sequence[LiveAttempt], records: Mapping[int, TaskRecord], told: Told, limits: JobSettings
 ) -> list[EndedAttempt]:
-    """Tasks run one after the other: of those without a record only the first can have begun."""
-    ended, is_begun = [], True
+    """Tasks run one after the other: of those without a record only the first can have begun.
+
+    The exit code of a job that several tasks share is not that of the one that has no record.
+    """
+    ended, is_begun = [], not told.is_stopped
     for attempt in sorted(attempts, key=lambda attempt: attempt.position):
         if record := records.get(attempt.position):
             ended.append(_by_record(end.job, attempt, record, limits))
             continue
         if is_begun:
-            seconds = _remaining(end.seconds, records)
+            seconds = None if end.seconds is None else max(0.0, end.seconds - told.seconds)
+            exit_code = None if attempt.is_shared else end.exit_code
             continues = attempt.saving.continues(seconds)
-            outcome = outcome_of_state(
-                end.state or RemoteState.UNKNOWN, end.exit_code, end.job.kill, continues=continues
-            )
-            ended.append(_ended(end.job, attempt, outcome, end.exit_code, None, seconds, limits))
+            state = end.state or RemoteState.UNKNOWN
+            outcome = outcome_of_state(state, exit_code, end.job.kill, continues=continues)
+            ended.append(_ended(end.job, attempt, outcome, exit_code, None, seconds, limits))
         else:
             outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
             ended.append(_ended(end.job, attempt, outcome, None, None, None, limits))
         is_begun = False
     return ended
-
-
-def _remaining(seconds: float | None, records: Mapping[int, TaskRecord]) -> float | None:
-    """What is left of a job's time for the task that its end cut off."""
-    return (
-        None if seconds is None else max(0.0, seconds - sum(record.duration_ms for record in records.values()) / 1000)
-    )
 
 
 def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits: JobSettings) -> EndedAttempt:
@@ -185,11 +192,13 @@ def _ended(
     seconds: float | None,
     limits: JobSettings,
 ) -> EndedAttempt:
+    has_saved = attempt.saving.has_saved(outcome, seconds)
+    if outcome is Outcome.WALLTIME and attempt.position > 1:  # the walltime was not its own alone
+        outcome = Outcome.PREEMPTED
     past = TaskPast(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries, attempt.checkpoints)
     verdict = judge(outcome, past, limits)
-    has_saved = attempt.saving.has_saved(outcome, seconds)
     about = (job.campaign_id, job.job_id, attempt.task_id, attempt.number)
-    return EndedAttempt(*about, outcome, exit_code, started, seconds, verdict, has_saved)
+    return EndedAttempt(*about, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
 
 
 def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord]) -> EndedJob:

@@ -53,6 +53,12 @@ class BudgetSettings(Section):
     longest: float = Field(3600.0, gt=0, description="seconds a cluster is set aside at most")
 
 
+class GroupingSettings(Section):
+    target: float = Field(
+        60.0, ge=0, description="seconds that a job of several short tasks shall last; 0: one task a job, always"
+    )
+
+
 class ForecastSettings(Section):
     algorithm: str = Field("simple", description="how the ratio of jobs to cores is predicted")
     window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput is taken")
@@ -91,6 +97,7 @@ class Settings(Section):
     almighty: AlmightySettings = AlmightySettings()
     jobs: JobSettings = JobSettings()
     budget: BudgetSettings = BudgetSettings()
+    grouping: GroupingSettings = GroupingSettings()
     forecast: ForecastSettings = ForecastSettings()
     policy: PolicySettings = PolicySettings()
     history: HistorySettings = HistorySettings()

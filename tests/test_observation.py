@@ -8,7 +8,7 @@ import pytest
 from cigri.clusters import ClusterConfig
 from cigri.drivers import RemoteJob, RemoteState
 from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
-from cigri.observation import Element, Ends, Findings, Sight, conclude, find
+from cigri.observation import Element, Ends, Findings, Sight, Told, conclude, find
 from cigri.settings import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.wrapper import Cause, TaskRecord
@@ -39,7 +39,8 @@ def a_record(position: int = 1, exit_code: int = 0, cause: Cause = Cause.EXIT) -
 
 
 def attempts(number: int = 1) -> dict[int, list[LiveAttempt]]:
-    return {7: [LiveAttempt(7, position, 100 + position, 1, 0, 0, 0, 0) for position in range(1, number + 1)]}
+    places = range(1, number + 1)
+    return {7: [LiveAttempt(7, place, 100 + place, 1, 0, 0, 0, 0, is_shared=number > 1) for place in places]}
 
 
 def look(
@@ -50,6 +51,7 @@ def look(
     past: RemoteJob | None = None,
     records: tuple[TaskRecord, ...] = (),
     tasks: int = 1,
+    told: Told | None = None,
 ) -> tuple[Findings, Ends]:
     sight = Sight(
         ({PLACE: listed} if listed else {}) if answered else None,
@@ -58,7 +60,7 @@ def look(
     )
     findings = find([job], {7: tasks} if records else {}, sight, NOW, CONFIG)
     carried = attempts(tasks) if job.kind is JobKind.TASKS else {}
-    return findings, conclude(findings, carried, sight.records, LIMITS)
+    return findings, conclude(findings, carried, sight.records, LIMITS, {7: told} if told else {})
 
 
 def outcome(ends: Ends) -> Outcome:
@@ -198,8 +200,24 @@ def test_a_job_goes_on_while_some_of_its_tasks_have_ended() -> None:
 def test_of_a_killed_job_only_the_task_that_ran_is_to_blame() -> None:
     job = a_job(missing=11)
     _, ends = look(job, past=remote(RemoteState.TIMEOUT), records=(a_record(1),), tasks=3)
-    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.SUCCESS, Outcome.WALLTIME, Outcome.WITHDRAWN]
-    assert outcome(ends) is Outcome.WALLTIME
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.SUCCESS, Outcome.PREEMPTED, Outcome.WITHDRAWN]
+    assert outcome(ends) is Outcome.PREEMPTED  # it did not have the walltime for itself alone
+
+
+def test_a_shared_job_that_stopped_in_order_began_no_other_task() -> None:
+    past = remote(RemoteState.FAILED, 3)
+    _, ends = look(a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, told=Told(2.5, is_stopped=True))
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.WITHDRAWN, Outcome.WITHDRAWN]
+
+
+def test_the_exit_code_of_a_shared_job_is_not_that_of_a_task_without_record() -> None:
+    _, ends = look(a_job(missing=11), past=remote(RemoteState.FAILED, 3), records=(a_record(1, 3),), tasks=2)
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.LOST]
+
+
+def test_the_first_task_of_a_shared_job_had_the_walltime_for_itself() -> None:
+    _, ends = look(a_job(missing=11), past=remote(RemoteState.TIMEOUT), tasks=2)
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WALLTIME, Outcome.WITHDRAWN]
 
 
 @pytest.mark.parametrize(("exit_code", "expected"), [(0, Outcome.SUCCESS), (2, Outcome.FAILURE), (66, Outcome.FAILURE)])

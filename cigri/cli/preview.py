@@ -70,6 +70,8 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
         yield "checkpoint", f"SIG{checkpoint.signal} {_duration(checkpoint.before_walltime)} before the walltime{every}"
     if settings.idempotent:
         yield "idempotent", "yes"
+    if not settings.temporal_grouping:
+        yield "grouping", "never: one task a job"
     for step in ("prologue", "epilogue"):
         for line in getattr(settings, step):
             yield step, line

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, false, func, insert, select, update
@@ -21,6 +22,7 @@ class WaitingTask(NamedTuple):
     bucket_id: int
     attempts: int
     priority: int
+    deaths: int = 0
 
 
 class NewJob(NamedTuple):
@@ -74,10 +76,10 @@ class PreparedBatch(NamedTuple):
     created_at: datetime
 
 
-def claim(bucket_id: int, limit: int) -> Select[int, int, int, int]:
+def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int]:
     """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming."""
     return (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority)
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths)
         .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW)
         .order_by(Task.c.priority.desc(), Task.c.id)
         .limit(limit)
@@ -132,31 +134,40 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
         ],
     ).scalars()
     attempts = [
-        {"task_id": task.id, "number": task.attempts + 1, "job_id": job_id, "position": position}
+        (task.id, task.attempts + 1, job_id, position)
         for job_id, job in zip(created, jobs, strict=True)
         for position, task in enumerate(job.tasks, start=1)
     ]
-    chosen = rows("chosen", {"id": BigInteger()}, [(attempt["task_id"],) for attempt in attempts])
+    columns = dict.fromkeys(("task_id", "number", "job_id", "position"), BigInteger())
+    chosen = rows("chosen", columns, attempts)
     conn.execute(
         update(Task)
-        .where(Task.c.id == chosen.c.id, Task.c.state == TaskState.WAITING)
+        .where(Task.c.id == chosen.c.task_id, Task.c.state == TaskState.WAITING)
         .values(state=TaskState.ASSIGNED, attempts=Task.c.attempts + 1)
     )
-    conn.execute(insert(Attempt), attempts)
+    conn.execute(insert(Attempt).from_select(list(columns), select(*(chosen.c[name] for name in columns))))
     return len(jobs)
 
 
-def list_launches(conn: Connection, cluster_id: int, limit: int, max_array: int) -> list[Launch]:
-    """Jobs to launch on a cluster, oldest first, `limit` in all, in groups of at most `max_array`."""
-    chosen = conn.execute(
-        select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime)
+def list_launches(
+    conn: Connection, cluster_id: int, limit: int, max_array: int, max_tasks: int = 20_000
+) -> list[Launch]:
+    """Jobs to launch on a cluster, oldest first, `limit` in all, in groups of at most `max_array`.
+
+    With as many tasks as can be sent in one command: `max_tasks`, unless the first job alone has more.
+    """
+    tasks_of = select(func.count()).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    found = conn.execute(
+        select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime, tasks_of)
         .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
         .where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.TO_LAUNCH, ~is_job_held())
         .order_by(Job.c.id)
         .limit(limit)
     ).all()
-    if not chosen:
+    if not found:
         return []
+    totals = accumulate(row[-1] for row in found)
+    chosen = [row for row, total in zip(found, totals, strict=True) if total <= max_tasks] or found[:1]
     tasks = _tasks_of(conn, [row.id for row in chosen])
     groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
     for row in chosen:
@@ -208,7 +219,7 @@ def put_batch(
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
     found = (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority)
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths)
         .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
         .order_by(Task.c.id)
         .limit(limit)

@@ -4,7 +4,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Boolean, Connection, Text, and_, case, cast, false, func, select, type_coerce, update
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Connection,
+    Integer,
+    Text,
+    and_,
+    case,
+    cast,
+    false,
+    func,
+    select,
+    type_coerce,
+    update,
+)
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import TableValuedAlias
 
 from cigri.database import clock, rows
 from cigri.states import BatchState, JobKind, JobState, KillReason
@@ -44,7 +60,7 @@ class SeenJob(NamedTuple):
 
 
 class LiveAttempt(NamedTuple):
-    """A task that a watched job carries, and its past."""
+    """A task that a watched job carries, and its past; `is_shared`: the job carries others too."""
 
     job_id: int
     position: int
@@ -56,6 +72,7 @@ class LiveAttempt(NamedTuple):
     retries: int
     checkpoints: int = 0
     saving: Saving = Saving()
+    is_shared: bool = False
 
 
 def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str], now: datetime | None = None) -> int:
@@ -117,35 +134,26 @@ def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, i
 def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
     """The live attempts of these jobs, with what their tasks have been through."""
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    settings = CampaignCluster.c.settings
-    retries = func.coalesce(settings["retries"].as_integer(), 0)
-    statement = (
-        select(
-            Attempt.c.job_id,
-            Attempt.c.position,
-            Attempt.c.task_id,
-            Attempt.c.number,
-            Task.c.failures,
-            Task.c.deaths,
-            Task.c.resubmissions,
-            retries,
-            Task.c.checkpoints,
-            func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()),
-            settings["checkpoint"]["period"].as_integer(),
-            func.coalesce(settings["idempotent"].as_boolean(), false()),
-            CheckpointRequest.c.heard_at.is_not(None),
-        )
+    return _attempts(conn, wanted, wanted.c.id == Attempt.c.job_id)
+
+
+def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
+    """Those of them at these places: (job, position)."""
+    wanted = rows("wanted", {"id": BigInteger(), "position": Integer()}, places)
+    here = and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position)
+    return _attempts(conn, wanted, here)
+
+
+def count_attempts(conn: Connection, job_ids: Sequence[int]) -> dict[int, int]:
+    """How many live attempts each of these jobs has; a job without any is left out."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    found = conn.execute(
+        select(Attempt.c.job_id, func.count())
         .join(wanted, wanted.c.id == Attempt.c.job_id)
-        .join(Task, Task.c.id == Attempt.c.task_id)
-        .join(Job, Job.c.id == Attempt.c.job_id)
-        .join(
-            CampaignCluster,
-            and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
-        )
-        .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Attempt.c.job_id)
         .where(Attempt.c.outcome.is_(None))
+        .group_by(Attempt.c.job_id)
     )
-    return [LiveAttempt._make((*row[:9], Saving._make(row[9:]))) for row in conn.execute(statement)]
+    return {job_id: count for job_id, count in found}
 
 
 def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = None) -> None:
@@ -181,3 +189,37 @@ def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None 
         .where(Job.c.id.in_(job_ids), Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
         .values(missing_since=clock(now))
     )
+
+
+def _attempts(conn: Connection, wanted: TableValuedAlias, here: ColumnElement[bool]) -> list[LiveAttempt]:
+    other = Attempt.alias()
+    settings = CampaignCluster.c.settings
+    retries = func.coalesce(settings["retries"].as_integer(), 0)
+    statement = (
+        select(
+            Attempt.c.job_id,
+            Attempt.c.position,
+            Attempt.c.task_id,
+            Attempt.c.number,
+            Task.c.failures,
+            Task.c.deaths,
+            Task.c.resubmissions,
+            retries,
+            Task.c.checkpoints,
+            func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()),
+            settings["checkpoint"]["period"].as_integer(),
+            func.coalesce(settings["idempotent"].as_boolean(), false()),
+            CheckpointRequest.c.heard_at.is_not(None),
+            select(other.c.task_id).where(other.c.job_id == Attempt.c.job_id, other.c.position == 2).exists(),
+        )
+        .join(wanted, here)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(
+            CampaignCluster,
+            and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
+        )
+        .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Attempt.c.job_id)
+        .where(Attempt.c.outcome.is_(None))
+    )
+    return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), row[13])) for row in conn.execute(statement)]

@@ -5,7 +5,22 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Boolean, Connection, Text, and_, case, cast, delete, func, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    ScalarSelect,
+    Text,
+    and_,
+    case,
+    cast,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
 
 from cigri.database import clock, rows
@@ -28,6 +43,7 @@ class EndedAttempt(NamedTuple):
     seconds: float | None
     verdict: Verdict
     has_saved: bool = False
+    position: int = 1
 
 
 class EndedJob(NamedTuple):
@@ -200,24 +216,37 @@ def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttem
 
 
 def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> set[int]:
+    """A job began with the first of its tasks, and one of several is no success unless each of them is."""
     columns: dict[str, Any] = {"id": BigInteger(), "outcome": Text(), "exit_code": BigInteger()}
     columns |= {"node": Text(), "reason": Text(), "started": DOUBLE_PRECISION()}
     ended = rows("ended", columns, [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs])
+    begun = select(func.min(Attempt.c.started_at)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    is_success = ended.c.outcome == Outcome.SUCCESS.value
+    outcome = cast(ended.c.outcome, Job.c.outcome.type)
     over = conn.execute(
         update(Job)
         .where(Job.c.id == ended.c.id, Job.c.state != JobState.ENDED)
         .values(
             state=JobState.ENDED,
-            outcome=cast(ended.c.outcome, Job.c.outcome.type),
-            exit_code=ended.c.exit_code,
+            outcome=case((is_success, func.coalesce(_worse(Attempt.c.outcome), outcome)), else_=outcome),
+            exit_code=case(
+                (is_success, func.coalesce(_worse(Attempt.c.exit_code), ended.c.exit_code)), else_=ended.c.exit_code
+            ),
             node=func.coalesce(func.nullif(ended.c.node, ""), Job.c.node),
             reason=func.nullif(ended.c.reason, ""),
-            started_at=func.coalesce(func.to_timestamp(ended.c.started), Job.c.started_at),
+            started_at=func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at),
             ended_at=clock(now),
         )
         .returning(Job.c.id)
     )
     return set(over.scalars())
+
+
+def _worse(column: Column[Any]) -> ScalarSelect[Any]:
+    """Of the first attempt of a job that was no success."""
+    is_odd = Attempt.c.outcome != Outcome.SUCCESS
+    found = select(column).where(Attempt.c.job_id == Job.c.id, is_odd).order_by(Attempt.c.position).limit(1)
+    return found.correlate(Job).scalar_subquery()
 
 
 def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> None:

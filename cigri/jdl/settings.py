@@ -40,6 +40,7 @@ class ClusterSettings(BaseModel):
     retries: Natural = 0
     checkpoint: CheckpointOrNone = None
     idempotent: Truth = False
+    temporal_grouping: Truth = True
     prologue: Lines = ()
     prologue_walltime: Seconds | None = None
     epilogue: Lines = ()

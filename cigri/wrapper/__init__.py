@@ -9,14 +9,14 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
     c<campaign>/b<batch>/<index>.<position>.out/.err
     c<campaign>/b<batch>/checkpoint.<index>          a user's wish for a checkpoint, until the task is signalled
     c<campaign>/b<batch>.void/                       the mark of a batch that must not start, and what was written of it
-    outbox/<batch>-<index>-<position>                the end of a task, until it is collected
+    outbox/<batch>-<index>                           the ends of a job's tasks, until they are collected
 """
 
 from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, default_base, may_be_set, write_batch
 from cigri.wrapper.checkpoints import Hearing, Wish, ask_checkpoints, parse_checkpoints
 from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
-from cigri.wrapper.outbox import Collected, Posted, collect, parse_collect, place_of
+from cigri.wrapper.outbox import Collected, Posted, Receipt, collect, parse_collect, place_of
 from cigri.wrapper.records import Cause, StartRecord, TaskRecord, parse_end, parse_start
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Journal",
     "JournalState",
     "Posted",
+    "Receipt",
     "Signalling",
     "StartRecord",
     "TaskCall",

@@ -18,7 +18,7 @@ cigri_features() { # before the first task
     fi
     cigri_describe
     [ "$JOBSTATUS $cigri_news" = "$cigri_dir/status.$CIGRI_INDEX $cigri_dir/shutdown.$CIGRI_INDEX" ] ||
-        cigri_append "features 1 $JOBSTATUS $cigri_news ."
+        cigri_append "features 1 $JOBSTATUS $cigri_news ." "journal.$CIGRI_INDEX"
 }
 
 cigri_provide() { # the three directories; the node's own disk, but for what the grid reads and writes while the job runs

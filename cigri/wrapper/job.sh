@@ -1,6 +1,6 @@
 # The wrapper: runs the tasks of one array index, once, and writes down how each of them ended.
 # The header before it (cigri/wrapper/batch.py) gives the settings. A fork costs a millisecond and some filesystems are
-# full, remote or both: so nothing is forked but date, mkdir and rm, and nothing counts as written before it is read back.
+# full, remote or both: so nothing is forked for a task but the task, and what was written is looked at in the end.
 
 cigri_quit() {
     printf 'cigri: %s\n' "$2" >&2
@@ -46,27 +46,13 @@ cigri_claim() { # the absolute path: a batch directory that was voided is not to
     set +C
 }
 
-cigri_append() { # a line at the end of the journal, on a line of its own whatever a full disk has left there
+cigri_append() { # a line at the end of a file, on a line of its own whatever a full disk has left there
     cigri_deadline=
     cigri_line=$1
-    until printf '%s\n' "$cigri_line" >>"journal.$CIGRI_INDEX"; do
+    until printf '%s\n' "$cigri_line" >>"$2"; do
         cigri_patient || return 1
         cigri_line="
 $1"
-    done
-}
-
-cigri_post() { # a file of one line, never over one that is complete
-    cigri_deadline=
-    while :; do
-        cigri_line=
-        set -C
-        printf '%s\n' "$1" >"$2"
-        set +C
-        IFS= read -r cigri_line <"$2"
-        case $cigri_line in 'end '*' .') return 0 ;; esac
-        cigri_patient || return 1
-        rm -f "$2"
     done
 }
 
@@ -159,7 +145,7 @@ cigri_job() { # its number, of tasks, priority
 
 cigri_task() { # task id, its number in the campaign, attempt, directory, then as cigri_run
     if [ -n "$cigri_halted$cigri_mute" ]; then
-        cigri_fail 143
+        cigri_stop
         return
     fi
     cigri_position=$((cigri_position + 1))
@@ -172,7 +158,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     cigri_begun=$cigri_now
     cigri_pilot || {
         cigri_halted=terminated
-        cigri_fail 143
+        cigri_stop
         return
     }
     cigri_cause='exit' cigri_missed=
@@ -196,6 +182,12 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     cigri_record
 }
 
+cigri_stop() { # neither this task nor those after it are begun
+    cigri_fail 143
+    [ -n "$cigri_stopped$cigri_mute" ] || cigri_append "stop 1 $cigri_position ." "journal.$CIGRI_INDEX"
+    cigri_stopped=1
+}
+
 cigri_fail() { # the first exit status that is not 0 is the job's
     [ "$cigri_status" -ne 0 ] || cigri_status=$1
 }
@@ -205,11 +197,20 @@ cigri_record() {
     cigri_end="end 1 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT $cigri_position $cigri_code $cigri_cause"
     cigri_end="$cigri_end $((cigri_started + cigri_begun - cigri_zero)) $((cigri_now - cigri_begun))"
     cigri_end="$cigri_end $CIGRI_NODE $CIGRI_REMOTE_ID ."
-    cigri_append "$cigri_end" && cigri_post "$cigri_end" "../../outbox/$cigri_batch-$CIGRI_INDEX-$cigri_position" ||
-        cigri_mute=1
+    { cigri_append "$cigri_end" "journal.$CIGRI_INDEX" &&
+        cigri_append "$cigri_end" "../../outbox/$cigri_batch-$CIGRI_INDEX"; } || cigri_mute=1
 }
 
-unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_minder cigri_mute cigri_pid cigri_scratch cigri_watch
+cigri_verify() { # no shell hears of a write that fails when the file is closed, as on NFS
+    [ -z "$cigri_mute" ] || return 1
+    if [ "$cigri_position" -gt 1 ]; then
+        [ "$(wc -l <"journal.$CIGRI_INDEX")" -gt "$cigri_position" ]
+    elif [ "$cigri_position" -eq 1 ]; then
+        read -r cigri_skip <"../../outbox/$cigri_batch-$CIGRI_INDEX"
+    fi
+}
+
+unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_minder cigri_mute cigri_pid cigri_scratch cigri_stopped cigri_watch
 cigri_dir=$1 cigri_position=0 cigri_status=0
 trap 'cigri_halt terminated' TERM
 trap 'cigri_halt walltime' XCPU
@@ -232,7 +233,7 @@ CIGRI_NODE=${CIGRI_NODE%%[[:space:]]*} CIGRI_REMOTE_ID=${CIGRI_REMOTE_ID%%[[:spa
 export CIGRI_INDEX CIGRI_NODE="${CIGRI_NODE:--}" CIGRI_REMOTE_ID="${CIGRI_REMOTE_ID:--}"
 
 cigri_claim
-cigri_append "start 1 $CIGRI_INDEX $cigri_started $CIGRI_NODE $CIGRI_REMOTE_ID ." ||
+cigri_append "start 1 $CIGRI_INDEX $cigri_started $CIGRI_NODE $CIGRI_REMOTE_ID ." "journal.$CIGRI_INDEX" ||
     cigri_quit 74 "cannot write to $cigri_dir"
 
 if [ -n "$CIGRI_SCRATCH" ]; then
@@ -254,4 +255,5 @@ cigri_tasks=./tasks.$(((CIGRI_INDEX - 1) / cigri_chunk))
 [ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
 [ -z "$cigri_scratch" ] || rm -rf -- "$cigri_scratch" "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX"
 [ -n "$CIGRI_JOB_ID" ] || cigri_quit 74 "no task is written down for index $CIGRI_INDEX"
+cigri_verify || cigri_quit 74 "a record could not be written"
 exit "$cigri_status"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
-from cigri.wrapper.records import StartRecord, TaskRecord, parse_end, parse_start
+from cigri.wrapper.records import StartRecord, TaskRecord, is_stop, parse_end, parse_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,15 @@ class JournalState(StrEnum):
 
 
 class Journal(NamedTuple):
-    """`start` is None in a STARTED one when its line was cut; `records` are the tasks that have ended."""
+    """`start` is None in a STARTED one when its line was cut; `records` are the tasks that have ended.
+
+    `is_stopped`: no other task was begun.
+    """
 
     state: JournalState
     start: StartRecord | None = None
     records: tuple[TaskRecord, ...] = ()
+    is_stopped: bool = False
 
 
 HEAD = "cigri-journal 1"
@@ -71,15 +75,18 @@ def parse_journal(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, Journa
     lines = answer.out.split("\n")
     whole = answer.status == 0 and lines[0] == HEAD and lines[-2:] == ["cigri-journal end", ""]
     journals: dict[JobKey, Journal] = {}
+    records: dict[JobKey, list[TaskRecord]] = {}
     key = JobKey(0, 0, 0)
     for line in lines[1:-2] if whole else []:
         if entry := ENTRY.fullmatch(line):
             key = JobKey(int(entry[1]), int(entry[2]), int(entry[3]))
             journals[key] = Journal(JournalState(entry[4]))
         elif record := parse_end(line[2:]):
-            journals[key] = journals[key]._replace(records=(*journals[key].records, record))
+            records.setdefault(key, []).append(record)
         elif start := parse_start(line[2:]):
             journals[key] = journals[key]._replace(start=start)
+        elif is_stop(line[2:]):
+            journals[key] = journals[key]._replace(is_stopped=True)
     if not whole or set(journals) != set(keys):
         raise AnswerUnreadable(f"the journals did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
-    return journals
+    return {key: known._replace(records=tuple(records.get(key, ()))) for key, known in journals.items()}

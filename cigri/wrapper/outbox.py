@@ -1,17 +1,31 @@
-"""The outbox of a user on a cluster: one file per ended task, collected, stored, and only then removed."""
+"""The outbox of a user on a cluster: a file per job, which grows by a line for each task that ends.
+
+A visit reads what is new, stores it, and says so at the next visit; a file is removed when its job has ended and all of
+it is stored. Who forgets what was stored reads it again, which changes nothing.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
 from cigri.wrapper.records import TaskRecord, parse_end
 
-NAME = re.compile(r"(\d{1,250})-(\d{1,250})-(\d{1,250})", re.ASCII)
+NAME = re.compile(r"(\d{1,250})-(\d{1,250})", re.ASCII)
 HEAD = "cigri-outbox 1"
+FILE = re.compile(r"= (\d{1,250}-\d{1,250}) (\d{1,18})", re.ASCII)
 FOOT = re.compile(r"cigri-outbox end (\d{1,18}) (\d{1,18})", re.ASCII)
+LONGEST = 1000  # characters of a line; a record has fewer
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What is stored of an outbox: how many lines of each file, and the files that are not needed any more."""
+
+    lines: Mapping[str, int] = field(default_factory=dict)
+    over: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,69 +36,85 @@ class Posted:
     index: int
     record: TaskRecord
 
-    @property
-    def name(self) -> str:
-        """The file to acknowledge once the record is stored."""
-        return f"{self.batch_id}-{self.index}-{self.record.position}"
-
 
 class Collected(NamedTuple):
-    """What an outbox holds: `unreadable` files are perhaps being written, `left` were beyond the limit."""
+    """What is new in an outbox; `lines` to be told once all records are stored, `left` were beyond the limit.
+
+    The last lines of a file are not counted until they are whole: they are perhaps being written.
+    """
 
     records: tuple[Posted, ...]
-    unreadable: tuple[str, ...]
+    lines: Mapping[str, int]
     left: int
-
-    @property
-    def names(self) -> list[str]:
-        """The files to acknowledge once all records are stored."""
-        return [posted.name for posted in self.records]
 
 
 def place_of(name: str) -> tuple[int, int]:
     """Batch and index, as the name of a file in an outbox says them."""
-    batch_id, index, _ = name.split("-")
+    batch_id, index = name.split("-")
     return int(batch_id), int(index)
 
 
-def collect(base: str, acknowledged: Sequence[str], limit: int = 5000) -> str:
-    """sh text that removes the acknowledged files and prints the others; no process is started for each."""
-    if any(not NAME.fullmatch(name) for name in acknowledged):
+def collect(base: str, receipt: Receipt, limit: int = 20_000) -> str:
+    """sh text that removes the files that are over, and prints at most `limit` new lines of the others."""
+    if any(not NAME.fullmatch(name) for name in (*receipt.lines, *receipt.over)):
         raise ValueError("a name that no outbox holds")
-    names = "".join(f"{name}\n" for name in acknowledged)
-    remove = f"xargs rm -f <<'EOF' || exit 74\n{names}EOF\n" if names else ""
+    over = "".join(f"{name}\n" for name in sorted(receipt.over))
+    known = "".join(f"{name} {lines:d}\n" for name, lines in receipt.lines.items())
+    remove = f"xargs rm -f <<'EOF' || exit 74\n{over}EOF\n" if over else ""
     return f"""\
 cigri_base={base}
 echo '{HEAD}'
 cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0; }}
-{remove}cigri_shown=0 cigri_all=0
-for cigri_name in *-*-*; do
-    case $cigri_name in *[!0-9-]* | -* | *- | *--* | *-*-*-*) continue ;; esac
-    [ -f "$cigri_name" ] && [ ! -L "$cigri_name" ] || continue
-    cigri_all=$((cigri_all + 1))
-    [ $cigri_shown -lt {limit} ] || continue
-    cigri_shown=$((cigri_shown + 1)) cigri_line=
-    IFS= read -r cigri_line <"$cigri_name"
-    printf '%s %s\\n' "$cigri_name" "$cigri_line"
-done 2>/dev/null
-echo "cigri-outbox end $cigri_shown $cigri_all"
+{remove}{{
+    printf '%s' '{known}'
+    for cigri_name in *-*; do
+        case $cigri_name in *[!0-9-]* | -* | *- | *-*-*) continue ;; esac
+        [ -f "$cigri_name" ] && [ ! -L "$cigri_name" ] && printf '%s\\n' "$cigri_name"
+    done
+}} | LC_ALL=C awk '
+    NF == 2 {{ known[$1] = $2; next }}
+    {{
+        seen = headed = 0
+        if (!($1 in known)) {{ print "= " $1 " 0"; said++; headed = 1 }}
+        while ((getline line <$1) > 0) {{
+            if (++seen <= known[$1]) continue
+            if (shown >= {limit:d}) {{ left++; continue }}
+            if (!headed) {{ print "= " $1 " " known[$1]; said++; headed = 1 }}
+            print "> " substr(line, 1, {LONGEST:d})
+            said++; shown++
+        }}
+        close($1)
+    }}
+    END {{ print "cigri-outbox end " said + 0 " " left + 0 }}'
 """
 
 
 def parse_collect(answer: Answer) -> Collected:
-    """The records; raise AnswerUnreadable when the answer is not whole."""
+    """What is new; raise AnswerUnreadable when the answer is not whole."""
     lines = answer.out.removesuffix("\n").split("\n")
     foot = FOOT.fullmatch(lines[-1])
     if answer.status or lines[0] != HEAD or not foot or int(foot[1]) != len(lines) - 2:
         raise AnswerUnreadable(f"the outbox did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
-    records, unreadable = [], []
-    for line in lines[1:-1]:
-        name, _, text = line.partition(" ")
-        source, record = NAME.fullmatch(name), parse_end(text)
-        if not source:
-            continue
-        if record and record.position == int(source[3]):
-            records.append(Posted(int(source[1]), int(source[2]), record))
+    records, stored = [], {}
+    for name, known, new in _files(lines[1:-1]):
+        stored[name] = known
+        batch_id, index = place_of(name)
+        for number, line in enumerate(new, start=known + 1):
+            if record := parse_end(line):
+                records.append(Posted(batch_id, index, record))
+                stored[name] = number
+    return Collected(tuple(records), stored, int(foot[2]))
+
+
+def _files(lines: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
+    """Name, lines known before, and new lines of each file."""
+    name, known, new = "", 0, list[str]()
+    for line in lines:
+        if found := FILE.fullmatch(line):
+            if name:
+                yield name, known, new
+            name, known, new = found[1], int(found[2]), []
         else:
-            unreadable.append(name)
-    return Collected(tuple(records), tuple(unreadable), int(foot[2]) - int(foot[1]))
+            new.append(line[2:])
+    if name:
+        yield name, known, new

@@ -46,6 +46,7 @@ class StartRecord:
 # a user can write any line: numbers are such as the database can hold, times are before the year 2286
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
 END = re.compile(rf"end 1 {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} \.", re.ASCII)
+STOP = re.compile(rf"stop 1 {ID} \.", re.ASCII)
 START = re.compile(rf"start 1 {ID} {TIME} {WORD} {WORD} \.", re.ASCII)
 
 
@@ -66,6 +67,11 @@ def parse_start(line: str) -> StartRecord | None:
     """The claim, or None when the line is not a complete one."""
     found = START.fullmatch(line)
     return StartRecord(int(found[1]), int(found[2]), _known(found[3]), _known(found[4])) if found else None
+
+
+def is_stop(line: str) -> bool:
+    """Whether the line says that the job ended in order, and began no task that has no record."""
+    return STOP.fullmatch(line) is not None
 
 
 def _known(word: str) -> str:

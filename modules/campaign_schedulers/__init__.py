@@ -6,7 +6,7 @@ A scheduler is a file here with a pure function `choose`; its name stands in `ca
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
@@ -16,15 +16,21 @@ from sqlalchemy import Connection
 from cigri.errors import ConfigError
 from cigri.flow.campaign_schedulers_to_runner import NewJob, WaitingTask, put_jobs, take_continuing, take_waiting
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
+from cigri.flow.updator_to_campaign_schedulers import list_paces
 from cigri.program import Report, Tools
 from cigri.states import CampaignType
+from modules.campaign_schedulers.grouping import Room, tasks_per_job
+
+Sizes = Mapping[tuple[int, int], int]
+"""Tasks that a job may carry, by campaign and cluster."""
 
 
 class Place(NamedTuple):
-    """Room for `jobs` jobs on a cluster."""
+    """Room for `jobs` jobs on a cluster, each with at most `tasks` tasks."""
 
     cluster_id: int
     jobs: int
+    tasks: int = 1
 
 
 class Assignment(NamedTuple):
@@ -35,44 +41,83 @@ class Assignment(NamedTuple):
 
 
 Choose = Callable[[int, Sequence[Place]], Iterator[Assignment]]
-"""Given the number of waiting tasks, best first, and the places: never one task twice, never more jobs than offered."""
+"""Given the number of waiting tasks, best first, and the places: no task twice, no more jobs or tasks than offered."""
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Turn every offer into jobs to launch."""
     with tools.database.begin() as conn:
         offers = take_offers(conn)
+        sizes = _sizes(conn, offers, tools.settings.grouping.target)
         report: Report = Counter()
         for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
-            jobs = _jobs(conn, campaign_id, list(mine), tools.settings.jobs.same_cluster, now)
+            jobs = _jobs(conn, campaign_id, list(mine), sizes, tools.settings.jobs.same_cluster, now)
             report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
+            report["tasks"] += sum(len(job.tasks) for job in jobs)
     return +report
 
 
+def _sizes(conn: Connection, offers: Sequence[TakenOffer], target: float) -> Sizes:
+    """How many tasks a job of each offer takes; a test campaign tries every cluster with one task."""
+    wanted = [offer for offer in offers if offer.type is not CampaignType.TEST]
+    paces = {(pace.campaign_id, pace.cluster_id): pace for pace in list_paces(conn, {o.campaign_id for o in wanted})}
+    places = Counter({key: pace.live for key, pace in paces.items()})
+    places.update({(offer.campaign_id, offer.cluster_id): offer.jobs for offer in wanted})
+    everywhere: Counter[int] = Counter()
+    for (campaign_id, _), jobs in places.items():
+        everywhere[campaign_id] += jobs
+    sizes = {}
+    for offer in wanted:
+        key = offer.campaign_id, offer.cluster_id
+        room = Room(places[key], everywhere[offer.campaign_id], offer.walltime)
+        sizes[key] = tasks_per_job(paces[key], room, target)
+    return sizes
+
+
 def _jobs(
-    conn: Connection, campaign_id: int, offers: Sequence[TakenOffer], patience: float, now: datetime | None
+    conn: Connection,
+    campaign_id: int,
+    offers: Sequence[TakenOffer],
+    sizes: Sizes,
+    patience: float,
+    now: datetime | None,
 ) -> list[NewJob]:
     """Tasks with a checkpoint come first, and on its cluster; the others as the campaign's scheduler chooses."""
     stopped, free = take_continuing(
         conn, campaign_id, {offer.cluster_id: offer.jobs for offer in offers}, patience, now
     )
-    jobs, places = [], {}
+    jobs: list[NewJob] = []
+    places = {}
     for offer in offers:
         continued = stopped[offer.cluster_id]
         jobs += [NewJob(offer.cluster_id, offer.width, offer.walltime, [task]) for task in continued]
         if offer.jobs > len(continued):
             places[offer.cluster_id] = offer._replace(jobs=offer.jobs - len(continued))
     if places:
-        room = sum(offer.jobs for offer in places.values())
-        jobs += assign([*free, *take_waiting(conn, campaign_id, room - len(free))], places)
+        most = {cluster_id: sizes.get((campaign_id, cluster_id), 1) for cluster_id in places}
+        room = sum(offer.jobs * most[offer.cluster_id] for offer in places.values())
+        jobs += assign([*free, *take_waiting(conn, campaign_id, room - len(free))], places, most)
     return jobs
 
 
-def assign(tasks: Sequence[WaitingTask], offers: dict[int, TakenOffer]) -> list[NewJob]:
-    """The jobs that the campaign's scheduler makes of its tasks."""
+def assign(tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, int]) -> Iterator[NewJob]:
+    """The jobs that the campaign's scheduler makes of its tasks, of at most `most` tasks on each cluster.
+
+    A task that has died with its job before goes alone: it may be what kills them.
+    """
+    alone = [task for task in tasks if task.deaths]
+    others = [task for task in tasks if not task.deaths]
+    left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
+    for some, sizes in ((alone, dict.fromkeys(most, 1)), (others, most)):
+        places = [Place(cluster_id, left[cluster_id], sizes[cluster_id]) for cluster_id in offers if left[cluster_id]]
+        for job in _choose(some, places, offers) if some and places else ():
+            left[job.cluster_id] -= 1
+            yield job
+
+
+def _choose(tasks: Sequence[WaitingTask], places: Sequence[Place], offers: Mapping[int, TakenOffer]) -> list[NewJob]:
     first = next(iter(offers.values()))
-    choose = load(first.scheduler or default(first.type))
-    chosen = choose(len(tasks), [Place(offer.cluster_id, offer.jobs) for offer in offers.values()])
+    chosen = load(first.scheduler or default(first.type))(len(tasks), places)
     return [
         NewJob(
             assignment.cluster_id,
@@ -90,7 +135,7 @@ def default(type: CampaignType) -> str:
 
 def names() -> list[str]:
     """Every scheduler there is."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return sorted({module.name for module in pkgutil.iter_modules(__path__)} - {"grouping"})
 
 
 def load(name: str) -> Choose:

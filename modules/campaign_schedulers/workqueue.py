@@ -1,4 +1,4 @@
-"""The default: fill what is offered, the best tasks first, one task a job."""
+"""The default: fill what is offered, the best tasks first, as many in a job as it may carry."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,6 +9,7 @@ def choose(waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
     """Fill the places in the order of the offers."""
     task = 0
     for place in places:
-        for _ in range(min(place.jobs, waiting - task)):
-            yield Assignment(place.cluster_id, (task,))
-            task += 1
+        for _ in range(place.jobs):
+            if tasks := tuple(range(task, min(task + place.tasks, waiting))):
+                yield Assignment(place.cluster_id, tasks)
+            task += len(tasks)

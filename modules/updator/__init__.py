@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -23,7 +23,9 @@ from cigri.flow.anyone_to_operator import put_events
 from cigri.flow.runner_to_updator import (
     LiveAttempt,
     WatchedJob,
+    count_attempts,
     list_attempts,
+    list_attempts_at,
     list_unended,
     list_watched,
     mark_missing,
@@ -36,7 +38,7 @@ from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import JobKind, JobState
 from cigri.verdicts import FAULT_OF_TASK
-from cigri.wrapper import collect, journal, parse_tail, place_of, tail
+from cigri.wrapper import Receipt, collect, journal, parse_tail, place_of, tail
 from modules.updator.glimpse import Glimpse, journal_key, read
 from modules.updator.news import events, trials
 
@@ -119,13 +121,12 @@ def _ask(
     parts = {"capacity": driver.capacity("")} if is_visitor else {}
     if jobs:
         parts["status"] = driver.status(f"cigri.{key}.")
-        parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, user), []))
+        parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, user), Receipt()))
     if missing := [job for job in jobs if job.missing_since is not None]:
         parts["journal"] = journal(base, [journal_key(job) for job in missing])
         parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
     bundle = Bundle(parts)
     answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
-    tools.gateway.settled.pop((cluster.id, user), None)
     return answers
 
 
@@ -146,37 +147,44 @@ def _take_in(
     with tools.database.begin() as conn:
         time = server_time(conn, now)
         attempts = _attempts_of(conn, jobs, glimpse)
+        tasks = count_attempts(conn, list(glimpse.records))
     listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
     sight = Sight(listed, {Element(job.tag, job.index): job for job in glimpse.history}, glimpse.records)
-    findings = find(jobs, {job: len(live) for job, live in attempts.items()}, sight, time, cluster.config)
-    gone = [end.job.job_id for end in findings.ended if end.job.job_id not in attempts]
+    findings = find(jobs, tasks, sight, time, cluster.config)
+    gone = [end.job.job_id for end in findings.ended if end.state is not None]
     with tools.database.begin() as conn:
         attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
-    ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs)
+    ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
     tails = _tails(tools, cluster, key, user, jobs, ends)
     with tools.database.begin() as conn:
         _settle(conn, tools, cluster, jobs, findings, ends, tails, now)
-    tools.gateway.settled[(cluster.id, user)] = _without_unended(tools, jobs, glimpse.collected)
+    before = tools.gateway.settled.get((cluster.id, user), Receipt())
+    lines = {**before.lines, **glimpse.collected.lines}
+    ended = {end.job.job_id for end in findings.ended}
+    living = {(job.batch_id, job.array_index) for job in jobs if job.job_id not in ended}
+    tools.gateway.settled[(cluster.id, user)] = _receipt(tools, lines, living)
     report.update(
         {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
     )
     return glimpse.problems
 
 
-def _without_unended(tools: Tools, jobs: Sequence[WatchedJob], names: Sequence[str]) -> list[str]:
-    """Leave what belongs to jobs that were submitted so lately that nobody watches them yet."""
-    watched = {job.batch_id for job in jobs}
-    others = {batch_id for batch_id, _ in map(place_of, names) if batch_id <= LARGEST_ID} - watched
+def _receipt(tools: Tools, lines: Mapping[str, int], living: Collection[tuple[int, int]]) -> Receipt:
+    """What is stored; of jobs submitted so lately that nobody watches them yet, nothing is."""
+    known = {name: number for name, number in lines.items() if place_of(name) in living}
+    others = {name: place for name in lines if (place := place_of(name)) not in living}
+    batches = sorted({batch_id for batch_id, _ in others.values() if batch_id <= LARGEST_ID})
     if not others:
-        return list(names)
+        return Receipt(known)
     with tools.database.begin() as conn:
-        unended = list_unended(conn, sorted(others))
-    return [name for name in names if place_of(name) not in unended]
+        unended = list_unended(conn, batches)
+    return Receipt(known, frozenset(name for name, place in others.items() if place not in unended))
 
 
 def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:
-    """The attempts of jobs with records; a record that is not of a live attempt is thrown away."""
-    attempts = _grouped(list_attempts(conn, list(glimpse.records)))
+    """The live attempts that have records; a record that is not of a live attempt is thrown away."""
+    places = [(job_id, position) for job_id, records in glimpse.records.items() for position in records]
+    attempts = _grouped(list_attempts_at(conn, places))
     kinds = {job.job_id: job.kind for job in jobs}
     for job_id, records in glimpse.records.items():
         if kinds[job_id] is not JobKind.TASKS:
@@ -184,7 +192,8 @@ def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse)
         expected = {attempt.position: (attempt.task_id, attempt.number) for attempt in attempts.get(job_id, ())}
         for position, record in list(records.items()):
             if expected.get(position) != (record.task_id, record.attempt):
-                logger.warning("Job %s: %s is of no live attempt", job_id, record)
+                if position in expected:
+                    logger.warning("Job %s: %s is of no live attempt", job_id, record)
                 del records[position]
     return attempts
 
@@ -203,7 +212,7 @@ def _settle(
     jobs: Sequence[WatchedJob],
     findings: Findings,
     ends: Ends,
-    tails: Mapping[int, str],
+    tails: Mapping[tuple[int, int], str],
     now: datetime | None,
 ) -> None:
     if findings.seen:
@@ -221,26 +230,31 @@ def _settle(
 
 def _tails(
     tools: Tools, cluster: ClusterRow, key: str, user: str, jobs: Sequence[WatchedJob], ends: Ends
-) -> dict[int, str]:
-    """The end of standard error of some jobs that failed, in one more remote command; "" where it cannot be had."""
-    failed = [attempt.job_id for attempt in ends.attempts if attempt.outcome in FAULT_OF_TASK]
-    failed += [job.job_id for job in ends.jobs if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK]
-    wanted = set(failed[:LARGEST_TAILS])
+) -> dict[tuple[int, int], str]:
+    """The end of standard error of some tasks that failed, in one more remote command; "" where it cannot be had."""
+    failed = [(attempt.job_id, attempt.position) for attempt in ends.attempts if attempt.outcome in FAULT_OF_TASK]
+    failed += [(job.job_id, 1) for job in ends.jobs if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK]
     base, size = tools.gateway.base(cluster, key), tools.settings.jobs.stderr_tail
-    parts = {
-        str(job.job_id): tail(base, job.campaign_id, job.batch_id, job.array_index, 1, "err", size)
-        for job in jobs
-        if job.job_id in wanted and size
-    }
+    watched = {job.job_id: job for job in jobs}
+    parts = {}
+    for job_id, position in failed[:LARGEST_TAILS] if size else ():
+        job = watched[job_id]
+        text = tail(base, job.campaign_id, job.batch_id, job.array_index, position, "err", size)
+        parts[f"{job_id}.{position}"] = text
     if not parts:
         return {}
     bundle = Bundle(parts)
     try:
         answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
-        return {int(name): (parse_tail(answer) or "").strip() for name, answer in answers.items()}
+        return {_place(name): (parse_tail(answer) or "").strip() for name, answer in answers.items()}
     except (TransportError, AnswerUnreadable) as error:
         logger.warning("Cluster %s: the standard error of failed jobs could not be read: %s", cluster.name, error)
         return {}
+
+
+def _place(name: str) -> tuple[int, int]:
+    job_id, position = name.split(".")
+    return int(job_id), int(position)
 
 
 def _note_capacity(

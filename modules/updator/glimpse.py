@@ -7,8 +7,9 @@ from typing import NamedTuple
 from cigri.drivers import Driver, RemoteJob
 from cigri.errors import AnswerUnreadable
 from cigri.flow.runner_to_updator import WatchedJob
+from cigri.observation import Told
 from cigri.remote import Answer
-from cigri.wrapper import JobKey, TaskRecord, parse_collect, parse_journal, place_of
+from cigri.wrapper import Collected, JobKey, TaskRecord, parse_collect, parse_journal
 
 
 class Glimpse(NamedTuple):
@@ -17,24 +18,22 @@ class Glimpse(NamedTuple):
     listed: list[RemoteJob] | None
     history: list[RemoteJob]
     records: dict[int, dict[int, TaskRecord]]
-    collected: list[str]
+    collected: Collected
+    told: dict[int, Told]
     problems: list[str]
 
 
 def read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer]) -> Glimpse:
-    glimpse = Glimpse(None, [], defaultdict(dict), [], [])
+    glimpse = Glimpse(None, [], defaultdict(dict), Collected((), {}, 0), {}, [])
     try:
         glimpse = glimpse._replace(listed=driver.parse_status(answers["status"], prefix))
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
     places = {(job.batch_id, job.array_index): job for job in jobs}
     try:
-        outbox = parse_collect(answers["collect"])
-        for posted in outbox.records:
-            glimpse.collected.append(posted.name)
+        glimpse = glimpse._replace(collected=parse_collect(answers["collect"]))
+        for posted in glimpse.collected.records:
             _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record)
-        # a record of a living job is perhaps being written; what nobody waits for must not pile up
-        glimpse.collected.extend(name for name in outbox.unreadable if place_of(name) not in places)
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
     if "history" not in answers:
@@ -45,6 +44,8 @@ def read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mappi
         for place, found in parse_journal(answers["journal"], list(missing)).items():
             for record in found.records:
                 _keep(glimpse, missing[place], record)
+            seconds = sum(record.duration_ms for record in found.records) / 1000
+            glimpse.told[missing[place].job_id] = Told(seconds, found.is_stopped)
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
         glimpse = glimpse._replace(listed=None)  # without history nobody is declared lost

@@ -19,7 +19,7 @@ def events(
     attempts: Sequence[EndedAttempt],
     ends: Ends,
     reasons: Mapping[int, str],
-    tails: Mapping[int, str],
+    tails: Mapping[tuple[int, int], str],
 ) -> list[NewEvent]:
     """One per task that is given up, and per prologue or epilogue that failed."""
     events = []
@@ -29,7 +29,8 @@ def events(
             message = f"{attempt.outcome}, exit code {attempt.exit_code}" + (f" ({why})" if why else "")
             if bound := BOUNDS.get(attempt.outcome):
                 message += f", once more than the setting jobs.{bound} allows"
-            message += f"; stderr ends: {tails[attempt.job_id]}" if tails.get(attempt.job_id) else ""
+            said = tails.get((attempt.job_id, attempt.position))
+            message += f"; stderr ends: {said}" if said else ""
             subject = f"task {attempt.task_id}"
             code = "TASK_FAILED"
             ids = (attempt.campaign_id, cluster.id, attempt.job_id, attempt.task_id)
@@ -37,13 +38,13 @@ def events(
     for job in ends.jobs:
         if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK | {Outcome.KILLED}:
             code = f"{job.kind.upper()}_FAILED"
-            message = f"{job.outcome}, exit code {job.exit_code}; stderr ends: {tails.get(job.job_id, '')}"
+            message = f"{job.outcome}, exit code {job.exit_code}; stderr ends: {tails.get((job.job_id, 1), '')}"
             subject = f"campaign {job.campaign_id} on {cluster.name}"
             events.append(NewEvent(code, EventLevel.ERROR, subject, message, job.campaign_id, cluster.id, job.job_id))
     return events
 
 
-def trials(attempts: Sequence[EndedAttempt], tails: Mapping[int, str]) -> dict[int, Trial]:
+def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str]) -> dict[int, Trial]:
     """Per campaign, in the order in which the tasks ended."""
     trials: dict[int, Trial] = {}
     for attempt in sorted(attempts, key=_ended_at):
@@ -52,7 +53,8 @@ def trials(attempts: Sequence[EndedAttempt], tails: Mapping[int, str]) -> dict[i
             trial = Trial(has_success=True, failures=0, example="")
         elif attempt.outcome in FAULT_OF_TASK:
             example = f"task {attempt.task_id}: {attempt.outcome}, exit code {attempt.exit_code}"
-            example += f", {tails[attempt.job_id][-300:]}" if tails.get(attempt.job_id) else ""
+            said = tails.get((attempt.job_id, attempt.position))
+            example += f", {said[-300:]}" if said else ""
             trial = trial._replace(failures=trial.failures + 1, example=example)
         trials[attempt.campaign_id] = trial
     return trials

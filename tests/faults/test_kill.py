@@ -104,7 +104,7 @@ def test_a_record_that_comes_before_its_job_is_watched_waits_in_the_outbox(forke
     outbox = f"ls {local.site.config['directory']}/*/outbox"
     until(lambda: local.site.sh(outbox))
     there = local.site.sh(outbox)
-    foreign = Path(local.site.config["directory"]) / local.one("SELECT key FROM grid") / "outbox" / f"{'9' * 40}-1-1"
+    foreign = Path(local.site.config["directory"]) / local.one("SELECT key FROM grid") / "outbox" / f"{'9' * 40}-1"
     foreign.write_text("end of the world\n")
     for _ in range(3):
         updator.run_once(local.tools, None)

@@ -5,10 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.errors import ConfigError
-from modules.campaign_schedulers import Place, load, names
+from cigri.flow.campaign_schedulers_to_runner import WaitingTask
+from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
+from cigri.states import CampaignType
+from modules.campaign_schedulers import Place, assign, load, names
 
 SCHEDULERS = names()
-places = st.lists(st.builds(Place, st.integers(1, 9), st.integers(1, 20)), unique_by=lambda place: place.cluster_id)
+places = st.lists(
+    st.builds(Place, st.integers(1, 9), st.integers(1, 20), st.integers(1, 9)), unique_by=lambda place: place.cluster_id
+)
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)
@@ -19,13 +24,27 @@ def test_never_more_than_offered_and_never_a_task_twice(name: str, waiting: int,
     assert len(set(tasks)) == len(tasks)
     assert all(0 <= task < waiting for task in tasks)
     for place in places:
-        assert sum(assignment.cluster_id == place.cluster_id for assignment in assignments) <= place.jobs
+        mine = [assignment for assignment in assignments if assignment.cluster_id == place.cluster_id]
+        assert len(mine) <= place.jobs
+        assert all(1 <= len(assignment.tasks) <= place.tasks for assignment in mine)
     assert {assignment.cluster_id for assignment in assignments} <= {place.cluster_id for place in places}
 
 
 def test_workqueue_fills_the_offer_in_order() -> None:
     chosen = [(a.cluster_id, *a.tasks) for a in load("workqueue")(5, [Place(8, 2), Place(4, 9)])]
     assert chosen == [(8, 0), (8, 1), (4, 2), (4, 3), (4, 4)]
+
+
+def test_workqueue_puts_several_tasks_in_a_job_where_it_may() -> None:
+    chosen = [(a.cluster_id, *a.tasks) for a in load("workqueue")(7, [Place(8, 2, 3), Place(4, 9)])]
+    assert chosen == [(8, 0, 1, 2), (8, 3, 4, 5), (4, 6)]
+
+
+def test_a_task_that_died_with_its_job_goes_alone() -> None:
+    tasks = [WaitingTask(number, 1, 0, 10, deaths=number % 3 == 0) for number in range(7)]
+    offer = TakenOffer(1, 8, 4, 1, 600, "", CampaignType.DEFAULT)
+    jobs = assign(tasks, {8: offer}, {8: 5})
+    assert [[task.id for task in job.tasks] for job in jobs] == [[0], [3], [6], [1, 2, 4, 5]]
 
 
 def test_test_sends_one_task_to_each_cluster() -> None:

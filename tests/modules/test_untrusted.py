@@ -42,30 +42,31 @@ def test_forged_and_broken_records_change_nothing_and_do_not_stay(
     (job, task), (other_job, other_task), (third_job, third_task) = [tuple(row.values()) for row in rows]
     end = "0 exit 1700000000000 5 n r ."
     forged = {
-        f"{batch}-1-1": f"end 1 {other_job} {other_task} 1 1 {end}",  # of another job
-        f"{batch}-2-1": f"end 1 {other_job} {task} 1 1 {end}",  # of another task
-        f"{batch}-3-1": f"end 1 {third_job} {third_task} 2 1 {end}",  # of another attempt
-        f"{batch}-3-2": f"end 1 {third_job} {third_task} 1 2 {end}",  # of a position that the job has not
-        f"{batch}-9-1": f"end 1 {job} {task} 1 1 {end}",  # of an index that the batch has not
-        "99-1-1": f"end 1 {job} {task} 1 1 {end}",  # of a batch that is not
-        "98-1-1": "",
-        "97-1-1": f"end 1 {job} {task} 1 1 0 exit {'9' * 16} 5 n r .",  # starts after the end of time
-        "96-1-1": f"end 1 {'9' * 5000} {task} 1 1 {end}",
-        "95-1-1": f"end 1 {job} {task} 1 1 0 exit 1700000000000 5 n\x7f r .",
-        "1--1": "x",
-        "1-1-1-1": "x",
+        f"{batch}-1": f"end 1 {other_job} {other_task} 1 1 {end}",  # of another job
+        f"{batch}-2": f"end 1 {other_job} {task} 1 1 {end}",  # of another task
+        f"{batch}-3": f"end 1 {third_job} {third_task} 2 1 {end}\n"  # of another attempt
+        f"end 1 {third_job} {third_task} 1 2 {end}",  # of a position that the job has not
+        f"{batch}-9": f"end 1 {job} {task} 1 1 {end}",  # of an index that the batch has not
+        "99-1": f"end 1 {job} {task} 1 1 {end}",  # of a batch that is not
+        "98-1": "",
+        "97-1": f"end 1 {job} {task} 1 1 0 exit {'9' * 16} 5 n r .",  # starts after the end of time
+        "96-1": f"end 1 {'9' * 5000} {task} 1 1 {end}",
+        "95-1": f"end 1 {job} {task} 1 1 0 exit 1700000000000 5 n\x7f r .",
+        "1-": "x",
+        "1-1-1": "x",
     }
     for name, text in forged.items():
         post(running, name, f"{text}\n")
-    (outbox(running) / "94-1-1").mkdir()
-    (outbox(running) / "93-1-1").symlink_to("/dev/zero")
-    os.mkfifo(outbox(running) / "92-1-1")
+    (outbox(running) / "94-1").mkdir()
+    (outbox(running) / "93-1").symlink_to("/dev/zero")
+    os.mkfifo(outbox(running) / "92-1")
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             updator.run_once(running.tools)
     assert running.counts() == {"assigned": 3}
-    assert sum("no live attempt" in message for message in caplog.messages) == 3
-    assert names(running) == {"1--1", "1-1-1-1", "94-1-1", "93-1-1", "92-1-1"}  # not ours: they are not even read
+    assert sum("no live attempt" in message for message in caplog.messages) == 2
+    live = {f"{batch}-{index}" for index in (1, 2, 3)}
+    assert names(running) == {"1-", "1-1-1", "94-1", "93-1", "92-1"} | live  # not ours: they are not even read
     assert not running.rows("SELECT 1 FROM events WHERE level <> 'info'")
     (Path(running.place) / "go").touch()
     running.run_to_end()
@@ -74,10 +75,15 @@ def test_forged_and_broken_records_change_nothing_and_do_not_stay(
 
 def test_an_unreadable_record_of_a_living_job_is_perhaps_being_written(running: Grid) -> None:
     batch = running.one("SELECT id FROM batches")
-    post(running, f"{batch}-1-1", "end 1 ")
+    row = running.rows("SELECT job_id, task_id FROM attempts ORDER BY job_id")[0]
+    whole = f"end 1 {row['job_id']} {row['task_id']} 1 1 0 exit 1700000000000 5 n r ."
+    post(running, f"{batch}-1", whole[:-2])
     for _ in range(2):
         updator.run_once(running.tools)
-    assert names(running) == {f"{batch}-1-1"}
+    assert running.counts() == {"assigned": 3}
+    post(running, f"{batch}-1", whole)
+    updator.run_once(running.tools)
+    assert running.counts() == {"assigned": 2, "done": 1}
     (Path(running.place) / "go").touch()
     running.run_to_end()
     running.assert_each_ran_once(3)
@@ -89,7 +95,7 @@ def test_the_repeated_record_of_a_task_does_not_end_its_jobs_next_one(running: G
     with running.database.begin() as conn:  # the first job carries two tasks
         conn.exec_driver_sql("UPDATE attempts SET job_id = 1, position = 2 WHERE job_id = 2")
     row = running.rows("SELECT task_id FROM attempts WHERE job_id = 1 AND position = 1")[0]
-    post(running, f"{batch}-1-1", f"end 1 1 {row['task_id']} 1 1 0 exit 1700000000000 5 n r .\n")
+    post(running, f"{batch}-1", f"end 1 1 {row['task_id']} 1 1 0 exit 1700000000000 5 n r .\n")
     for _ in range(2):
         with closing(Gateway()) as gateway:
             updator.run_once(running.tools._replace(gateway=gateway))
@@ -137,7 +143,7 @@ def test_a_record_of_a_duration_beyond_reason_is_no_record(local: Grid) -> None:
     local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
     local.run_until(lambda: len(local.executions()) == 1)
     until(lambda: outbox(local).is_dir())
-    post(local, "1-1-1", f"end 1 1 1 1 1 0 exit 1700000000000 {'9' * 16} n r .\n")
+    post(local, "1-1", f"end 1 1 1 1 1 0 exit 1700000000000 {'9' * 16} n r .\n")
     local.cycle()
     assert local.counts() == {"assigned": 1}
     (Path(local.place) / "go").touch()

@@ -20,6 +20,7 @@ from cigri.wrapper import (
     JobCall,
     JobKey,
     JournalState,
+    Receipt,
     TaskCall,
     collect,
     default_base,
@@ -128,48 +129,67 @@ def test_thousand_jobs_are_written_quickly(dash: Cluster) -> None:
     assert min(_seconds(plan) for _ in range(3)) < 0.05
 
 
-def test_records_are_collected_until_acknowledged(cluster: Cluster) -> None:
-    assert parse_collect(cluster.ask(collect(BASE, []))) == ((), (), 0)
+def test_records_are_collected_until_they_are_stored(cluster: Cluster) -> None:
+    assert parse_collect(cluster.ask(collect(BASE, Receipt()))) == ((), {}, 0)
     cluster.write("exit 1", "exit 2", "exit 3")
     for index in (1, 2, 3):
         cluster.run(index)
-    collected = parse_collect(cluster.ask(collect(BASE, [], limit=2)))
+    collected = parse_collect(cluster.ask(collect(BASE, Receipt(), limit=2)))
     assert [(posted.batch_id, posted.index, posted.record.exit_code) for posted in collected.records] == [
         (34, 1, 1),
         (34, 2, 2),
     ]
-    assert (collected.unreadable, collected.left) == ((), 1)
-    rest = parse_collect(cluster.ask(collect(BASE, collected.names)))
-    assert [posted.record for posted in rest.records] == cluster.records(3)
-    assert sorted(os.listdir(cluster.outbox)) == ["34-3-1"]
-    assert parse_collect(cluster.ask(collect(BASE, collected.names))) == rest  # acknowledged twice
+    assert (collected.lines, collected.left) == ({"34-1": 1, "34-2": 1, "34-3": 0}, 1)
+    stored = Receipt({"34-2": 1}, frozenset({"34-1"}))
+    for _ in range(2):  # told twice
+        rest = parse_collect(cluster.ask(collect(BASE, stored)))
+        assert [posted.record for posted in rest.records] == cluster.records(3)
+        assert sorted(os.listdir(cluster.outbox)) == ["34-2", "34-3"]
+
+
+def test_of_a_growing_file_only_what_is_new_is_collected(cluster: Cluster) -> None:
+    tasks = tuple(task(number, "sh", "-c", f"exit {number}") for number in range(1, 6))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    cluster.run()
+    records, posted = cluster.records(), cluster.outbox / "34-1"
+    lines = posted.read_bytes().splitlines(keepends=True)
+    receipt, seen = Receipt(), []
+    for content in (lines[:2], lines[:3], lines[:3], [*lines[:3], lines[3][:-3]], lines):
+        posted.write_bytes(b"".join(content))
+        collected = parse_collect(cluster.ask(collect(BASE, receipt)))
+        seen.append([one.record for one in collected.records])
+        receipt = Receipt({**receipt.lines, **collected.lines})
+    assert seen == [records[:2], records[2:3], [], [], records[3:]]
+    assert receipt.lines == {"34-1": 5}
 
 
 def test_record_that_is_cut_or_misplaced_is_left_alone(cluster: Cluster) -> None:
     cluster.write("exit 1")
     cluster.run()
-    whole = (cluster.outbox / "34-1-1").read_bytes()
+    whole = (cluster.outbox / "34-1").read_bytes()
     for name, content in {
-        "34-2-1": whole[:-3],
-        "34-3-1": b"",
-        "34-4-1": b"\0" * 90,
-        "34-5-2": whole,  # of position 1
-        "34-6": whole,
-        "34-7-1": b"\xff" + whole,
-        "34-8-1": whole[:-1],  # only the end of the line is missing
+        "34-2": whole[:-3],
+        "34-3": b"",
+        "34-4": b"\0" * 90,
+        "34-5": b"end 1 \n" + whole,  # of a disk that was full for a while
+        "34-6-1": whole,
+        "34-7": b"\xff" + whole,
+        "34-8": whole[:-1],  # only the end of the line is missing
+        "34-9": b"x" * 5000 + b"\n" + whole,
     }.items():
         (cluster.outbox / name).write_bytes(content)
-    (cluster.outbox / "1-1-1\ncigri-outbox end 0 0").write_bytes(whole)
-    collected = parse_collect(cluster.ask(collect(BASE, [])))
-    assert collected.names == ["34-1-1", "34-8-1"]
-    assert set(collected.unreadable) == {"34-2-1", "34-3-1", "34-4-1", "34-5-2", "34-7-1"}
+    (cluster.outbox / "1-1\ncigri-outbox end 0 0").write_bytes(whole)
+    collected = parse_collect(cluster.ask(collect(BASE, Receipt())))
+    assert [posted.index for posted in collected.records] == [1, 5, 8, 9]
+    whole_lines = {"34-1": 1, "34-2": 0, "34-3": 0, "34-4": 0, "34-5": 2, "34-7": 0, "34-8": 1, "34-9": 2}
+    assert collected.lines == whole_lines
 
 
 def test_cut_answer_is_no_answer(dash: Cluster) -> None:
     dash.write("exit 1")
     dash.run()
     key = JobKey(12, 34, 1)
-    records, journals = dash.ask(collect(BASE, [])), dash.ask(journal(BASE, [key]))
+    records, journals = dash.ask(collect(BASE, Receipt())), dash.ask(journal(BASE, [key]))
     output, void = dash.ask(tail(BASE, 12, 34, 1, 1, "out", 10)), dash.ask(void_batch(BASE, 12, 34))
     for cut in range(1, 30):
         with pytest.raises(AnswerUnreadable):
@@ -183,10 +203,11 @@ def test_cut_answer_is_no_answer(dash: Cluster) -> None:
     with pytest.raises(AnswerUnreadable):
         parse_journal(journals, [key, JobKey(12, 34, 2)])
     with pytest.raises(AnswerUnreadable):
-        parse_collect(records._replace(out=re.sub("\n34-.*", "", records.out)))
-    for name in ("../x", "1-2-3\n", "-rf", "34-1-1;"):
-        with pytest.raises(ValueError, match="outbox"):
-            collect(BASE, [name])
+        parse_collect(records._replace(out=re.sub("\n> .*", "", records.out)))
+    for name in ("../x", "1-2\n", "-rf", "34-1;", "1-2-3"):
+        for receipt in (Receipt({name: 1}), Receipt({}, frozenset({name}))):
+            with pytest.raises(ValueError, match="outbox"):
+                collect(BASE, receipt)
 
 
 def test_journal_tells_what_was_started_and_what_has_ended(cluster: Cluster) -> None:
@@ -204,7 +225,7 @@ def test_journal_tells_what_was_started_and_what_has_ended(cluster: Cluster) -> 
     assert first.start
     assert (first.start.index, first.start.node) == (1, "node7")
     assert [(record.task_id, record.exit_code) for record in first.records] == [(1001, 0)]
-    assert journals[keys[2]] == (JournalState.STARTED, None, first.records)
+    assert journals[keys[2]] == (JournalState.STARTED, None, first.records, False)
 
 
 def test_tail_of_an_output(cluster: Cluster) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cigri.wrapper import JobCall, parse_start
+from cigri.wrapper import JobCall, JobKey, default_base, journal, parse_end, parse_journal, parse_start
 
 from .cluster import Cluster, call, quoted, small_disk, task, until
 
+BASE = default_base("grid-1")
 WAIT = 'touch "$HOME/here"; while :; do sleep 0.02; done'
 
 
@@ -23,6 +24,10 @@ def _started(cluster: Cluster, command: str, environment: Mapping[str, str] = {}
     job = cluster.start(environment=environment)
     until((cluster.home / "here").exists)
     return job
+
+
+def _wait_for_lines(path: Path, number: int) -> None:
+    until(lambda: path.exists() and len(path.read_text().splitlines()) >= number)
 
 
 def _end(job: subprocess.Popen[bytes]) -> int:
@@ -190,9 +195,9 @@ def test_record_that_cannot_be_written_is_given_up_in_time(cluster: Cluster) -> 
         jobs = [JobCall(1, 901, tasks)]
         cluster.write(plan=replace(cluster.plan, jobs=jobs, patience=600, walltime=11))
         slow = cluster.program("sleep", 'echo x >>"$HOME/slept"; exec /bin/sleep 0.2')
-        assert cluster.run(environment=slow).status == 3
+        assert cluster.run(environment=slow).status == 74
         assert 1 < len((cluster.home / "slept").read_text()) < 20
-        assert (cluster.outbox / "34-1-1").read_text() == ""
+        assert list(cluster.outbox.iterdir()) == []
         assert not (cluster.home / "second").exists()
 
 
@@ -207,7 +212,7 @@ def test_task_does_not_run_when_nothing_can_be_written(cluster: Cluster) -> None
 
 def test_job_of_a_purged_campaign_does_not_wait(cluster: Cluster) -> None:
     cluster.write('rm -rf "$HOME/.cigri"; exit 3')
-    assert cluster.run(environment=cluster.program("sleep", 'echo x >>"$HOME/slept"')).status == 3
+    assert cluster.run(environment=cluster.program("sleep", 'echo x >>"$HOME/slept"')).status == 74
     assert (cluster.home / "slept").read_text() == "x\n"
 
 
@@ -221,3 +226,37 @@ def _holders(path: str) -> list[str]:
         except OSError:  # it has ended
             continue
     return found
+
+
+def test_group_that_is_killed_keeps_what_was_done(cluster: Cluster) -> None:
+    """Whenever it is: each task that ended has its record, and at most one more was begun."""
+    tasks = tuple(task(number, "sh", "-c", f"echo {number} >>$HOME/ran") for number in range(1, 201))
+    jobs = [JobCall(index, 900 + index, tasks) for index in range(1, 6)]
+    cluster.write(plan=replace(cluster.plan, jobs=jobs))
+    for index in range(1, 6):
+        job, ran = cluster.start(index), cluster.home / "ran"
+        _wait_for_lines(ran, 7 * index)
+        os.killpg(job.pid, signal.SIGKILL)
+        _end(job)
+        numbers = [int(line) for line in ran.read_text().split()]
+        ran.unlink()
+        done = [record.position for line in cluster.journal(index) if (record := parse_end(line))]
+        assert done == list(range(1, len(done) + 1))
+        assert numbers in (done, [*done, len(done) + 1])
+        posted = len((cluster.outbox / f"34-{index}").read_text().splitlines())
+        assert posted in (len(done), len(done) - 1)
+        assert cluster.run(index).status == 75
+        assert not ran.exists()
+
+
+def test_group_that_is_ended_says_that_it_began_no_other_task(cluster: Cluster) -> None:
+    tasks = (task(1, "true"), task(2, "sh", "-c", f"touch $HOME/started; {WAIT}"), task(3, "touch", "third"))
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
+    job = cluster.start()
+    until((cluster.home / "started").exists)
+    job.send_signal(signal.SIGTERM)
+    _end(job)
+    key = JobKey(12, 34, 1)
+    found = parse_journal(cluster.ask(journal(BASE, [key])), [key])[key]
+    assert ([record.position for record in found.records], found.is_stopped) == ([1, 2], True)
+    assert not (cluster.home / "third").exists()

@@ -9,7 +9,18 @@ from cigri.drivers import BatchRequest, Driver, RemoteJob
 from cigri.errors import CigriError
 from cigri.remote import Bundle
 from cigri.words import Word
-from cigri.wrapper import BatchPlan, JobCall, Posted, TaskCall, collect, parse_collect, parse_tail, tail, write_batch
+from cigri.wrapper import (
+    BatchPlan,
+    JobCall,
+    Posted,
+    Receipt,
+    TaskCall,
+    collect,
+    parse_collect,
+    parse_tail,
+    tail,
+    write_batch,
+)
 from modules.operator.cluster.probes import Patient, Trouble
 
 WALLTIME = 300  # seconds
@@ -69,7 +80,7 @@ def _wait(trial: Trial, remote_id: str) -> Posted:
     deadline = time.monotonic() + trial.patient.options.patience
     pause, gone_at = SHORTEST_LOOK, 0.0
     while True:
-        bundle = Bundle({"status": trial.driver.status(trial.tag), "collect": collect(trial.base, [])})
+        bundle = Bundle({"status": trial.driver.status(trial.tag), "collect": collect(trial.base, Receipt())})
         answers = bundle.unpack(trial.patient.run(bundle.script))
         if records := parse_collect(answers["collect"]).records:
             return records[0]

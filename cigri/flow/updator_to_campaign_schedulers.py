@@ -1,0 +1,73 @@
+"""The updator says how long tasks last and how jobs start and die; campaign schedulers size their jobs by it."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, and_, cast, func, select, true
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
+
+from cigri.states import JobState, Outcome, TaskState
+from cigri.tables import CampaignCluster, Job, TaskCount
+
+RECENT = 100  # jobs that ended last
+DEATHS = (Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST)
+
+
+class Pace(NamedTuple):
+    """A campaign on one cluster: its successful tasks in all, its `live` jobs, and those that ended there last.
+
+    `seconds` and `squares` are sums over the `done` tasks; `starts` is when each of the last jobs began, in epoch
+    seconds; `deaths` of them were killed, and all together they lasted `lived` seconds. `waiting` tasks, anywhere.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    is_temporal: bool
+    done: int
+    seconds: float
+    squares: float
+    live: int
+    starts: list[float]
+    deaths: int
+    lived: float
+    waiting: int
+
+
+def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
+    """Each of these campaigns on each of its clusters."""
+    part = CampaignCluster
+    here = and_(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
+    live = select(func.count()).select_from(Job).where(here, Job.c.state != JobState.ENDED).scalar_subquery()
+    last = (
+        select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
+        .where(here, Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
+        .order_by(Job.c.id.desc())
+        .limit(RECENT)
+        .correlate(part)
+        .lateral()
+    )
+    recent = select(
+        func.array_agg(func.extract("epoch", last.c.started_at)).label("starts"),
+        func.count().filter(last.c.outcome.in_(DEATHS)).label("deaths"),
+        func.sum(func.extract("epoch", last.c.ended_at - last.c.started_at)).label("lived"),
+    ).lateral()
+    mine = and_(TaskCount.c.campaign_id == part.c.campaign_id, TaskCount.c.state == TaskState.WAITING)
+    waiting = select(func.coalesce(func.sum(TaskCount.c.n), 0)).where(mine).scalar_subquery()
+    statement = (
+        select(
+            part.c.campaign_id,
+            part.c.cluster_id,
+            func.coalesce(part.c.settings["temporal_grouping"].as_boolean(), true()),
+            part.c.done,
+            part.c.seconds,
+            part.c.squares,
+            live,
+            cast(func.coalesce(recent.c.starts, []), ARRAY(DOUBLE_PRECISION)),
+            recent.c.deaths,
+            cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION),
+            cast(waiting, BigInteger),
+        )
+        .join(recent, true())
+        .where(part.c.campaign_id.in_(campaign_ids))
+    )
+    return [Pace._make(row) for row in conn.execute(statement)]

@@ -1,0 +1,72 @@
+"""How many tasks a job carries, one after the other, from what was measured of its campaign and cluster; pure.
+
+A job carries one task unless tasks are so short that the batch system could not start one job for each. Then it carries
+as many as last `target` seconds, or longer where even that is too short for the batch system, but
+
+- so few that each place in which a job may run gets at least two more jobs before the tasks run out (factoring: Hummel,
+  Schonberg and Flynn, 1992), unless starting these would take longer than running them: with a tasks of m seconds and r
+  starts a second, a/n jobs of n tasks take a/(n r) + n m seconds, which is least for n = sqrt(a / (m r));
+- so few that they end before the notice of the walltime, as far as their deviation lets foresee;
+- so few that the job probably ends before it is killed: tasks not begun have been sent for nothing;
+- no more than have been measured.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cigri.flow.updator_to_campaign_schedulers import Pace
+
+TASK_START = 0.003  # seconds a job needs for the next task, whatever it does
+NOTICE = 90.0  # seconds before the walltime that the latest notice comes (docs/on-the-cluster.md)
+DEVIATIONS = 3.0  # of the sum of durations, as margin
+SPAN = 2.0  # seconds in which starts are counted
+FEWEST_STARTS = 5  # that are needed to know a rate
+SHARE = 0.5  # of the starts that a batch system has managed, that grouped jobs may need
+ROUNDS = 2  # of jobs for each place, while there are tasks
+
+
+class Room(NamedTuple):
+    """`here`: jobs of the campaign that this cluster has and may get; `everywhere`: those of all clusters."""
+
+    here: int
+    everywhere: int
+    walltime: int
+
+
+def tasks_per_job(pace: Pace, room: Room, target: float) -> int:
+    """At least 1; `target` in seconds, 0: never more."""
+    rate = start_rate(pace.starts)
+    if not target or not pace.is_temporal or pace.done < 2 or rate is None:
+        return 1
+    each = pace.seconds / pace.done + TASK_START
+    needed = room.here / (SHARE * rate)
+    if each >= needed:
+        return 1
+    length = max(target, needed)
+    if pace.deaths:
+        length = min(length, pace.lived / pace.deaths)
+    fair = pace.waiting / (ROUNDS * max(room.everywhere, 1))
+    worth = math.sqrt(pace.waiting / (each * rate))
+    most = int(min(length / each, max(fair, worth), pace.done))
+    return max(1, bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace)))
+
+
+def longest(tasks: int, pace: Pace) -> float:
+    """Seconds that so many tasks take at the most: the mean itself is known from `done` of them only."""
+    variance = max(0.0, (pace.squares - pace.seconds**2 / pace.done) / (pace.done - 1))
+    spread = math.sqrt(variance * (tasks + tasks**2 / pace.done))
+    return tasks * (pace.seconds / pace.done + TASK_START) + DEVIATIONS * spread
+
+
+def start_rate(starts: Sequence[float]) -> float | None:
+    """Jobs a second that a batch system was seen to start: the most within any SPAN; None when too few are known."""
+    if len(starts) < FEWEST_STARTS:
+        return None
+    times, most, first = sorted(starts), 0, 0
+    for last, time in enumerate(times):
+        while time - times[first] >= SPAN:
+            first += 1
+        most = max(most, last - first + 1)
+    return most / SPAN

@@ -1,0 +1,44 @@
+"""Campaigns of tasks shorter than what a batch system can start: several travel in one job."""
+
+import pytest
+
+from tests.grid import Grid
+
+TASKS = 2000
+FAILS, KILLS = 1500, 1700
+
+
+def short_tasks(grid: Grid, seconds: float) -> None:
+    """One of them fails, and one kills its job the first time; every other is done once."""
+    first = f"mkdir {grid.place}/killed && kill -KILL $PPID"
+    odd = f"case $CIGRI_TASK_NUMBER in {FAILS}) exit 3 ;; {KILLS}) {first} ;; esac; exec sleep 0.01"
+    grid.submit([str(number) for number in range(TASKS)], command=odd)
+    expected = {"done": TASKS - 1, "failed": 1}
+    grid.run_until(lambda: grid.counts() == expected, seconds)
+    runs = grid.executions()
+    assert runs.pop(KILLS) == 2
+    assert runs == dict.fromkeys(set(range(TASKS)) - {KILLS}, 1)
+    assert grid.one("SELECT max(position) FROM attempts") > 10
+    died = grid.rows("SELECT number FROM tasks WHERE deaths > 0")
+    assert died == [{"number": KILLS}]
+    again = "SELECT max(job_id) FROM attempts JOIN tasks ON id = task_id WHERE tasks.number = :number"
+    alone = grid.one(again, number=KILLS)
+    assert grid.one("SELECT count(*) FROM attempts WHERE job_id = :id", id=alone) == 1
+    grid.assert_sane()
+
+
+def test_short_tasks_travel_together_on_this_host(local: Grid) -> None:
+    short_tasks(local, 120)
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(300)
+def test_short_tasks_travel_together_on_real_clusters(each_kind: Grid) -> None:
+    short_tasks(each_kind, 240)
+
+
+def test_who_does_not_want_it_has_one_task_in_each_job(local: Grid) -> None:
+    local.submit([str(number) for number in range(150)], temporal_grouping="false")
+    local.run_to_end(60)
+    local.assert_each_ran_once(150)
+    assert local.one("SELECT max(position) FROM attempts") == 1

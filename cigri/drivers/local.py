@@ -57,8 +57,8 @@ class Local(Driver):
         if not isinstance(pools, Mapping) or not all(_is_pool(name, amount) for name, amount in pools.items()):
             raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
         self._node = os.uname().nodename
-        self._interpreter = [sys.executable, "-I", "-S", client.__file__]
-        self._place = ["--spool", spool, *(f"--pool={name}={amount}" for name, amount in pools.items())]
+        words = [sys.executable, "-I", "-S", client.__file__, spool]
+        self._client = shlex.join([*words, *(f"--pool={name}={amount}" for name, amount in pools.items())])
 
     def problems(self, request: BatchRequest) -> list[str]:
         wishes = {"queue": request.queue, "properties": request.properties}
@@ -67,19 +67,19 @@ class Local(Driver):
 
     def submit(self, request: BatchRequest) -> str:
         need = request.resources
-        words = [
-            f"--name={request.tag}",
-            f"--size={request.size}",
-            f"--cpu={need.cpu}",
-            f"--nodes={need.nodes}",
-            f"--mem={need.mem}",
-            *(f"--other={name}={amount}" for name, amount in need.others.items()),
-            f"--walltime={request.walltime}",
-            f"--notice={request.notice}",
-            f"--queue={request.queue}",
-            f"--properties={request.properties}",
-        ]
-        return self._command("submit", *words) + ' -- "$PWD/job" "$PWD"'
+        asked = {
+            "name": request.tag,
+            "size": request.size,
+            "cpu": need.cpu,
+            "nodes": need.nodes,
+            "mem": need.mem,
+            "others": dict(need.others),
+            "walltime": request.walltime,
+            "notice": request.notice,
+            "queue": request.queue,
+            "properties": request.properties,
+        }
+        return self._ask("submit", **asked) + ' -- "$PWD/job" "$PWD"'
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         if answer.status == client.REFUSED and answer.err.strip():
@@ -92,7 +92,7 @@ class Local(Driver):
         return {index: f"{array}_{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
-        return self._command("list", f"--prefix={prefix}")
+        return self._ask("list", prefix=prefix, everybody=False)
 
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         with _Reading(answer):
@@ -100,15 +100,14 @@ class Local(Driver):
             return [job for job in jobs if job.tag.startswith(prefix)]
 
     def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
-        keys = [f"{tag} {index} {remote_id or '-'}" for tag, index, remote_id in jobs]
-        return _with_input(keys, self._command("history"))
+        return self._ask("history", keys=[f"{tag} {index} {remote_id or '-'}" for tag, index, remote_id in jobs])
 
     def parse_history(self, answer: Answer) -> list[RemoteJob]:
         with _Reading(answer):
             return [_ended_job(line, self._node) for line in _lines(answer)]
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
-        return _with_input(remote_ids, self._command("cancel"))
+        return self._ask("cancel", ids=list(remote_ids))
 
     def parse_cancel(self, answer: Answer) -> None:
         with _Reading(answer):
@@ -116,7 +115,7 @@ class Local(Driver):
             _natural(line["cancelled"])
 
     def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
-        return _with_input(remote_ids, self._command(verb))
+        return self._ask(verb, ids=list(remote_ids))
 
     def parse_control(self, answer: Answer) -> None:
         with _Reading(answer):
@@ -124,7 +123,7 @@ class Local(Driver):
             _natural(line["changed"])
 
     def capacity(self, queue: str) -> str:
-        return self._command("capacity", f"--queue={queue}")
+        return self._ask("capacity", queue=queue, properties="")
 
     def parse_capacity(self, answer: Answer) -> Capacity:
         with _Reading(answer):
@@ -134,7 +133,7 @@ class Local(Driver):
             return Capacity(total, free, total - free, 0)
 
     def probe(self) -> str:
-        return self._command("probe")
+        return self._ask("probe")
 
     def parse_probe(self, answer: Answer) -> str:
         with _Reading(answer):
@@ -142,8 +141,10 @@ class Local(Driver):
             pools = ", ".join(f"{name}={_natural(amount)}" for name, amount in line["pools"].items())
             return f"local batch system with {pools} (process {_natural(line['pid'])}, user id {_natural(line['uid'])})"
 
-    def _command(self, verb: str, *words: str) -> str:
-        return shlex.join([*self._interpreter, verb, *self._place, *words])
+    def _ask(self, verb: str, **fields: object) -> str:
+        """sh text that asks the daemon; printf is a builtin, so that the length of a request has no limit."""
+        request = json.dumps({"verb": verb, **fields})
+        return f"printf '%s\\n' {shlex.quote(request)} | {self._client}"
 
 
 class _Reading:
@@ -205,11 +206,6 @@ def _ended_job(line: Line, node: str) -> RemoteJob:
         started=_time(line["started"]),
         ended=_time(line["ended"]),
     )
-
-
-def _with_input(lines: Sequence[str], command: str) -> str:
-    """sh text that gives these lines to a command; printf is a builtin, so their number has no limit."""
-    return f"printf '%s\\n' {shlex.join(lines)} | {command}"
 
 
 def _is_pool(name: object, amount: object) -> bool:

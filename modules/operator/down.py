@@ -1,8 +1,6 @@
 """`cigri down`: stops what `cigri up` has started, each by its own pid, and says what became of it."""
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -63,7 +61,7 @@ def _stop_daemon(spool: Path, *, kill: bool) -> bool:
     if kill and not _kill_jobs(spool):
         complain(f"some jobs still run after {KILL_PATIENCE:g} s")
         return False
-    left = sum(len(line["running"]) for line in ask(spool, "list", "--everybody"))
+    left = sum(len(line["running"]) for line in _everything(spool))
     try:
         is_clean = service.stop(mark, FAREWELL)
     except PermissionError:
@@ -78,10 +76,10 @@ def _kill_jobs(spool: Path) -> bool:
     """Cancel all that waits or runs, and wait for its end."""
     deadline = time.monotonic() + KILL_PATIENCE
     killed = 0
-    while live := ask(spool, "list", "--everybody"):
+    while live := _everything(spool):
         ids = [f"{line['array']}_{index}" for line in live for index in _indexes(line)]
         if not killed:
-            ask(spool, "cancel", lines=ids)
+            ask(spool, "cancel", ids=ids)
             killed = len(ids)
         if time.monotonic() > deadline:
             return False
@@ -95,16 +93,19 @@ def _indexes(line: dict[str, Any]) -> list[int]:
     return waiting + [index for index, *_ in line["running"]]
 
 
-def ask(spool: Path, verb: str, *options: str, lines: list[str] | None = None) -> list[dict[str, Any]]:
+def ask(spool: Path, verb: str, **fields: object) -> list[dict[str, Any]]:
     """The daemon's answer, without its last line; empty when no daemon is there."""
-    argv = [sys.executable, "-I", "-S", client.__file__, verb, "--spool", str(spool), "--no-start", *options]
-    given = "".join(f"{line}\n" for line in lines or [])
-    done = subprocess.run(argv, input=given, capture_output=True, text=True, check=False, timeout=client.ANSWER_SECONDS)
-    if done.returncode == client.NO_DAEMON:
-        return []
-    if done.returncode != 0:
-        raise CigriError(f"the local cluster's daemon in {spool} does not answer sensibly: {done.stderr.strip()}")
-    return [json.loads(line) for line in done.stdout.splitlines()[:-1]]
+    try:
+        answer = client.exchange(json.dumps({"verb": verb, **fields}).encode(), str(spool), None)
+    except client.Failure as failure:
+        if failure.status == client.NO_DAEMON:
+            return []
+        raise CigriError(f"the local cluster's daemon in {spool} does not answer sensibly: {failure}") from None
+    return [json.loads(line) for line in answer.splitlines()[:-1]]
+
+
+def _everything(spool: Path) -> list[dict[str, Any]]:
+    return ask(spool, "list", prefix="", everybody=True)
 
 
 def _stop_database(settings: Settings) -> None:

@@ -9,12 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from cigri.localbatch import client
+from cigri.localbatch import client, command
 
 DEADLINE = 20.0
 
@@ -29,27 +29,34 @@ class Host:
         self._names = 0
 
     def run(self, verb: str, *words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        """The command by hand."""
         pools = [f"--pool={pool}" for pool in self.pools]
-        command = [*self.command(verb), *pools, *words]
-        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
-
-    def command(self, verb: str) -> list[str]:
-        return [sys.executable, "-I", "-S", client.__file__, verb, "--spool", str(self.spool)]
+        words = (sys.executable, "-P", "-m", command.__name__, verb, "--spool", str(self.spool), *pools, *words)
+        return subprocess.run(words, input=stdin, capture_output=True, text=True, timeout=60)
 
     def call(self, verb: str, *words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         """As run(), in this process, which is much cheaper; starts no daemon."""
-        command = ["client.py", verb, "--spool", str(self.spool), "--no-start", *words]
+        argv = ["command", verb, "--spool", str(self.spool), "--no-start", *words]
         out, err = io.TextIOWrapper(io.BytesIO(), newline=""), io.StringIO()
-        with chdir("/"), mock.patch.multiple(sys, argv=command, stdin=io.StringIO(stdin)):
-            with redirect_stdout(out), redirect_stderr(err):
-                status = client.main()
+        with mock.patch.multiple(sys, argv=argv, stdin=io.StringIO(stdin)), redirect_stdout(out), redirect_stderr(err):
+            status = command.main()
         out.seek(0)
-        return subprocess.CompletedProcess(command, status, out.read(), err.getvalue())
+        return subprocess.CompletedProcess(argv, status, out.read(), err.getvalue())
+
+    def client(self, request: bytes) -> "subprocess.CompletedProcess[bytes]":
+        """What CiGri's driver does."""
+        return subprocess.run(self.client_words, input=request, capture_output=True, timeout=60)
+
+    @property
+    def client_words(self) -> list[str]:
+        pools = [f"--pool={pool}" for pool in self.pools]
+        return [sys.executable, "-I", "-S", client.__file__, str(self.spool), *pools]
 
     def ask(self, verb: str, *words: str, stdin: str = "") -> list[dict[str, Any]]:
         done = self.call(verb, *words, stdin=stdin)
         if done.returncode == client.NO_DAEMON:
-            done = self.run(verb, *words, stdin=stdin)
+            self.client(b'{"verb":"probe"}')
+            done = self.call(verb, *words, stdin=stdin)
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()][:-1]
 

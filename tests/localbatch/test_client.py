@@ -1,14 +1,18 @@
-"""The command: what it refuses, and what it says when there is no daemon or only half an answer."""
+"""The client and the command by hand: what they refuse, and say when there is no daemon or only half an answer."""
 
 import json
 import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from cigri.localbatch import client
 from tests.localbatch.host import Host
 
 
@@ -16,6 +20,50 @@ def test_no_daemon_is_started_when_none_is_wanted(host: Host) -> None:
     done = host.run("probe", "--no-start")
     assert (done.returncode, done.stdout) == (3, "")
     assert not host.spool.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["relative"],
+        ["/spool", "cpu=2"],
+        ["/spool", "--pool=cpu=2", "--more"],
+    ],
+)
+def test_the_client_refuses_words_that_it_does_not_know(words: list[str]) -> None:
+    command = [sys.executable, "-I", "-S", client.__file__, *words]
+    done = subprocess.run(command, input="{}", capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "usage:" in done.stderr
+
+
+def test_the_client_refuses_more_than_one_request(host: Host) -> None:
+    done = host.client(b'{"verb":"probe"}\n{"verb":"probe"}\n')
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert not host.spool.exists()
+
+
+def test_the_client_is_light(host: Host) -> None:
+    """Each visit of a local cluster starts it some times: what it imports is what it costs."""
+    assert host.client(b'{"verb":"probe"}').returncode == 0
+    command = [host.client_words[0], "-v", *host.client_words[1:]]
+    done = subprocess.run(command, input='{"verb":"probe"}', capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    imported = set(re.findall(r"^import '?([\w.]+)'? #", done.stderr, re.MULTILINE))
+    assert "os" in imported
+    assert not imported & {"argparse", "collections", "enum", "json", "re", "socket", "subprocess"}
+
+
+def test_words_of_a_command_reach_the_job_as_they_are(host: Host) -> None:
+    said = str(host.directory / "said")
+    request: dict[str, object] = {"verb": "submit", "name": "a", "walltime": 60, "others": {}}
+    request |= {"size": 1, "cpu": 1, "nodes": 1, "mem": 0, "notice": 0, "queue": "", "properties": ""}
+    odd = 'it\'s "odd" \\ \u00e9\n--'
+    command = [*host.client_words, "--", "/bin/sh", "-c", 'printf %s "$2$3" >"$1"', "sh", said, odd, "--"]
+    subprocess.run(command, input=json.dumps(request).encode(), check=True, capture_output=True, timeout=60)
+    host.end_of("a")
+    assert Path(said).read_text() == odd + "--"
 
 
 def test_a_daemon_that_cannot_start_is_told_at_once(host: Host) -> None:

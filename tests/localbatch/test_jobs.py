@@ -172,8 +172,8 @@ def test_an_array_that_is_cancelled_while_it_waits_is_no_longer_live(host: Host)
 
 
 def test_no_signal_is_ignored_because_the_first_client_ignored_it(host: Host) -> None:
-    command = ["sh", "-c", 'trap "" QUIT XCPU USR1; exec "$@"', "sh", *host.command("probe")]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    command = ["sh", "-c", 'trap "" QUIT XCPU USR1; exec "$@"', "sh", *host.client_words]
+    subprocess.run(command, input=b'{"verb":"probe"}', check=True, capture_output=True, timeout=60)
     host.end_of(host.submit('grep SigIgn /proc/$$/status >"$D/ignored"'))
     assert host.lines("ignored")[0].split() == ["SigIgn:", "0" * 16]
 

@@ -183,8 +183,8 @@ def test_pools_that_shrank_under_running_jobs_start_nothing_until_the_sum_is_rig
 
 
 def test_one_daemon_serves_a_spool_whoever_starts_it(host: Host) -> None:
-    command = ["sh", "-c", 'for i in 1 2 3 4; do "$@" & done; wait', "sh"]
-    command += [*host.command("probe"), "--pool=cpu=2"]
+    script = """for i in 1 2 3 4; do printf '{"verb":"probe"}' | "$@" & done; wait"""
+    command = ["sh", "-c", script, "sh", *host.client_words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     lines = [line for line in done.stdout.splitlines() if "pid" in line]
     assert len(lines) == 4

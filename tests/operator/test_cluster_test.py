@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import server_time
-from cigri.localbatch import client
+from cigri.localbatch import command
 from modules.operator.cluster import probes
 from modules.operator.cluster import test as cluster_test
 from modules.operator.down import ask
@@ -22,6 +22,7 @@ from tests.operator.conftest import Cigri, until
 from tests.transports.conftest import SSHD, Sshd, known_line, make_key
 
 STEPS = ["configuration", "reach", "login", "account", "directory", "clock", "batch system", "capacity", "job"]
+EVERYBODY = {"prefix": "", "everybody": True}
 
 
 @pytest.fixture
@@ -30,10 +31,10 @@ def spool(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "spool"
     yield place
     for line in ask(place, "probe") if place.is_dir() else []:
-        for job in ask(place, "list", "--everybody"):
+        for job in ask(place, "list", **EVERYBODY):
             ids = [f"{job['array']}_{index}" for index, _ in job["running"]]
-            ask(place, "cancel", lines=ids)
-        until(lambda: not ask(place, "list", "--everybody"))
+            ask(place, "cancel", ids=ids)
+        until(lambda: not ask(place, "list", **EVERYBODY))
         os.kill(line["pid"], signal.SIGTERM)
         until(lambda: not ask(place, "probe"))
 
@@ -98,7 +99,7 @@ def test_a_job_that_waits_too_long_is_cancelled(
     cigri: Cigri, declare: Callable[..., None], spool: Path, tmp_path: Path
 ) -> None:
     declare()
-    argv = [sys.executable, "-I", "-S", client.__file__, "submit", "--spool", str(spool), "--pool", "cpu=1"]
+    argv = [sys.executable, "-P", "-m", command.__name__, "submit", "--spool", str(spool), "--pool", "cpu=1"]
     subprocess.run(
         [*argv, "--name", "occupant", "--size", "1", "--walltime", "600", "--", "/bin/sleep", "600"],
         check=True,
@@ -107,7 +108,7 @@ def test_a_job_that_waits_too_long_is_cancelled(
     said = cigri("cluster", "test", "here", "--patience", "0.3")
     assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✓✓✗")
     assert "is cancelled; it is waiting" in said.out
-    until(lambda: [job["name"] for job in ask(spool, "list", "--everybody")] == ["occupant"])
+    until(lambda: [job["name"] for job in ask(spool, "list", **EVERYBODY)] == ["occupant"])
     assert list((tmp_path / "jobs").rglob("test-*")) == []
 
 

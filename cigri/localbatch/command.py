@@ -1,0 +1,92 @@
+"""The local batch system by hand: `python -P -m cigri.localbatch.command VERB --spool DIR ...`, in words.
+
+It prints and exits as `client`, which says the same in JSON.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+from cigri.localbatch import client
+
+
+def main() -> int:
+    options = parse(sys.argv[1:])
+    request = json.dumps({"verb": options.verb, **REQUESTS[options.verb](options)}).encode()
+    pools = None if options.no_start else [f"--pool={pool}" for pool in options.pool]
+    return client.tell(request, options.spool, pools)
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="cigri-local", allow_abbrev=False)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    known = {verb: verbs.add_parser(verb, allow_abbrev=False) for verb in REQUESTS}
+    for each in known.values():
+        each.add_argument("--spool", required=True, type=os.path.abspath, help="directory of the daemon")
+        each.add_argument("--pool", action="append", default=[], metavar="NAME=AMOUNT", help="for a daemon to start")
+        each.add_argument("--no-start", action="store_true", help="do not start the daemon")
+    for name in ("size", "cpu", "nodes", "mem", "walltime", "notice"):
+        default = {"size": None, "walltime": None, "cpu": 1, "nodes": 1}.get(name, 0)
+        known["submit"].add_argument(f"--{name}", type=int, default=default, required=default is None)
+    known["submit"].add_argument("--name", required=True)
+    known["submit"].add_argument("--other", action="append", default=[], type=other, metavar="NAME=AMOUNT")
+    known["submit"].add_argument("--properties", default="")
+    known["submit"].add_argument("argv", nargs="+", metavar="COMMAND")
+    for verb in ("submit", "capacity"):
+        known[verb].add_argument("--queue", default="")
+    known["list"].add_argument("--prefix", default="")
+    known["list"].add_argument("--everybody", action="store_true")
+    return parser.parse_args(argv)
+
+
+def other(text: str) -> tuple[str, int]:
+    name, _, amount = text.partition("=")
+    return name, int(amount)
+
+
+def submit(options: argparse.Namespace) -> dict[str, object]:
+    names = ("name", "size", "cpu", "nodes", "mem", "walltime", "notice", "argv", "queue", "properties")
+    return {"others": dict(options.other)} | {name: getattr(options, name) for name in names}
+
+
+def list_live(options: argparse.Namespace) -> dict[str, object]:
+    return {"prefix": options.prefix, "everybody": options.everybody}
+
+
+def history(options: argparse.Namespace) -> dict[str, object]:
+    return {"keys": input_lines()}
+
+
+def jobs(options: argparse.Namespace) -> dict[str, object]:
+    return {"ids": input_lines()}
+
+
+def capacity(options: argparse.Namespace) -> dict[str, object]:
+    return {"queue": options.queue, "properties": ""}
+
+
+def probe(options: argparse.Namespace) -> dict[str, object]:
+    return {}
+
+
+def input_lines() -> list[str]:
+    return [line for line in sys.stdin.read().split("\n") if line]
+
+
+REQUESTS = {
+    "submit": submit,
+    "list": list_live,
+    "history": history,
+    "cancel": jobs,
+    "hold": jobs,
+    "release": jobs,
+    "suspend": jobs,
+    "resume": jobs,
+    "capacity": capacity,
+    "probe": probe,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -28,6 +28,7 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
         "cigri/migrations/versions/0001_create_the_schema.py",
         "cigri/etc/admission.d/10-normal-jobs.py",
         "cigri/etc/scenarios/sample.swf",
+        "modules/laboratory/report/style.css",
         "modules/runner/plan.py",
         "modules/campaign_schedulers/workqueue.py",
     ):

@@ -1,0 +1,170 @@
+"""What each figure of a simulation is: its name, unit, definition, target, and where it stands in the results."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from modules.laboratory.results import CampaignResults, ClusterResults, Results, UserResults
+
+
+class Figure(NamedTuple):
+    """`target` is what we want of our own scheduler: at least (`above`) or at most so much."""
+
+    key: str
+    title: str
+    unit: str
+    definition: str
+    target: float | None = None
+    above: bool = False
+
+    def is_met(self, value: float | None) -> bool | None:
+        """None: there is no target, or no value."""
+        if value is None or self.target is None:
+            return None
+        return value >= self.target if self.above else value <= self.target
+
+
+class Value(NamedTuple):
+    """A figure of one thing (all, a cluster, a campaign, a user), at a time if it is a series."""
+
+    figure: Figure
+    of: str
+    name: str
+    at: float | None
+    value: float | None
+
+
+HARVESTED = Figure(
+    "harvested_share",
+    "Idle core-seconds harvested",
+    "share",
+    "Core-seconds that our jobs held, over those of cores that were up, idle of local jobs, and wanted by tasks.",
+    0.95,
+    above=True,
+)
+HARVESTABLE = Figure("harvestable", "Harvestable", "core-seconds", "The core-seconds that could have been harvested.")
+AVOIDABLE = Figure(
+    "avoidable_share",
+    "Wasted by avoidable kills",
+    "share",
+    "Core-seconds of work lost to kills of our own, or of jobs that were started when their kill could be seen "
+    "coming, over the core-seconds that our jobs held.",
+    0.02,
+)
+UNAVOIDABLE = Figure(
+    "unavoidable_share",
+    "Wasted by other kills",
+    "share",
+    "Core-seconds of work lost to kills that nobody could foresee, over the core-seconds that our jobs held.",
+)
+WASTED = Figure(
+    "wasted", "Wasted by kills", "core-seconds", "Work lost to kills, avoidable or not, that had to be done again."
+)
+DELAY = Figure(
+    "local_delay_share",
+    "Delay of local jobs",
+    "share",
+    "Sum of the seconds that local jobs started later than without the grid, over the sum of their run times.",
+    0.01,
+)
+MEAN_DELAY = Figure(
+    "local_delay_mean", "Mean delay of a local job", "seconds", "The same sum of delays, over the number of local jobs."
+)
+MAKESPAN = Figure("makespan", "Makespan", "seconds", "From the first submission to the end of the last task.")
+BOUND = Figure(
+    "bound",
+    "Clairvoyant bound",
+    "seconds",
+    "The makespan, had every idle core been used from the submission on by one who knew the future; none is shorter.",
+)
+STRETCH = Figure("makespan_over_bound", "Makespan over the bound", "times", "Makespan over the clairvoyant bound.", 1.1)
+SLOWDOWN = Figure(
+    "bounded_slowdown",
+    "Bounded slowdown",
+    "times",
+    "Of a task: time from submission to end over its run time, which counts as at least 10 s; at least 1. The mean "
+    "over a user's tasks that ended.",
+)
+JAIN = Figure(
+    "jain",
+    "Fairness (Jain)",
+    "index",
+    "Jain's index of the core-seconds that users got over their fair share of what was given, the mean over intervals: "
+    "1 when all got their share, 1/n when one of n got all.",
+    0.95,
+    above=True,
+)
+TEST_MEDIAN = Figure(
+    "test_latency_median",
+    "Test campaigns begin within, median",
+    "seconds",
+    "From the submission of a test campaign to the start of its last task: the median.",
+)
+TEST_NINETIETH = Figure("test_latency_90", "90 % of them within", "seconds", "The same: the 90th percentile.")
+TEST_LONGEST = Figure("test_latency_longest", "The slowest one", "seconds", "The same: the longest.")
+ERROR = Figure(
+    "eta_error",
+    "Error of the expected end",
+    "share",
+    "Distance of the foretold from the true end, over the life of the campaign: the mean over campaigns that ended, "
+    "by the part of their life that had passed.",
+)
+CALIBRATION = Figure(
+    "calibration",
+    "True ends within the 90 % interval",
+    "share",
+    "The share of a campaign's forecasts whose 90 % interval held its true end: the mean over campaigns.",
+    0.90,
+    above=True,
+)
+COMMANDS = Figure("commands", "Remote commands", "commands", "Commands sent to clusters' front-ends.")
+WAITING = Figure("waiting", "Jobs waiting", "jobs", "Jobs of ours in the queue of the cluster, from this time on.")
+
+SUMMARY: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
+    (HARVESTED, lambda results: results.grid.harvested_share),
+    (AVOIDABLE, lambda results: results.grid.avoidable_share),
+    (UNAVOIDABLE, lambda results: results.grid.unavoidable_share),
+    (WASTED, lambda results: results.grid.wasted),
+    (DELAY, lambda results: results.grid.delay_share),
+    (MEAN_DELAY, lambda results: results.grid.mean_delay),
+    (MAKESPAN, lambda results: results.makespan),
+    (BOUND, lambda results: results.bound),
+    (STRETCH, lambda results: results.stretch),
+    (JAIN, lambda results: results.jain),
+    (TEST_MEDIAN, lambda results: results.tests.median if results.tests else None),
+    (TEST_NINETIETH, lambda results: results.tests.ninetieth if results.tests else None),
+    (TEST_LONGEST, lambda results: results.tests.longest if results.tests else None),
+    (CALIBRATION, lambda results: results.expectation.calibration),
+    (COMMANDS, lambda results: results.grid.commands),
+)
+OF_CLUSTER: tuple[tuple[Figure, Callable[[ClusterResults], float | None]], ...] = (
+    (HARVESTED, lambda cluster: cluster.harvested_share),
+    (HARVESTABLE, lambda cluster: cluster.harvestable),
+    (AVOIDABLE, lambda cluster: cluster.avoidable_share),
+    (UNAVOIDABLE, lambda cluster: cluster.unavoidable_share),
+    (WASTED, lambda cluster: cluster.wasted),
+    (DELAY, lambda cluster: cluster.delay_share),
+    (MEAN_DELAY, lambda cluster: cluster.mean_delay),
+    (COMMANDS, lambda cluster: cluster.commands),
+)
+OF_CAMPAIGN: tuple[tuple[Figure, Callable[[CampaignResults], float | None]], ...] = (
+    (MAKESPAN, lambda campaign: campaign.makespan),
+    (BOUND, lambda campaign: campaign.bound),
+    (STRETCH, lambda campaign: campaign.stretch),
+)
+OF_USER: tuple[tuple[Figure, Callable[[UserResults], float | None]], ...] = ((SLOWDOWN, lambda user: user.slowdown),)
+
+
+def values(results: Results) -> Iterator[Value]:
+    """Every figure of the report, the summary first."""
+    for figure, value in SUMMARY:
+        yield Value(figure, "all", "", None, value(results))
+    for point in results.expectation.errors:
+        yield Value(ERROR, "all", "", point.at, point.value)
+    for cluster in results.clusters:
+        yield from (Value(figure, "cluster", cluster.name, None, value(cluster)) for figure, value in OF_CLUSTER)
+    for campaign in results.campaigns:
+        yield from (Value(figure, "campaign", campaign.name, None, value(campaign)) for figure, value in OF_CAMPAIGN)
+    for user in results.users:
+        yield from (Value(figure, "user", user.name, None, value(user)) for figure, value in OF_USER)
+    for cluster in results.clusters:
+        yield from (Value(WAITING, "cluster", cluster.name, point.at, point.value) for point in cluster.waiting)

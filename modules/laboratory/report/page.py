@@ -1,0 +1,162 @@
+"""The report as one HTML file that needs nothing else: style within, plots as SVG, no JavaScript."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from modules.laboratory.report import definitions as the
+from modules.laboratory.report.definitions import Figure
+from modules.laboratory.report.svg import COLOURS, Series, bar_plot, line_plot, steps_plot
+from modules.laboratory.report.words import NOTHING, core_hours, duration, escaped, number, percent, times
+from modules.laboratory.results import Point, Results, added
+
+STYLE = Path(__file__).with_name("style.css")
+MOST_ROWS = 200  # campaigns or users in a table; a file of megabytes is not read, the CSV has them all
+MOST_BARS = 25
+
+SHOWN: dict[str, Callable[[float], str]] = {
+    "share": percent,
+    "seconds": duration,
+    "core-seconds": core_hours,
+    "times": times,
+    "index": number,
+    "commands": number,
+    "jobs": number,
+}
+UNITS = {
+    "share": "%",
+    "seconds": "s, min, h, d",
+    "core-seconds": "core-h",
+    "times": "\N{MULTIPLICATION SIGN}",
+    "index": "0 to 1",
+}
+
+
+def to_html(results: Results) -> str:
+    """The whole page."""
+    title = escaped(f"{results.scenario}: {results.scheduler}")
+    sections = (_summary, _clusters, _waiting, _users, _campaigns, _expectation, _definitions)
+    body = "\n".join(section(results) for section in sections)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+        f"<title>{title}</title><style>\n{STYLE.read_text()}</style></head>\n<body>\n<h1>{title}</h1>\n"
+        f'<p class="soft">Simulation of {duration(results.seconds)} on {number(len(results.clusters))} clusters with '
+        f"{number(results.grid.cores)} cores; seed {results.seed}.</p>\n{body}\n</body></html>\n"
+    )
+
+
+def _summary(results: Results) -> str:
+    rows = []
+    for figure, value_of in the.SUMMARY:
+        value = value_of(results)
+        rows.append((escaped(figure.title), _shown(figure, value), _target(figure, value)))
+    return _section("In short", _table(("Figure", "Value", "Target"), rows))
+
+
+def _clusters(results: Results) -> str:
+    every = [*results.clusters, results.grid] if len(results.clusters) > 1 else results.clusters
+    rows = [
+        (escaped(one.name), number(one.cores), *(_shown(figure, value(one)) for figure, value in the.OF_CLUSTER))
+        for one in every
+    ]
+    heads = ("Cluster", "Cores", *(figure.title for figure, _ in the.OF_CLUSTER))
+    return _section("Clusters", _table(heads, rows))
+
+
+def _waiting(results: Results) -> str:
+    shown = _busiest(results)
+    plot = steps_plot("Jobs waiting in the queues of clusters", "jobs waiting", shown, results.seconds)
+    return _section("Jobs waiting in the queues of clusters", plot, the.WAITING.definition)
+
+
+def _busiest(results: Results) -> list[Series]:
+    """The clusters; when there are too many, those with the longest queues, and the rest together."""
+    ranked = sorted(results.clusters, key=lambda cluster: -_area(cluster.waiting, results.seconds))
+    if len(ranked) <= COLOURS:
+        return [Series(cluster.name, cluster.waiting) for cluster in results.clusters]
+    first, others = ranked[: COLOURS - 1], ranked[COLOURS - 1 :]
+    rest = Series(f"the other {len(others)} together", added([cluster.waiting for cluster in others]))
+    return [*(Series(cluster.name, cluster.waiting) for cluster in first), rest]
+
+
+def _users(results: Results) -> str:
+    users = sorted(results.users, key=lambda user: -user.slowdown)
+    bars = bar_plot("Bounded slowdown by user", [(user.name, user.slowdown) for user in users[:MOST_BARS]], "times")
+    rows = [(escaped(user.name), number(user.tasks), times(user.slowdown)) for user in users[:MOST_ROWS]]
+    table = _table(("User", "Tasks ended", "Bounded slowdown"), rows)
+    return _section("Users", bars + _left_out(len(users)) + table, the.SLOWDOWN.definition)
+
+
+def _campaigns(results: Results) -> str:
+    def longest_first(place: int) -> float:
+        return -(results.campaigns[place].stretch or float("inf"))
+
+    order = sorted(range(len(results.campaigns)), key=longest_first)
+    campaigns = [results.campaigns[place] for place in order[:MOST_ROWS]]
+    rows = [
+        (escaped(one.name), escaped(one.user), *(_shown(figure, value(one)) for figure, value in the.OF_CAMPAIGN))
+        for one in campaigns
+    ]
+    heads = ("Campaign", "User", *(figure.title for figure, _ in the.OF_CAMPAIGN))
+    note = f"{the.BOUND.definition} A campaign's own bound is that of having the grid to itself."
+    return _section("Campaigns", _left_out(len(order)) + _table(heads, rows), note)
+
+
+def _expectation(results: Results) -> str:
+    found = results.expectation
+    points = [Point(100 * point.at, 100 * point.value) for point in found.errors]
+    plot = line_plot(the.ERROR.title, "% of the campaign's life passed", "error, % of life", points, 100.0)
+    said = f"Over {number(found.campaigns)} campaigns that ended. {the.ERROR.definition}"
+    return _section("Error of the expected end over time", plot, said)
+
+
+def _definitions(results: Results) -> str:
+    """Each figure once, in the order of the report."""
+    figures = {value.key: value for value, _ in (*the.SUMMARY, *the.OF_CLUSTER, *the.OF_USER)}
+    listed = (*figures.values(), the.WAITING, the.ERROR)
+    items = "".join(
+        f"<dt>{escaped(figure.title)} ({escaped(_unit(figure))})</dt><dd>{escaped(figure.definition)}</dd>"
+        for figure in listed
+    )
+    return _section("What the figures mean", f"<dl>{items}</dl>")
+
+
+def _section(title: str, content: str, note: str = "") -> str:
+    said = f'<p class="soft">{escaped(note)}</p>' if note else ""
+    return f"<section><h2>{escaped(title)}</h2>{said}{content}</section>"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells are HTML."""
+    top = "".join(f"<th>{escaped(head)}</th>" for head in heads)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>\n{body}</tbody></table></div>'
+
+
+def _left_out(count: int) -> str:
+    more = count - MOST_ROWS
+    return f'<p class="soft">The table leaves out the {number(more)} best; the CSV has all.</p>' if more > 0 else ""
+
+
+def _shown(figure: Figure, value: float | None) -> str:
+    return NOTHING if value is None else escaped(SHOWN[figure.unit](value))
+
+
+def _unit(figure: Figure) -> str:
+    return UNITS.get(figure.unit, figure.unit)
+
+
+def _target(figure: Figure, value: float | None) -> str:
+    if figure.target is None:
+        return ""
+    sign = "\N{GREATER-THAN OR EQUAL TO}" if figure.above else "\N{LESS-THAN OR EQUAL TO}"
+    wanted = f"{sign} {_shown(figure, figure.target)}"
+    met = figure.is_met(value)
+    if met is None:
+        return wanted
+    return f'{wanted} <span class="{"met" if met else "missed"}">{"met" if met else "missed"}</span>'
+
+
+def _area(points: Sequence[Point], end: float) -> float:
+    ends = [*(point.at for point in points[1:]), end]
+    return sum(point.value * (stop - point.at) for point, stop in zip(points, ends, strict=True)) if points else 0.0

@@ -1,0 +1,149 @@
+"""Derived figures on cases that were reckoned by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modules.laboratory.figures import (
+    Forecast,
+    Foretold,
+    Idle,
+    LocalDelay,
+    LocalStart,
+    Service,
+    TaskTimes,
+    bounded_slowdown,
+    clairvoyant,
+    expectation,
+    fair_shares,
+    fairness,
+    jain,
+    latencies,
+    local_delay,
+    slowdowns,
+)
+from modules.laboratory.results import Expectation, Latencies, Point, UserResults
+
+
+@pytest.mark.parametrize(
+    ("submitted", "ended", "seconds", "expected"),
+    [
+        (0, 100, 100, 1.0),  # no wait
+        (50, 350, 100, 3.0),  # waited twice its run
+        (0, 100, 1, 10.0),  # a short run counts as 10 s
+        (0, 5, 1, 1.0),  # never below 1
+        (0, 40, 0, 4.0),
+    ],
+)
+def test_bounded_slowdown(submitted: float, ended: float, seconds: float, expected: float) -> None:
+    assert bounded_slowdown(TaskTimes("alice", submitted, ended, seconds)) == expected
+
+
+def test_slowdowns_are_the_mean_of_each_user() -> None:
+    tasks = [TaskTimes("bob", 0, 20, 20), TaskTimes("alice", 0, 40, 20), TaskTimes("bob", 0, 80, 20)]
+    assert slowdowns(iter(tasks)) == (UserResults("alice", 1, 2.0), UserResults("bob", 2, 2.5))
+
+
+def test_jain() -> None:
+    assert jain([3, 3, 3]) == pytest.approx(1)
+    assert jain([1, 0, 0, 0]) == pytest.approx(0.25)
+    assert jain([1, 2, 3]) == pytest.approx(36 / 42)
+    assert jain([]) is None
+    assert jain([0, 0]) is None
+
+
+@given(st.lists(st.floats(0, 1e200), min_size=1, max_size=8))
+def test_jain_is_between_one_nth_and_one(values: list[float]) -> None:
+    index = jain(values)
+    assert index is None or 1 / len(values) - 1e-9 <= index <= 1 + 1e-9
+
+
+def test_what_one_does_not_want_goes_to_the_others() -> None:
+    assert fair_shares(90, {"a": 100, "b": 100, "c": 100}, {}) == {"a": 30, "b": 30, "c": 30}
+    assert fair_shares(90, {"a": 100, "b": 10, "c": 100}, {}) == {"a": 40, "b": 10, "c": 40}
+    assert fair_shares(90, {"a": 100, "b": 100}, {"a": 2}) == {"a": 60, "b": 30}
+    assert fair_shares(90, {"a": 20, "b": 10}, {}) == {"a": 20, "b": 10}
+    assert fair_shares(90, {"a": 100, "b": 0}, {}) == {"a": 90, "b": 0}
+    assert fair_shares(90, {"a": 100, "b": 100}, {"a": 0}) == {"a": 0, "b": 90}
+
+
+@given(st.floats(0, 1e6), st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1e6)))
+def test_fair_shares_give_all_that_is_wanted_and_no_more(total: float, wanted: dict[str, float]) -> None:
+    shares = fair_shares(total, wanted, {})
+    assert sum(shares.values()) == pytest.approx(min(total, sum(wanted.values())), abs=1e-6)
+    assert all(shares[user] <= wanted[user] for user in wanted)
+
+
+def test_one_who_wants_little_and_gets_it_is_no_unfairness() -> None:
+    fair = Service({"giant": 90, "small": 10}, {"giant": 1000, "small": 10})
+    unfair = Service({"giant": 100, "small": 0}, {"giant": 1000, "small": 50})
+    assert fairness([fair], {}) == pytest.approx(1)
+    assert fairness([unfair], {}) == pytest.approx(0.5)
+    assert fairness([fair, unfair, unfair], {}) == pytest.approx(2 / 3)
+    assert fairness([Service({}, {"small": 10})], {}) is None
+
+
+def test_fairness_is_measured_against_targets() -> None:
+    service = Service({"a": 60, "b": 30}, {"a": 1000, "b": 1000})
+    assert fairness([service], {"a": 2}) == pytest.approx(1)
+    assert fairness([service], {}) == pytest.approx(90**2 / (2 * (60**2 + 30**2)))
+
+
+def test_delay_of_local_jobs() -> None:
+    jobs = [
+        LocalStart(100, without=10, started=13),
+        LocalStart(300, without=50, started=50),
+        LocalStart(100, without=90, started=80),  # earlier: makes up for nothing
+        LocalStart(500, without=950, started=None),  # not started at the end, 1000
+        LocalStart(500, without=None, started=None),  # it would not have started anyway
+    ]
+    assert local_delay(jobs, end=1000) == LocalDelay(4, 1000, 53)
+
+
+def test_latencies() -> None:
+    assert latencies([]) is None
+    assert latencies([7]) == Latencies(1, 7, 7, 7)
+    assert latencies([float(second) for second in range(11)]) == Latencies(11, 5, 9, 10)
+
+
+def test_error_of_the_end_over_the_life_of_campaigns() -> None:
+    first = Foretold(0, 1000, [Forecast(100, 1500, 900, 2000), Forecast(920, 1000, 990, 1010)])
+    second = Foretold(1000, 1200, [Forecast(1021, 1220, 1190, 1199)])
+    found = expectation([first, second], end=5000)
+    # at a tenth of their lives: |1500 - 1000| / 1000 and |1220 - 1200| / 200, the mean is 0.3; later only one
+    assert [point.at for point in found.errors] == [0.1, 0.9]
+    assert [point.value for point in found.errors] == pytest.approx([0.3, 0])
+    assert found.campaigns == 2
+
+
+def test_calibration_counts_each_campaign_once() -> None:
+    often = Foretold(0, 1000, [Forecast(at, 900, 800, 1100) for at in range(100, 900, 100)])
+    half = Foretold(0, 1000, [Forecast(100, 900, 800, 950), Forecast(200, 900, 800, 1000)])
+    assert expectation([often, half], end=5000).calibration == pytest.approx(0.75)
+
+
+def test_an_end_that_was_not_seen_counts_against_intervals_that_are_over() -> None:
+    over = Forecast(100, 300, 200, 400)
+    open_still = Forecast(100, 900, 500, 1500)
+    assert expectation([Foretold(0, None, [over, open_still])], end=1000) == Expectation(0, (), 0.0)
+    assert expectation([Foretold(0, None, [open_still])], end=1000).calibration is None
+
+
+def test_the_clairvoyant_fills_every_idle_core() -> None:
+    profile = Idle([Point(0, 2), Point(100, 0), Point(200, 4)])
+    assert clairvoyant(0, 100, 1, [profile]) == 50
+    assert clairvoyant(0, 200, 1, [profile]) == 100
+    assert clairvoyant(0, 280, 1, [profile]) == 220  # 200 by 100, nothing until 200, then 80 by 4
+    assert clairvoyant(150, 40, 1, [profile]) == 210
+    assert clairvoyant(0, 280, 1, [profile, Idle([Point(0, 1)], speed=2)]) == 70  # 2 + 2 a second
+    assert clairvoyant(0, 0, 0, [profile]) == 0
+
+
+def test_no_campaign_ends_before_its_longest_task() -> None:
+    assert clairvoyant(10, 100, 500, [Idle([Point(0, 100)])]) == 510
+    assert clairvoyant(10, 100, 500, [Idle([Point(0, 100)]), Idle([Point(0, 1)], speed=5)]) == 110
+
+
+def test_work_that_no_core_will_do_has_no_end() -> None:
+    assert clairvoyant(0, 300, 1, [Idle([Point(0, 2), Point(100, 0)])]) is None
+    assert clairvoyant(0, 1, 1, []) is None

@@ -1,6 +1,10 @@
 """What goes wrong on a simulated cluster, by rate or by window; times are seconds since the scenario's start."""
 
+from collections.abc import Iterator
+from random import Random
 from typing import NamedTuple
+
+from cigri.drivers import RemoteState
 
 
 class Window(NamedTuple):
@@ -46,3 +50,48 @@ class Faults(NamedTuple):
 
 
 NO_FAULTS = Faults()
+
+
+class Mishaps:
+    """The draws of one cluster. Nodes have their own luck: the same ones crash at the same times whatever we submit."""
+
+    def __init__(self, faults: Faults, nodes: int, seed: int) -> None:
+        self.faults = faults
+        self._nodes = nodes
+        self._luck_of_nodes = Random(f"{seed} nodes")  # noqa: S311 (a simulation, not a secret)
+        self._luck_of_jobs = Random(f"{seed} jobs")  # noqa: S311
+        self._holes: dict[int, list[BlackHole]] = {}
+        for hole in faults.black_holes:
+            self._holes.setdefault(hole.node, []).append(hole)
+
+    def crashes(self) -> Iterator[Crash]:
+        """Those by rate, in the order of time, without end."""
+        if self.faults.mean_time_between_crashes is None:
+            return
+        time = 0.0
+        while True:
+            time += self._luck_of_nodes.expovariate(self._nodes / self.faults.mean_time_between_crashes)
+            yield Crash(self._luck_of_nodes.randrange(self._nodes), time, time + self.faults.repair_time)
+
+    def is_out(self, now: float) -> bool:
+        """The front-end does not answer."""
+        return any(since <= now < until for since, until in self.faults.outages)
+
+    def is_unanswered(self) -> bool:
+        return self._happens(self.faults.unanswered)
+
+    def lie(self) -> RemoteState | None:
+        """What is said of a new job, once it runs, whatever the truth."""
+        if self._happens(self.faults.said_waiting):
+            return RemoteState.WAITING
+        return RemoteState.UNKNOWN if self._happens(self.faults.said_unknown) else None
+
+    def vanishing(self, seconds: float) -> float | None:
+        """After how long a job that would run for so long vanishes."""
+        return self._luck_of_jobs.uniform(0.0, seconds) if self._happens(self.faults.vanishing) else None
+
+    def black_hole(self, node: int, now: float) -> BlackHole | None:
+        return next((hole for hole in self._holes.get(node, ()) if hole.since <= now < hole.until), None)
+
+    def _happens(self, probability: float) -> bool:
+        return probability > 0 and self._luck_of_jobs.random() < probability

@@ -1,7 +1,17 @@
 """What is measured while a simulated cluster runs: exact integrals over virtual time, and the steps of what changes."""
 
-from collections.abc import Mapping
-from enum import StrEnum
+from collections import Counter
+from enum import IntEnum, StrEnum
+
+
+class Use(IntEnum):
+    """What a core is doing. CLAIMED: it idles for a job that waits until another one is killed."""
+
+    FREE = 0
+    LOCAL = 1
+    OURS = 2
+    CLAIMED = 3
+    UNAVAILABLE = 4
 
 
 class Waste(StrEnum):
@@ -18,29 +28,86 @@ class Waste(StrEnum):
 
 
 class Steps:
-    """A piecewise constant figure: `points` are (time, value from then on)."""
+    """A piecewise constant figure: `points` are (time, value from then on), times rising."""
 
-    points: list[tuple[float, float]]
+    def __init__(self, value: float) -> None:
+        self.points: list[tuple[float, float]] = [(0.0, value)]
+
+    def set(self, time: float, value: float) -> None:
+        if self.points[-1][0] == time:
+            self.points[-1] = (time, value)
+        elif self.points[-1][1] != value:
+            self.points.append((time, value))
 
 
 class Meters:
-    """Core-seconds up to the batch system's now; total = local + ours + free + claimed + unavailable.
+    """Core-seconds up to the last `settle`: total = local + ours + free + claimed + unavailable.
 
-    `claimed` are cores idle for a local job whose start waits for a kill; `harvestable` is ours + free. `ours` is
-    useful + the sum of `wasted` + what runs still.
+    `ours` is `useful` + the sum of `wasted` + what runs still.
     """
 
-    total: float
-    local: float
-    ours: float
-    free: float
-    claimed: float
-    unavailable: float
-    harvestable: float
-    useful: float
-    wasted: Mapping[Waste, float]
-    waiting: Steps  # jobs of ours
-    idle: Steps  # cores that are up and not local jobs': the profile that a clairvoyant would fill
-    local_starts: dict[int, float]  # by the number of the job in the load, from 0
-    local_refused: int  # wider than the machine
-    starts: dict[int, int]  # jobs started, anybody's, in each second that had one
+    def __init__(self, cores: int) -> None:
+        self.cores = cores
+        self.useful = 0.0
+        self.wasted = dict.fromkeys(Waste, 0.0)
+        self.waiting = Steps(0)
+        """Jobs of ours that wait."""
+        self.idle = Steps(cores)
+        """Cores that no local job has: in a run without us, the profile that a clairvoyant would fill."""
+        self.local_starts: dict[int, float] = {}
+        """By the number of the job in the load, from 0."""
+        self.local_refused = 0
+        """Local jobs wider than the machine."""
+        self.starts: Counter[int] = Counter()
+        """Jobs started, anybody's, in each second that had one."""
+        self._now = 0.0
+        self._levels = [cores, 0, 0, 0, 0]
+        self._sums = [0.0] * len(Use)
+
+    def move(self, now: float, cores: int, source: Use, target: Use) -> None:
+        """So many cores do something else from now on."""
+        self.settle(now)
+        self._levels[source] -= cores
+        self._levels[target] += cores
+        self.idle.set(now, self._levels[Use.FREE] + self._levels[Use.OURS])
+
+    def settle(self, now: float) -> None:
+        """Count up to now."""
+        seconds = now - self._now
+        if seconds > 0:
+            self._now = now
+            for use, level in enumerate(self._levels):
+                self._sums[use] += level * seconds
+
+    def level(self, use: Use) -> int:
+        """Cores doing this now."""
+        return self._levels[use]
+
+    @property
+    def total(self) -> float:
+        return self.cores * self._now
+
+    @property
+    def local(self) -> float:
+        return self._sums[Use.LOCAL]
+
+    @property
+    def ours(self) -> float:
+        return self._sums[Use.OURS]
+
+    @property
+    def free(self) -> float:
+        return self._sums[Use.FREE]
+
+    @property
+    def claimed(self) -> float:
+        return self._sums[Use.CLAIMED]
+
+    @property
+    def unavailable(self) -> float:
+        return self._sums[Use.UNAVAILABLE]
+
+    @property
+    def harvestable(self) -> float:
+        """What local jobs left us, used or not."""
+        return self.ours + self.free

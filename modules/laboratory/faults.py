@@ -58,8 +58,11 @@ class Mishaps:
     def __init__(self, faults: Faults, nodes: int, seed: int) -> None:
         self.faults = faults
         self._nodes = nodes
-        self._luck_of_nodes = Random(f"{seed} nodes")  # noqa: S311 (a simulation, not a secret)
-        self._luck_of_jobs = Random(f"{seed} jobs")  # noqa: S311
+        self._luck_of_nodes = Random(f"{seed} nodes")
+        self._luck_of_jobs = Random(f"{seed} jobs")
+        for node in [*(crash.node for crash in faults.crashes), *(hole.node for hole in faults.black_holes)]:
+            if not 0 <= node < nodes:
+                raise ValueError(f"a fault is told of node {node}; there are 0 to {nodes - 1}")
         self._holes: dict[int, list[BlackHole]] = {}
         for hole in faults.black_holes:
             self._holes.setdefault(hole.node, []).append(hole)

@@ -25,14 +25,14 @@ class Scheduler:
         self._backlog = backlog
         self._held_for = 0
         self._hold: Hold | None = None
-        self._starts_left = 0.0
-        self._last_look = -machine.period
+        self._most_starts = max(1.0, machine.start_rate * machine.period)
+        self._starts_left = self._most_starts
+        self._last_look = 0.0
 
     def look(self) -> None:
         """One pass."""
-        rate, period = self._machine.start_rate, self._machine.period
-        earned = rate * (self._agenda.now - self._last_look)
-        self._starts_left = min(max(1.0, rate * period), self._starts_left + earned)
+        earned = self._machine.start_rate * (self._agenda.now - self._last_look)
+        self._starts_left = min(self._most_starts, self._starts_left + earned)
         self._last_look = self._agenda.now
         if self._backlog.is_firm_changed:
             self._look_at_firm()
@@ -49,12 +49,14 @@ class Scheduler:
         )
         backlog.is_firm_changed = len(chosen) == most
         for run in chosen:
-            backlog.remove(run)
             if run.cores <= execution.nodes.free:
                 execution.start(run, execution.nodes.spread(run.cores))
-            else:
+            elif run.cores <= execution.nodes.free + execution.killable_cores:
                 execution.claim(run)
-        self._starts_left -= len(chosen)
+            else:
+                continue  # it will have the rest of a wide job that dies for another
+            backlog.remove(run)
+            self._starts_left -= 1
 
     def _look_at_besteffort(self) -> None:
         nodes, depth = self._execution.nodes, self._machine.depth

@@ -1,0 +1,43 @@
+"""Small simulated clusters, and work for them."""
+
+from collections.abc import Iterable, Sequence
+
+from modules.laboratory.batch_system import BatchSystem
+from modules.laboratory.faults import NO_FAULTS, Faults
+from modules.laboratory.jobs import GridJob, GridTask
+from modules.laboratory.load import LocalJob
+from modules.laboratory.machine import Machine
+
+OWNER = "alice"
+EXACT = Machine(2, 4, period=1.0, start_rate=1e9, preemption_delay=2.0)
+"""Eight cores whose scheduler looks each second and starts any number; a kill takes two."""
+
+
+def a_cluster(
+    machine: Machine = EXACT, load: Iterable[LocalJob] = (), faults: Faults = NO_FAULTS, seed: int = 1
+) -> BatchSystem:
+    return BatchSystem("dahu", machine, load, faults, seed)
+
+
+def local(submitted: float, cores: int, seconds: float, walltime: float | None = None) -> LocalJob:
+    return LocalJob(submitted, cores, seconds, seconds if walltime is None else walltime, "bob")
+
+
+def grid_jobs(
+    number: int,
+    seconds: float | Sequence[float] = 100.0,
+    *,
+    tag: str = "cigri-1",
+    cores: int = 1,
+    walltime: float = 3600.0,
+    besteffort: bool = True,
+    exit_code: int = 0,
+    owner: str = OWNER,
+) -> list[GridJob]:
+    durations = [seconds] if isinstance(seconds, float) else seconds
+    tasks = [GridTask(one, exit_code) for one in durations]
+    return [GridJob(tag, index, owner, cores, walltime, besteffort, tasks) for index in range(1, number + 1)]
+
+
+def submit(cluster: BatchSystem, jobs: Sequence[GridJob]) -> list[str]:
+    return cluster.submit(jobs[0].tag, jobs[0].owner, jobs)

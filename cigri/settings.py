@@ -66,7 +66,15 @@ class ForecastSettings(Section):
 
 
 class PolicySettings(Section):
-    order: str = Field("fifo", description="who goes first: fifo or affinity; test campaigns and priorities before all")
+    order: str = Field("fifo", description="who goes first: fifo, affinity, fairshare or eta; see docs/scheduling.md")
+    half_life: float = Field(7.0, gt=0, description="fairshare: days after which what was used counts half as much")
+    patience: float = Field(
+        3600.0, gt=0, description="seconds without a job after which a campaign is given some before all others"
+    )
+    handful: int = Field(10, gt=0, description="jobs that a campaign is given then, at most")
+    reserve_after: float = Field(
+        120.0, ge=0, description="seconds after which cores are kept free for a job of several cores, on one cluster"
+    )
 
 
 class HistorySettings(Section):

@@ -92,6 +92,13 @@ class KillReason(StrEnum):
     HOURS = "hours"
 
 
+class SubjectKind(StrEnum):
+    """Whom a target or a quota is about."""
+
+    USER = "user"
+    PROJECT = "project"
+
+
 class EventLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"

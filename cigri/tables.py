@@ -31,6 +31,7 @@ from cigri.states import (
     KillReason,
     Outcome,
     StepState,
+    SubjectKind,
     TaskState,
 )
 
@@ -124,6 +125,8 @@ ClusterUsage = table("cluster_usage", ClusterUsageColumns)
 
 
 class CampaignColumns(Numbered):
+    """`served_at`: when jobs were last made of its tasks."""
+
     name: Named[str]
     grid_user: Named[str]
     project_id: Named[int | None] = Column(ForeignKey("projects.id"))
@@ -135,6 +138,7 @@ class CampaignColumns(Numbered):
     purged_at: Named[datetime | None]
     archived_at: Named[datetime | None]
     priority: Named[int] = Column(server_default="0")
+    served_at: Named[datetime | None]
 
 
 Campaign = table(
@@ -144,6 +148,33 @@ Campaign = table(
     Index("ix_campaigns_open", "id", postgresql_where="state IN ('in_treatment', 'paused')"),
     Index(None, "grid_user", "id"),
 )
+
+
+class TargetColumns(Columns):
+    """What is due to a user or a project beside the others; 1 without a row."""
+
+    kind: Named[SubjectKind] = Column(one_of(SubjectKind), primary_key=True)
+    name: Named[str] = Column(primary_key=True)
+    share: Named[float]
+
+
+Target = table("targets", TargetColumns, CheckConstraint("share > 0", name="share"))
+
+
+class UsageColumns(Numbered):
+    """Core-seconds that ended jobs used and had asked for, as much as they count at the time `at`.
+
+    The updator appends, the metascheduler adds up.
+    """
+
+    grid_user: Named[str]
+    project_id: Named[int | None] = Column(ForeignKey("projects.id"))
+    used: Named[float]
+    asked: Named[float]
+    at: Named[datetime]
+
+
+Usage = table("usages", UsageColumns)
 
 
 class CampaignClusterColumns(Columns):

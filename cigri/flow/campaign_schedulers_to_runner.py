@@ -146,6 +146,7 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
         .values(state=TaskState.ASSIGNED, attempts=Task.c.attempts + 1)
     )
     conn.execute(insert(Attempt).from_select(list(columns), select(*(chosen.c[name] for name in columns))))
+    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(served_at=clock(now)))
     return len(jobs)
 
 

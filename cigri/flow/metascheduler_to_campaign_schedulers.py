@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, or_, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
@@ -15,13 +16,19 @@ from cigri.tables import Offer as OfferRow
 
 
 class Claim(NamedTuple):
-    """A campaign that wants some clusters."""
+    """A campaign that wants some clusters, and has got nothing for `waited` seconds.
+
+    `eta`: its forecast end; `pressure`: seconds that its last task takes, from start to end.
+    """
 
     campaign_id: int
     type: CampaignType
     user: str
     project: str
     priority: int
+    waited: float
+    eta: datetime | None
+    pressure: float
     clusters: tuple[int, ...] = ()
 
 
@@ -74,11 +81,12 @@ def has_open_campaigns(conn: Connection) -> bool:
     return conn.scalar(treated.limit(1)) is not None
 
 
-def list_claims(conn: Connection, wants: Sequence[Want]) -> list[Claim]:
+def list_claims(conn: Connection, wants: Sequence[Want], now: datetime | None = None) -> list[Claim]:
     """The campaigns that want something, in the order of submission."""
     clusters: dict[int, list[int]] = defaultdict(list)
     for want in wants:
         clusters[want.campaign_id].append(want.cluster_id)
+    waited = func.extract("epoch", clock(now) - func.coalesce(Campaign.c.served_at, Campaign.c.submitted_at))
     found = conn.execute(
         select(
             Campaign.c.id,
@@ -86,12 +94,16 @@ def list_claims(conn: Connection, wants: Sequence[Want]) -> list[Claim]:
             Campaign.c.grid_user,
             func.coalesce(Project.c.name, ""),
             Campaign.c.priority,
+            cast(waited, DOUBLE_PRECISION),
+            Forecast.c.eta,
+            func.coalesce(Forecast.c.mean, 0.0),
         )
+        .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    return [Claim(*row, tuple(clusters[row.id])) for row in found if row.id in clusters]
+    return [Claim._make((*row, tuple(clusters[row.id]))) for row in found if row.id in clusters]
 
 
 def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime | None = None) -> list[Want]:

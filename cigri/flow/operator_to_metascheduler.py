@@ -1,4 +1,4 @@
-"""The operator says who goes first: affinities of users with clusters, and priorities of campaigns."""
+"""The operator says who goes first: affinities, targets of users and projects, and priorities of campaigns."""
 
 from typing import NamedTuple
 
@@ -7,9 +7,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import wake
 from cigri.errors import NotFound
-from cigri.states import OPEN_CAMPAIGNS
+from cigri.states import OPEN_CAMPAIGNS, SubjectKind
 from cigri.tables import Affinity as AffinityRow
-from cigri.tables import Campaign, Cluster
+from cigri.tables import Campaign, Cluster, Target
 
 
 class Affinity(NamedTuple):
@@ -17,6 +17,13 @@ class Affinity(NamedTuple):
 
     grid_user: str
     cluster_id: int
+
+
+class Subject(NamedTuple):
+    """A user or a project."""
+
+    kind: SubjectKind
+    name: str
 
 
 class AffinityView(NamedTuple):
@@ -47,6 +54,24 @@ def list_affinity_views(conn: Connection) -> list[AffinityView]:
     named = select(AffinityRow.c.grid_user, Cluster.c.name).join(Cluster, Cluster.c.id == AffinityRow.c.cluster_id)
     found = conn.execute(named.order_by(AffinityRow.c.grid_user, Cluster.c.name))
     return [AffinityView._make(row) for row in found]
+
+
+def put_target(conn: Connection, subject: Subject, share: float) -> None:
+    new = insert(Target).values(**subject._asdict(), share=share)
+    conn.execute(new.on_conflict_do_update(index_elements=["kind", "name"], set_={"share": new.excluded.share}))
+    wake(conn)
+
+
+def remove_target(conn: Connection, subject: Subject) -> None:
+    mine = (Target.c.kind == subject.kind, Target.c.name == subject.name)
+    if not conn.execute(delete(Target).where(*mine).returning(Target.c.name)).all():
+        raise NotFound(f"{subject.kind} {subject.name} has no target; `cigri target list` shows them")
+
+
+def list_targets(conn: Connection) -> dict[Subject, float]:
+    """By kind and name; whoever is not there has 1."""
+    found = conn.execute(select(Target.c.kind, Target.c.name, Target.c.share).order_by(Target.c.kind, Target.c.name))
+    return {Subject(kind, name): share for kind, name, share in found}
 
 
 def set_priority(conn: Connection, campaign_id: int, priority: int) -> None:

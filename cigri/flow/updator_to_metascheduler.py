@@ -1,21 +1,37 @@
 """The updator says how full each cluster is and which campaigns do badly where; the metascheduler reads it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    and_,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.clusters import ClusterConfig, parse_config
-from cigri.database import clock
+from cigri.database import clock, rows
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
-from cigri.tables import CampaignCluster, Cluster, ClusterState, ClusterUsage, Job
+from cigri.tables import Campaign, CampaignCluster, Cluster, ClusterState, ClusterUsage, Job, Project, Usage
 
 SET_ASIDE = "CLUSTER_SET_ASIDE"
+SECONDS_A_DAY = 86_400.0
 USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 
 
@@ -34,6 +50,14 @@ class Room(NamedTuple):
     waiting: int
     running: int
     waiting_cores: int
+    total: int
+
+
+class Consumption(NamedTuple):
+    """Core-seconds that jobs used and had asked for, the older the less."""
+
+    used: float
+    asked: float
 
 
 class Trial(NamedTuple):
@@ -81,6 +105,7 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
             func.coalesce(counts.c.waiting, 0),
             func.coalesce(counts.c.running, 0),
             func.coalesce(counts.c.waiting_cores, 0),
+            ClusterState.c.total,
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)
@@ -91,6 +116,70 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
         Room(cluster_id, name, parse_config(name, config), *figures)
         for cluster_id, name, config, *figures in conn.execute(statement)
     ]
+
+
+def put_usage(conn: Connection, job_ids: Collection[int], now: datetime | None = None) -> None:
+    """What jobs that have just ended used; those that never started used nothing."""
+    ended = rows("ended", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    lasted = func.greatest(func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
+    sums = (
+        select(
+            Campaign.c.grid_user,
+            Campaign.c.project_id,
+            func.sum(Job.c.width * lasted),
+            func.sum(Job.c.width * Job.c.walltime),
+            clock(now),
+        )
+        .select_from(Job)
+        .join(ended, ended.c.id == Job.c.id)
+        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
+        .where(Job.c.started_at.is_not(None), Job.c.ended_at.is_not(None))
+        .group_by(Campaign.c.grid_user, Campaign.c.project_id)
+    )
+    conn.execute(insert(Usage).from_select(["grid_user", "project_id", "used", "asked", "at"], sums))
+
+
+def list_usage(conn: Connection, half_life: float, now: datetime | None = None) -> dict[tuple[str, str], Consumption]:
+    """By user and project: what ended jobs used, half as much after `half_life` days, and what runs has used so far."""
+    weight = _weight(half_life, now)
+    ended = select(Usage.c.grid_user, Usage.c.project_id, Usage.c.used * weight, Usage.c.asked * weight)
+    so_far = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at), 0.0)
+    running = (
+        select(Campaign.c.grid_user, Campaign.c.project_id, Job.c.width * so_far, Job.c.width * Job.c.walltime)
+        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
+        .where(Job.c.state == JobState.RUNNING, Job.c.started_at.is_not(None))
+    )
+    every = union_all(ended, running).subquery("every")
+    user, project_id, used, asked = every.c
+    found = conn.execute(
+        select(
+            user,
+            func.coalesce(Project.c.name, ""),
+            cast(func.sum(used), DOUBLE_PRECISION),
+            cast(func.sum(asked), DOUBLE_PRECISION),
+        )
+        .outerjoin(Project, Project.c.id == project_id)
+        .group_by(user, Project.c.name)
+    )
+    return {(user, project): Consumption(used, asked) for user, project, used, asked in found}
+
+
+def add_up_usage(conn: Connection, half_life: float, now: datetime | None = None, longest: int = 50) -> None:
+    """Replace the usage of users who have gathered many rows by its sum; it changes no total."""
+    many = select(Usage.c.grid_user).group_by(Usage.c.grid_user).having(func.count() > longest)
+    gone = delete(Usage).where(Usage.c.grid_user.in_(many))
+    used, asked = (column * _weight(half_life, now) for column in (Usage.c.used, Usage.c.asked))
+    user, project_id = Usage.c.grid_user, Usage.c.project_id
+    added = gone.returning(user, project_id, used.label("used"), asked.label("asked")).cte("added")
+    sums = select(added.c.grid_user, added.c.project_id, func.sum(added.c.used), func.sum(added.c.asked), clock(now))
+    columns = ["grid_user", "project_id", "used", "asked", "at"]
+    conn.execute(insert(Usage).from_select(columns, sums.group_by(added.c.grid_user, added.c.project_id)))
+
+
+def _weight(half_life: float, now: datetime | None) -> ColumnElement[float]:
+    """What a row counts for now."""
+    age = func.greatest(func.extract("epoch", clock(now) - Usage.c.at), 0.0)
+    return func.power(0.5, func.least(age / (half_life * SECONDS_A_DAY), 1000.0))
 
 
 def put_trials(

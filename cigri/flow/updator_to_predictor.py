@@ -25,6 +25,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
 
 from cigri.database import clock, rows
 from cigri.flow.anyone_to_killer import close_kills
+from cigri.flow.updator_to_metascheduler import put_usage
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables import Attempt, Campaign, CampaignCluster, Completion, Job, Task, TaskCount
 from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, Verdict
@@ -88,6 +89,7 @@ def put_ended(
     fresh = [attempt for attempt in attempts if attempt.task_id in moved]
     _move_tasks(conn, cluster_id, fresh, now)
     over = _end_jobs(conn, jobs, now)
+    put_usage(conn, over, now)
     close_kills(conn, [job.job_id for job in jobs])
     _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
     _add_up(conn, cluster_id, fresh, now)

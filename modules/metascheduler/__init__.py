@@ -19,8 +19,8 @@ from cigri.flow.metascheduler_to_campaign_schedulers import (
 )
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
 from cigri.flow.operator_to_anyone import list_shut
-from cigri.flow.operator_to_metascheduler import list_affinities
-from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.flow.operator_to_metascheduler import list_affinities, list_targets
+from cigri.flow.updator_to_metascheduler import add_up_usage, list_rooms, list_usage
 from cigri.program import Report, Tools
 from cigri.settings import PolicySettings
 from modules.metascheduler.policies import Facts, load
@@ -42,12 +42,14 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         )
         wants = list_wants(conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now)
         wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in shut]
-        offers = _offers(conn, tools.settings.policy, wants) if wants else []
+        offers = _offers(conn, tools.settings.policy, wants, now) if wants else []
         put_offers(conn, offers, now)
     report["offers"] = len(offers)
     return +report
 
 
-def _offers(conn: Connection, settings: PolicySettings, wants: Sequence[Want]) -> list[Offer]:
-    claims, facts = list_claims(conn, wants), Facts(list_affinities(conn))
-    return share(list_rooms(conn), wants, claims, load(settings.order), facts)
+def _offers(conn: Connection, settings: PolicySettings, wants: Sequence[Want], now: datetime | None) -> list[Offer]:
+    usage = list_usage(conn, settings.half_life, now)
+    add_up_usage(conn, settings.half_life, now)
+    facts = Facts(list_affinities(conn), list_targets(conn), usage)
+    return share(list_rooms(conn), wants, list_claims(conn, wants, now), settings, load(settings.order), facts)

@@ -1,81 +1,99 @@
 """Shares the clusters among campaigns, in the order of the policy; pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import NamedTuple
 
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
-from cigri.states import CampaignType
+from cigri.settings import PolicySettings
+from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts, Order, Turn
 from modules.metascheduler.policies.fifo import order as fifo
 from modules.metascheduler.stock import Stock
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
+NO_FACTS = Facts()
+DEFAULTS = PolicySettings()
 
 
 def share(
     rooms: Sequence[Room],
     wants: Sequence[Want],
     claims: Sequence[Claim],
+    settings: PolicySettings = DEFAULTS,
     order: Order = fifo,
-    facts: Facts = Facts(),  # noqa: B008  # immutable
+    facts: Facts = NO_FACTS,
 ) -> list[Offer]:
     """Serve the campaigns in order, each on the emptiest clusters first.
 
     A cluster takes what its free cores can start at once and `keep_waiting` jobs more, but never more than
-    `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there.
+    `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there. The first in line
+    that finds too few cores free anywhere, and has waited for a while, has those of one cluster kept for it.
     """
     stock = Stock(rooms, wants)
-    for _, turns in groupby(line_up(claims, order, facts), key=lambda turn: turn.rank):
-        _serve(stock, [_Served(turn.weight, stock.open_to(turn.campaign_id, turn.clusters)) for turn in turns])
+    waited = {claim.campaign_id: claim.waited for claim in claims}
+    is_reserved = False
+    for _, turns in groupby(line_up(claims, settings, order, facts), key=lambda turn: turn.rank):
+        group = [_served(stock, turn) for turn in turns]
+        _serve(stock, group)
+        for one in group if not is_reserved else ():
+            if waited[one.campaign_id] > settings.reserve_after and stock.reserve(one.campaign_id):
+                is_reserved = True
+                break
     return [
         Offer(*pair, jobs * stock.wants[pair[0]][pair[1]].width, jobs, rank)
         for rank, (pair, jobs) in enumerate(stock.given.items())
     ]
 
 
-def line_up(claims: Sequence[Claim], order: Order, facts: Facts) -> list[Turn]:
-    """Test campaigns in the order of submission; then by priority, and among equals as the policy says."""
-    priorities = {claim.campaign_id: claim.priority for claim in claims}
-    tests = [claim for claim in claims if claim.type is CampaignType.TEST]
-    others = [claim for claim in claims if claim.type is not CampaignType.TEST]
-    turns = [turn._replace(rank=(0.0, *turn.rank)) for turn in fifo(tests, facts)]
-    turns += [
-        turn._replace(rank=(1.0, -float(priorities[turn.campaign_id]), *turn.rank)) for turn in order(others, facts)
-    ]
-    return sorted(turns, key=lambda turn: turn.rank)
-
-
 class _Served(NamedTuple):
-    """A turn: its weight beside others of the same rank, and what the campaign wants in it, the best clusters first."""
+    """A turn: its weight beside others of the same rank, and what the campaign wants in it, the best cluster last."""
 
+    campaign_id: int
     weight: float
+    most: int | None
     wants: list[Want]
 
-    def open(self, stock: Stock) -> Iterator[tuple[Want, int]]:
-        """What it may be given now."""
-        for want in self.wants:
+    def next(self, stock: Stock) -> tuple[Want, int] | None:
+        """What it may be given now, and how many jobs; where it is nothing, it is nothing for the rest of the cycle."""
+        while self.wants:
+            want = self.wants[-1]
             if (most := stock.most(want)) > 0:
-                yield want, most
+                return want, most
+            self.wants.pop()
+        return None
+
+
+def _served(stock: Stock, turn: Turn) -> _Served:
+    return _Served(turn.campaign_id, turn.weight, turn.most, stock.open_to(turn.campaign_id, turn.clusters)[::-1])
 
 
 def _serve(stock: Stock, group: Sequence[_Served]) -> None:
-    """One alone takes all it can use; several take turns in portions, the one with the least for its weight next."""
+    """One alone takes all it can use; of several, the one that holds the fewest cores for its weight gets a portion."""
     if len(group) == 1:
-        for want, most in group[0].open(stock):
-            stock.take(want, most)
+        _serve_alone(stock, group[0])
         return
     idle = sum(stock.clusters[cluster].idle for cluster in {want.cluster_id for one in group for want in one.wants})
     portion = int(idle) // (PORTIONS * len(group))
-    line = [(1 / one.weight, place, 0) for place, one in enumerate(group)]
+    line = [((held := stock.held(one.campaign_id)) / one.weight, place, held) for place, one in enumerate(group)]
     heapify(line)
     while line:
-        _, place, had = heappop(line)
-        for want, most in group[place].open(stock):
-            jobs = min(most, max(1, portion // want.width))
-            stock.take(want, jobs)
-            had += jobs * want.width
-            heappush(line, ((had + want.width) / group[place].weight, place, had))
-            break
+        _, place, held = heappop(line)
+        if (found := group[place].next(stock)) is None:
+            continue
+        want, most = found
+        jobs = min(most, max(1, portion // want.width))
+        stock.take(want, jobs)
+        held += jobs * want.width
+        heappush(line, (held / group[place].weight, place, held))
+
+
+def _serve_alone(stock: Stock, one: _Served) -> None:
+    left = one.most
+    while left != 0 and (found := one.next(stock)) is not None:
+        want, most = found
+        jobs = most if left is None else min(most, left)
+        stock.take(want, jobs)
+        left = None if left is None else left - jobs

@@ -14,6 +14,7 @@ class Cluster:
     """Cores that a new job could have at once, and jobs that wait behind those that can start."""
 
     def __init__(self, room: Room) -> None:
+        self.total = room.total
         self.idle = float(max(0, room.free - room.waiting_cores))
         self.behind = _behind(room)
         self.queue = room.config.max_waiting - room.waiting
@@ -59,7 +60,7 @@ class Stock:
                 self.clusters[want.cluster_id].hear(want)
         self.tasks = {campaign_id: next(iter(mine.values())).waiting for campaign_id, mine in self.wants.items()}
         self.given: dict[tuple[int, int], int] = {}
-        self._open = [cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open]
+        self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
 
     def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
         """What the campaign wants of those that are not full yet; a test is not asked for room."""
@@ -71,19 +72,23 @@ class Stock:
 
     def most(self, want: Want) -> int:
         """Jobs that the campaign may still be given there."""
-        cluster, given = self.clusters[want.cluster_id], self._given(want)
-        most = min(self.tasks[want.campaign_id] + max(0, want.bound - given), cluster.queue)
-        if most <= 0:
+        if want.type is CampaignType.TEST:  # it runs whether or not a core is free
+            return self._most_by_rights(want)
+        if want.cluster_id not in self._open:
             return 0
+        most = self._most_by_rights(want)
+        return most and min(most, self.clusters[want.cluster_id].room(want, self._given(want)))
+
+    def _most_by_rights(self, want: Want) -> int:
+        """If only there were cores."""
+        given = self._given(want)
+        most = min(self.tasks[want.campaign_id] + max(0, want.bound - given), self.clusters[want.cluster_id].queue)
         live = want.live + given
-        if want.type is CampaignType.TEST:  # one task per cluster, whether or not a core is free
-            return min(most, 1 - live)
-        most = min(most, cluster.room(want, given))
-        if want.max_jobs is not None:
-            most = min(most, want.max_jobs - live)
-        if want.is_on_trial:
+        if want.type is CampaignType.TEST or want.is_on_trial:  # one there
             most = min(most, 1 - live)
-        return most
+        if want.type is CampaignType.DEFAULT and want.max_jobs is not None:
+            most = min(most, want.max_jobs - live)
+        return max(0, most)
 
     def take(self, want: Want, jobs: int) -> None:
         """Tasks that wait for this very cluster go first."""
@@ -92,8 +97,32 @@ class Stock:
         self.given[want.campaign_id, want.cluster_id] = given + jobs
         cluster = self.clusters[want.cluster_id]
         cluster.take(jobs, want.ratio)
-        if not cluster.is_open and want.cluster_id in self._open:
-            self._open.remove(want.cluster_id)
+        if not cluster.is_open:
+            self._open.pop(want.cluster_id, None)
+
+    def held(self, campaign_id: int) -> int:
+        """Cores of its jobs that live, wherever they are."""
+        mine = self.wants[campaign_id].values()
+        return sum((want.live + self._given(want)) * want.width for want in mine)
+
+    def reserve(self, campaign_id: int) -> bool:
+        """Keep the free cores of one cluster for a job of several that finds too few anywhere, until there are enough.
+
+        It is the cluster that lacks the fewest. False: there is no such job.
+        """
+        mine = self.wants[campaign_id].values()
+        short = [want for want in mine if want.cluster_id in self._open and self._lacks_cores(want)]
+        if not short or any(self._given(want) for want in mine):
+            return False
+        best = min(short, key=lambda want: want.width - self.clusters[want.cluster_id].idle)
+        del self._open[best.cluster_id]
+        return True
+
+    def _lacks_cores(self, want: Want) -> bool:
+        cluster = self.clusters[want.cluster_id]
+        if want.type is CampaignType.TEST or want.send is not None or not 1 < want.width <= cluster.total:
+            return False
+        return self._most_by_rights(want) > 0 and cluster.room(want, 0) == 0
 
     def _given(self, want: Want) -> int:
         return self.given.get((want.campaign_id, want.cluster_id), 0)

@@ -16,6 +16,7 @@ COMMANDS = {
     "db": "the database's schema and address",
     "cluster": "declare, test and change clusters",
     "campaign": "give a campaign a priority",
+    "target": "say how much of the grid is due to users and projects",
     "affinity": "say which users go first on which clusters",
     "doctor": "check that the tables keep their promises, and say what is stuck",
     "config": "the settings in force and where each comes from",

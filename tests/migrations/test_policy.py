@@ -4,8 +4,9 @@ from sqlalchemy import text
 
 from cigri import schema
 from cigri.database import Database
-from cigri.flow.operator_to_metascheduler import put_affinity, set_priority
-from tests.factories import a_campaign, a_cluster
+from cigri.flow.operator_to_metascheduler import Subject, put_affinity, put_target, set_priority
+from cigri.states import SubjectKind
+from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 
 def test_campaigns_of_before_have_no_priority_and_users_no_affinity(database: Database) -> None:
@@ -18,3 +19,16 @@ def test_campaigns_of_before_have_no_priority_and_users_no_affinity(database: Da
     with database.begin() as conn:
         assert conn.scalars(text("SELECT priority FROM campaigns")).all() == [0]
         assert conn.scalars(text("SELECT count(*) FROM affinities")).all() == [0]
+
+
+def test_nobody_has_used_anything_or_been_served_before(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        submitted_jobs(conn, a_campaign(conn, 1), 1, 1)
+        put_target(conn, Subject(SubjectKind.USER, "alice"), 2.0)
+        conn.execute(text("INSERT INTO usages (grid_user, used, asked, at) VALUES ('alice', 1, 2, now())"))
+    schema.downgrade(database, "0006")
+    schema.upgrade(database, "0007")
+    with database.begin() as conn:
+        assert conn.scalars(text("SELECT served_at FROM campaigns")).all() == [None]
+        assert conn.scalar(text("SELECT (SELECT count(*) FROM usages) + (SELECT count(*) FROM targets)")) == 0

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from cigri.clusters import ClusterConfig
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
+from cigri.settings import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.share import share
 
 
 def a_room(id: int = 1, *, free: int = 10, waiting: int = 0, keep: int = 0, most: int = 100) -> Room:
     config = ClusterConfig(driver="local", keep_waiting=keep, max_waiting=most)
-    return Room(id, f"c{id}", config, free, waiting, 0, waiting)
+    return Room(id, f"c{id}", config, free, waiting, 0, waiting, 1000)
 
 
 def a_want(
@@ -38,7 +39,7 @@ def claims_of(wants: Sequence[Want], **about: object) -> list[Claim]:
     """What the campaigns of these wants claim; each as `about` says."""
     types = {want.campaign_id: want.type for want in sorted(wants)}
     clusters = {id: tuple(want.cluster_id for want in wants if want.campaign_id == id) for id in types}
-    plain = {"user": "alice", "project": "", "priority": 0}
+    plain = {"user": "alice", "project": "", "priority": 0, "waited": 0.0, "eta": None, "pressure": 0.0}
     return [Claim(id, type, clusters=clusters[id], **(plain | about)) for id, type in types.items()]  # type: ignore[arg-type]
 
 
@@ -192,3 +193,20 @@ def test_no_limit_is_ever_exceeded(rooms: list[Room], wants: list[Want]) -> None
         assert all(offer.jobs > 0 for offer in mine)
         if want.max_jobs is not None and want.type is CampaignType.DEFAULT:
             assert all(offer.jobs + want.live <= want.max_jobs for offer in mine)
+
+
+def test_cores_are_kept_for_a_wide_job_at_the_head_on_the_cluster_that_lacks_the_fewest() -> None:
+    rooms = [a_room(1, free=3), a_room(2, free=5), a_room(3, free=2)]
+    wants = [a_want(1, cluster, width=8) for cluster in (1, 2, 3)] + [a_want(2, cluster) for cluster in (1, 2, 3)]
+    assert jobs(rooms, wants) == {(2, 2): 5, (2, 1): 3, (2, 3): 2}
+    patient = [claim._replace(waited=500.0) for claim in claims_of(wants)]
+    offers = share(rooms, wants, patient, PolicySettings(reserve_after=120.0))
+    assert {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers} == {(2, 1): 3, (2, 3): 2}
+
+
+def test_no_cores_are_kept_where_a_job_cannot_run_or_for_want_of_anything_else() -> None:
+    settings = PolicySettings(reserve_after=120.0)
+    for wide in (a_want(1, width=2000), a_want(1, width=8, max_jobs=1, live=1), a_want(1, width=8, trial=True, live=1)):
+        wants = [wide, a_want(2)]
+        patient = [claim._replace(waited=500.0) for claim in claims_of(wants)]
+        assert [offer.campaign_id for offer in share([a_room(free=5)], wants, patient, settings)] == [2]

@@ -1,15 +1,25 @@
 """Who goes first: the policies as pure functions, and priorities and test campaigns before them."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from cigri.errors import ConfigError
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim
-from cigri.flow.operator_to_metascheduler import Affinity
-from cigri.states import CampaignType
+from cigri.flow.operator_to_metascheduler import Affinity, Subject
+from cigri.flow.updator_to_metascheduler import Consumption
+from cigri.settings import PolicySettings
+from cigri.states import CampaignType, SubjectKind
+from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts, load, names
 from modules.metascheduler.policies.affinity import order as affinity
+from modules.metascheduler.policies.eta import order as eta
+from modules.metascheduler.policies.fairshare import dues, karma
+from modules.metascheduler.policies.fairshare import order as fairshare
 from modules.metascheduler.policies.fifo import order as fifo
-from modules.metascheduler.share import line_up
+from tests.factories import NOON
+
+SETTINGS = PolicySettings(patience=3600.0, handful=10)
 
 
 def a_claim(
@@ -19,8 +29,12 @@ def a_claim(
     user: str = "alice",
     priority: int = 0,
     type: CampaignType = CampaignType.DEFAULT,
+    project: str = "",
+    waited: float = 0.0,
+    eta: datetime | None = None,
+    pressure: float = 0.0,
 ) -> Claim:
-    return Claim(campaign, type, user, "", priority, clusters)
+    return Claim(campaign, type, user, project, priority, waited, eta, pressure, clusters)
 
 
 def test_each_policy_is_found_by_its_name_and_no_other() -> None:
@@ -35,16 +49,16 @@ def test_the_example_of_the_note_of_2009() -> None:
     """cluster1: affinities campaign1, campaign2; others campaign3. cluster2: campaign2; others campaign1, campaign3."""
     claims = [a_claim(1, user="one"), a_claim(2, user="two"), a_claim(3, user="three")]
     facts = Facts(frozenset({Affinity("one", 1), Affinity("two", 1), Affinity("two", 2)}))
-    launched = [(turn.campaign_id, turn.clusters) for turn in line_up(claims, affinity, facts)]
+    launched = [(turn.campaign_id, turn.clusters) for turn in line_up(claims, SETTINGS, affinity, facts)]
     assert launched == [(1, (1,)), (2, (1, 2)), (1, (2,)), (3, (1, 2))]
 
 
 def test_without_affinities_the_first_comes_first() -> None:
     claims = [a_claim(2), a_claim(1)]
-    assert line_up(claims, affinity, Facts()) == [
-        turn._replace(rank=(1.0, 0.0, 1.0, turn.campaign_id)) for turn in line_up(claims, fifo, Facts())
+    assert line_up(claims, SETTINGS, affinity, Facts()) == [
+        turn._replace(rank=(2.0, 0.0, 1.0, turn.campaign_id)) for turn in line_up(claims, SETTINGS, fifo, Facts())
     ]
-    assert [turn.campaign_id for turn in line_up(claims, fifo, Facts())] == [1, 2]
+    assert [turn.campaign_id for turn in line_up(claims, SETTINGS, fifo, Facts())] == [1, 2]
 
 
 def test_priorities_go_before_the_policy_and_tests_before_priorities() -> None:
@@ -56,4 +70,49 @@ def test_priorities_go_before_the_policy_and_tests_before_priorities() -> None:
     ]
     facts = Facts(frozenset({Affinity("two", 1)}))
     for policy in (fifo, affinity):
-        assert list(dict.fromkeys(turn.campaign_id for turn in line_up(claims, policy, facts))) == [4, 3, 1, 2]
+        assert list(dict.fromkeys(turn.campaign_id for turn in line_up(claims, SETTINGS, policy, facts))) == [
+            4,
+            3,
+            1,
+            2,
+        ]
+
+
+def test_the_earliest_end_less_the_time_of_a_task_goes_first_and_unknown_ends_last() -> None:
+    claims = [
+        a_claim(1),
+        a_claim(2, eta=NOON),
+        a_claim(3, eta=NOON + timedelta(seconds=50), pressure=100.0),
+        a_claim(4, eta=NOON - timedelta(seconds=10)),
+    ]
+    assert [turn.campaign_id for turn in line_up(claims, SETTINGS, eta, Facts())] == [3, 4, 2, 1]
+
+
+def test_who_has_waited_too_long_comes_first_the_longest_before_the_others_and_once_more_in_line() -> None:
+    claims = [a_claim(1, priority=9), a_claim(2, waited=3601.0), a_claim(3, waited=4000.0), a_claim(4, waited=3600.0)]
+    line = line_up(claims, SETTINGS, fifo, Facts())
+    assert [(turn.campaign_id, turn.most) for turn in line[:2]] == [(3, 10), (2, 10)]
+    assert [(turn.campaign_id, turn.most) for turn in line[2:]] == [(1, None), (2, None), (3, None), (4, None)]
+
+
+def test_karma_is_that_of_oar() -> None:
+    """Used 60 %, asked 30 % where half is due; of its project's due half nothing is wrong."""
+    usage = {("one", "p"): Consumption(60.0, 30.0), ("two", "p"): Consumption(40.0, 70.0)}
+    due = dues(usage, {})
+    assert due == {("one", "p"): 0.5, ("two", "p"): 0.5}
+    assert karma(due, usage)["one", "p"] == pytest.approx(2 * (0.6 - 0.5) + 1 * (0.3 - 0.5))
+    targets = {Subject(SubjectKind.USER, "one"): 3.0, Subject(SubjectKind.PROJECT, "q"): 2.0}
+    assert dues([("one", "p"), ("two", "p"), ("two", "q")], targets) == pytest.approx(
+        {("one", "p"): 0.25, ("two", "p"): 1 / 12, ("two", "q"): 2 / 3}
+    )
+
+
+def test_several_campaigns_of_a_user_share_what_is_due_to_the_user() -> None:
+    claims = [a_claim(1, user="one"), a_claim(2, user="one"), a_claim(3, user="two")]
+    assert [turn.weight for turn in fairshare(claims, Facts())] == pytest.approx([0.25, 0.25, 0.5])
+
+
+def test_who_wants_nothing_now_does_not_count() -> None:
+    claims = [a_claim(1, user="one"), a_claim(2, user="two")]
+    away = {("away", ""): Consumption(1e9, 1e9)}
+    assert [turn.weight for turn in fairshare(claims, Facts(usage=away))] == pytest.approx([0.5, 0.5])

@@ -1,6 +1,7 @@
 """What an operator says about who goes first reaches the offers."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -37,6 +38,31 @@ def test_affinities_are_declared_listed_obeyed_and_removed(cigri: Cigri, databas
     assert offered(database, order="fifo") == [(1, 1, 4)]
     assert cigri("affinity", "remove", "bob", "dahu").status == 0
     assert offered(database, order="affinity") == [(1, 1, 4)]
+
+
+def test_targets_are_declared_listed_obeyed_and_removed(cigri: Cigri, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "dahu", free=8, keep_waiting=0)
+        a_campaign(conn, 9, user="alice")
+        a_campaign(conn, 9, user="bob")
+    assert sorted(offered(database, order="fairshare")) == [(1, 1, 4), (2, 1, 4)]
+    assert "has the target 3" in cigri("target", "set", "user", "bob", "3").out
+    assert json.loads(cigri("target", "list", "--json").out) == [{"kind": "user", "name": "bob", "share": 3.0}]
+    assert sorted(offered(database, order="fairshare")) == [(1, 1, 2), (2, 1, 6)]
+    assert cigri("target", "remove", "user", "bob").status == 0
+    assert "has no target" in cigri("target", "remove", "user", "bob").err
+    assert cigri("target", "set", "user", "bob", "0").status == 2
+    assert cigri("target", "set", "user", "bob").status == 2
+    assert cigri("target", "set", "group", "bob", "1").status == 2
+
+
+def test_who_has_waited_too_long_gets_a_handful_first(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "dahu", free=8, keep_waiting=0)
+        a_campaign(conn, 9)
+        a_campaign(conn, 9, now=NOON - timedelta(seconds=100))
+    assert offered(database) == [(1, 1, 8)]
+    assert offered(database, patience=60, handful=3) == [(2, 1, 3), (1, 1, 5)]
 
 
 def test_what_is_not_there_cannot_be_declared_or_removed(cigri: Cigri, database: Database) -> None:

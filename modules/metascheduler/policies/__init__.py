@@ -2,27 +2,35 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.errors import ConfigError
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim
-from cigri.flow.operator_to_metascheduler import Affinity
+from cigri.flow.operator_to_metascheduler import Affinity, Subject
+from cigri.flow.updator_to_metascheduler import Consumption
 
 
 class Facts(NamedTuple):
     """What policies go by besides the campaigns themselves."""
 
     affinities: frozenset[Affinity] = frozenset()
+    targets: Mapping[Subject, float] = MappingProxyType({})
+    usage: Mapping[tuple[str, str], Consumption] = MappingProxyType({})  # by user and project
 
 
 class Turn(NamedTuple):
-    """A campaign served on some clusters: lower ranks first, those of one rank side by side in proportion to weight."""
+    """A campaign served on some clusters: lower ranks first, those of one rank side by side in proportion to weight.
+
+    It is given `most` jobs in all; None: as many as it can use.
+    """
 
     campaign_id: int
     clusters: tuple[int, ...]
     rank: tuple[float, ...]
     weight: float = 1.0
+    most: int | None = None
 
 
 Order = Callable[[Sequence[Claim], Facts], list[Turn]]

@@ -1,0 +1,73 @@
+"""Users and projects get what they are due of the grid over time, by the karma of OAR's fair sharing."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp
+
+from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from cigri.flow.operator_to_metascheduler import Subject
+from cigri.flow.updator_to_metascheduler import Consumption
+from cigri.states import SubjectKind
+from modules.metascheduler.policies import Facts, Turn
+
+OF_PROJECT, OF_USER, OF_USER_ASKED = 1.0, 2.0, 1.0  # what a share too much counts
+FIRMNESS = 4.0  # who has had e^-4 of another's due by karma gets e^4 = 55 times as much now
+
+Pair = tuple[str, str]
+"""A user and a project."""
+
+
+def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
+    """All side by side; a campaign's weight is what is due to its user in its project, less what they have had."""
+    campaigns = Counter((claim.user, claim.project) for claim in claims)
+    due = dues(campaigns, facts.targets)
+    too_much = karma(due, facts.usage)
+    turns = []
+    for claim in claims:
+        pair = claim.user, claim.project
+        weight = due[pair] * exp(-FIRMNESS * too_much[pair]) / campaigns[pair]
+        turns.append(Turn(claim.campaign_id, claim.clusters, (), weight))
+    return turns
+
+
+def dues(pairs: Iterable[Pair], targets: Mapping[Subject, float]) -> dict[Pair, float]:
+    """The part of all that is due to each user in a project, among those who want something now."""
+    users: dict[str, dict[str, float]] = defaultdict(dict)
+    for user, project in pairs:
+        users[project][user] = targets.get(Subject(SubjectKind.USER, user), 1.0)
+    projects = {project: targets.get(Subject(SubjectKind.PROJECT, project), 1.0) for project in users}
+    whole = sum(projects.values())
+    return {
+        (user, project): projects[project] / whole * target / sum(users[project].values())
+        for project in users
+        for user, target in users[project].items()
+    }
+
+
+def karma(due: Mapping[Pair, float], usage: Mapping[Pair, Consumption]) -> dict[Pair, float]:
+    """How much more a user in a project has had than is due; 0 is just right.
+
+    The weighted sum of what the project used, the user used and the user asked for, each as a part of all, less the
+    part that is due.
+    """
+    users, projects = {user for user, _ in due}, {project for _, project in due}
+    of_users = {pair: had for pair, had in usage.items() if pair[0] in users}
+    of_projects = {pair: had for pair, had in usage.items() if pair[1] in projects}
+    used = _excess({pair: had.used for pair, had in of_users.items()}, due, 0)
+    asked = _excess({pair: had.asked for pair, had in of_users.items()}, due, 0)
+    by_project = _excess({pair: had.used for pair, had in of_projects.items()}, due, 1)
+    return {
+        (user, project): OF_PROJECT * by_project[project] + OF_USER * used[user] + OF_USER_ASKED * asked[user]
+        for user, project in due
+    }
+
+
+def _excess(had: Mapping[Pair, float], due: Mapping[Pair, float], which: int) -> dict[str, float]:
+    """By user (`which` 0) or project (1): the part of all that was had, less the part that is due."""
+    whole = sum(had.values())
+    excess: dict[str, float] = defaultdict(float)
+    for pair, part in due.items() if whole > 0 else ():
+        excess[pair[which]] -= part
+    for pair, amount in had.items() if whole > 0 else ():
+        excess[pair[which]] += amount / whole
+    return excess

@@ -60,8 +60,9 @@ class GroupingSettings(Section):
 
 
 class ForecastSettings(Section):
-    algorithm: str = Field("simple", description="how the ratio of jobs to cores is predicted")
+    algorithm: str = Field("lean", description="how much is sent to clusters: docs/prediction.md")
     window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput is taken")
+    recent: float = Field(900.0, gt=0, description="seconds of the past from which starts, kills, local load are taken")
     history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")
 
 

@@ -1,14 +1,16 @@
 """The predictor's forecasts: the present ones, which the metascheduler joins with what campaigns want, and history."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, select
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, TIMESTAMP, insert
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.tables import Forecast, ForecastHistory
+from cigri.tables import ClusterForecast, Forecast, ForecastHistory
 
 
 class NewForecast(NamedTuple):
@@ -22,9 +24,32 @@ class NewForecast(NamedTuple):
     deviation: float | None
     remaining: int
     eta: datetime | None
+    median: float | None = None
+    p95: float | None = None
+    keep: int | None = None
+    send: int | None = None
+    memory: Mapping[str, float] = MappingProxyType({})
+    submitted: int = 0
+    free: int | None = None
+    eta_low: datetime | None = None
+    eta_high: datetime | None = None
+
+
+class NewClusterForecast(NamedTuple):
+    """As the table `cluster_forecasts`."""
+
+    cluster_id: int
+    cycle: float | None
+    start_rate: float | None
+    queue_delay: float | None
+    arrivals: float | None
+    releases: float | None
+    hazard: float | None
 
 
 FIELDS = NewForecast._fields
+COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in FIELDS}
+MEASURES = NewClusterForecast._fields[1:]
 
 
 def put_forecasts(
@@ -34,11 +59,8 @@ def put_forecasts(
 
     Most campaigns stand still in most cycles: to write their rows again costs more than all the rest.
     """
-    floats: dict[str, Any] = {name: DOUBLE_PRECISION() for name in ("ratio", "throughput", "mean", "deviation")}
-    columns: dict[str, Any] = {"campaign_id": BigInteger(), "cluster_id": BigInteger(), **floats}
-    columns |= {"remaining": BigInteger(), "eta": TIMESTAMP(timezone=True)}
-    values = [(*forecast[:-1], forecast.eta.isoformat() if forecast.eta else None) for forecast in forecasts]
-    new = rows("new", columns, values)
+    values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
+    new = rows("new", COLUMNS, values)
     fields = [new.c[name] for name in FIELDS]
     for with_cluster in (True, False):
         wanted = new.c.cluster_id.is_not(None) if with_cluster else new.c.cluster_id.is_(None)
@@ -62,3 +84,24 @@ def put_forecasts(
     )
     old = select(*fields, clock(now)).where(~recent.exists())
     conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], old))
+
+
+def put_cluster_forecasts(
+    conn: Connection, forecasts: Sequence[NewClusterForecast], now: datetime | None = None
+) -> None:
+    """Replace what is known of these clusters; `at` tells when the last pass was."""
+    new = rows("new", {name: ClusterForecast.c[name].type for name in NewClusterForecast._fields}, forecasts)
+    values = select(*(new.c[name] for name in NewClusterForecast._fields), clock(now))
+    statement = insert(ClusterForecast).from_select([*NewClusterForecast._fields, "at"], values)
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=[ClusterForecast.c.cluster_id],
+            set_={name: statement.excluded[name] for name in (*MEASURES, "at")},
+        )
+    )
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return dict(value) if isinstance(value, Mapping) else value

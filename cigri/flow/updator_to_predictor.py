@@ -1,11 +1,13 @@
 """The updator hands over what has ended; the predictor reads how each campaign goes on each of its clusters."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     Column,
@@ -15,19 +17,33 @@ from sqlalchemy import (
     and_,
     case,
     cast,
+    column,
     delete,
     func,
     or_,
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, insert
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, aggregate_order_by, insert
+from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock, rows
+from cigri.durations import counted
 from cigri.flow.anyone_to_killer import close_kills
 from cigri.flow.updator_to_metascheduler import put_usage
-from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
-from cigri.tables import Attempt, Campaign, CampaignCluster, Completion, Job, Task, TaskCount
+from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
+from cigri.tables import (
+    Attempt,
+    Batch,
+    Campaign,
+    CampaignCluster,
+    ClusterForecast,
+    Completion,
+    Forecast,
+    Job,
+    Task,
+    TaskCount,
+)
 from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, Verdict
 
 
@@ -61,7 +77,9 @@ class EndedJob(NamedTuple):
 class Progress(NamedTuple):
     """A campaign on one cluster: totals of successful tasks, those of the window, and what is there now.
 
-    `window_seconds` reaches back to the first completion in the window, at most its length.
+    `window_seconds` reaches back to the first completion in the window, at most its length; `window_squares` adds up
+    the squares of its tasks per minute. `durations`: cigri/durations.py. `submitted` jobs since the last pass;
+    `ratio`, `free`, `memory` are those of the last forecast.
     """
 
     campaign_id: int
@@ -75,6 +93,13 @@ class Progress(NamedTuple):
     running: int
     waiting: int
     remaining: int
+    window_squares: float = 0.0
+    durations: Sequence[int] = ()
+    walltime: float = 0.0
+    submitted: int = 0
+    ratio: float | None = None
+    free: int | None = None
+    memory: Mapping[str, float] = MappingProxyType({})
 
 
 def put_ended(
@@ -105,6 +130,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             Completion.c.cluster_id,
             func.sum(Completion.c.tasks).label("tasks"),
             func.extract("epoch", clock(now) - func.min(Completion.c.minute)).label("seconds"),
+            func.sum(Completion.c.tasks * Completion.c.tasks).label("squares"),
         )
         .where(Completion.c.minute > since)
         .group_by(Completion.c.campaign_id, Completion.c.cluster_id)
@@ -128,6 +154,13 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
         .group_by(TaskCount.c.campaign_id)
         .subquery()
     )
+    sent = (
+        select(Batch.c.campaign_id, Batch.c.cluster_id, func.sum(Batch.c.size).label("jobs"))
+        .where(Batch.c.state == BatchState.SUBMITTED)
+        .where(Batch.c.settled_at >= select(func.max(ClusterForecast.c.at)).scalar_subquery())
+        .group_by(Batch.c.campaign_id, Batch.c.cluster_id)
+        .subquery()
+    )
     part = CampaignCluster
     statement = (
         select(
@@ -142,11 +175,22 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             func.coalesce(live.c.running, 0),
             func.coalesce(live.c.waiting, 0),
             cast(func.coalesce(remaining.c.n, 0), BigInteger),
+            cast(func.coalesce(recent.c.squares, 0), DOUBLE_PRECISION),
+            part.c.durations,
+            cast(part.c.settings["walltime"].as_integer(), DOUBLE_PRECISION),
+            cast(func.coalesce(sent.c.jobs, 0), BigInteger),
+            Forecast.c.ratio,
+            Forecast.c.free,
+            func.coalesce(Forecast.c.memory, cast({}, JSONB)),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
         .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
         .outerjoin(remaining, remaining.c.campaign_id == part.c.campaign_id)
+        .outerjoin(sent, and_(sent.c.campaign_id == part.c.campaign_id, sent.c.cluster_id == part.c.cluster_id))
+        .outerjoin(
+            Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
+        )
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
@@ -244,10 +288,10 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) 
     return set(over.scalars())
 
 
-def _worse(column: Column[Any]) -> ScalarSelect[Any]:
+def _worse(field: Column[Any]) -> ScalarSelect[Any]:
     """Of the first attempt of a job that was no success."""
     is_odd = Attempt.c.outcome != Outcome.SUCCESS
-    found = select(column).where(Attempt.c.job_id == Job.c.id, is_odd).order_by(Attempt.c.position).limit(1)
+    found = select(field).where(Attempt.c.job_id == Job.c.id, is_odd).order_by(Attempt.c.position).limit(1)
     return found.correlate(Job).scalar_subquery()
 
 
@@ -268,41 +312,51 @@ def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> N
 
 
 def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
-    done: Counter[int] = Counter()
-    squares: dict[int, float] = {}
+    done: dict[int, list[float]] = defaultdict(list)
     failed: Counter[int] = Counter()
     again: Counter[int] = Counter()
-    lasted: dict[int, float] = {}
     for attempt in attempts:
-        campaign_id = attempt.campaign_id
         if attempt.outcome is Outcome.SUCCESS:
-            done[campaign_id] += 1
-            lasted[campaign_id] = lasted.get(campaign_id, 0.0) + (attempt.seconds or 0.0)
-            squares[campaign_id] = squares.get(campaign_id, 0.0) + (attempt.seconds or 0.0) ** 2
+            done[attempt.campaign_id].append(attempt.seconds or 0.0)
         elif attempt.verdict.state is TaskState.FAILED:
-            failed[campaign_id] += 1
+            failed[attempt.campaign_id] += 1
         else:
-            again[campaign_id] += 1
+            again[attempt.campaign_id] += 1
     for campaign_id in {attempt.campaign_id for attempt in attempts}:
+        lasted = done.get(campaign_id, [])
+        values: dict[str, Any] = {
+            "done": CampaignCluster.c.done + len(lasted),
+            "failed": CampaignCluster.c.failed + failed[campaign_id],
+            "resubmitted": CampaignCluster.c.resubmitted + again[campaign_id],
+            "seconds": CampaignCluster.c.seconds + sum(lasted),
+            "squares": CampaignCluster.c.squares + sum(seconds**2 for seconds in lasted),
+        }
+        if lasted:
+            values["durations"] = _added(CampaignCluster.c.durations, counted(lasted))
         conn.execute(
             update(CampaignCluster)
             .where(CampaignCluster.c.campaign_id == campaign_id, CampaignCluster.c.cluster_id == cluster_id)
-            .values(
-                done=CampaignCluster.c.done + done[campaign_id],
-                failed=CampaignCluster.c.failed + failed[campaign_id],
-                resubmitted=CampaignCluster.c.resubmitted + again[campaign_id],
-                seconds=CampaignCluster.c.seconds + lasted.get(campaign_id, 0.0),
-                squares=CampaignCluster.c.squares + squares.get(campaign_id, 0.0),
-            )
+            .values(values)
         )
-    for campaign_id, tasks in done.items():
+    for campaign_id, lasted in done.items():
         minute = func.date_trunc("minute", clock(now))
         statement = insert(Completion).values(
-            campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=tasks
+            campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=len(lasted)
         )
         conn.execute(
             statement.on_conflict_do_update(
                 index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],
-                set_={"tasks": Completion.c.tasks + tasks},
+                set_={"tasks": Completion.c.tasks + len(lasted)},
             )
         )
+
+
+def _added(counts: ColumnElement[list[int]], more: list[int]) -> ScalarSelect[list[int]]:
+    """Both arrays, place by place; the shorter one goes on with 0."""
+    both = (
+        func.unnest(counts, cast(more, ARRAY(BigInteger)))
+        .table_valued(column("old", BigInteger), column("new", BigInteger), with_ordinality="place", name="both")
+        .render_derived()
+    )
+    total = func.coalesce(both.c.old, 0) + func.coalesce(both.c.new, 0)
+    return select(func.array_agg(aggregate_order_by(total, both.c.place), type_=ARRAY(BigInteger))).scalar_subquery()

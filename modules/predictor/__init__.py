@@ -1,31 +1,20 @@
-"""Forecasts each open campaign on each of its clusters: ratio of jobs to cores, throughput, duration, end."""
+"""Forecasts each open campaign on each of its clusters: what to send and keep there, throughput, durations, end."""
 
-import importlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from cigri.database import server_time
-from cigri.errors import ConfigError
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
+from cigri.durations import quantile
+from cigri.flow.predictor_to_metascheduler import NewForecast, put_cluster_forecasts, put_forecasts
+from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.flow.updator_to_predictor import Progress, add_up_counts, list_progress
 from cigri.program import Report, Tools
-from modules.predictor.estimates import deviation, remaining_seconds, throughput
+from modules.predictor.algorithms import Flow, Prediction, load
+from modules.predictor.estimates import deviation, interval, mean, throughput, together
+from modules.predictor.flows import flow, measure
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
-
-
-class Flow(NamedTuple):
-    """What a ratio is predicted from: `width` cores a job asks for, jobs `running` and `waiting` on the cluster."""
-
-    width: int
-    running: int
-    waiting: int
-
-
-Algorithm = Callable[[Flow], float]
-"""Predicts the ratio: jobs per core, above 0."""
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
@@ -37,63 +26,65 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         if not progress:
             return Counter()
         time = server_time(conn, now)
-        forecasts = forecast(progress, predict, time)
+        paces = list_paces(conn, settings.recent, now)
+        services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
+        horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
+        endings = list_endings(conn, horizons, now)
+        flows = [flow(part, services.get(part.cluster_id), endings) for part in progress]
+        forecasts = forecast(progress, [predict(one) for one in flows], flows, time)
         put_forecasts(conn, forecasts, settings.history, now)
+        put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
     return Counter({"forecasts": len(forecasts)})
 
 
-def load(name: str) -> Algorithm:
-    """The algorithm in the file of that name."""
-    try:
-        module = importlib.import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":
-            raise
-        raise ConfigError(f"forecast.algorithm: there is no algorithm {name!r} in modules/predictor") from None
-    predict: Algorithm = module.predict
-    return predict
-
-
-def forecast(progress: Sequence[Progress], predict: Algorithm, now: datetime) -> list[NewForecast]:
-    """Per campaign and cluster, and in all (cluster None); pure."""
+def forecast(
+    progress: Sequence[Progress], predictions: Sequence[Prediction], flows: Sequence[Flow], now: datetime
+) -> list[NewForecast]:
+    """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
     campaigns: dict[int, list[Progress]] = defaultdict(list)
-    for part in progress:
-        campaigns[part.campaign_id].append(part)
     forecasts = []
-    for campaign_id, parts in campaigns.items():
-        total = Progress(
-            campaign_id,
-            0,
-            max(part.width for part in parts),
-            sum(part.done for part in parts),
-            sum(part.seconds for part in parts),
-            sum(part.squares for part in parts),
-            sum(part.window_tasks for part in parts),
-            max(part.window_seconds for part in parts),
-            sum(part.running for part in parts),
-            sum(part.waiting for part in parts),
-            parts[0].remaining,
-        )
-        rate = throughput(total)
-        forecasts += [_one(part, part.cluster_id, predict, rate, now) for part in parts]
-        forecasts.append(_one(total, None, predict, rate, now))
-    return forecasts
+    for part, prediction, known in zip(progress, predictions, flows, strict=True):
+        campaigns[part.campaign_id].append(part)
+        forecasts.append(_on_cluster(part, prediction, known))
+    return forecasts + [_in_all(parts, now) for parts in campaigns.values()]
 
 
-def _one(part: Progress, cluster_id: int | None, predict: Algorithm, rate: float | None, now: datetime) -> NewForecast:
+def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForecast:
+    """Free cores are kept only where they may have been used: they change for all campaigns at once."""
+    is_there = part.running or part.waiting or part.submitted
+    return _rates(part)._replace(
+        cluster_id=part.cluster_id,
+        ratio=prediction.ratio,
+        keep=prediction.keep,
+        send=prediction.send,
+        memory=prediction.memory,
+        submitted=part.submitted,
+        free=known.free if is_there else None,
+    )
+
+
+def _in_all(parts: Sequence[Progress], now: datetime) -> NewForecast:
     """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all."""
-    left = remaining_seconds(part, rate)
-    eta = None
-    if cluster_id is None and left is not None and left < FARTHEST.total_seconds():
-        eta = now + timedelta(seconds=left)
+    total = together(parts)
+    whole = _rates(total)
+    left = interval(total, whole.throughput)
+    if left is None or left.expected >= FARTHEST.total_seconds():
+        return whole
+    low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST) for seconds in left)
+    return whole._replace(eta=eta, eta_low=low, eta_high=high)
+
+
+def _rates(part: Progress) -> NewForecast:
     return NewForecast(
         campaign_id=part.campaign_id,
-        cluster_id=cluster_id,
-        ratio=predict(Flow(part.width, part.running, part.waiting)),
+        cluster_id=None,
+        ratio=1.0 / part.width,
         throughput=throughput(part),
-        mean=part.seconds / part.done if part.done else None,
+        mean=mean(part),
         deviation=deviation(part),
         remaining=part.remaining,
-        eta=eta,
+        eta=None,
+        median=quantile(part.durations, 0.5),
+        p95=quantile(part.durations, 0.95),
     )

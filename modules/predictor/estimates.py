@@ -1,10 +1,51 @@
-"""How fast a campaign goes and how long it still takes, from successful tasks' real durations; pure."""
+"""How fast a campaign goes and in which interval it ends, from successful tasks' real durations; pure."""
 
 import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 
+from cigri.durations import added, quantile
 from cigri.flow.updator_to_predictor import Progress
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
+CERTAINTY = 0.9  # probability that an end lies in its interval
+DEVIATIONS = 1.645  # of a normal variable, on each side of such an interval
+LITTLE_KNOWN = 0.35  # relative deviation of an end before the throughput has been seen: cores come and go
+DRIFT = 0.1  # relative deviation of a steady throughput in what is left of the window's length; more beyond
+MOST_DRIFT = 0.5
+MINUTE = 60.0
+
+
+class Interval(NamedTuple):
+    """Seconds from now: the expected end, and what it lies between with a probability of CERTAINTY."""
+
+    low: float
+    expected: float
+    high: float
+
+
+def together(parts: Sequence[Progress]) -> Progress:
+    """A campaign on all its clusters; what they do per minute varies independently."""
+    seconds = max(part.window_seconds for part in parts)
+    tasks = sum(part.window_tasks for part in parts)
+    minutes = max(seconds / MINUTE, 1.0)
+    squares = sum(_variance(part) for part in parts) * minutes + tasks**2 / minutes
+    return Progress(
+        parts[0].campaign_id,
+        0,
+        max(part.width for part in parts),
+        sum(part.done for part in parts),
+        sum(part.seconds for part in parts),
+        sum(part.squares for part in parts),
+        tasks,
+        seconds,
+        sum(part.running for part in parts),
+        sum(part.waiting for part in parts),
+        parts[0].remaining,
+        squares,
+        added(part.durations for part in parts),
+    )
 
 
 def throughput(part: Progress) -> float | None:
@@ -12,6 +53,11 @@ def throughput(part: Progress) -> float | None:
     if not part.window_tasks:
         return None
     return part.window_tasks * 3600.0 / max(part.window_seconds, SHORTEST_WINDOW)
+
+
+def mean(part: Progress) -> float | None:
+    """Seconds of a successful task; None before the first."""
+    return part.seconds / part.done if part.done else None
 
 
 def deviation(part: Progress) -> float | None:
@@ -29,10 +75,62 @@ def remaining_seconds(part: Progress, rate: float | None) -> float | None:
     """
     if not part.remaining:
         return 0.0
-    if not part.done:
+    average = mean(part)
+    if average is None:
         return None
-    mean = part.seconds / part.done
-    left = max(part.remaining - part.running / 2, 0.5)
-    if part.window_seconds >= 2 * mean and rate:
+    left = _left(part)
+    if _is_steady(part, rate) and rate:
         return left * 3600.0 / rate
-    return left * mean / max(part.running, 1)
+    return left * average / max(part.running, 1)
+
+
+def interval(part: Progress, rate: float | None) -> Interval | None:
+    """The end with its uncertainty: the less is known, the wider; None while nothing is known.
+
+    The expected time is uncertain by a factor (log-normal); on top of it the last task may last as long as the longest
+    twentieth, or end at once.
+    """
+    expected = remaining_seconds(part, rate)
+    if expected is None or not part.remaining:
+        return None if expected is None else Interval(0.0, 0.0, 0.0)
+    breadth = math.exp(DEVIATIONS * _relative(part, rate, expected))
+    tail = quantile(part.durations, 0.95) or 0.0
+    return Interval(max(expected / breadth - tail / 2, 0.0), expected, expected * breadth + tail)
+
+
+def calibration(intervals: Sequence[tuple[datetime, datetime, datetime]]) -> float | None:
+    """The share of (low, high, true end) whose end fell between: CERTAINTY if they are honest; None of none."""
+    if not intervals:
+        return None
+    return sum(low <= end <= high for low, high, end in intervals) / len(intervals)
+
+
+def _relative(part: Progress, rate: float | None, expected: float) -> float:
+    """Relative deviation of the expected time: what was seen is a sample, and what is left is another one."""
+    spread = ((deviation(part) or 0.0) / max(mean(part) or 0.0, 1e-9)) ** 2
+    if _is_steady(part, rate):
+        drift = min(DRIFT * math.sqrt(1.0 + expected / part.window_seconds), MOST_DRIFT)
+        sampled = 1.0 / part.window_tasks + spread / _left(part)
+        return math.sqrt(_of_throughput(part, expected) ** 2 + drift**2 + sampled)
+    return math.sqrt(LITTLE_KNOWN**2 + (1.0 + spread) / part.done + spread / _left(part))
+
+
+def _of_throughput(part: Progress, expected: float) -> float:
+    """Of the mean of what is done per minute: as it was seen in the window, and as it will vary until the end."""
+    minutes = max(part.window_seconds / MINUTE, 1.0)
+    ahead = max(expected / MINUTE, 1.0)
+    return math.sqrt(_variance(part) * (1.0 / minutes + 1.0 / ahead)) * minutes / part.window_tasks
+
+
+def _variance(part: Progress) -> float:
+    """Of the number of tasks done in a minute of the window."""
+    minutes = max(part.window_seconds / MINUTE, 1.0)
+    return max(part.window_squares / minutes - (part.window_tasks / minutes) ** 2, 0.0)
+
+
+def _left(part: Progress) -> float:
+    return max(part.remaining - part.running / 2, 0.5)
+
+
+def _is_steady(part: Progress, rate: float | None) -> bool:
+    return bool(rate and part.window_tasks) and part.window_seconds >= 2 * (mean(part) or math.inf)

@@ -9,9 +9,13 @@ from types import ModuleType
 import pytest
 from sqlalchemy import event
 
+from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.flow.updator_to_predictor import Progress
 from modules import campaign_schedulers, metascheduler, predictor
+from modules.predictor.algorithms import Flow, Prediction
 from tests.grid import Grid
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @contextmanager
@@ -46,6 +50,9 @@ def test_a_real_run_is_forecast_with_a_history(local: Grid) -> None:
         assert 0 < row["remaining"] < 12
         assert row["throughput"] > 60  # tasks per hour, with four cores
         assert (row["eta"] is None) is (row["cluster_id"] is not None)
+        assert 0.15 <= row["median"] <= row["p95"] < 6
+        if row["eta"]:
+            assert row["eta_low"] <= row["eta"] <= row["eta_high"]
     kinds = "SELECT count(*) AS n, count(cluster_id) AS parts FROM forecasts"
     assert local.rows(kinds) == [{"n": 2, "parts": 1}]
     (Path(local.place) / "go").touch()
@@ -57,8 +64,10 @@ def test_a_real_run_is_forecast_with_a_history(local: Grid) -> None:
 
 def test_the_end_of_an_endless_campaign_is_not_told() -> None:
     part = Progress(1, 1, 1, 1, 400_000.0, 0.0, 0, 0.0, 1, 0, 1_000_000)
-    whole = predictor.forecast([part], predictor.load("simple"), datetime(2026, 1, 1, tzinfo=UTC))[-1]
-    assert whole.eta is None
-    soon = part._replace(seconds=60.0, remaining=1)
-    whole = predictor.forecast([soon], predictor.load("simple"), datetime(2026, 1, 1, tzinfo=UTC))[-1]
-    assert whole.eta == datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=30)
+    assert whole(part).eta is None
+    soon = whole(part._replace(seconds=60.0, remaining=1))
+    assert soon.eta == NOW + timedelta(seconds=30)
+
+
+def whole(part: Progress) -> NewForecast:
+    return predictor.forecast([part], [Prediction(1.0)], [Flow(1)], NOW)[-1]

@@ -1,0 +1,50 @@
+"""How durations are spread: counts in bins of a quarter of a factor of two, from which any quantile can be read."""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, zip_longest
+
+SHORTEST = 0.125  # seconds; the first bin holds all that is shorter
+STEPS = 4  # bins per factor of two, so that a quantile is at most 19 % off
+LAST = 112  # from here on (over a year) all is the same
+
+
+def bin_of(seconds: float) -> int:
+    """The bin of a duration: bin 0 below SHORTEST, bin b from SHORTEST * 2^((b - 1) / STEPS) on."""
+    if not seconds >= SHORTEST:
+        return 0
+    return min(1 + math.floor(STEPS * math.log2(seconds / SHORTEST) + 1e-9), LAST)
+
+
+def counted(durations: Iterable[float]) -> list[int]:
+    """So many in each bin, to the last that is not empty."""
+    counts: list[int] = []
+    for seconds in durations:
+        place = bin_of(seconds)
+        counts += [0] * (place + 1 - len(counts))
+        counts[place] += 1
+    return counts
+
+
+def added(many: Iterable[Sequence[int]]) -> list[int]:
+    """The counts of several as one."""
+    return [sum(column) for column in zip_longest(*many, fillvalue=0)]
+
+
+def quantile(counts: Sequence[int], share: float) -> float | None:
+    """The duration in seconds that `share` of the counted ones do not exceed; None of nothing."""
+    total = sum(counts)
+    if not total:
+        return None
+    rank = share * total
+    before = 0
+    for place, upto in enumerate(accumulate(counts)):
+        if upto >= rank and counts[place]:
+            low, high = _edge(place), _edge(place + 1)
+            return low + (high - low) * (rank - before) / counts[place]
+        before = upto
+    return _edge(len(counts))
+
+
+def _edge(place: int) -> float:
+    return 0.0 if place <= 0 else SHORTEST * 2.0 ** ((place - 1) / STEPS)

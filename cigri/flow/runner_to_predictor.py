@@ -1,0 +1,189 @@
+"""How clusters serve the jobs that the runner sends: how fast they start them, and how many are about to end.
+
+Every sample is bounded, so that a pass costs the same whatever the history.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Float, and_, case, cast, func, literal, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import LateralFromClause
+from sqlalchemy.types import TypeEngine
+
+from cigri.clusters import ClusterConfig, parse_config
+from cigri.database import clock, rows
+from cigri.flow.updator_to_metascheduler import USAGE_PERIOD
+from cigri.states import JobKind, JobState, Outcome
+from cigri.tables import Attempt, CampaignCluster, Cluster, ClusterForecast, ClusterState, ClusterUsage, Job
+
+SAMPLE = 500  # latest starts that are looked at
+BURST = 10.0  # seconds over which starts are counted; a visit sees those of several seconds at once
+SOON = 0.1  # share of starts that had the shortest way: the others waited for a core
+UNIFORM = 3**0.5  # half the breadth, in deviations, of the durations that are thought possible
+BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
+
+
+class Pace(NamedTuple):
+    """A cluster of ours and what it did in the window; `cycle` and `at` are those of the last forecast.
+
+    start_rate: jobs per second in its best ten; queue_delay: seconds, of the quickest tenth; `kills` by preemption in
+    `core_seconds` of ours; cores that others have `taken` and `given` back in `usage_seconds`.
+    """
+
+    cluster_id: int
+    config: ClusterConfig
+    total: int
+    free: int
+    at: datetime | None
+    cycle: float | None
+    start_rate: float | None
+    queue_delay: float | None
+    kills: int
+    core_seconds: float
+    taken: float
+    given: float
+    usage_seconds: float
+
+
+class Ending(NamedTuple):
+    """Cores of ours expected to be free again before the horizon, and the variance of that number."""
+
+    cores: float
+    variance: float
+
+
+def list_paces(conn: Connection, window: float, now: datetime | None = None) -> dict[int, Pace]:
+    """Every cluster that was visited, over the last `window` seconds."""
+    since = clock(now) - timedelta(seconds=window)
+    started = (
+        select(Job.c.started_at, Job.c.submitted_at)
+        .where(Job.c.cluster_id == Cluster.c.id, Job.c.started_at > since)
+        .order_by(Job.c.started_at.desc())
+        .limit(SAMPLE)
+        .lateral()
+    )
+    waited = func.greatest(func.extract("epoch", started.c.started_at - started.c.submitted_at), 0.0)
+    starts = select(Cluster.c.id, started.c.started_at, waited.label("waited")).join(started, literal(True)).cte()
+    delays = (
+        select(starts.c.id, func.percentile_cont(SOON).within_group(starts.c.waited).label("delay"))
+        .group_by(starts.c.id)
+        .subquery()
+    )
+    burst = func.floor(func.extract("epoch", starts.c.started_at) / BURST)
+    bursts = select(starts.c.id, func.count().label("n")).group_by(starts.c.id, burst).subquery()
+    rates = select(bursts.c.id, (func.max(bursts.c.n) / BURST).label("rate")).group_by(bursts.c.id).subquery()
+    kills = (
+        select(func.count().label("n"))
+        .where(Job.c.cluster_id == Cluster.c.id, Job.c.outcome == Outcome.PREEMPTED, Job.c.ended_at > since)
+        .lateral()
+    )
+    usage = _usage(since)
+    statement = (
+        select(
+            Cluster.c.id,
+            Cluster.c.name,
+            Cluster.c.config,
+            ClusterState.c.total,
+            ClusterState.c.free,
+            ClusterForecast.c.at,
+            ClusterForecast.c.cycle,
+            cast(rates.c.rate, DOUBLE_PRECISION),
+            delays.c.delay,
+            kills.c.n,
+            *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c),
+        )
+        .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
+        .outerjoin(rates, rates.c.id == Cluster.c.id)
+        .outerjoin(delays, delays.c.id == Cluster.c.id)
+        .join(kills, literal(True))
+        .join(usage, literal(True))
+    )
+    return {row[0]: Pace(row[0], parse_config(row[1], row[2]), *row[3:]) for row in conn.execute(statement)}
+
+
+def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime | None = None) -> dict[int, Ending]:
+    """Per cluster, for the seconds to its horizon, from the ages of the jobs that run there; none: no job runs.
+
+    A job ends in the time left with the probability that durations spread evenly around their mean give it; of jobs
+    shorter than the horizon several follow each other on a core. Before the first end, a job lasts once more its age.
+    """
+    columns: dict[str, TypeEngine[Any]] = {"cluster_id": BigInteger(), "seconds": DOUBLE_PRECISION()}
+    horizon = rows("horizons", columns, list(horizons.items()))
+    tasks = select(Attempt.c.position.label("n")).where(Attempt.c.job_id == Job.c.id)
+    last = tasks.order_by(Attempt.c.position.desc()).limit(1).lateral()
+    part = CampaignCluster
+    count = cast(func.coalesce(last.c.n, 1), Float)
+    mean = case((part.c.done > 0, func.greatest(part.c.seconds / func.greatest(part.c.done, 1), BRIEFEST)))
+    sums = part.c.squares - part.c.seconds**2 / func.greatest(part.c.done, 1)
+    sampled = func.sqrt(func.greatest(sums, 0.0) / func.greatest(part.c.done - 1, 1))
+    deviation = case((part.c.done > 1, sampled), else_=mean)
+    age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
+    jobs = (
+        select(
+            Job.c.cluster_id,
+            Job.c.width,
+            cast(age, DOUBLE_PRECISION).label("age"),
+            Job.c.walltime,
+            (mean * count).label("mean"),
+            (deviation * func.sqrt(count)).label("deviation"),
+            horizon.c.seconds.label("left"),
+        )
+        .join(horizon, horizon.c.cluster_id == Job.c.cluster_id)
+        .join(part, and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id))
+        .join(last, literal(True), isouter=True)
+        .where(Job.c.state == JobState.RUNNING, Job.c.halted_since.is_(None), Job.c.started_at.is_not(None))
+        .where(Job.c.kind == JobKind.TASKS)
+        .subquery()
+    )
+    ends = _ends(jobs.c.age, jobs.c.left, jobs.c.mean, jobs.c.deviation, jobs.c.walltime)
+    expected = select(jobs.c.cluster_id, jobs.c.width, ends.label("ends"), jobs.c.mean, jobs.c.deviation).subquery()
+    spread = case(
+        (expected.c.ends <= 1, 1 - expected.c.ends),
+        else_=func.least(func.power(expected.c.deviation / expected.c.mean, 2.0), 1.0),
+    )
+    statement = select(
+        expected.c.cluster_id,
+        func.sum(expected.c.width * expected.c.ends),
+        func.sum(func.power(cast(expected.c.width, DOUBLE_PRECISION), 2.0) * expected.c.ends * spread),
+    ).group_by(expected.c.cluster_id)
+    return {row[0]: Ending(float(row[1]), float(row[2])) for row in conn.execute(statement)}
+
+
+def _ends(
+    age: ColumnElement[float],
+    left: ColumnElement[float],
+    mean: ColumnElement[float],
+    deviation: ColumnElement[float],
+    walltime: ColumnElement[int],
+) -> ColumnElement[float]:
+    """How many jobs end in `left` seconds where one runs that has this age."""
+    longest = mean + UNIFORM * deviation
+    return case(
+        (mean <= left, left / mean),
+        (age + left >= walltime, 1.0),
+        (mean.is_(None), left / (left + age)),
+        (age + left < mean - UNIFORM * deviation, 0.0),
+        else_=func.least(left / func.greatest(longest - age, deviation, left), 1.0),
+    )
+
+
+def _usage(since: ColumnElement[datetime]) -> LateralFromClause:
+    """Core-seconds of ours, cores taken and given back by others, and the seconds between the rows of usage."""
+    others = ClusterUsage.c.used - ClusterUsage.c.used_by_us
+    change = others - func.lag(others).over(order_by=ClusterUsage.c.at)
+    seen = (
+        select(ClusterUsage.c.at, ClusterUsage.c.used_by_us, change.label("change"))
+        .where(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at > since)
+        .correlate(Cluster)
+        .lateral()
+    )
+    return select(
+        (func.sum(seen.c.used_by_us) * USAGE_PERIOD).label("core_seconds"),
+        func.sum(func.greatest(seen.c.change, 0)).label("taken"),
+        func.sum(func.greatest(-seen.c.change, 0)).label("given"),
+        func.extract("epoch", func.max(seen.c.at) - func.min(seen.c.at)).label("usage_seconds"),
+    ).lateral()

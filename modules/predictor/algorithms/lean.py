@@ -1,0 +1,80 @@
+"""Our own: the fewest waiting jobs with which no core idles until the next ones arrive, and fewer when others return.
+
+Little's law: what waits is the rate at which cores become free times the delay to fill them (one cycle, and the queue
+delay of the cluster). The rate is expected from the ages of the running jobs and the spread of durations, and from the
+cores that others give back and take; what the cluster can start in that time is the limit.
+"""
+
+import math
+
+from modules.predictor.algorithms import Flow, Prediction
+
+MARGIN = 2.0  # deviations: in 98 of 100 cycles enough
+HEADROOM = 2.0  # times what the cluster was seen to start; it may do more, and is then seen to
+WORTHLESS = 0.05  # share of useful core-seconds under which jobs are only sent to see whether it gets better
+FORGETTING = 0.5  # per cycle, of what was expected and came
+STEPS = 2  # of `keep` per factor of two, so that it seldom changes
+
+
+def predict(flow: Flow) -> Prediction:
+    """Memory: jobs `waiting` and `due` to start at the last forecast, and sums of those `expected` and `started`."""
+    worth = useful(flow)
+    if worth < WORTHLESS:
+        return Prediction(1.0 / max(flow.total, flow.width), keep=0)
+    if flow.ending is None:
+        return Prediction(1.0 / flow.width)
+    expected, started = _seen(flow)
+    trust = min(1.0, (started + 1.0) / (expected + 1.0))
+    due = needed(flow) * trust * worth
+    most = flow.max_waiting if flow.mean is not None else min(flow.keep_waiting, flow.max_waiting)
+    memory: dict[str, float] = {}
+    if flow.running or flow.waiting or flow.submitted:
+        in_a_cycle = flow.ending / flow.width * flow.cycle / _delay(flow)
+        memory = {"waiting": float(flow.waiting), "due": _rounded(in_a_cycle)}
+        memory |= {"expected": _rounded(expected), "started": _rounded(started)}
+    return Prediction(1.0 / flow.width, keep=min(_step(due), most), memory=memory)
+
+
+def useful(flow: Flow) -> float:
+    """The share of core-seconds spent on jobs that are not killed: x / (e^x - 1), x kills expected in a job's life."""
+    length = flow.walltime if flow.mean is None else min(flow.mean, flow.walltime)
+    kills = flow.hazard * flow.width * length
+    return kills / math.expm1(kills) if 0 < kills < 500 else float(kills <= 0)
+
+
+def needed(flow: Flow) -> float:
+    """Jobs that can start before the next ones arrive, with a margin for the deviation of that number."""
+    delay = _delay(flow)
+    local = (flow.releases - flow.arrivals) * delay
+    cores = (flow.ending or 0.0) + local + MARGIN * flow.ending_deviation
+    jobs = max(cores, 0.0) / flow.width
+    if flow.start_rate is not None:
+        jobs = min(jobs, HEADROOM * flow.start_rate * delay + 1.0)
+    return jobs
+
+
+def _delay(flow: Flow) -> float:
+    """Seconds until jobs that are sent in the next cycle can start."""
+    return flow.cycle + (flow.queue_delay or 0.0)
+
+
+def _seen(flow: Flow) -> tuple[float, float]:
+    """Decaying sums of the waiting jobs that should have started, and of those that left the queue."""
+    kept = flow.memory
+    expected, started = kept.get("expected", 0.0) * FORGETTING, kept.get("started", 0.0) * FORGETTING
+    if "waiting" in kept:
+        expected += min(kept.get("due", 0.0), kept["waiting"])
+        started += max(kept["waiting"] + flow.submitted - flow.waiting, 0.0)
+    return expected, started
+
+
+def _step(jobs: float) -> int:
+    """Rounded up: 0 1 2 3 4 6 8 12 16 23 32 46 ..."""
+    if jobs <= 2:
+        return math.ceil(jobs)
+    step = math.ceil(STEPS * math.log2(jobs) - 1e-9)
+    return math.ceil(math.pow(2.0, step / STEPS) - 1e-9)
+
+
+def _rounded(jobs: float) -> float:
+    return round(jobs, 1)

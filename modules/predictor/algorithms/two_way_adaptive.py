@@ -1,0 +1,28 @@
+"""The ratio follows what was sent: how much of it runs, and how much of it waits in vain."""
+
+from modules.predictor.algorithms import Flow, Prediction, bounded, excess
+
+
+def predict(flow: Flow) -> Prediction:
+    """For parallel jobs whose width nobody tells, and for short ones. It is kept as it was published (below)."""
+    if _sent(flow) <= 0:
+        return Prediction(bounded(flow.ratio or 1.0 / flow.width, flow))
+    return Prediction(decrease(flow) if excess(flow) > 0 else increase(flow))
+
+
+def increase(flow: Flow) -> float:
+    """JR = 1 / (NB_RUNNING / (OLD_JR * OLD_FREE)): with few running it grows, whether or not more would run."""
+    if not flow.running:
+        return bounded(flow.ratio or 1.0 / flow.width, flow)
+    return bounded(1.0 / (flow.running / _sent(flow)), flow)
+
+
+def decrease(flow: Flow) -> float:
+    """JR = (OLD_JR * OLD_FREE - EXCESS) / (OLD_JR * OLD_FREE), where EXCESS = NB_WAITING - MAX_WAITING."""
+    sent = _sent(flow)
+    return bounded((sent - excess(flow)) / sent if sent > 0 else 0.0, flow)
+
+
+def _sent(flow: Flow) -> float:
+    """NB_JOBS_SUBMITTED as the last forecast had it; 0 when there was none, or no core free."""
+    return (flow.ratio or 0.0) * (flow.free_before or 0)

@@ -1,0 +1,91 @@
+"""What an algorithm is told of a campaign on a cluster, from what was measured of both; pure."""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.clusters import ClusterConfig
+from cigri.flow.predictor_to_metascheduler import NewClusterForecast
+from cigri.flow.runner_to_predictor import Ending, Pace
+from cigri.flow.updator_to_predictor import Progress
+from modules.predictor.algorithms import Flow
+from modules.predictor.estimates import deviation, mean
+
+FIRST_CYCLE = 10.0  # seconds, before two forecasts have been made
+LONGEST_CYCLE = 600.0  # after a longer pause the cycle is what it was before
+UNHARMED = 3600.0  # core-seconds without a kill that are granted to a cluster, so that the first kill is no verdict
+
+
+class Service(NamedTuple):
+    """How a cluster serves us: as in the table `cluster_forecasts`, with its configuration and cores."""
+
+    measured: NewClusterForecast
+    config: ClusterConfig
+    total: int
+    free: int
+    cycle: float
+
+    @property
+    def horizon(self) -> float:
+        """Seconds until jobs that are sent in the next cycle can start."""
+        return self.cycle + (self.measured.queue_delay or 0.0)
+
+
+def measure(pace: Pace, now: datetime) -> Service:
+    """Rates of what was counted in the window."""
+    cycle = _cycle(pace, now)
+    seconds = pace.usage_seconds
+    measured = NewClusterForecast(
+        pace.cluster_id,
+        round(cycle, 1),
+        pace.start_rate,
+        pace.queue_delay,
+        pace.taken / seconds if seconds > 0 else None,
+        pace.given / seconds if seconds > 0 else None,
+        pace.kills / (pace.core_seconds + UNHARMED),
+    )
+    return Service(measured, pace.config, pace.total, pace.free, cycle)
+
+
+def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending]) -> Flow:
+    """Of a cluster that was never visited only the campaign's own figures are known."""
+    known = Flow(
+        width=part.width,
+        running=part.running,
+        waiting=part.waiting,
+        submitted=part.submitted,
+        ratio=part.ratio,
+        free_before=part.free,
+        mean=mean(part),
+        deviation=deviation(part),
+        walltime=part.walltime,
+        memory=part.memory,
+    )
+    if service is None:
+        return known
+    measured = service.measured
+    ending = endings.get(part.cluster_id)
+    return known._replace(
+        total=service.total,
+        free=service.free,
+        keep_waiting=service.config.keep_waiting,
+        max_waiting=service.config.max_waiting,
+        cycle=service.cycle,
+        start_rate=measured.start_rate,
+        queue_delay=measured.queue_delay,
+        arrivals=measured.arrivals or 0.0,
+        releases=measured.releases or 0.0,
+        hazard=measured.hazard or 0.0,
+        ending=ending.cores if ending else (0.0 if part.done else None),
+        ending_deviation=math.sqrt(ending.variance) if ending else 0.0,
+    )
+
+
+def _cycle(pace: Pace, now: datetime) -> float:
+    """Half of it from the past, so that one long pass does not double it."""
+    before = pace.cycle or FIRST_CYCLE
+    passed = (now - pace.at).total_seconds() if pace.at else 0.0
+    if not 0 < passed <= LONGEST_CYCLE:
+        return before
+    return passed if pace.cycle is None else (before + passed) / 2

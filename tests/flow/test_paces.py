@@ -1,0 +1,226 @@
+"""How clusters serve us, as measured in what jobs did."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy import Connection, select, text
+
+from cigri.database import Database
+from cigri.drivers import Capacity
+from cigri.durations import counted, quantile
+from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
+from cigri.flow.runner_to_predictor import Ending, list_endings, list_paces
+from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.updator_to_predictor import Progress, list_progress
+from cigri.states import Outcome
+from cigri.tables import ClusterForecast
+from modules.predictor.flows import measure
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+UNKNOWN = NewClusterForecast(0, None, None, None, None, None, None)
+
+
+def later(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def progress(conn: Connection, now: datetime = NOON) -> Progress:
+    (part,) = list_progress(conn, 3600.0, now)
+    return part
+
+
+def test_a_cluster_that_has_served_nobody_is_not_known(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn, free=10, keep_waiting=7)
+        pace = list_paces(conn, 900.0, NOON)[cluster]
+        assert (pace.config.keep_waiting, pace.total, pace.free) == (7, 10, 10)
+        assert (pace.start_rate, pace.queue_delay, pace.kills, pace.core_seconds) == (None, None, 0, 0.0)
+        assert list_endings(conn, {cluster: 15.0}, NOON) == {}
+
+
+def test_the_start_rate_is_that_of_the_best_ten_seconds(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 60), cluster, 60)
+        run_jobs(conn, jobs[:10], now=later(100))
+        assert list_paces(conn, 900.0, later(200))[cluster].start_rate == 1.0
+        run_jobs(conn, jobs[10:], now=later(110))
+        assert list_paces(conn, 900.0, later(200))[cluster].start_rate == 5.0
+        assert list_paces(conn, 60.0, later(200))[cluster].start_rate is None
+
+
+def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -> None:
+    """The others wait until one is free: a tenth had the shortest way."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 60), cluster, 60)
+        run_jobs(conn, jobs[:10], now=later(12))
+        run_jobs(conn, jobs[10:], now=later(300))
+        assert list_paces(conn, 900.0, later(400))[cluster].queue_delay == 12.0
+        assert list_paces(conn, 200.0, later(400))[cluster].queue_delay == 300.0
+
+
+def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cigri.flow.runner_to_predictor.SAMPLE", 5)
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 30), cluster, 30)
+        run_jobs(conn, jobs[:25], now=later(10))
+        run_jobs(conn, jobs[25:], now=later(80))
+        assert list_paces(conn, 900.0, later(100))[cluster].queue_delay == 80.0
+
+
+def test_kills_count_against_the_core_seconds_of_ours(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 10), cluster, 10)
+        run_jobs(conn, jobs)
+        for minute in range(5):
+            put_cluster_state(conn, cluster, Capacity(30, 10, 20, 0), 10, later(60 * minute))
+        end_jobs(conn, cluster, jobs[:2], Outcome.PREEMPTED, now=later(200))
+        end_jobs(conn, cluster, jobs[2:3], now=later(200))
+        pace = list_paces(conn, 900.0, later(300))[cluster]
+        assert (pace.kills, pace.core_seconds) == (2, 4 * 10 * 60.0)  # the first minute is the factory's
+        assert measure(pace, later(300)).measured.hazard == 2 / (2400 + 3600)
+        assert list_paces(conn, 90.0, later(300))[cluster].kills == 0
+
+
+def test_local_load_comes_and_goes(database: Database) -> None:
+    """Others have 10, 16, 13, 13, 20 cores of it: 13 taken and 3 given back in four minutes; ours do not count."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn, used=10)
+        for minute, others in enumerate((10, 16, 13, 13, 20)):
+            put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute, later(60 * minute))
+        pace = list_paces(conn, 900.0, later(240))[cluster]
+        assert (pace.taken, pace.given, pace.usage_seconds) == (13.0, 3.0, 240.0)
+        measured = measure(pace, later(240)).measured
+        assert (measured.arrivals, measured.releases) == (13 / 240, 3 / 240)
+
+
+def test_the_cycle_is_the_time_between_two_forecasts(database: Database) -> None:
+    def cycle(now: datetime) -> float:
+        pace = list_paces(conn, 900.0, now)[cluster]
+        service = measure(pace, now)
+        put_cluster_forecasts(conn, [service.measured], now)
+        return service.cycle
+
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        assert [cycle(later(at)) for at in (0, 10, 14, 14, 10_000)] == [10.0, 10.0, 7.0, 7.0, 7.0]
+        row = conn.execute(select(ClusterForecast.c.at, ClusterForecast.c.cycle)).one()
+        assert tuple(row) == (later(10_000), 7.0)
+
+
+def ending(conn: Connection, cluster: int, horizon: float, at: float) -> Ending:
+    return list_endings(conn, {cluster: horizon}, later(at))[cluster]
+
+
+def after_durations(conn: Connection, durations: tuple[float, ...], running: int) -> int:
+    """A cluster where tasks lasted so long, and others have been started at noon."""
+    cluster = a_cluster(conn)
+    jobs = submitted_jobs(conn, a_campaign(conn, len(durations) + running), cluster, len(durations) + running)
+    run_jobs(conn, jobs)
+    for job, seconds in zip(jobs, durations, strict=False):
+        end_jobs(conn, cluster, [job], seconds=seconds)
+    return cluster
+
+
+def test_before_the_first_end_a_job_lasts_once_more_its_age(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = after_durations(conn, (), 6)
+        assert ending(conn, cluster, 20.0, 0).cores == 6.0
+        assert ending(conn, cluster, 20.0, 40).cores == pytest.approx(2.0)
+        assert ending(conn, cluster, 20.0, 40).variance == pytest.approx(6 / 3 * 2 / 3)
+
+
+def test_jobs_that_last_the_same_end_together(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = after_durations(conn, (600.0,) * 4, 6)
+        assert ending(conn, cluster, 15.0, 500) == (0.0, 0.0)
+        assert ending(conn, cluster, 15.0, 590) == (6.0, 0.0)
+
+
+def test_uneven_durations_spread_the_ends(database: Database) -> None:
+    """Mean 600, deviation 200: between 254 and 946 s; at 700 s of age 246 s are left, so that 15 s are 0.061."""
+    with database.begin() as conn:
+        cluster = after_durations(conn, (400.0, 600.0, 800.0), 6)
+        assert ending(conn, cluster, 15.0, 200).cores == 0.0
+        assert ending(conn, cluster, 15.0, 700).cores == pytest.approx(6 * 15 / 246.4, rel=0.01)
+        assert ending(conn, cluster, 15.0, 5000).cores == 6.0  # past their walltime
+
+
+def test_short_jobs_follow_each_other(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = after_durations(conn, (3.0,) * 4, 6)
+        assert ending(conn, cluster, 15.0, 1).cores == pytest.approx(30.0)
+
+
+def test_a_job_of_many_tasks_lasts_longer(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 45)
+        first = submitted_jobs(conn, campaign, cluster, 5)
+        run_jobs(conn, first)
+        end_jobs(conn, cluster, first, seconds=10.0)
+        run_jobs(conn, submitted_jobs(conn, campaign, cluster, 4, tasks=10))
+        assert ending(conn, cluster, 15.0, 50).cores == 0.0
+        assert ending(conn, cluster, 15.0, 95).cores == 4.0
+
+
+def test_jobs_sent_are_counted_since_the_last_pass(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 20)
+        assert progress(conn).submitted == 0
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster)], later(10))
+        submitted_jobs(conn, campaign, cluster, 3, now=later(5))
+        submitted_jobs(conn, campaign, cluster, 4, now=later(12))
+        submitted_jobs(conn, campaign, cluster, 1, now=later(14))
+        assert progress(conn, later(20)).submitted == 5
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster)], later(20))
+        assert progress(conn, later(30)).submitted == 0
+
+
+def test_durations_add_up_bin_by_bin(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 9), cluster, 9)
+        run_jobs(conn, jobs)
+        lasted = (1.0, 1.0, 30.0, 0.01, 1000.0, 5.0)
+        for job, seconds in zip(jobs, lasted, strict=False):
+            end_jobs(conn, cluster, [job], seconds=seconds)
+        end_jobs(conn, cluster, jobs[6:8], Outcome.FAILURE, exit_code=1, seconds=7.0)
+        part = progress(conn)
+        assert list(part.durations) == counted(lasted)
+        before = quantile(part.durations, 0.5)
+        end_jobs(conn, cluster, jobs[8:], seconds=500.0)
+        moved = quantile(progress(conn).durations, 0.5)
+        assert before is not None
+        assert moved is not None
+        assert before < moved
+
+
+def test_what_is_done_per_minute_is_squared(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 8), cluster, 8)
+        run_jobs(conn, jobs)
+        end_jobs(conn, cluster, jobs[:3], now=later(30))
+        end_jobs(conn, cluster, jobs[3:4], now=later(90))
+        part = progress(conn, later(120))
+        assert (part.window_tasks, part.window_squares, part.window_seconds) == (4, 10.0, 120.0)
+
+
+def test_the_last_forecast_comes_back(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, 1)
+        assert (progress(conn).ratio, progress(conn).memory, progress(conn).walltime) == (None, {}, 3600.0)
+        conn.execute(
+            text(
+                "INSERT INTO forecasts (campaign_id, cluster_id, at, ratio, remaining, free, memory) "
+                "SELECT campaign_id, cluster_id, now(), 0.25, 1, 9, '{\"rate\": 4}' FROM campaign_clusters"
+            )
+        )
+        part = progress(conn)
+        assert (part.ratio, part.free, part.memory) == (0.25, 9, {"rate": 4})

@@ -209,6 +209,12 @@ def test_lean_keeps_no_more_than_the_cluster_can_start() -> None:
     assert keep(ending=100.0, start_rate=0.1) == 4
 
 
+def test_lean_knows_that_short_jobs_follow_each_other_on_a_free_core() -> None:
+    """Jobs of 3 s: five in 15 s on each of 4 free cores, one of which the free core itself is given."""
+    assert keep(mean=3.0, ending=0.0, free=4) == 16
+    assert keep(mean=30.0, ending=0.0, free=4) == 0
+
+
 def test_lean_keeps_what_the_operator_says_while_nothing_has_ended() -> None:
     assert lean.predict(Flow(1, free=9)).keep is None
     assert keep(mean=None, ending=100.0, keep_waiting=7) == 7

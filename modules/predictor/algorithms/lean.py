@@ -46,7 +46,8 @@ def needed(flow: Flow) -> float:
     """Jobs that can start before the next ones arrive, with a margin for the deviation of that number."""
     delay = _delay(flow)
     local = (flow.releases - flow.arrivals) * delay
-    cores = (flow.ending or 0.0) + local + MARGIN * flow.ending_deviation
+    again = max(delay / flow.mean - 1.0, 0.0) if flow.mean else 0.0  # short jobs follow each other on a free core, too
+    cores = (flow.ending or 0.0) + flow.free * again + local + MARGIN * flow.ending_deviation
     jobs = max(cores, 0.0) / flow.width
     if flow.start_rate is not None:
         jobs = min(jobs, HEADROOM * flow.start_rate * delay + 1.0)

@@ -99,6 +99,15 @@ class SubjectKind(StrEnum):
     PROJECT = "project"
 
 
+class CeilingKind(StrEnum):
+    """What keeps a campaign from more jobs by somebody's word."""
+
+    LIMIT = "limit"
+    USER = "user"
+    PROJECT = "project"
+    MAX_JOBS = "max_jobs"
+
+
 class EventLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"

@@ -18,6 +18,7 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
             settings.max_jobs,
             bool(settings.prologue),
             bool(settings.epilogue),
+            settings.limits,
         )
         for name, settings in description.clusters.items()
     }

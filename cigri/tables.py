@@ -213,6 +213,61 @@ CampaignCluster = table(
 )
 
 
+class LimitColumns(Columns):
+    """What all live jobs together may use of something: tokens, as licences or the load that a file server bears."""
+
+    name: Named[str] = Column(primary_key=True)
+    capacity: Named[int]
+
+
+Limit = table(
+    "limits",
+    LimitColumns,
+    CheckConstraint("capacity >= 0", name="capacity"),
+    CheckConstraint("name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$'", name="name"),
+)
+
+
+class CampaignLimitColumns(Columns):
+    """The tokens of a limit that each job of a campaign takes on a cluster."""
+
+    campaign_id: Named[int] = Column(primary_key=True)
+    cluster_id: Named[int] = Column(primary_key=True)
+    limit_name: Named[str] = Column(ForeignKey("limits.name"), primary_key=True)
+    tokens: Named[int]
+
+
+CampaignLimit = table(
+    "campaign_limits",
+    CampaignLimitColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
+    CheckConstraint("tokens > 0", name="tokens"),
+    Index(None, "limit_name"),
+)
+
+
+class QuotaColumns(Numbered):
+    """The most cores that live jobs of a user or project have, on a cluster or (null) on all; name *: each of them."""
+
+    kind: Named[SubjectKind] = Column(one_of(SubjectKind))
+    name: Named[str]
+    cluster_id: Named[int | None] = Column(ForeignKey("clusters.id", ondelete="CASCADE"))
+    cores: Named[int]
+
+
+Quota = table(
+    "quotas",
+    QuotaColumns,
+    CheckConstraint("cores >= 0", name="cores"),
+    Index("uq_quotas_grid", "kind", "name", unique=True, postgresql_where="cluster_id IS NULL"),
+    Index("uq_quotas_cluster", "kind", "name", "cluster_id", unique=True, postgresql_where="cluster_id IS NOT NULL"),
+)
+
+
 class BucketColumns(Numbered):
     """Tasks of a campaign that ask for the same resources."""
 

@@ -126,7 +126,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             complain(f"whether the clusters exist was not checked: {error}")
             clusters, missing = {}, frozenset()
         candidates = [admitted for one in parsed if (admitted := _admit(one, user, clusters, faults))]
-        faults += _impossible(database, candidates) if database else ()
+        faults += _impossible(database, candidates, user) if database else ()
         parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept
         for candidate in candidates:
             _tell_changes(candidate)
@@ -225,11 +225,15 @@ def _missing_clusters(
     return frozenset(missing)
 
 
-def _impossible(database: "Database", candidates: Iterable[Candidate]) -> Iterator[str]:
+def _impossible(database: "Database", candidates: Iterable[Candidate], user: str) -> Iterator[str]:
     from cigri.cli.capabilities import impossible
+    from cigri.flow.user_to_metascheduler import list_impossible
+    from cigri.submission import new_campaign
 
     for name, description, *_ in candidates:
         yield from (f"{name}: {problem}" for problem in impossible(database, description))
+        with database.begin() as conn:
+            yield from (f"{name}: {problem}" for problem in list_impossible(conn, new_campaign(description, user)))
 
 
 def _tell_changes(candidate: Candidate) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows
+from cigri.flow.campaign_schedulers_to_metascheduler import fitting, lock_ceilings
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
 from cigri.tables import Attempt, Batch, Bucket, Campaign, CampaignCluster, Forecast, Job, Project, Task, UserMapping
@@ -116,7 +117,9 @@ def take_continuing(
 
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
-    """Assign locked tasks to new jobs; each task gets its next attempt."""
+    """Assign locked tasks to new jobs; each task gets its next attempt. Those of jobs above a ceiling go on waiting."""
+    fits = fitting(lock_ceilings(conn, campaign_id), campaign_id, [job.cluster_id for job in jobs]) if jobs else []
+    jobs = [job for job, is_under in zip(jobs, fits, strict=True) if is_under]
     if not jobs:
         return 0
     created = conn.execute(

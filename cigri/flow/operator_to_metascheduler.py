@@ -33,13 +33,13 @@ class AffinityView(NamedTuple):
 
 def put_affinity(conn: Connection, user: str, cluster: str) -> bool:
     """False: it was declared before."""
-    new = insert(AffinityRow).values(grid_user=user, cluster_id=_cluster_id(conn, cluster))
+    new = insert(AffinityRow).values(grid_user=user, cluster_id=find_cluster_id(conn, cluster))
     wake(conn)
     return bool(conn.execute(new.on_conflict_do_nothing().returning(AffinityRow.c.cluster_id)).all())
 
 
 def remove_affinity(conn: Connection, user: str, cluster: str) -> None:
-    mine = (AffinityRow.c.grid_user == user, AffinityRow.c.cluster_id == _cluster_id(conn, cluster))
+    mine = (AffinityRow.c.grid_user == user, AffinityRow.c.cluster_id == find_cluster_id(conn, cluster))
     if not conn.execute(delete(AffinityRow).where(*mine).returning(AffinityRow.c.cluster_id)).all():
         raise NotFound(f"{user} has no affinity with {cluster}; `cigri affinity list` shows them")
 
@@ -82,7 +82,7 @@ def set_priority(conn: Connection, campaign_id: int, priority: int) -> None:
     wake(conn)
 
 
-def _cluster_id(conn: Connection, name: str) -> int:
+def find_cluster_id(conn: Connection, name: str) -> int:
     cluster_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
     if cluster_id is None:
         raise NotFound(f"no cluster {name}; `cigri cluster list` shows them")

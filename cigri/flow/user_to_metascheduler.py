@@ -1,22 +1,24 @@
 """A user hands over campaigns and tasks, and adds tasks to them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, case, func, insert, literal, select, update
+from sqlalchemy import Connection, case, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.database import clock, wake
-from cigri.errors import NotFound
+from cigri.errors import CigriError, NotFound
 from cigri.flow.anyone_to_operator import close_events
 from cigri.states import (
     CampaignState,
     CampaignType,
     StepState,
+    SubjectKind,
 )
-from cigri.tables import Bucket, Campaign, CampaignCluster, Cluster, Project, Task
+from cigri.tables import Bucket, Campaign, CampaignCluster, CampaignLimit, Cluster, Limit, Project, Quota, Task
 
 COPY_BLOCK = 2**18  # characters
 
@@ -39,6 +41,7 @@ class NewCampaignCluster(NamedTuple):
     max_jobs: int | None
     has_prologue: bool
     has_epilogue: bool
+    limits: Mapping[str, int] = MappingProxyType({})
 
 
 def put_campaign(
@@ -61,6 +64,8 @@ def put_campaign(
     ids = {row.name: row.id for row in conn.execute(select(Cluster.c.name, Cluster.c.id))}
     if unknown := set(campaign.clusters) - set(ids):
         raise NotFound(f"no cluster {', '.join(sorted(unknown))}; there are: {', '.join(sorted(ids)) or 'none'}")
+    if problems := [*list_impossible(conn, campaign)]:
+        raise CigriError("; ".join(problems))
     conn.execute(
         insert(CampaignCluster),
         [
@@ -76,12 +81,46 @@ def put_campaign(
             for name, part in campaign.clusters.items()
         ],
     )
+    if needs := [
+        {"campaign_id": campaign_id, "cluster_id": ids[cluster], "limit_name": name, "tokens": tokens}
+        for cluster, part in campaign.clusters.items()
+        for name, tokens in part.limits.items()
+    ]:
+        conn.execute(insert(CampaignLimit), needs)
     bucket_id = conn.execute(
         insert(Bucket).values(campaign_id=campaign_id, requirements=dict(campaign.requirements)).returning(Bucket.c.id)
     ).scalar_one()
     _copy_tasks(conn, campaign_id, bucket_id, 0, parameters)
     wake(conn)
     return campaign_id
+
+
+def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
+    """Jobs that can never be made under the limits and quotas of now, in words."""
+    limits = {row.name: row.capacity for row in conn.execute(select(Limit.c.name, Limit.c.capacity))}
+    for cluster, part in campaign.clusters.items():
+        for name, tokens in part.limits.items():
+            if name not in limits:
+                yield f"clusters.{cluster}.limits: no limit {name}; there are: {', '.join(sorted(limits)) or 'none'}"
+            elif tokens > limits[name]:
+                yield f"clusters.{cluster}.limits: a job takes {tokens} of {name}, and there are {limits[name]}"
+        for kind, name, cores in _quotas(conn, campaign, cluster):
+            if part.width > cores:
+                problem = f"a job has {part.width} cores, the quota of {kind} {name} is {cores}"
+                yield f"clusters.{cluster}.resources: {problem}"
+
+
+def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[tuple[str, str, int]]:
+    """Of the user and the project there, each by name or else everybody's."""
+    here = or_(Quota.c.cluster_id.is_(None), Cluster.c.name == cluster)
+    found = select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Quota.c.cores)
+    rows = conn.execute(found.outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id).where(here)).all()
+    by_name = {(row.kind, row.name, row.cluster_id): row.cores for row in rows}
+    for kind, name in ((SubjectKind.USER, campaign.user), (SubjectKind.PROJECT, campaign.project)):
+        for cluster_id in {row.cluster_id for row in rows} if name else ():
+            cores = by_name.get((kind, name, cluster_id), by_name.get((kind, "*", cluster_id)))
+            if cores is not None:
+                yield kind, name, cores
 
 
 def put_tasks(

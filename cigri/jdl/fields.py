@@ -13,6 +13,7 @@ from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
 
 LARGEST = 2**31 - 1
 HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\}|\{HOME\})(?=/|\Z)")
+LIMIT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
@@ -122,6 +123,12 @@ def _mapping(value: object) -> object:
     return value
 
 
+def _limit_name(name: str) -> str:
+    if not LIMIT_NAME.fullmatch(name):
+        raise complaint("is no name of a limit", "letters, digits, '.', '_' and '-' only")
+    return name
+
+
 def _variable(name: str) -> str:
     if not IDENTIFIER.fullmatch(name):
         raise complaint("is no name of an environment variable", "letters, digits and _ only, no digit first")
@@ -172,6 +179,7 @@ Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines)]
 TypeOfJobs = Annotated[JobType, BeforeValidator(_job_type)]
 TypesOfJobs = Annotated[tuple[Annotated[Line, AfterValidator(_filled)], ...], BeforeValidator(_types)]
 Variable = Annotated[str, AfterValidator(_variable)]
+Limits = Annotated[dict[Annotated[Text, AfterValidator(_limit_name)], Positive], BeforeValidator(_mapping)]
 Environment = Annotated[dict[Variable, Annotated[Text, AfterValidator(_variable_value)]], BeforeValidator(_mapping)]
 CommandLine = Annotated[str, BeforeValidator(_text), AfterValidator(_command_line)]
 Directory = Annotated[str, BeforeValidator(_line), AfterValidator(_directory)]

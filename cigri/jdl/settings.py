@@ -9,6 +9,7 @@ from cigri.jdl.fields import (
     CommandLine,
     Directory,
     Environment,
+    Limits,
     Line,
     Lines,
     Natural,
@@ -37,6 +38,7 @@ class ClusterSettings(BaseModel):
     project: Line = ""
     properties: Line = ""
     max_jobs: Positive | None = None
+    limits: Limits = {}
     retries: Natural = 0
     checkpoint: CheckpointOrNone = None
     idempotent: Truth = False

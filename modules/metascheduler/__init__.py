@@ -9,6 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from cigri.flow.campaign_schedulers_to_metascheduler import find_ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import (
     Offer,
     Want,
@@ -52,4 +53,5 @@ def _offers(conn: Connection, settings: PolicySettings, wants: Sequence[Want], n
     usage = list_usage(conn, settings.half_life, now)
     add_up_usage(conn, settings.half_life, now)
     facts = Facts(list_affinities(conn), list_targets(conn), usage)
-    return share(list_rooms(conn), wants, list_claims(conn, wants, now), settings, load(settings.order), facts)
+    claims, ceilings = list_claims(conn, wants, now), find_ceilings(conn)
+    return share(list_rooms(conn), wants, claims, settings, load(settings.order), facts, ceilings)

@@ -5,6 +5,7 @@ from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import NamedTuple
 
+from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.settings import PolicySettings
@@ -15,6 +16,7 @@ from modules.metascheduler.stock import Stock
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
 NO_FACTS = Facts()
+NO_CEILINGS = Ceilings({}, {}, {})
 DEFAULTS = PolicySettings()
 
 
@@ -25,6 +27,7 @@ def share(
     settings: PolicySettings = DEFAULTS,
     order: Order = fifo,
     facts: Facts = NO_FACTS,
+    ceilings: Ceilings = NO_CEILINGS,
 ) -> list[Offer]:
     """Serve the campaigns in order, each on the emptiest clusters first.
 
@@ -32,7 +35,7 @@ def share(
     `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there. The first in line
     that finds too few cores free anywhere, and has waited for a while, has those of one cluster kept for it.
     """
-    stock = Stock(rooms, wants)
+    stock = Stock(rooms, wants, ceilings)
     waited = {claim.campaign_id: claim.waited for claim in claims}
     is_reserved = False
     for _, turns in groupby(line_up(claims, settings, order, facts), key=lambda turn: turn.rank):

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
 from cigri.flow.metascheduler_to_campaign_schedulers import Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.states import CampaignType
@@ -51,7 +52,8 @@ class Cluster:
 class Stock:
     """All that can be given away; `take` says what was."""
 
-    def __init__(self, rooms: Sequence[Room], wants: Iterable[Want]) -> None:
+    def __init__(self, rooms: Sequence[Room], wants: Iterable[Want], ceilings: Ceilings) -> None:
+        self.ceilings = Left(ceilings)
         self.clusters = {room.cluster_id: Cluster(room) for room in rooms}
         self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
         for want in wants:
@@ -88,6 +90,8 @@ class Stock:
             most = min(most, 1 - live)
         if want.type is CampaignType.DEFAULT and want.max_jobs is not None:
             most = min(most, want.max_jobs - live)
+        if (lowest := self.ceilings.lowest((want.campaign_id, want.cluster_id))) is not None:
+            most = min(most, lowest[0])
         return max(0, most)
 
     def take(self, want: Want, jobs: int) -> None:
@@ -95,6 +99,7 @@ class Stock:
         given = self._given(want)
         self.tasks[want.campaign_id] -= max(0, jobs - max(0, want.bound - given))
         self.given[want.campaign_id, want.cluster_id] = given + jobs
+        self.ceilings.take((want.campaign_id, want.cluster_id), jobs)
         cluster = self.clusters[want.cluster_id]
         cluster.take(jobs, want.ratio)
         if not cluster.is_open:

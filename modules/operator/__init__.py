@@ -16,6 +16,8 @@ COMMANDS = {
     "db": "the database's schema and address",
     "cluster": "declare, test and change clusters",
     "campaign": "give a campaign a priority",
+    "limit": "say how much of something, as licences, all jobs may use together",
+    "quota": "say how many cores users and projects may have at a time",
     "target": "say how much of the grid is due to users and projects",
     "affinity": "say which users go first on which clusters",
     "doctor": "check that the tables keep their promises, and say what is stuck",

@@ -35,6 +35,7 @@ def settings(**fields: Any) -> ClusterSettings:
         ("type", "nightly", "nightly"),
         ("max_jobs", "3", 3),
         ("max_jobs", None, None),
+        ("limits", {"matlab": "2"}, {"matlab": 2}),
         ("retries", "2", 2),
         ("prologue", "set -e\n exit 2", ("set -e", " exit 2")),
         ("epilogue", ["rm -rf ~/povray"], ("rm -rf ~/povray",)),

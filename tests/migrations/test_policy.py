@@ -4,6 +4,7 @@ from sqlalchemy import text
 
 from cigri import schema
 from cigri.database import Database
+from cigri.flow.operator_to_campaign_schedulers import put_limit, put_quota
 from cigri.flow.operator_to_metascheduler import Subject, put_affinity, put_target, set_priority
 from cigri.states import SubjectKind
 from tests.factories import a_campaign, a_cluster, submitted_jobs
@@ -32,3 +33,17 @@ def test_nobody_has_used_anything_or_been_served_before(database: Database) -> N
     with database.begin() as conn:
         assert conn.scalars(text("SELECT served_at FROM campaigns")).all() == [None]
         assert conn.scalar(text("SELECT (SELECT count(*) FROM usages) + (SELECT count(*) FROM targets)")) == 0
+
+
+def test_limits_and_quotas_are_new(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        put_limit(conn, "matlab", 3)
+        put_quota(conn, Subject(SubjectKind.USER, "alice"), 2, "dahu")
+        campaign = a_campaign(conn, 1)
+        conn.execute(text("INSERT INTO campaign_limits VALUES (1, 1, 'matlab', 2)"))
+    schema.downgrade(database, "0007")
+    schema.upgrade(database, "0008")
+    with database.begin() as conn:
+        assert len(submitted_jobs(conn, campaign, 1, 1)) == 1
+        assert conn.scalar(text("SELECT (SELECT count(*) FROM limits) + (SELECT count(*) FROM quotas)")) == 0

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.clusters import ClusterConfig
+from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.settings import PolicySettings
-from cigri.states import CampaignType
+from cigri.states import CampaignType, CeilingKind
 from modules.metascheduler.share import share
 
 
@@ -210,3 +211,20 @@ def test_no_cores_are_kept_where_a_job_cannot_run_or_for_want_of_anything_else()
         wants = [wide, a_want(2)]
         patient = [claim._replace(waited=500.0) for claim in claims_of(wants)]
         assert [offer.campaign_id for offer in share([a_room(free=5)], wants, patient, settings)] == [2]
+
+
+def test_ceilings_are_shared_by_all_that_are_under_them() -> None:
+    limit, quota = Ceiling(CeilingKind.LIMIT, "matlab"), Ceiling(CeilingKind.USER, "alice", 1)
+    costs = {(1, 1): {limit: 2}, (1, 2): {limit: 2}, (2, 1): {limit: 1, quota: 4}}
+    rooms, wants = (
+        [a_room(1, free=50), a_room(2, free=9)],
+        [a_want(1, 1, waiting=2), a_want(2, 1, width=4), a_want(3, 1)],
+    )
+
+    def shared(most: dict[Ceiling, int], used: dict[Ceiling, int]) -> dict[tuple[int, int], int]:
+        offers = share(rooms, wants, claims_of(wants), ceilings=Ceilings(most, used, costs))
+        return {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers}
+
+    assert shared({limit: 9, quota: 50}, {limit: 1, quota: 33}) == {(1, 1): 2, (2, 1): 4, (3, 1): 32}
+    assert shared({limit: 6, quota: 50}, {limit: 1}) == {(1, 1): 2, (2, 1): 1, (3, 1): 44}
+    assert shared({limit: 1, quota: 50}, {limit: 3}) == {(3, 1): 50}

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.errors import ConfigError
@@ -63,6 +64,28 @@ def test_who_has_waited_too_long_gets_a_handful_first(database: Database) -> Non
         a_campaign(conn, 9, now=NOON - timedelta(seconds=100))
     assert offered(database) == [(1, 1, 8)]
     assert offered(database, patience=60, handful=3) == [(2, 1, 3), (1, 1, 5)]
+
+
+def test_limits_and_quotas_are_declared_listed_obeyed_and_removed(cigri: Cigri, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, "dahu", free=8, keep_waiting=0)
+        a_campaign(conn, 9, user="alice")
+        a_campaign(conn, 9, user="bob")
+    assert "may have 3 cores on dahu" in cigri("quota", "set", "user", "alice", "3", "--cluster", "dahu").out
+    (quota,) = json.loads(cigri("quota", "list", "--json").out)
+    assert quota == {"kind": "user", "name": "alice", "cluster": "dahu", "cores": 3, "used": 0}
+    assert offered(database) == [(1, 1, 3), (2, 1, 5)]
+    assert cigri("quota", "remove", "user", "alice").status == 1
+    assert cigri("quota", "remove", "user", "alice", "--cluster", "dahu").status == 0
+    assert offered(database) == [(1, 1, 8)]
+    assert "may use 4 of matlab" in cigri("limit", "set", "matlab", "4").out
+    assert json.loads(cigri("limit", "list", "--json").out) == [{"name": "matlab", "capacity": 4, "used": 0}]
+    with database.begin() as conn:
+        conn.execute(text("INSERT INTO campaign_limits VALUES (1, 1, 'matlab', 2)"))
+    assert offered(database) == [(1, 1, 2), (2, 1, 6)]
+    assert cigri("limit", "remove", "matlab").status == 1
+    for wrong in (["limit", "set", "mat lab", "4"], ["limit", "set", "a", "-1"], ["quota", "set", "user", "a", "-1"]):
+        assert cigri(*wrong).status == 2, wrong
 
 
 def test_what_is_not_there_cannot_be_declared_or_removed(cigri: Cigri, database: Database) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from cigri.calibration import Told, calibration
 from cigri.cli.command import print_json, print_table
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.wording import LETTERS, duration, moment, percent, print_fields, rate, short
@@ -46,9 +47,12 @@ def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: 
     print_table(SUMMARY, rows, headerless=headerless)
 
 
-def print_campaign(campaign: CampaignView, parts: Sequence[PartView], now: datetime, headerless: bool) -> None:
+def print_campaign(
+    campaign: CampaignView, parts: Sequence[PartView], told: Sequence[Told], now: datetime, headerless: bool
+) -> None:
+    """`told`: the intervals that were forecast of its end."""
     c = campaign
-    print_fields(_fields(campaign, parts, now))
+    print_fields([*_fields(campaign, parts, now), ("Forecasts", _trust(told))])
     print()
     standings = [obstacle(campaign, part, now) for part in parts]
     print_table(
@@ -93,6 +97,11 @@ def plain(campaign: CampaignView) -> dict[str, Any]:
     return {**campaign._asdict(), "total": campaign.total}
 
 
+def plain_trust(told: Sequence[Told]) -> dict[str, Any]:
+    """The share of forecast intervals that held the true end; null while it has not ended."""
+    return {"calibration": calibration(told)}
+
+
 def plain_part(campaign: CampaignView, part: PartView, now: datetime) -> dict[str, Any]:
     return {**part._asdict(), "obstacle": obstacle(campaign, part, now)._asdict()}
 
@@ -117,7 +126,10 @@ def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None
         return None
     seconds = (campaign.eta - now).total_seconds()
     left = f"in {duration(seconds)}" if seconds > 0 else "at any moment"
-    return f"{moment(campaign.eta)} ({left})" if with_date else left
+    if not with_date:
+        return left
+    between = f", 90 %: {moment(campaign.eta_low)} to {moment(campaign.eta_high)}" if campaign.eta_low else ""
+    return f"{moment(campaign.eta)} ({left}{between})"
 
 
 def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[tuple[str, object]]:
@@ -145,6 +157,11 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
         *_failures(parts),
         ("Errors", f"{c.errors} to fix: `gridstat -e {c.id}`" if c.errors else None),
     ]
+
+
+def _trust(told: Sequence[Told]) -> str | None:
+    share = calibration(told)
+    return None if share is None else f"{100 * share:.0f} % of {len(told)} intervals told beforehand held the end"
 
 
 def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:

@@ -130,20 +130,22 @@ def _list(conn: "Connection", asked: Namespace) -> int:
 
 
 def _campaign(conn: "Connection", asked: Namespace) -> int:
-    from cigri.cli.campaigns import plain, plain_part, print_campaign
+    from cigri.cli.campaigns import plain, plain_part, plain_trust, print_campaign
     from cigri.cli.jobs import print_tasks
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
+    from cigri.flow.predictor_to_user import list_told
 
     campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
     if campaign is None:
         raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
-    parts, now = list_parts(conn, asked.ids), present(conn)
+    parts, told, now = list_parts(conn, asked.ids), list_told(conn, asked.ids), present(conn)
     tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
     if asked.json:
-        answer = {**plain(campaign), "clusters": [plain_part(campaign, part, now) for part in parts]}
+        answer = {**plain(campaign), **plain_trust(told)}
+        answer["clusters"] = [plain_part(campaign, part, now) for part in parts]
         print_json(answer | ({"tasks": [task._asdict() for task in tasks]} if asked.full else {}))
         return DONE
-    print_campaign(campaign, parts, now, asked.headerless)
+    print_campaign(campaign, parts, told, now, asked.headerless)
     if tasks:
         print()
         print_tasks(tasks, asked.headerless)

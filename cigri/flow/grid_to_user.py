@@ -29,6 +29,7 @@ from cigri.tables import (
 class CampaignView(NamedTuple):
     """A campaign; its tasks by state (`assigned`: in jobs), its open `errors`, and what is forecast of it.
 
+    The end, `eta`, lies between `eta_low` and `eta_high` with a probability of 90 %.
     `is_held`: its user wants it to stand still as a whole.
     """
 
@@ -51,6 +52,8 @@ class CampaignView(NamedTuple):
     mean: float | None
     deviation: float | None
     eta: datetime | None
+    eta_low: datetime | None
+    eta_high: datetime | None
     is_held: bool
 
     @property
@@ -154,6 +157,8 @@ def list_campaigns(
             Forecast.c.mean,
             Forecast.c.deviation,
             Forecast.c.eta,
+            Forecast.c.eta_low,
+            Forecast.c.eta_high,
             held.exists(),
         )
         .select_from(Campaign)

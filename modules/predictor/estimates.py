@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from cigri.durations import added, quantile
 from cigri.flow.updator_to_predictor import Progress
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
-CERTAINTY = 0.9  # probability that an end lies in its interval
-DEVIATIONS = 1.645  # of a normal variable, on each side of such an interval
+DEVIATIONS = 1.645  # of a normal variable, on each side of an interval that holds it with a probability of 90 %
 LITTLE_KNOWN = 0.35  # relative deviation of an end before the throughput has been seen: cores come and go
 DRIFT = 0.1  # relative deviation of a steady throughput in what is left of the window's length; more beyond
 MOST_DRIFT = 0.5
@@ -18,7 +16,7 @@ MINUTE = 60.0
 
 
 class Interval(NamedTuple):
-    """Seconds from now: the expected end, and what it lies between with a probability of CERTAINTY."""
+    """Seconds from now: the expected end, and what it lies between with a probability of 90 %."""
 
     low: float
     expected: float
@@ -96,13 +94,6 @@ def interval(part: Progress, rate: float | None) -> Interval | None:
     breadth = math.exp(DEVIATIONS * _relative(part, rate, expected))
     tail = quantile(part.durations, 0.95) or 0.0
     return Interval(max(expected / breadth - tail / 2, 0.0), expected, expected * breadth + tail)
-
-
-def calibration(intervals: Sequence[tuple[datetime, datetime, datetime]]) -> float | None:
-    """The share of (low, high, true end) whose end fell between: CERTAINTY if they are honest; None of none."""
-    if not intervals:
-        return None
-    return sum(low <= end <= high for low, high, end in intervals) / len(intervals)
 
 
 def _relative(part: Progress, rate: float | None, expected: float) -> float:

@@ -107,6 +107,37 @@ def test_the_end_is_told_as_a_date_and_as_a_duration(run: Run, campaign: int, da
     assert "5 h 30 min" not in run(campaign).out
 
 
+def test_the_end_is_told_with_its_interval(run: Run, campaign: int, database: Database) -> None:
+    with database.begin() as conn:
+        eta = conn.exec_driver_sql("SELECT now()").scalar_one() + timedelta(hours=5, seconds=30)
+        low, high = eta - timedelta(hours=1), eta + timedelta(hours=2)
+        whole = NewForecast(campaign, None, 1.0, 1.0, 1.0, None, 3, eta, eta_low=low, eta_high=high)
+        put_forecasts(conn, [whole], 60.0)
+    assert f"(in 5 h 0 min, 90 %: {low:%Y-%m-%d %H:%M:%S} to {high:%Y-%m-%d %H:%M:%S})" in run(campaign).out
+    assert "90 %" not in run().out
+    found = run(campaign, "--json").json
+    assert [found[name][:19] for name in ("eta_low", "eta_high")] == [f"{at:%Y-%m-%dT%H:%M:%S}" for at in (low, high)]
+    assert found["calibration"] is None
+
+
+def test_an_ended_campaign_tells_whether_its_forecasts_were_right(run: Run, campaign: int, database: Database) -> None:
+    """Of three intervals two held the end; what was told when nothing was left, or after, does not count."""
+    hour = timedelta(hours=1)
+    rows = [(0.5, 1, 3), (1, 1.5, 4), (2, 3, 4), (2.5, 0, 9)]
+    with database.begin() as conn:
+        for at, low, high in rows:
+            left = 0 if low == 0 else 3
+            times = (NOON + hour * low, NOON + hour * high)
+            told = NewForecast(campaign, None, 1.0, 1.0, 1.0, None, left, times[1], eta_low=times[0], eta_high=times[1])
+            put_forecasts(conn, [told], 60.0, NOON + hour * at)
+        conn.exec_driver_sql(
+            "UPDATE campaigns SET state = 'terminated', ended_at = timestamptz '2026-03-01 14:45+00' WHERE id = %s",
+            (campaign,),
+        )
+    assert "Forecasts:     67 % of 3 intervals told beforehand held the end\n" in run(campaign).out
+    assert run(campaign, "--json").json["calibration"] == 2 / 3
+
+
 def test_a_full_view_shows_the_tasks(run: Run, campaign: int) -> None:
     full = run("-f", campaign, "-H").out
     assert full.endswith("""

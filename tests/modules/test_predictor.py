@@ -7,12 +7,13 @@ from random import Random
 
 import pytest
 
+from cigri.calibration import Told, calibration
 from cigri.durations import counted
 from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.flow.updator_to_predictor import Progress
 from modules.predictor import forecast
 from modules.predictor.algorithms import Prediction
-from modules.predictor.estimates import calibration, deviation, interval, remaining_seconds, throughput, together
+from modules.predictor.estimates import deviation, interval, remaining_seconds, throughput, together
 from modules.predictor.flows import flow
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -166,8 +167,8 @@ def test_intervals_of_steady_campaigns_hold_their_true_ends(rate: float) -> None
         part = part._replace(window_squares=float(sum(n * n for n in minutes.values())))
         found = interval(part, throughput(part))
         assert found is not None
-        told.append(tuple(NOW + timedelta(seconds=seconds) for seconds in (found.low, found.high, now - seen)))
-    share_held = calibration([(low, high, end) for low, high, end in told])
+        told.append(Told(*(NOW + timedelta(seconds=seconds) for seconds in (found.low, found.high, now - seen))))
+    share_held = calibration(told)
     assert share_held is not None
     assert share_held >= 0.88
 
@@ -175,5 +176,5 @@ def test_intervals_of_steady_campaigns_hold_their_true_ends(rate: float) -> None
 def test_calibration_is_the_share_of_ends_that_were_told() -> None:
     hour = timedelta(hours=1)
     assert calibration([]) is None
-    told = [(NOW, NOW + hour, NOW + hour * part) for part in (0, 0.5, 1, 2)]
-    assert calibration([*told, (NOW + hour, NOW + hour, NOW)]) == 0.6
+    told = [Told(NOW, NOW + hour, NOW + hour * part) for part in (0, 0.5, 1, 2)]
+    assert calibration([*told, Told(NOW + hour, NOW + hour, NOW)]) == 0.6

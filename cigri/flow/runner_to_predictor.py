@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, and_, case, cast, func, literal, select
+from sqlalchemy import BigInteger, Connection, Float, Subquery, and_, case, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause
@@ -58,23 +58,7 @@ class Ending(NamedTuple):
 def list_paces(conn: Connection, window: float, now: datetime | None = None) -> dict[int, Pace]:
     """Every cluster that was visited, over the last `window` seconds."""
     since = clock(now) - timedelta(seconds=window)
-    started = (
-        select(Job.c.started_at, Job.c.submitted_at)
-        .where(Job.c.cluster_id == Cluster.c.id, Job.c.started_at > since)
-        .order_by(Job.c.started_at.desc())
-        .limit(SAMPLE)
-        .lateral()
-    )
-    waited = func.greatest(func.extract("epoch", started.c.started_at - started.c.submitted_at), 0.0)
-    starts = select(Cluster.c.id, started.c.started_at, waited.label("waited")).join(started, literal(True)).cte()
-    delays = (
-        select(starts.c.id, func.percentile_cont(SOON).within_group(starts.c.waited).label("delay"))
-        .group_by(starts.c.id)
-        .subquery()
-    )
-    burst = func.floor(func.extract("epoch", starts.c.started_at) / BURST)
-    bursts = select(starts.c.id, func.count().label("n")).group_by(starts.c.id, burst).subquery()
-    rates = select(bursts.c.id, (func.max(bursts.c.n) / BURST).label("rate")).group_by(bursts.c.id).subquery()
+    delays, rates = _starts(since)
     kills = (
         select(func.count().label("n"))
         .where(Job.c.cluster_id == Cluster.c.id, Job.c.outcome == Outcome.PREEMPTED, Job.c.ended_at > since)
@@ -151,6 +135,28 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
         func.sum(func.power(cast(expected.c.width, DOUBLE_PRECISION), 2.0) * expected.c.ends * spread),
     ).group_by(expected.c.cluster_id)
     return {row[0]: Ending(float(row[1]), float(row[2])) for row in conn.execute(statement)}
+
+
+def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
+    """Of each cluster's latest starts: the delays, and the rate."""
+    started = (
+        select(Job.c.started_at, Job.c.submitted_at)
+        .where(Job.c.cluster_id == Cluster.c.id, Job.c.started_at > since)
+        .order_by(Job.c.started_at.desc())
+        .limit(SAMPLE)
+        .lateral()
+    )
+    waited = func.greatest(func.extract("epoch", started.c.started_at - started.c.submitted_at), 0.0)
+    starts = select(Cluster.c.id, started.c.started_at, waited.label("waited")).join(started, literal(True)).cte()
+    delays = (
+        select(starts.c.id, func.percentile_cont(SOON).within_group(starts.c.waited).label("delay"))
+        .group_by(starts.c.id)
+        .subquery()
+    )
+    burst = func.floor(func.extract("epoch", starts.c.started_at) / BURST)
+    bursts = select(starts.c.id, func.count().label("n")).group_by(starts.c.id, burst).subquery()
+    rates = select(bursts.c.id, (func.max(bursts.c.n) / BURST).label("rate")).group_by(bursts.c.id).subquery()
+    return delays, rates
 
 
 def _ends(

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from cigri.database import server_time
 from cigri.durations import quantile
+from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_cluster_forecasts, put_forecasts
 from cigri.flow.runner_to_predictor import list_endings, list_paces
-from cigri.flow.updator_to_predictor import Progress, add_up_counts, list_progress
 from cigri.program import Report, Tools
 from modules.predictor.algorithms import Flow, Prediction, load
 from modules.predictor.estimates import deviation, interval, mean, throughput, together

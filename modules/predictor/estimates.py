@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cigri.durations import added, quantile
-from cigri.flow.updator_to_predictor import Progress
+from cigri.flow.anyone_to_predictor import Progress
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
 DEVIATIONS = 1.645  # of a normal variable, on each side of an interval that holds it with a probability of 90 %

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.clusters import ClusterConfig
+from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast
 from cigri.flow.runner_to_predictor import Ending, Pace
-from cigri.flow.updator_to_predictor import Progress
 from modules.predictor.algorithms import Flow
 from modules.predictor.estimates import deviation, mean
 

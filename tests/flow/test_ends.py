@@ -4,9 +4,10 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
+from cigri.flow.anyone_to_predictor import list_progress
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, mark_missing, move_seen
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, list_progress, put_ended
+from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables import Attempt, CampaignCluster, Completion, Job, Kill, Task

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, select, text
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.durations import counted, quantile
+from cigri.flow.anyone_to_predictor import Progress, list_progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.runner_to_predictor import Ending, list_endings, list_paces
 from cigri.flow.updator_to_metascheduler import put_cluster_state
-from cigri.flow.updator_to_predictor import Progress, list_progress
 from cigri.states import Outcome
 from cigri.tables import ClusterForecast
 from modules.predictor.flows import measure

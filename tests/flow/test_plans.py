@@ -12,6 +12,7 @@ from cigri import embedded
 from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import take_kills
+from cigri.flow.anyone_to_predictor import list_progress
 from cigri.flow.campaign_schedulers_to_runner import claim, list_launches, take_continuing
 from cigri.flow.killer_to_updator import take_halts
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
@@ -23,7 +24,6 @@ from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.flow.runner_to_updator import list_attempts, list_watched
 from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_waiting_too_long
 from cigri.flow.updator_to_metascheduler import list_rooms
-from cigri.flow.updator_to_predictor import list_progress
 from cigri.flow.user_to_killer import take_checkpoint_orders
 from cigri.settings import HoursSettings, JobSettings
 from cigri.states import JobState

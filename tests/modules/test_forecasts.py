@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 from sqlalchemy import event
 
+from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
-from cigri.flow.updator_to_predictor import Progress
 from modules import campaign_schedulers, metascheduler, predictor
 from modules.predictor.algorithms import Flow, Prediction
 from tests.grid import Grid

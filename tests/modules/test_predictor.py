@@ -9,8 +9,8 @@ import pytest
 
 from cigri.calibration import Told, calibration
 from cigri.durations import counted
+from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
-from cigri.flow.updator_to_predictor import Progress
 from modules.predictor import forecast
 from modules.predictor.algorithms import Prediction
 from modules.predictor.estimates import deviation, interval, remaining_seconds, throughput, together

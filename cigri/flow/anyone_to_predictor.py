@@ -1,0 +1,145 @@
+"""What everybody leaves for the predictor: how each campaign goes on each of its clusters."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Subquery, and_, cast, delete, func, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, insert
+
+from cigri.database import clock
+from cigri.states import OPEN_CAMPAIGNS, BatchState, JobState, TaskState
+from cigri.tables import Batch, Campaign, CampaignCluster, ClusterForecast, Completion, Forecast, Job, TaskCount
+
+
+class Progress(NamedTuple):
+    """A campaign on one cluster: totals of successful tasks, those of the window, and what is there now.
+
+    `window_seconds` reaches back to the first completion in the window, at most its length; `window_squares` adds up
+    the squares of its tasks per minute. `durations`: cigri/durations.py. `submitted` jobs since the last pass;
+    `ratio`, `free`, `memory` are those of the last forecast.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    width: int
+    done: int
+    seconds: float
+    squares: float
+    window_tasks: int
+    window_seconds: float
+    running: int
+    waiting: int
+    remaining: int
+    window_squares: float = 0.0
+    durations: Sequence[int] = ()
+    walltime: float = 0.0
+    submitted: int = 0
+    ratio: float | None = None
+    free: int | None = None
+    memory: Mapping[str, float] = MappingProxyType({})
+
+
+def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
+    """Every open campaign on each of its clusters."""
+    part = CampaignCluster
+    recent, live, sent, left = _recent(window, now), _live(), _sent(), _remaining()
+    statement = (
+        select(
+            part.c.campaign_id,
+            part.c.cluster_id,
+            part.c.width,
+            part.c.done,
+            part.c.seconds,
+            part.c.squares,
+            cast(func.coalesce(recent.c.tasks, 0), BigInteger),
+            cast(func.least(func.coalesce(recent.c.seconds, 0.0), window), DOUBLE_PRECISION),
+            func.coalesce(live.c.running, 0),
+            func.coalesce(live.c.waiting, 0),
+            cast(func.coalesce(left.c.n, 0), BigInteger),
+            cast(func.coalesce(recent.c.squares, 0), DOUBLE_PRECISION),
+            part.c.durations,
+            cast(part.c.settings["walltime"].as_integer(), DOUBLE_PRECISION),
+            cast(func.coalesce(sent.c.jobs, 0), BigInteger),
+            Forecast.c.ratio,
+            Forecast.c.free,
+            func.coalesce(Forecast.c.memory, cast({}, JSONB)),
+        )
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
+        .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
+        .outerjoin(sent, and_(sent.c.campaign_id == part.c.campaign_id, sent.c.cluster_id == part.c.cluster_id))
+        .outerjoin(left, left.c.campaign_id == part.c.campaign_id)
+        .outerjoin(
+            Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
+        )
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
+        .order_by(part.c.campaign_id, part.c.cluster_id)
+    )
+    return [Progress._make(row) for row in conn.execute(statement)]
+
+
+def add_up_counts(conn: Connection, longest: int = 200) -> None:
+    """Replace the counts of campaigns that have gathered many rows by their sum; it changes no total."""
+    many = select(TaskCount.c.campaign_id).group_by(TaskCount.c.campaign_id).having(func.count() > longest)
+    gone = delete(TaskCount).where(TaskCount.c.campaign_id.in_(many))
+    added = gone.returning(TaskCount.c.campaign_id, TaskCount.c.state, TaskCount.c.n).cte("added")
+    totals = select(added.c.campaign_id, added.c.state, func.sum(added.c.n)).group_by(
+        added.c.campaign_id, added.c.state
+    )
+    conn.execute(insert(TaskCount).from_select(["campaign_id", "state", "n"], totals))
+
+
+def _recent(window: float, now: datetime | None) -> Subquery:
+    """What was done in the window."""
+    since = clock(now) - timedelta(seconds=window)
+    return (
+        select(
+            Completion.c.campaign_id,
+            Completion.c.cluster_id,
+            func.sum(Completion.c.tasks).label("tasks"),
+            func.extract("epoch", clock(now) - func.min(Completion.c.minute)).label("seconds"),
+            func.sum(Completion.c.tasks * Completion.c.tasks).label("squares"),
+        )
+        .where(Completion.c.minute > since)
+        .group_by(Completion.c.campaign_id, Completion.c.cluster_id)
+        .subquery()
+    )
+
+
+def _live() -> Subquery:
+    """Jobs that have not ended."""
+    return (
+        select(
+            Job.c.campaign_id,
+            Job.c.cluster_id,
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+            func.count().filter(Job.c.state != JobState.RUNNING).label("waiting"),
+        )
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
+        .subquery()
+    )
+
+
+def _sent() -> Subquery:
+    """Jobs sent since the last pass of the predictor."""
+    return (
+        select(Batch.c.campaign_id, Batch.c.cluster_id, func.sum(Batch.c.size).label("jobs"))
+        .where(Batch.c.state == BatchState.SUBMITTED)
+        .where(Batch.c.settled_at >= select(func.max(ClusterForecast.c.at)).scalar_subquery())
+        .group_by(Batch.c.campaign_id, Batch.c.cluster_id)
+        .subquery()
+    )
+
+
+def _remaining() -> Subquery:
+    """Tasks that are not done yet."""
+    return (
+        select(TaskCount.c.campaign_id, func.sum(TaskCount.c.n).label("n"))
+        .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .where(TaskCount.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+        .group_by(TaskCount.c.campaign_id)
+        .subquery()
+    )

@@ -52,6 +52,9 @@ class ClusterConfig(BaseModel):
     max_array: int = Field(1000, gt=0, description="largest array; lowered when the cluster says that it takes less")
     poll_interval: float = Field(5.0, ge=0, description="shortest time between two visits")
     timeout: float = Field(60.0, gt=0, description="longest time one command may take")
+    node_cores: int = Field(
+        1, gt=0, description="cores of a node, for jobs that run short tasks side by side; 1: there are none"
+    )
     record_grace: float = Field(10.0, ge=0, description="wait for the record of a job that the batch system says ended")
     lost_after: float = Field(120.0, gt=0, description="a job that nobody knows any more is lost after this time")
     hours: Windows | None = Field(None, description="when it is the grid's, as 'mon-fri 19:00-07:00'; null: as set")

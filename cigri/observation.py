@@ -153,16 +153,16 @@ def _reason(past: RemoteJob) -> str:
 def _attempts_of(
     end: End, attempts: Sequence[LiveAttempt], records: Mapping[int, TaskRecord], told: Told, limits: JobSettings
 ) -> list[EndedAttempt]:
-    """Tasks run one after the other: of those without a record only the first can have begun.
+    """Tasks are begun in order: of those without a record only the first `side` can have begun.
 
     The exit code of a job that several tasks share is not that of the one that has no record.
     """
-    ended, is_begun = [], not told.is_stopped
+    ended, begun = [], 0 if told.is_stopped else end.job.side
     for attempt in sorted(attempts, key=lambda attempt: attempt.position):
         if record := records.get(attempt.position):
             ended.append(_by_record(end.job, attempt, record, limits))
             continue
-        if is_begun:
+        if begun > 0:
             seconds = None if end.seconds is None else max(0.0, end.seconds - told.seconds)
             exit_code = None if attempt.is_shared else end.exit_code
             continues = attempt.saving.continues(seconds)
@@ -172,7 +172,7 @@ def _attempts_of(
         else:
             outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
             ended.append(_ended(end.job, attempt, outcome, None, None, None, limits))
-        is_begun = False
+        begun -= 1
     return ended
 
 

@@ -7,6 +7,12 @@ from typing import Any
 from cigri.jdl import ClusterSettings, Command, Description
 
 SHOWN_TASKS = 3
+GROUPING = {  # one after the other, side by side
+    (True, True): "short tasks, several in a job",
+    (True, False): "short tasks, several in a job, one after the other",
+    (False, True): "short tasks, several in a job, side by side",
+    (False, False): "never: one task in a job",
+}
 
 
 def preview(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
@@ -70,8 +76,8 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
         yield "checkpoint", f"SIG{checkpoint.signal} {_duration(checkpoint.before_walltime)} before the walltime{every}"
     if settings.idempotent:
         yield "idempotent", "yes"
-    if not settings.temporal_grouping:
-        yield "grouping", "never: one task a job"
+    ways = (settings.temporal_grouping, settings.may_share_a_node)
+    yield "grouping", GROUPING[ways]
     for step in ("prologue", "epilogue"):
         for line in getattr(settings, step):
             yield step, line

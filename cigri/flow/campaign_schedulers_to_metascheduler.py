@@ -187,13 +187,13 @@ class Left:
             self._left[ceiling] -= jobs * cost
 
 
-def fitting(ceilings: Ceilings, campaign_id: int, clusters: Sequence[int]) -> list[bool]:
-    """Which of the jobs of a campaign, on these clusters, are under all ceilings, the first ones first."""
+def fitting(ceilings: Ceilings, campaign_id: int, jobs: Sequence[tuple[int, int]]) -> list[bool]:
+    """Which of the jobs of a campaign are under all ceilings, the first ones first; (cluster, tasks side by side)."""
     left, fits = Left(ceilings), []
-    for cluster_id in clusters:
+    for cluster_id, side in jobs:
         share = campaign_id, cluster_id
         lowest = left.lowest(share)
-        fits.append(lowest is None or lowest[0] > 0)
+        fits.append(lowest is None or lowest[0] >= side)
         if fits[-1]:
-            left.take(share, 1)
+            left.take(share, side)
     return fits

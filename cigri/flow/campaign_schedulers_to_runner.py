@@ -27,16 +27,17 @@ class WaitingTask(NamedTuple):
 
 
 class NewJob(NamedTuple):
-    """A job for one cluster that carries these tasks, one after the other."""
+    """A job for one cluster that carries these tasks, and runs `side` of them at a time."""
 
     cluster_id: int
     width: int
     walltime: int
     tasks: Sequence[WaitingTask]
+    side: int = 1
 
 
 class Launch(NamedTuple):
-    """Jobs that may travel in one batch: same campaign, cluster, bucket and kind; the settings they share.
+    """Jobs that may travel in one batch: same campaign, cluster, bucket, kind and width; the settings they share.
 
     `estimate`: seconds that a task takes there, as forecast.
     """
@@ -118,7 +119,11 @@ def take_continuing(
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
     """Assign locked tasks to new jobs; each task gets its next attempt. Those of jobs above a ceiling go on waiting."""
-    fits = fitting(lock_ceilings(conn, campaign_id), campaign_id, [job.cluster_id for job in jobs]) if jobs else []
+    fits = (
+        fitting(lock_ceilings(conn, campaign_id), campaign_id, [(job.cluster_id, job.side) for job in jobs])
+        if jobs
+        else []
+    )
     jobs = [job for job, is_under in zip(jobs, fits, strict=True) if is_under]
     if not jobs:
         return 0
@@ -175,11 +180,11 @@ def list_launches(
     tasks = _tasks_of(conn, [row.id for row in chosen])
     groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
     for row in chosen:
-        key = (row.campaign_id, row.kind, row.bucket_id, row.walltime)
+        key = (row.campaign_id, row.kind, row.bucket_id, row.width, row.walltime)
         groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, tasks.get(row.id, ())))
     about = _about(conn, cluster_id, {row.campaign_id for row in chosen})
     launches = []
-    for (campaign_id, kind, _, _), jobs in groups.items():
+    for (campaign_id, kind, *_), jobs in groups.items():
         for first in range(0, len(jobs), max_array):
             *names, settings = about[campaign_id]
             launches.append(Launch._make((campaign_id, *names, kind, settings, jobs[first : first + max_array])))

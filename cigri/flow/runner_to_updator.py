@@ -31,7 +31,7 @@ from cigri.verdicts import Saving
 class WatchedJob(NamedTuple):
     """A submitted job that has not ended; `kill` is why we asked for its death, if we did.
 
-    `is_halted`: at the last visit it was held in the queue, or suspended.
+    `is_halted`: at the last visit it was held in the queue, or suspended. `side`: how many tasks it runs at a time.
     """
 
     job_id: int
@@ -47,6 +47,7 @@ class WatchedJob(NamedTuple):
     missing_since: datetime | None
     kill: KillReason | None
     is_halted: bool = False
+    side: int = 1
 
 
 class SeenJob(NamedTuple):
@@ -114,8 +115,13 @@ def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
             Job.c.missing_since,
             Kill.c.reason,
             Job.c.halted_since.is_not(None),
+            func.greatest(Job.c.width // CampaignCluster.c.width, 1),
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
+        .join(
+            CampaignCluster,
+            and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
+        )
         .outerjoin(Kill, and_(Kill.c.job_id == Job.c.id, Kill.c.is_open))
         .where(Job.c.cluster_id == cluster_id, Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
         .order_by(Job.c.id)

@@ -1,13 +1,14 @@
 """The updator says how long tasks last and how jobs start and die; campaign schedulers size their jobs by it."""
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
 
+from cigri.jdl import ClusterSettings
 from cigri.states import JobState, Outcome, TaskState
-from cigri.tables import CampaignCluster, Job, TaskCount
+from cigri.tables import CampaignCluster, Cluster, Job, TaskCount
 
 RECENT = 100  # jobs that ended last
 DEATHS = (Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST)
@@ -16,6 +17,7 @@ DEATHS = (Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST)
 class Pace(NamedTuple):
     """A campaign on one cluster: its successful tasks in all, its `live` jobs, and those that ended there last.
 
+    Its tasks may run one after the other in a job (`is_temporal`), and as many as `side` side by side on a node.
     `seconds` and `squares` are sums over the `done` tasks; `starts` is when each of the last jobs began, in epoch
     seconds; `deaths` of them were killed, and all together they lasted `lived` seconds. `waiting` tasks, anywhere.
     """
@@ -23,6 +25,7 @@ class Pace(NamedTuple):
     campaign_id: int
     cluster_id: int
     is_temporal: bool
+    side: int
     done: int
     seconds: float
     squares: float
@@ -58,6 +61,7 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
             part.c.campaign_id,
             part.c.cluster_id,
             func.coalesce(part.c.settings["temporal_grouping"].as_boolean(), true()),
+            func.coalesce(Cluster.c.config["node_cores"].as_integer(), 1) // part.c.width,
             part.c.done,
             part.c.seconds,
             part.c.squares,
@@ -66,8 +70,15 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
             recent.c.deaths,
             cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION),
             cast(waiting, BigInteger),
+            part.c.settings,
         )
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
         .join(recent, true())
         .where(part.c.campaign_id.in_(campaign_ids))
     )
-    return [Pace._make(row) for row in conn.execute(statement)]
+    return [_allowed(Pace._make(row[:-1]), row[-1]) for row in conn.execute(statement)]
+
+
+def _allowed(pace: Pace, settings: Mapping[str, Any]) -> Pace:
+    may_share = pace.side > 1 and ClusterSettings.model_validate(settings).may_share_a_node
+    return pace if may_share else pace._replace(side=1)

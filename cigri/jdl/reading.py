@@ -17,7 +17,6 @@ from cigri.jdl.syntax import Format, read, read_list
 
 # What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
 LATER = {
-    "dimensional_grouping": "grouping of narrow tasks",
     "checkpointing_type": "checkpointing by software of the cluster",
     "checkpointing_period": "checkpointing by software of the cluster",
     "output_gathering_method": "gathering of outputs",

@@ -43,10 +43,18 @@ class ClusterSettings(BaseModel):
     checkpoint: CheckpointOrNone = None
     idempotent: Truth = False
     temporal_grouping: Truth = True
+    dimensional_grouping: Truth = True
     prologue: Lines = ()
     prologue_walltime: Seconds | None = None
     epilogue: Lines = ()
     epilogue_walltime: Seconds | None = None
+
+    @property
+    def may_share_a_node(self) -> bool:
+        """Its tasks may run side by side in a job: they need cores of one node only, and nobody signals one of them."""
+        request = self.resources.request()
+        is_plain = request.nodes == 1 and not (request.native or request.others or self.types or self.limits)
+        return self.dimensional_grouping and self.checkpoint is None and is_plain
 
     @property
     def besteffort(self) -> bool:

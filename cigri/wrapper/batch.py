@@ -58,12 +58,13 @@ class TaskCall:
 
 @dataclass(frozen=True, slots=True)
 class JobCall:
-    """What one array index runs: tasks one after the other; `priority` ranks it among jobs of its owner."""
+    """What one array index runs: tasks in order, `side` at a time; `priority` ranks it among jobs of its owner."""
 
     index: int
     job_id: int
     tasks: tuple[TaskCall, ...]
     priority: int = 10
+    side: int = 1
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,10 @@ def _contents(plan: BatchPlan) -> dict[str, str]:
     for index, block in sorted(blocks.items()):
         branches.setdefault((index - 1) // chunk, []).append(block)
     parts = ["features", *(["checkpoint"] if plan.checkpoint else [])]
+    if any(job.side > 1 for job in plan.jobs):
+        if plan.checkpoint:
+            raise ValueError("tasks that run side by side cannot be asked for checkpoints")
+        parts.append("side")
     contents = {"job": _header(plan, chunk) + wrapper_text(*parts)}
     for part, texts in branches.items():
         contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
@@ -180,7 +185,7 @@ def _job_block(job: JobCall) -> str:
     if job.index < 1 or not job.tasks:
         raise ValueError(f"job {job.job_id}: index {job.index}, {len(job.tasks)} tasks")
     lines = "".join(map(_task_line, job.tasks))
-    return f"{job.index}) cigri_job {job.job_id} {len(job.tasks)} {job.priority}\n{lines};;\n"
+    return f"{job.index}) cigri_job {job.job_id} {len(job.tasks)} {job.priority} {job.side}\n{lines};;\n"
 
 
 def _task_line(task: TaskCall) -> str:

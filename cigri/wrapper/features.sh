@@ -12,7 +12,7 @@ cigri_features() { # before the first task
         [ -n "$JOBFEATURES" ] || cigri_own=$cigri_features/jobfeatures
         [ -n "$cigri_own" ] || cigri_news=-
         export MACHINEFEATURES="${MACHINEFEATURES:-$cigri_machine}" JOBFEATURES="${JOBFEATURES:-$cigri_own}"
-        export JOBSTATUS="${JOBSTATUS:-$cigri_status}"
+        export JOBSTATUS="${JOBSTATUS:-$cigri_board}"
     else
         return 0
     fi
@@ -23,15 +23,15 @@ cigri_features() { # before the first task
 
 cigri_provide() { # the three directories; the node's own disk, but for what the grid reads and writes while the job runs
     if [ -n "$cigri_features" ]; then
-        cigri_status=$cigri_features/jobstatus cigri_news=$cigri_features/jobfeatures/shutdowntime_job
+        cigri_board=$cigri_features/jobstatus cigri_news=$cigri_features/jobfeatures/shutdowntime_job
         return
     fi
-    cigri_status=$cigri_dir/status.$CIGRI_INDEX cigri_space=''
+    cigri_board=$cigri_dir/status.$CIGRI_INDEX cigri_space=''
     if [ -z "$cigri_scratch" ]; then
         cigri_scratch=${CIGRI_SCRATCH_BASE:-/tmp}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
         mkdir -m 700 -- "$cigri_scratch" || cigri_scratch=''
         [ -n "$cigri_scratch" ] || return
-        mkdir -m 700 -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures" "$cigri_status" || return
+        mkdir -m 700 -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures" "$cigri_board" || return
     fi
     cigri_features=$cigri_scratch
     ln -s -- "$cigri_news" "$cigri_features/jobfeatures/shutdowntime_job"

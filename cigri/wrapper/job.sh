@@ -137,18 +137,22 @@ cigri_run() { # in the child: assignments, "--", program, arguments
     esac
 }
 
-cigri_job() { # its number, of tasks, priority
+cigri_job() { # its number, of tasks, priority, how many side by side
+    [ -z "$cigri_worker" ] || return 0
     export CIGRI_JOB_ID="$1" CIGRI_JOBID="$1"
-    cigri_size=$2 cigri_priority=$3
+    cigri_size=$2 cigri_priority=$3 cigri_side=$4
     cigri_features
+    [ "$cigri_side" -eq 1 ] || cigri_spread
 }
 
 cigri_task() { # task id, its number in the campaign, attempt, directory, then as cigri_run
+    [ -z "$cigri_is_spread" ] || return 0
     if [ -n "$cigri_halted$cigri_mute" ]; then
         cigri_stop
         return
     fi
     cigri_position=$((cigri_position + 1))
+    [ -z "$cigri_worker" ] || cigri_take || return 0
     case $4 in /*) cigri_place=$4 ;; *) cigri_place=$HOME/$4 ;; esac
     export CIGRI_TASK_ID="$1" CIGRI_TASK_NUMBER="$2" CIGRI_ATTEMPT="$3"
     export CIGRI_WORKDIR="$cigri_place" CIGRI_WORKING_DIRECTORY="$cigri_place"
@@ -184,7 +188,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
 
 cigri_stop() { # neither this task nor those after it are begun
     cigri_fail 143
-    [ -n "$cigri_stopped$cigri_mute" ] || cigri_append "stop 1 $cigri_position ." "journal.$CIGRI_INDEX"
+    [ -n "$cigri_stopped$cigri_mute$cigri_worker" ] || cigri_append "stop 1 $cigri_position ." "journal.$CIGRI_INDEX"
     cigri_stopped=1
 }
 
@@ -210,7 +214,8 @@ cigri_verify() { # no shell hears of a write that fails when the file is closed,
     fi
 }
 
-unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_minder cigri_mute cigri_pid cigri_scratch cigri_stopped cigri_watch
+unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_is_spread cigri_minder cigri_missed cigri_mute cigri_pid
+unset cigri_scratch cigri_stopped cigri_watch cigri_worker
 cigri_dir=$1 cigri_position=0 cigri_status=0
 trap 'cigri_halt terminated' TERM
 trap 'cigri_halt walltime' XCPU

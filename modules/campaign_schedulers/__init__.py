@@ -19,10 +19,10 @@ from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_off
 from cigri.flow.updator_to_campaign_schedulers import list_paces
 from cigri.program import Report, Tools
 from cigri.states import CampaignType
-from modules.campaign_schedulers.grouping import Room, tasks_per_job
+from modules.campaign_schedulers.grouping import Room, Size, size
 
-Sizes = Mapping[tuple[int, int], int]
-"""Tasks that a job may carry, by campaign and cluster."""
+Sizes = Mapping[tuple[int, int], Size]
+"""What a job may carry, by campaign and cluster."""
 
 
 class Place(NamedTuple):
@@ -53,7 +53,6 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
             jobs = _jobs(conn, campaign_id, list(mine), sizes, tools.settings.jobs.same_cluster, now)
             report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
-            report["tasks"] += sum(len(job.tasks) for job in jobs)
     return +report
 
 
@@ -69,8 +68,8 @@ def _sizes(conn: Connection, offers: Sequence[TakenOffer], target: float) -> Siz
     sizes = {}
     for offer in wanted:
         key = offer.campaign_id, offer.cluster_id
-        room = Room(places[key], everywhere[offer.campaign_id], offer.walltime)
-        sizes[key] = tasks_per_job(paces[key], room, target)
+        room = Room(offer.jobs, places[key], everywhere[offer.campaign_id], offer.walltime)
+        sizes[key] = size(paces[key], room, target)
     return sizes
 
 
@@ -94,39 +93,35 @@ def _jobs(
         if offer.jobs > len(continued):
             places[offer.cluster_id] = offer._replace(jobs=offer.jobs - len(continued))
     if places:
-        most = {cluster_id: sizes.get((campaign_id, cluster_id), 1) for cluster_id in places}
-        room = sum(offer.jobs * most[offer.cluster_id] for offer in places.values())
+        most = {cluster_id: sizes.get((campaign_id, cluster_id), Size()) for cluster_id in places}
+        room = sum(offer.jobs * most[offer.cluster_id].tasks for offer in places.values())
         jobs += assign([*free, *take_waiting(conn, campaign_id, room - len(free))], places, most)
     return jobs
 
 
-def assign(tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, int]) -> Iterator[NewJob]:
-    """The jobs that the campaign's scheduler makes of its tasks, of at most `most` tasks on each cluster.
+def assign(
+    tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, Size]
+) -> Iterator[NewJob]:
+    """The jobs that the campaign's scheduler makes of its tasks, none larger than `most` says of its cluster.
 
     A task that has died with its job before goes alone: it may be what kills them.
     """
     alone = [task for task in tasks if task.deaths]
     others = [task for task in tasks if not task.deaths]
     left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
-    for some, sizes in ((alone, dict.fromkeys(most, 1)), (others, most)):
-        places = [Place(cluster_id, left[cluster_id], sizes[cluster_id]) for cluster_id in offers if left[cluster_id]]
-        for job in _choose(some, places, offers) if some and places else ():
-            left[job.cluster_id] -= 1
-            yield job
+    for some, sizes in ((alone, dict.fromkeys(most, Size())), (others, most)):
+        rooms = {cluster_id: left[cluster_id] // sizes[cluster_id].side for cluster_id in offers}
+        places = [Place(cluster_id, jobs, sizes[cluster_id].tasks) for cluster_id, jobs in rooms.items() if jobs]
+        for chosen in _choose(offers, len(some), places) if some and places else ():
+            offer, mine = offers[chosen.cluster_id], [some[index] for index in chosen.tasks]
+            side = min(sizes[chosen.cluster_id].side, len(mine))
+            left[chosen.cluster_id] -= side
+            yield NewJob(chosen.cluster_id, offer.width * side, offer.walltime, mine, side)
 
 
-def _choose(tasks: Sequence[WaitingTask], places: Sequence[Place], offers: Mapping[int, TakenOffer]) -> list[NewJob]:
+def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
     first = next(iter(offers.values()))
-    chosen = load(first.scheduler or default(first.type))(len(tasks), places)
-    return [
-        NewJob(
-            assignment.cluster_id,
-            offers[assignment.cluster_id].width,
-            offers[assignment.cluster_id].walltime,
-            [tasks[index] for index in assignment.tasks],
-        )
-        for assignment in chosen
-    ]
+    return load(first.scheduler or default(first.type))(waiting, places)
 
 
 def default(type: CampaignType) -> str:

@@ -1,4 +1,4 @@
-"""How many tasks a job carries, one after the other, from what was measured of its campaign and cluster; pure.
+"""How many tasks a job carries, from what was measured of its campaign and cluster; pure.
 
 A job carries one task unless tasks are so short that the batch system could not start one job for each. Then it carries
 as many as last `target` seconds, or longer where even that is too short for the batch system, but
@@ -9,6 +9,9 @@ as many as last `target` seconds, or longer where even that is too short for the
 - so few that they end before the notice of the walltime, as far as their deviation lets foresee;
 - so few that the job probably ends before it is killed: tasks not begun have been sent for nothing;
 - no more than have been measured.
+
+Where jobs of the target length are still too short for the batch system, jobs run as many tasks side by side as make up
+for it, if a node has the cores.
 """
 
 import math
@@ -28,29 +31,42 @@ ROUNDS = 2  # of jobs for each place, while there are tasks
 
 
 class Room(NamedTuple):
-    """`here`: jobs of the campaign that this cluster has and may get; `everywhere`: those of all clusters."""
+    """`offered` jobs of one task; `here` with those that this cluster has, `everywhere` with those of all clusters."""
 
+    offered: int
     here: int
     everywhere: int
     walltime: int
 
 
-def tasks_per_job(pace: Pace, room: Room, target: float) -> int:
-    """At least 1; `target` in seconds, 0: never more."""
+class Size(NamedTuple):
+    """How many tasks a job carries at the most, and how many of them it runs side by side."""
+
+    tasks: int = 1
+    side: int = 1
+
+
+def size(pace: Pace, room: Room, target: float) -> Size:
+    """`target` in seconds, 0: always one task."""
     rate = start_rate(pace.starts)
-    if not target or not pace.is_temporal or pace.done < 2 or rate is None:
-        return 1
+    if not target or pace.done < 2 or rate is None:
+        return Size()
     each = pace.seconds / pace.done + TASK_START
     needed = room.here / (SHARE * rate)
     if each >= needed:
-        return 1
-    length = max(target, needed)
+        return Size()
+    lack = math.ceil(needed / (target if pace.is_temporal else each))
+    side = max(1, min(lack, pace.side, room.offered, pace.done))
+    if not pace.is_temporal:
+        return Size(side, side)
+    length = max(target, needed / side)
     if pace.deaths:
         length = min(length, pace.lived / pace.deaths)
     fair = pace.waiting / (ROUNDS * max(room.everywhere, 1))
     worth = math.sqrt(pace.waiting / (each * rate))
-    most = int(min(length / each, max(fair, worth), pace.done))
-    return max(1, bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace)))
+    most = int(min(length / each, max(fair, worth), pace.done / side))
+    fitting = bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace))
+    return Size(max(1, fitting) * side, side)
 
 
 def longest(tasks: int, pace: Pace) -> float:

@@ -1,6 +1,7 @@
 """What a batch is: the files written to the cluster, and the request to its batch system."""
 
 import math
+from dataclasses import replace
 from typing import cast
 
 from cigri.clusters import Features
@@ -29,7 +30,11 @@ def plan_batch(
     """What is written to the cluster and what is asked of its batch system; pure."""
     settings = ClusterSettings.model_validate(launch.settings)
     walltime = launch.jobs[0].walltime
-    resources = settings.resources.request() if launch.kind is JobKind.TASKS else ResourceRequest()
+    resources, side = ResourceRequest(), 1
+    if launch.kind is JobKind.TASKS:
+        resources = settings.resources.request()
+        side = launch.jobs[0].width // resources.width
+        resources = replace(resources, cpu=resources.cpu * side, mem=resources.mem * side)
     lines = {JobKind.PROLOGUE: settings.prologue, JobKind.EPILOGUE: settings.epilogue}.get(launch.kind)
     plan = BatchPlan(
         grid_key=key,
@@ -44,7 +49,7 @@ def plan_batch(
         resources=_resources_text(settings),
         walltime=walltime,
         prelude=prelude,
-        jobs=_calls(launch, settings),
+        jobs=_calls(launch, settings, side),
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
         checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,
         features=_features(cluster.config.features, resources, launch.estimate),
@@ -87,7 +92,7 @@ def _signalling(settings: ClusterSettings) -> Signalling | None:
     return Signalling(signal, SIGNALS[signal], settings.checkpoint.before_walltime, period)
 
 
-def _calls(launch: Launch, settings: ClusterSettings) -> list[JobCall]:
+def _calls(launch: Launch, settings: ClusterSettings, side: int) -> list[JobCall]:
     if launch.kind is not JobKind.TASKS:
         return [JobCall(index, job.id, (TaskCall(0, 0, 1, ()),)) for index, job in enumerate(launch.jobs, start=1)]
     first = launch.jobs[0].tasks[0].parameter
@@ -109,7 +114,7 @@ def _calls(launch: Launch, settings: ClusterSettings) -> list[JobCall]:
                     task.continues,
                 )
             )
-        calls.append(JobCall(index, job.id, tuple(tasks), max(task.priority for task in job.tasks)))
+        calls.append(JobCall(index, job.id, tuple(tasks), max(task.priority for task in job.tasks), side))
     return calls
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench.table import Row, render, write
 
-NAMES = ("submission", "stat", "first-task", "cycle", "idle", "commands", "local", "slurm")
+NAMES = ("submission", "stat", "first-task", "cycle", "idle", "commands", "local", "slurm", "grouping")
 ROOT = Path(__file__).parents[2]
 
 

@@ -2,10 +2,12 @@
 
 import pytest
 
+from cigri.flow.operator_to_updator import put_cluster
 from tests.grid import Grid
 
 TASKS = 2000
 FAILS, KILLS = 1500, 1700
+SIDE_TASKS = 400
 
 
 def short_tasks(grid: Grid, seconds: float) -> None:
@@ -37,8 +39,29 @@ def test_short_tasks_travel_together_on_real_clusters(each_kind: Grid) -> None:
     short_tasks(each_kind, 240)
 
 
+def side_by_side(grid: Grid, seconds: float) -> None:
+    """With jobs so short that the batch system cannot start enough of them."""
+    with grid.database.begin() as conn:
+        put_cluster(conn, grid.site.name, {**grid.site.config, "node_cores": 4})
+    grid.tune("grouping", target=1.0)
+    grid.submit([str(number) for number in range(SIDE_TASKS)], command="exec sleep 0.01")
+    grid.run_to_end(seconds)
+    grid.assert_each_ran_once(SIDE_TASKS)
+    assert grid.one("SELECT max(width) FROM jobs") == 4
+
+
+def test_short_tasks_run_side_by_side_on_this_host(local: Grid) -> None:
+    side_by_side(local, 120)
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(300)
+def test_short_tasks_run_side_by_side_on_real_clusters(each_kind: Grid) -> None:
+    side_by_side(each_kind, 240)
+
+
 def test_who_does_not_want_it_has_one_task_in_each_job(local: Grid) -> None:
-    local.submit([str(number) for number in range(150)], temporal_grouping="false")
+    local.submit([str(number) for number in range(150)], temporal_grouping="false", dimensional_grouping="false")
     local.run_to_end(60)
     local.assert_each_ran_once(150)
     assert local.one("SELECT max(position) FROM attempts") == 1

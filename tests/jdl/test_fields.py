@@ -157,7 +157,7 @@ def test_settings_survive_json() -> None:
         ("Walltime", 1, "unknown field (did you mean 'walltime'?)"),
         ("name", "x", "belongs at the top"),
         ("temporal_grouping", "maybe", "expected true or false"),
-        ("dimensional_grouping", "true", "grouping of narrow tasks is not supported yet"),
+        ("dimensional_grouping", "perhaps", "expected true or false"),
         ("cluster_job_type", 1, "write them in a list"),
         ("checkpointing_type", "BLCR", "write 'checkpoint' for a program that saves its state itself"),
         ("checkpoint", {"signal": "KILL"}, "checkpoint.signal: expected one of the signals HUP, USR1"),

@@ -79,7 +79,7 @@ def test_a_file_name_tells_its_format() -> None:
         {"name": "n", "nb_jobs": 0, "exec_file": "e", "clusters": {"c": {}}},
         {"NAME": "n", "Nb_Jobs": "0", "EXEC_FILE": "e", "Clusters": {"c": None}, "test_mode": "false"},
         {**MINIMAL, "nb_jobs": 0, "jobs_type": "normal", "temporal_grouping": "true", "checkpointing_type": "None"},
-        {**MINIMAL, "nb_jobs": 0, "output_gathering_method": None, "output_file": "", "dimensional_grouping": False},
+        {**MINIMAL, "nb_jobs": 0, "output_gathering_method": None, "output_file": "", "dimensional_grouping": "true"},
     ],
 )
 def test_what_cigri_3_takes(content: dict[str, Any]) -> None:

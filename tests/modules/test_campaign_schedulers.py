@@ -9,6 +9,7 @@ from cigri.flow.campaign_schedulers_to_runner import WaitingTask
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names
+from modules.campaign_schedulers.grouping import Size
 
 SCHEDULERS = names()
 places = st.lists(
@@ -43,8 +44,17 @@ def test_workqueue_puts_several_tasks_in_a_job_where_it_may() -> None:
 def test_a_task_that_died_with_its_job_goes_alone() -> None:
     tasks = [WaitingTask(number, 1, 0, 10, deaths=number % 3 == 0) for number in range(7)]
     offer = TakenOffer(1, 8, 4, 1, 600, "", CampaignType.DEFAULT)
-    jobs = assign(tasks, {8: offer}, {8: 5})
+    jobs = assign(tasks, {8: offer}, {8: Size(5)})
     assert [[task.id for task in job.tasks] for job in jobs] == [[0], [3], [6], [1, 2, 4, 5]]
+
+
+def test_a_job_that_runs_tasks_side_by_side_takes_the_room_of_several() -> None:
+    tasks = [WaitingTask(number, 1, 0, 10) for number in range(14)]
+    offer = TakenOffer(1, 8, 7, 2, 600, "", CampaignType.DEFAULT)
+    jobs = assign(tasks, {8: offer}, {8: Size(6, 3)})
+    assert [(job.width, len(job.tasks)) for job in jobs] == [(6, 6), (6, 6)]
+    jobs = assign(tasks, {8: offer._replace(jobs=9)}, {8: Size(6, 3)})
+    assert [(job.width, len(job.tasks)) for job in jobs] == [(6, 6), (6, 6), (4, 2)]
 
 
 def test_test_sends_one_task_to_each_cluster() -> None:

@@ -1,27 +1,32 @@
 """How many tasks travel in one job."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings, fitting
 from cigri.flow.updator_to_campaign_schedulers import Pace
+from cigri.jdl import ClusterSettings
+from cigri.states import CeilingKind
 from modules.campaign_schedulers.grouping import (
     NOTICE,
     SHARE,
     TASK_START,
     Room,
     longest,
+    size,
     start_rate,
-    tasks_per_job,
 )
 
 TARGET = 60.0
-ROOM = Room(here=36, everywhere=36, walltime=3600)
+ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600)
 
 
 def a_pace(mean: float = 0.01, rate: float = 20.0, done: int = 100_000, waiting: int = 10_000_000) -> Pace:
     starts = [number / rate for number in range(100)]
-    return Pace(1, 1, True, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting)
+    return Pace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting)
 
 
 paces = st.builds(
@@ -29,6 +34,7 @@ paces = st.builds(
     st.just(1),
     st.just(1),
     st.booleans(),
+    st.integers(0, 64),
     st.integers(0, 10_000),
     st.floats(0, 1e6),
     st.floats(0, 1e9),
@@ -38,64 +44,66 @@ paces = st.builds(
     st.floats(0, 1e5),
     st.integers(0, 10**7),
 )
-rooms = st.builds(Room, st.integers(1, 10_000), st.integers(1, 100_000), st.integers(1, 10**6))
+rooms = st.builds(Room, st.integers(1, 1000), st.integers(1, 10_000), st.integers(1, 100_000), st.integers(1, 10**6))
 
 
 @given(pace=paces, room=rooms, target=st.floats(0, 1e4))
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
     pace: Pace, room: Room, target: float
 ) -> None:
-    tasks = tasks_per_job(pace, room, target)
+    tasks, side = size(pace, room, target)
     assert 1 <= tasks <= max(1, pace.done)
-    assert tasks == 1 or longest(tasks, pace) <= room.walltime - NOTICE
+    assert 1 <= side <= max(1, min(pace.side, room.offered))
+    assert tasks % side == 0
+    assert tasks == side or longest(tasks // side, pace) <= room.walltime - NOTICE
 
 
 @given(mean=st.floats(0.0, 100.0), rate=st.floats(0.5, 100.0), here=st.integers(1, 1000))
 def test_a_job_lasts_the_target_or_what_the_batch_system_needs(mean: float, rate: float, here: int) -> None:
     pace, each = a_pace(mean, rate, done=10**8, waiting=10**10), mean + TASK_START
     needed = here / (SHARE * (start_rate(pace.starts) or 0.0))
-    tasks = tasks_per_job(pace, Room(here, here, 10**7), TARGET)
+    tasks = size(pace, Room(here, here, here, 10**7), TARGET).tasks
     assert tasks == 1 if each >= needed else tasks * each <= max(TARGET, needed) + 1e-6
     assert each >= needed or (tasks + 1) * each > max(TARGET, needed) - 1e-6
 
 
 def test_tasks_that_the_batch_system_can_start_one_by_one_travel_alone() -> None:
-    assert tasks_per_job(a_pace(mean=10.0), ROOM, TARGET) == 1
-    assert tasks_per_job(a_pace(mean=10.0, rate=2.0), ROOM, TARGET) == 5
+    assert size(a_pace(mean=10.0), ROOM, TARGET).tasks == 1
+    assert size(a_pace(mean=10.0, rate=2.0), ROOM, TARGET).tasks == 5
 
 
 def test_nothing_is_grouped_before_it_is_measured() -> None:
-    assert tasks_per_job(a_pace(done=0), ROOM, TARGET) == 1
-    assert tasks_per_job(a_pace()._replace(starts=[1.0, 2.0]), ROOM, TARGET) == 1
-    assert tasks_per_job(a_pace(done=36), ROOM, TARGET) == 36
+    assert size(a_pace(done=0), ROOM, TARGET).tasks == 1
+    assert size(a_pace()._replace(starts=[1.0, 2.0]), ROOM, TARGET).tasks == 1
+    assert size(a_pace(done=36), ROOM, TARGET).tasks == 36
 
 
 def test_opting_out_is_obeyed() -> None:
-    assert tasks_per_job(a_pace()._replace(is_temporal=False), ROOM, TARGET) == 1
-    assert tasks_per_job(a_pace(), ROOM, 0.0) == 1
+    assert size(a_pace()._replace(is_temporal=False), ROOM, TARGET).tasks == 1
+    assert size(a_pace(), ROOM, 0.0).tasks == 1
 
 
 def test_the_deviation_keeps_jobs_away_from_the_walltime() -> None:
-    steady, hour = a_pace(mean=1.0, rate=0.5), Room(500, 500, 690)
-    assert tasks_per_job(steady, hour, TARGET) == int(600 / (1.0 + TASK_START))
+    steady, hour = a_pace(mean=1.0, rate=0.5), Room(500, 500, 500, 690)
+    assert size(steady, hour, TARGET).tasks == int(600 / (1.0 + TASK_START))
     wild = steady._replace(squares=steady.done * 101.0)  # a deviation of 10 s
-    assert tasks_per_job(wild, hour, TARGET) < 200
-    assert tasks_per_job(steady, hour._replace(walltime=90), TARGET) == 1
+    assert size(wild, hour, TARGET).tasks < 200
+    assert size(steady, hour._replace(walltime=90), TARGET).tasks == 1
 
 
 def test_jobs_are_too_short_to_be_killed_often() -> None:
-    assert tasks_per_job(a_pace()._replace(deaths=4, lived=40.0), ROOM, TARGET) == int(10 / (0.01 + TASK_START))
+    assert size(a_pace()._replace(deaths=4, lived=40.0), ROOM, TARGET).tasks == int(10 / (0.01 + TASK_START))
 
 
 @pytest.mark.parametrize("waiting", [100, 1000, 5000, 100_000])
 def test_at_the_end_no_core_idles_because_too_few_jobs_are_left(waiting: int) -> None:
-    tasks = tasks_per_job(a_pace(mean=1.0, rate=5.0, waiting=waiting), ROOM, TARGET)
+    tasks = size(a_pace(mean=1.0, rate=5.0, waiting=waiting), ROOM, TARGET).tasks
     assert tasks <= max(waiting / (2 * ROOM.everywhere), (waiting / (1.0 * 5.0)) ** 0.5)
 
 
 def test_a_few_tiny_tasks_are_not_spread_over_jobs_that_take_longer_to_start() -> None:
     """1,000 tasks of 10 ms at 3 jobs a second: 36 jobs would take 12 s to start, and 0.4 s to run."""
-    tasks = tasks_per_job(a_pace(rate=3.0, waiting=1000), ROOM, TARGET)
+    tasks = size(a_pace(rate=3.0, waiting=1000), ROOM, TARGET).tasks
     jobs = 1000 / tasks
     assert jobs / 3 + tasks * (0.01 + TASK_START) < 5
 
@@ -104,3 +112,40 @@ def test_a_rate_is_the_most_starts_that_were_seen_together() -> None:
     assert start_rate([0.0, 1.0, 2.0, 3.0]) is None
     assert start_rate([0.0, 100.0, 200.0, 300.0, 400.0]) == 0.5
     assert start_rate([0.0, 50.0, 50.1, 50.2, 51.9, 52.1, 400.0]) == 2.0
+
+
+def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_start() -> None:
+    """1,000 cores at 3 jobs a second: jobs of a minute would keep 90 of them busy."""
+    pace, room = a_pace(rate=3.0)._replace(side=32), Room(1000, 1000, 1000, 36_000)
+    needed = 1000 / (SHARE * (start_rate(pace.starts) or 0.0))
+    tasks, side = size(pace, room, TARGET)
+    assert side == -(-needed // TARGET)
+    assert tasks == side * int(max(TARGET, needed / side) / (0.01 + TASK_START))
+    assert size(pace._replace(side=4), room, TARGET).side == 4
+    assert size(pace, room._replace(offered=3), TARGET).side == 3
+    assert size(pace, ROOM, TARGET).side == 1
+    assert size(pace._replace(is_temporal=False), room, TARGET) == (32, 32)
+
+
+@pytest.mark.parametrize(
+    ("fields", "may"),
+    [
+        ({}, True),
+        ({"resources": {"cpu": 2, "mem": 100}}, True),
+        ({"dimensional_grouping": "false"}, False),
+        ({"checkpoint": True}, False),
+        ({"resources": {"nodes": 2}}, False),
+        ({"resources": {"gpu": 1}}, False),
+        ({"resources": "/nodes=1"}, False),
+        ({"types": ["timesharing"]}, False),
+        ({"limits": {"matlab": 1}}, False),
+    ],
+)
+def test_tasks_that_need_more_than_cores_are_alone_on_them(fields: dict[str, Any], may: bool) -> None:
+    assert ClusterSettings.model_validate({"exec_file": "true", **fields}).may_share_a_node is may
+
+
+def test_a_job_that_runs_tasks_side_by_side_uses_as_many_cores_of_a_quota() -> None:
+    quota = Ceiling(CeilingKind.USER, "ann")
+    ceilings = Ceilings({quota: 10}, {quota: 1}, {(1, 8): {quota: 2}})
+    assert fitting(ceilings, 1, [(8, 3), (8, 2), (8, 1), (8, 1)]) == [True, False, True, False]

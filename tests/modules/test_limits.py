@@ -88,7 +88,7 @@ def test_max_jobs_is_never_exceeded(local: Grid) -> None:
 def test_no_more_jobs_wait_in_the_queue_than_the_cluster_allows(local: Grid) -> None:
     with local.database.begin() as conn:
         put_cluster(conn, "here", local.site.config | {"max_waiting": 8, "keep_waiting": 500, "max_array": 5})
-    local.submit([str(number) for number in range(120)])
+    local.submit([str(number) for number in range(120)], temporal_grouping="false")
     with local.database.begin() as conn:
         cluster = find_cluster(conn, "here")
     assert cluster is not None

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from cigri.remote import Answer
 from cigri.words import Word
 from cigri.wrapper import JobCall, TaskCall, parse_start
 
@@ -17,7 +18,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "on-the-cluster.md"
 def test_record_says_what_became_of_the_task(cluster: Cluster) -> None:
     cluster.write("echo seen; echo wrong >&2; exit 3")
     before = time.time() * 1000
-    assert cluster.run().status == 3
+    assert cluster.run() == Answer(3, "", "")
     [record] = cluster.records()
     assert record[:6] == (901, 1001, 1, 1, 3, "exit")
     assert before - 1000 <= record.start_ms <= time.time() * 1000 + 1000

@@ -53,6 +53,19 @@ def start(directory: Path) -> str:
     return url(directory)
 
 
+@contextmanager
+def temporary() -> Iterator[Path]:
+    """The directory of a server that lives for a moment; a power cut may cost it everything."""
+    with tempfile.TemporaryDirectory(prefix="cigri-pg-") as name:
+        directory = Path(name)
+        start(directory)
+        try:
+            _forget_durability(directory)
+            yield directory
+        finally:
+            stop(directory)
+
+
 def stop(directory: Path) -> bool:
     """Stop the server; False when it was not running."""
     info = _running(directory)
@@ -132,6 +145,15 @@ def _create(data: Path) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)
     _run(unfinished, "initdb", "-D", str(unfinished), "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8")
     unfinished.rename(data)
+
+
+def _forget_durability(directory: Path) -> None:
+    import psycopg
+
+    with psycopg.connect(url(directory), autocommit=True) as conn:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            conn.execute(f"ALTER SYSTEM SET {setting} = off")
+        conn.execute("SELECT pg_reload_conf()")
 
 
 def _make_database(directory: Path) -> None:

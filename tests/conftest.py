@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,20 +19,14 @@ NUMBERS = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Path]:
-    """The directory of an embedded PostgreSQL of this test session; durability is off, crashes are not tested on it."""
-    with tempfile.TemporaryDirectory(prefix="cigri-pg-") as name:
-        directory = Path(name)
-        embedded.start(directory)
+    """The directory of an embedded PostgreSQL of this test session; crashes are not tested on it."""
+    with embedded.temporary() as directory:
         with psycopg.connect(embedded.url(directory), autocommit=True) as conn:
-            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-                conn.execute(f"ALTER SYSTEM SET {setting} = off")
-            conn.execute("SELECT pg_reload_conf()")
             conn.execute("CREATE DATABASE template_cigri")
         template = Database(embedded.url(directory, "template_cigri"))
         schema.upgrade(template)
         template.close()
         yield directory
-        embedded.stop(directory)
 
 
 @pytest.fixture

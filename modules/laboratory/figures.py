@@ -1,7 +1,6 @@
 """The derived figures of a simulation, from its raw events; pure functions, times in seconds."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import merge
 from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
@@ -58,13 +57,6 @@ class Foretold(NamedTuple):
     submitted: float
     ended: float | None
     forecasts: Sequence[Forecast]
-
-
-class Idle(NamedTuple):
-    """Cores that the grid could have had on one cluster, by time; at `speed` 2 a task takes half its seconds."""
-
-    cores: Sequence[Point]
-    speed: float = 1.0
 
 
 def bounded_slowdown(task: TaskTimes) -> float:
@@ -146,32 +138,6 @@ def expectation(campaigns: Sequence[Foretold], end: float) -> Expectation:
     shares = [share for campaign in campaigns if (share := _within(campaign, end)) is not None]
     ended = sum(campaign.ended is not None for campaign in campaigns)
     return Expectation(ended, errors, fmean(shares) if shares else None)
-
-
-def clairvoyant(submitted: float, work: float, longest: float, grid: Sequence[Idle]) -> float | None:
-    """The earliest end of so many core-seconds if every idle core were used from submission on; None: not in sight.
-
-    No schedule ends earlier. `longest` is the longest task in seconds at speed 1; the profiles hold on after their
-    last point.
-    """
-    fastest = max((idle.speed for idle in grid), default=1.0)
-    now, pace, left = submitted, 0.0, work
-    for at, change in merge(*(_changes(idle) for idle in grid)):
-        if at > now:
-            if left <= pace * (at - now):
-                break
-            left -= pace * (at - now)
-            now = at
-        pace += change
-    if left > 0 and pace <= 0:
-        return None
-    filled = now + (left / pace if left > 0 else 0.0)
-    return max(filled, submitted + longest / fastest)
-
-
-def _changes(idle: Idle) -> list[tuple[float, float]]:
-    before = [0.0, *(point.value for point in idle.cores)]
-    return [(at, (value - last) * idle.speed) for (at, value), last in zip(idle.cores, before, strict=False)]
 
 
 def _within(campaign: Foretold, end: float) -> float | None:

@@ -22,6 +22,7 @@ COMMANDS = {
     "affinity": "say which users go first on which clusters",
     "doctor": "check that the tables keep their promises, and say what is stuck",
     "config": "the settings in force and where each comes from",
+    "simulate": "the modules in virtual time against simulated clusters, and a report",
 }
 EXAMPLES = """\
   cigri up                          a grid on this host, ready for gridsub

@@ -15,7 +15,7 @@ from cigri.program import RunOnce, Tools, whoami
 from cigri.settings import load
 from modules import __path__ as places
 
-NOT_RUN = ("almighty", "operator")
+NOT_RUN = ("almighty", "laboratory", "operator")
 
 
 def run(argv: list[str]) -> int:

@@ -7,13 +7,11 @@ from hypothesis import strategies as st
 from modules.laboratory.figures import (
     Forecast,
     Foretold,
-    Idle,
     LocalDelay,
     LocalStart,
     Service,
     TaskTimes,
     bounded_slowdown,
-    clairvoyant,
     expectation,
     fair_shares,
     fairness,
@@ -22,7 +20,7 @@ from modules.laboratory.figures import (
     local_delay,
     slowdowns,
 )
-from modules.laboratory.results import Expectation, Latencies, Point, UserResults
+from modules.laboratory.results import Expectation, Latencies, UserResults
 
 
 @pytest.mark.parametrize(
@@ -127,23 +125,3 @@ def test_an_end_that_was_not_seen_counts_against_intervals_that_are_over() -> No
     open_still = Forecast(100, 900, 500, 1500)
     assert expectation([Foretold(0, None, [over, open_still])], end=1000) == Expectation(0, (), 0.0)
     assert expectation([Foretold(0, None, [open_still])], end=1000).calibration is None
-
-
-def test_the_clairvoyant_fills_every_idle_core() -> None:
-    profile = Idle([Point(0, 2), Point(100, 0), Point(200, 4)])
-    assert clairvoyant(0, 100, 1, [profile]) == 50
-    assert clairvoyant(0, 200, 1, [profile]) == 100
-    assert clairvoyant(0, 280, 1, [profile]) == 220  # 200 by 100, nothing until 200, then 80 by 4
-    assert clairvoyant(150, 40, 1, [profile]) == 210
-    assert clairvoyant(0, 280, 1, [profile, Idle([Point(0, 1)], speed=2)]) == 70  # 2 + 2 a second
-    assert clairvoyant(0, 0, 0, [profile]) == 0
-
-
-def test_no_campaign_ends_before_its_longest_task() -> None:
-    assert clairvoyant(10, 100, 500, [Idle([Point(0, 100)])]) == 510
-    assert clairvoyant(10, 100, 500, [Idle([Point(0, 100)]), Idle([Point(0, 1)], speed=5)]) == 110
-
-
-def test_work_that_no_core_will_do_has_no_end() -> None:
-    assert clairvoyant(0, 300, 1, [Idle([Point(0, 2), Point(100, 0)])]) is None
-    assert clairvoyant(0, 1, 1, []) is None

@@ -1,0 +1,160 @@
+"""What the laboratory reads of a run: who wanted and got how much, how tasks and campaigns ended, what was foretold."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, select
+
+from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
+from cigri.tables import (
+    Attempt,
+    Campaign,
+    CampaignCluster,
+    Cluster,
+    ForecastHistory,
+    Job,
+    Task,
+    TaskCount,
+)
+
+
+class Demand(NamedTuple):
+    """A campaign in treatment: cores that run for it, and those that its waiting tasks would fill on `clusters`."""
+
+    user: str
+    running: int
+    wanted: int
+    clusters: Sequence[str]
+
+
+class EndedTask(NamedTuple):
+    """A task that is done: `ended` is that of the attempt that counts, which ran for `seconds` at `width` cores."""
+
+    campaign_id: int
+    submitted: datetime
+    ended: datetime
+    seconds: float
+    width: int
+    cluster: str
+
+
+class SeenCampaign(NamedTuple):
+    """`last_first_start`: when the last of its tasks began for the first time; None while none has."""
+
+    id: int
+    name: str
+    user: str
+    type: CampaignType
+    submitted: datetime
+    ended: datetime | None
+    last_first_start: datetime | None
+
+
+class Foretelling(NamedTuple):
+    """A forecast of a campaign's end, from the history."""
+
+    campaign_id: int
+    at: datetime
+    eta: datetime
+    low: datetime
+    high: datetime
+
+
+def list_demands(conn: Connection) -> list[Demand]:
+    """Each campaign in treatment."""
+    part = CampaignCluster
+    places = (
+        select(
+            part.c.campaign_id,
+            func.max(part.c.width).label("width"),
+            func.array_agg(Cluster.c.name).label("names"),
+        )
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .group_by(part.c.campaign_id)
+        .subquery()
+    )
+    waiting = (
+        select(TaskCount.c.campaign_id, func.sum(TaskCount.c.n).label("n"))
+        .where(TaskCount.c.state == TaskState.WAITING)
+        .group_by(TaskCount.c.campaign_id)
+        .subquery()
+    )
+    running = (
+        select(Job.c.campaign_id, func.sum(Job.c.width).label("cores"))
+        .where(Job.c.state == JobState.RUNNING)
+        .group_by(Job.c.campaign_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            Campaign.c.grid_user,
+            cast(func.coalesce(running.c.cores, 0), BigInteger),
+            cast(func.coalesce(waiting.c.n, 0) * places.c.width, BigInteger),
+            places.c.names,
+        )
+        .join(places, places.c.campaign_id == Campaign.c.id)
+        .outerjoin(waiting, waiting.c.campaign_id == Campaign.c.id)
+        .outerjoin(running, running.c.campaign_id == Campaign.c.id)
+        .where(Campaign.c.state == CampaignState.IN_TREATMENT)
+        .order_by(Campaign.c.id)
+    )
+    return [Demand._make(row) for row in conn.execute(statement)]
+
+
+def list_ended_tasks(conn: Connection) -> list[EndedTask]:
+    """Every task that is done, by its end."""
+    ended = Attempt.c.started_at + func.make_interval(0, 0, 0, 0, 0, 0, Attempt.c.seconds)
+    statement = (
+        select(
+            Task.c.campaign_id,
+            Campaign.c.submitted_at,
+            ended,
+            cast(Attempt.c.seconds, Float),
+            Job.c.width,
+            Cluster.c.name,
+        )
+        .join(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.outcome == Outcome.SUCCESS))
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .join(Campaign, Campaign.c.id == Task.c.campaign_id)
+        .where(Task.c.state == TaskState.DONE)
+        .order_by(ended, Task.c.id)
+    )
+    return [EndedTask._make(row) for row in conn.execute(statement)]
+
+
+def list_seen_campaigns(conn: Connection) -> list[SeenCampaign]:
+    """Every campaign, in the order of submission."""
+    started = (
+        select(Task.c.campaign_id, func.max(Attempt.c.started_at).label("at"))
+        .join(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == 1))
+        .group_by(Task.c.campaign_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            Campaign.c.id,
+            Campaign.c.name,
+            Campaign.c.grid_user,
+            Campaign.c.type,
+            Campaign.c.submitted_at,
+            Campaign.c.ended_at,
+            started.c.at,
+        )
+        .outerjoin(started, started.c.campaign_id == Campaign.c.id)
+        .order_by(Campaign.c.id)
+    )
+    return [SeenCampaign._make(row) for row in conn.execute(statement)]
+
+
+def list_foretellings(conn: Connection) -> list[Foretelling]:
+    """What was said of the ends of campaigns, as long as there was something to say."""
+    history = ForecastHistory
+    statement = (
+        select(history.c.campaign_id, history.c.at, history.c.eta, history.c.eta_low, history.c.eta_high)
+        .where(history.c.cluster_id.is_(None), history.c.eta.is_not(None))
+        .where(history.c.eta_low.is_not(None), history.c.eta_high.is_not(None), history.c.remaining > 0)
+        .order_by(history.c.campaign_id, history.c.at)
+    )
+    return [Foretelling._make(row) for row in conn.execute(statement)]

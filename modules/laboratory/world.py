@@ -1,0 +1,221 @@
+"""A grid in virtual time: the real modules on a real database, and clusters that are simulated."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple, TypeVar
+
+from cigri import jdl
+from cigri.database import Database
+from cigri.drivers import Driver
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.metascheduler_to_campaign_schedulers import has_open_campaigns
+from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.user_to_metascheduler import put_campaign
+from cigri.gateway import Gateway, Seen
+from cigri.program import Report, RunOnce, Tools
+from cigri.remote import Answer
+from cigri.submission import new_campaign
+from modules.almighty import CYCLE
+from modules.laboratory.batch_system import BatchSystem
+from modules.laboratory.driver import Simulated
+from modules.laboratory.jobs import GridTask
+from modules.laboratory.load import LocalJob, jobs_of
+from modules.laboratory.scenario import Scenario, SimulatedCampaign
+from modules.laboratory.site import Site, Workload
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+"""Second 0 of every scenario: a Monday, at midnight."""
+
+T = TypeVar("T")
+
+
+class SimulatedGateway(Gateway):
+    """Reaches the simulated clusters, one after the other so that each run is the same; what would have been side by
+    side takes the time of the slowest."""
+
+    def __init__(self, sites: dict[str, Site]) -> None:
+        super().__init__()
+        self._sites = sites
+        self._spent: dict[str, float] = defaultdict(float)
+        self._driver = Simulated({})
+
+    def driver(self, cluster: ClusterRow) -> Driver:
+        return self._driver
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        self.commands[cluster.name] += 1
+        site = self._sites[cluster.name]
+        self._spent[cluster.name] += site.system.answer_seconds()
+        return site.run(user, script)
+
+    def visit(
+        self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
+    ) -> Seen:
+        return Seen({cluster.name: visit(cluster) for cluster in clusters}, [], {})
+
+    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
+        return [action(user) for user in users]
+
+    def take_spent(self) -> float:
+        """Seconds that the commands since the last call would have taken."""
+        spent = max(self._spent.values(), default=0.0)
+        self._spent.clear()
+        return spent
+
+
+class Arrival(NamedTuple):
+    """A campaign that is submitted at `at`."""
+
+    at: float
+    described: SimulatedCampaign
+    number: int
+
+
+class World:
+    """One run of a scenario; `directory` is where the files lie that it names. The database must be empty."""
+
+    def __init__(self, scenario: Scenario, database: Database, directory: Path) -> None:
+        self.scenario, self.now = scenario, 0.0
+        self.cycles = 0
+        self.campaigns: dict[int, Arrival] = {}
+        """Those submitted, by id."""
+        self._tasks: dict[int, list[GridTask]] = {}
+        self._loads = dict(_loads(scenario, directory))
+        speeds = {name: cluster.speed for cluster in scenario.clusters for name in cluster.names}
+        self.sites = {
+            name: Site(system, self._workload(speeds[name]), START.timestamp()) for name, system in self._systems()
+        }
+        self.gateway = SimulatedGateway(self.sites)
+        self._tools = Tools(database, scenario.tuned, self.gateway)
+        self._modules: list[RunOnce] = [import_module(f"modules.{name}").run_once for name in CYCLE]
+        self._arrivals = sorted(_arrivals(scenario), key=lambda arrival: (arrival.at, arrival.number), reverse=True)
+        with database.begin() as conn:
+            for cluster in scenario.clusters:
+                for name in cluster.names:
+                    put_cluster(conn, name, cluster.declared.model_dump(mode="json"))
+
+    def run(self, watch: Callable[["World"], None] = lambda _: None) -> None:
+        """Until all campaigns have ended, or the scenario's length is over; `watch` is called after each cycle."""
+        while self.now < self.scenario.length and (self._arrivals or self._is_open()):
+            begun = self.now
+            self._submit_due()
+            self.cycle()
+            watch(self)
+            self._advance(max(begun + self.scenario.cycle, self.now))
+            if not self._is_open() and self._arrivals:
+                self._advance(self._arrivals[-1].at)
+        self._advance(max(self.scenario.length, self.now))
+
+    def cycle(self) -> Report:
+        """One pass of each module, as the almighty has them; commands take their time."""
+        report: Report = Counter()
+        patience = self._tools.settings.almighty.patience
+        for run_once in self._modules:
+            report.update(run_once(self._tools, self.clock()))
+            self._advance(self.now + min(self.gateway.take_spent(), patience))
+        self.cycles += 1
+        return report
+
+    def clock(self) -> datetime:
+        return START + timedelta(seconds=self.now)
+
+    def tasks(self, campaign_id: int) -> Sequence[GridTask]:
+        """What the tasks of a campaign do, by number, on a cluster of speed 1."""
+        return self._tasks[campaign_id]
+
+    def width(self, campaign_id: int) -> int:
+        """Cores of each of its tasks."""
+        return self.campaigns[campaign_id].described.width
+
+    def local_jobs(self, cluster: str) -> Iterator[LocalJob]:
+        """The local load of a cluster, from its begin."""
+        return self._loads[cluster]()
+
+    def without_us(self) -> Iterator[tuple[str, BatchSystem]]:
+        """Each cluster as it would have gone without the grid, up to now."""
+        for name, system in self._systems():
+            system.advance(self.now)
+            yield name, system
+
+    def _advance(self, until: float) -> None:
+        for site in self.sites.values():
+            site.system.advance(until)
+        self.now = until
+
+    def _is_open(self) -> bool:
+        with self._tools.database.begin() as conn:
+            return has_open_campaigns(conn)
+
+    def _submit_due(self) -> None:
+        while self._arrivals and self._arrivals[-1].at <= self.now:
+            arrival = self._arrivals.pop()
+            text = json.dumps(_description(arrival.described, list(self.sites)))
+            found = jdl.parse(text, format="json", base=Path("/"), home=Path("/"))
+            with self._tools.database.begin() as conn:
+                new = new_campaign(found, arrival.described.user)
+                campaign_id = put_campaign(conn, new, found.parameters(), self.clock())
+            self.campaigns[campaign_id] = arrival
+            self._tasks[campaign_id] = _tasks(arrival, self.scenario.seed)
+
+    def _systems(self) -> Iterator[tuple[str, BatchSystem]]:
+        for cluster in self.scenario.clusters:
+            for name in cluster.names:
+                seed = _seed(self.scenario, name)
+                yield name, BatchSystem(name, cluster.hardware, self._loads[name](), cluster.faults, seed)
+
+    def _workload(self, speed: float) -> Workload:
+        def task(campaign_id: int, number: int) -> GridTask:
+            known = self._tasks[campaign_id][number]
+            return GridTask(known.seconds / speed, known.exit_code)
+
+        return task
+
+
+def _loads(scenario: Scenario, directory: Path) -> Iterator[tuple[str, Callable[[], Iterator[LocalJob]]]]:
+    for cluster in scenario.clusters:
+        for name in cluster.names:
+            cores, seed = cluster.hardware.cores, _seed(scenario, name)
+            yield name, partial(jobs_of, cluster.load, cores, scenario.length, seed, directory)
+
+
+def _seed(scenario: Scenario, cluster: str) -> int:
+    return Random(f"{scenario.seed} {cluster}").getrandbits(32)
+
+
+def _arrivals(scenario: Scenario) -> Iterator[Arrival]:
+    number = 0
+    for described in scenario.campaigns:
+        for place in range(described.count):
+            yield Arrival(described.at + place * described.every, described, number)
+            number += 1
+
+
+def _description(campaign: SimulatedCampaign, clusters: Sequence[str]) -> dict[str, Any]:
+    """As a user would hand it over (docs/jdl.md)."""
+    return {
+        "name": campaign.name,
+        "project": campaign.project,
+        "campaign_type": campaign.type,
+        "clusters": {name: {} for name in campaign.clusters or clusters},
+        "exec_file": "task",
+        "nb_jobs": campaign.tasks,
+        "resources": {"cpu": campaign.width},
+        "walltime": campaign.walltime,
+        **campaign.settings,
+    }
+
+
+def _tasks(arrival: Arrival, seed: int) -> list[GridTask]:
+    """What each task does, the same in every run of the scenario whatever else happens."""
+    source = Random(f"{seed} campaign {arrival.number}")
+    described = arrival.described
+    return [
+        GridTask(described.seconds.draw(source), int(source.random() < described.failing))
+        for _ in range(described.tasks)
+    ]

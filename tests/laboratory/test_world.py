@@ -1,0 +1,103 @@
+"""The real modules in virtual time: campaigns end as they would, each task is done once, and each run is the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from cigri.database import Database
+from cigri.flow.doctor_to_anyone import examine
+from modules.laboratory.scenario import Scenario
+from modules.laboratory.world import START, World
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "length": 7200,
+    "cycle": 60,
+    "clusters": [{"name": "ann", "nodes": 2, "cores_per_node": 4}],
+    "campaigns": [{"tasks": 20, "seconds": {"mean": 100, "cv": 0.2}}],
+}
+BUSY = {"kind": "bursty", "share": 0.9, "lasts": 200, "every": 1200, "utilisation": 0.1, "widths": [1, 4]}
+
+
+def world(database: Database, **changes: object) -> World:
+    return World(Scenario.model_validate(SMALL | changes), database, Path("/"))
+
+
+def counts(database: Database) -> dict[str, int]:
+    with database.begin() as conn:
+        assert examine(conn) == []
+        statement = "SELECT state::text, sum(n)::int FROM task_counts GROUP BY state HAVING sum(n) <> 0"
+        return {row[0]: row[1] for row in conn.execute(text(statement))}
+
+
+def history(database: Database) -> list[Any]:
+    """Every attempt: of which task, where, when and how it ended."""
+    statement = (
+        "SELECT c.name, t.number, a.number, a.outcome::text, a.started_at, a.seconds FROM attempts a"
+        " JOIN tasks t ON t.id = a.task_id JOIN jobs j ON j.id = a.job_id JOIN clusters c ON c.id = j.cluster_id"
+        " ORDER BY t.id, a.number"
+    )
+    with database.begin() as conn:
+        return [tuple(row) for row in conn.execute(text(statement))]
+
+
+def test_a_campaign_ends_when_its_tasks_are_done(database: Database) -> None:
+    run = world(database)
+    run.run()
+    assert counts(database) == {"done": 20}
+    assert {row[3] for row in history(database)} == {"success"}
+    with database.begin() as conn:
+        ended = conn.execute(text("SELECT ended_at FROM campaigns")).scalar_one()
+    shortest = 20 * 100 / 8  # all eight cores, always
+    assert shortest < (ended - START).total_seconds() < 3 * shortest
+    assert run.sites["ann"].system.meters.useful == pytest.approx(sum(row[5] for row in history(database)), rel=0.001)
+
+
+def test_what_local_jobs_cost_is_done_again(database: Database) -> None:
+    clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "load": BUSY}]
+    campaigns = [
+        {"tasks": 40, "seconds": {"mean": 120}, "failing": 0.1},
+        {"tasks": 3, "seconds": {"mean": 50}, "at": 900},
+    ]
+    world(database, clusters=clusters, campaigns=campaigns).run()
+    found = counts(database)
+    assert sum(found.values()) == 43
+    assert found.keys() == {"done", "failed"}
+    outcomes = [row[3] for row in history(database)]
+    assert outcomes.count("preempted") > 3
+    assert outcomes.count("success") == found["done"]
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"vanishing": 0.2},
+        {"said_unknown": 0.3},
+        {"said_waiting": 0.3},
+        {"unanswered": 0.5},
+        {"outages": [{"since": 100, "until": 400}, {"since": 700, "until": 1000}]},
+        {"mean_time_between_crashes": 500.0, "repair_time": 200.0},
+    ],
+    ids=lambda faults: next(iter(faults)),
+)
+def test_clusters_that_fail_lose_and_lie_cost_no_task(database: Database, faults: dict[str, Any]) -> None:
+    clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "faults": faults}]
+    world(database, clusters=clusters, length=20_000).run()
+    assert counts(database) == {"done": 20}
+    outcomes = [row[3] for row in history(database)]
+    assert outcomes.count("success") == 20
+
+
+def test_the_same_seed_is_the_same_history(server: Path, database: Database, empty_url: str) -> None:
+    from cigri import schema
+
+    faults = {"vanishing": 0.1, "mean_time_between_crashes": 2000.0}
+    clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "count": 2, "load": BUSY, "faults": faults}]
+    other = Database(empty_url)
+    schema.upgrade(other)
+    for place in (database, other):
+        world(place, clusters=clusters).run()
+    assert history(database) == history(other)
+    other.close()

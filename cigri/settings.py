@@ -73,6 +73,12 @@ class PolicySettings(Section):
         3600.0, gt=0, description="seconds without a job after which a campaign is given some before all others"
     )
     handful: int = Field(10, gt=0, description="jobs that a campaign is given then, at most")
+    scouts: int = Field(
+        10,
+        ge=0,
+        description="jobs that a new campaign has on a cluster at most; each success doubles them; 0: any number",
+    )
+    scouting: float = Field(300.0, gt=0, description="seconds after which a job that still runs counts as a success")
     reserve_after: float = Field(
         120.0, ge=0, description="seconds after which cores are kept free for a job of several cores, on one cluster"
     )

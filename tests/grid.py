@@ -23,7 +23,7 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import put_campaign
 from cigri.gateway import Gateway
 from cigri.program import Report, Tools
-from cigri.settings import Settings
+from cigri.settings import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission import new_campaign
 from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
@@ -62,7 +62,7 @@ class Grid:
     database: Database
     site: Site
     place: str  # a directory of this test on the cluster
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = field(default_factory=lambda: Settings(policy=PolicySettings(scouts=0)))
     gateway: Gateway = field(default_factory=Gateway)
 
     def __post_init__(self) -> None:

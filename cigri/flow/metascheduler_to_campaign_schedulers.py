@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.states import CampaignState, CampaignType, JobState, StepState, TaskState
-from cigri.tables import Campaign, CampaignCluster, Forecast, Job, Project, Task, TaskCount
+from cigri.tables import Campaign, CampaignCluster, ClusterForecast, Forecast, Job, Project, Task, TaskCount
 from cigri.tables import Offer as OfferRow
 
 
@@ -38,7 +38,10 @@ class Want(NamedTuple):
     `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures;
     `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay waiting
     behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None: as the
-    rest allows.
+    rest allows. `proven`: tasks that succeeded there, and jobs that have run for a while.
+
+    `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
+    are free; `hazard`: kills per core-second.
     """
 
     campaign_id: int
@@ -53,6 +56,10 @@ class Want(NamedTuple):
     bound: int = 0
     keep: int | None = None
     send: int | None = None
+    proven: int = 0
+    mean: float | None = None
+    delay: float = 0.0
+    hazard: float = 0.0
 
 
 class Offer(NamedTuple):
@@ -106,10 +113,13 @@ def list_claims(conn: Connection, wants: Sequence[Want], now: datetime | None = 
     return [Claim._make((*row, tuple(clusters[row.id]))) for row in found if row.id in clusters]
 
 
-def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime | None = None) -> list[Want]:
+def list_wants(
+    conn: Connection, errors: int, same_cluster: float, now: datetime | None = None, scouting: float = 300.0
+) -> list[Want]:
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
 
-    A task waits `same_cluster` seconds for the cluster of its checkpoint.
+    A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
+    counts as proven.
     """
     part = CampaignCluster
     bound = (
@@ -130,7 +140,12 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime
         .subquery()
     )
     live = (
-        select(Job.c.campaign_id, Job.c.cluster_id, func.count().label("n"))
+        select(
+            Job.c.campaign_id,
+            Job.c.cluster_id,
+            func.count().label("n"),
+            func.count().filter(Job.c.started_at <= clock(now) - timedelta(seconds=scouting)).label("old"),
+        )
         .where(Job.c.state != JobState.ENDED)
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
         .subquery()
@@ -149,6 +164,10 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime
             func.coalesce(bound.c.n, 0),
             Forecast.c.keep,
             Forecast.c.send,
+            part.c.done + func.coalesce(live.c.old, 0),
+            Forecast.c.mean,
+            func.coalesce(ClusterForecast.c.queue_delay, 0.0),
+            func.coalesce(ClusterForecast.c.hazard, 0.0),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .join(waiting, waiting.c.campaign_id == part.c.campaign_id)
@@ -157,6 +176,7 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, now: datetime
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
         .where(
             Campaign.c.state == CampaignState.IN_TREATMENT,
             waiting.c.n > 0,

@@ -41,7 +41,9 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
                 "campaigns ended": close_campaigns(conn, now),
             }
         )
-        wants = list_wants(conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now)
+        wants = list_wants(
+            conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now, tools.settings.policy.scouting
+        )
         wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in shut]
         offers = _offers(conn, tools.settings.policy, wants, now) if wants else []
         put_offers(conn, offers, now)

@@ -35,7 +35,7 @@ def share(
     `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there. The first in line
     that finds too few cores free anywhere, and has waited for a while, has those of one cluster kept for it.
     """
-    stock = Stock(rooms, wants, ceilings)
+    stock = Stock(rooms, wants, ceilings, settings.scouts)
     waited = {claim.campaign_id: claim.waited for claim in claims}
     is_reserved = False
     for _, turns in groupby(line_up(claims, settings, order, facts), key=lambda turn: turn.rank):
@@ -61,7 +61,7 @@ class _Served(NamedTuple):
 
     def next(self, stock: Stock) -> tuple[Want, int] | None:
         """What it may be given now, and how many jobs; where it is nothing, it is nothing for the rest of the cycle."""
-        while self.wants:
+        while self.wants and not stock.is_served(self.campaign_id):
             want = self.wants[-1]
             if (most := stock.most(want)) > 0:
                 return want, most

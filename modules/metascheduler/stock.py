@@ -7,7 +7,9 @@ from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
 from cigri.flow.metascheduler_to_campaign_schedulers import Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.states import CampaignType
+from modules.metascheduler.completion import expected_seconds
 
+MOST_DOUBLINGS = 20
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
@@ -16,6 +18,7 @@ class Cluster:
 
     def __init__(self, room: Room) -> None:
         self.total = room.total
+        self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
         self.behind = _behind(room)
         self.queue = room.config.max_waiting - room.waiting
@@ -39,6 +42,10 @@ class Cluster:
         keep = self.keep if want.keep is None else want.keep
         return self._startable(want.ratio) + max(0, keep - self.behind)
 
+    def wait(self, ratio: float, mean: float) -> float:
+        """Seconds until one more job has a core, if as many as run now end in `mean` seconds."""
+        return 0.0 if self._startable(ratio) else (self.behind + 1) * mean / max(1, self.running)
+
     def take(self, jobs: int, ratio: float) -> None:
         at_once = min(jobs, self._startable(ratio))
         self.idle = max(0.0, self.idle - at_once / ratio)
@@ -52,12 +59,19 @@ class Cluster:
 class Stock:
     """All that can be given away; `take` says what was."""
 
-    def __init__(self, rooms: Sequence[Room], wants: Iterable[Want], ceilings: Ceilings) -> None:
+    def __init__(self, rooms: Sequence[Room], wants: Iterable[Want], ceilings: Ceilings, scouts: int = 0) -> None:
+        self._scouts = scouts
         self.ceilings = Left(ceilings)
         self.clusters = {room.cluster_id: Cluster(room) for room in rooms}
+        self._bound: set[int] = set()
+        self._fastest: dict[int, float] = {}  # mean duration of a campaign's tasks, where they are the shortest
         self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
         for want in wants:
             self.wants[want.campaign_id][want.cluster_id] = want
+            if want.bound:
+                self._bound.add(want.campaign_id)
+            if want.mean is not None:
+                self._fastest[want.campaign_id] = min(want.mean, self._fastest.get(want.campaign_id, want.mean))
             if want.cluster_id in self.clusters:
                 self.clusters[want.cluster_id].hear(want)
         self.tasks = {campaign_id: next(iter(mine.values())).waiting for campaign_id, mine in self.wants.items()}
@@ -70,7 +84,24 @@ class Stock:
         if next(iter(mine.values())).type is CampaignType.TEST:
             return [mine[cluster] for cluster in self.clusters if cluster in mine]
         some = mine if len(clusters) == len(mine) else set(clusters)
-        return [mine[cluster] for cluster in self._open if cluster in some and cluster in mine]
+        return self._by_completion([mine[cluster] for cluster in self._open if cluster in some and cluster in mine])
+
+    def is_served(self, campaign_id: int) -> bool:
+        """Has it been given all its tasks, and has none that wait for one cluster?"""
+        return self.tasks[campaign_id] <= 0 and campaign_id not in self._bound
+
+    def _by_completion(self, wants: list[Want]) -> list[Want]:
+        """Those that are expected to end a task first; not yet tried are as fast as the fastest; else the emptiest."""
+        fastest = self._fastest.get(wants[0].campaign_id) if len(wants) > 1 else None
+        if fastest is None:
+            return wants
+
+        def seconds(want: Want) -> float:
+            mean = fastest if want.mean is None else want.mean
+            delay = want.delay + self.clusters[want.cluster_id].wait(want.ratio, mean)
+            return expected_seconds(mean, delay, want.hazard * want.width)
+
+        return sorted(wants, key=seconds)
 
     def most(self, want: Want) -> int:
         """Jobs that the campaign may still be given there."""
@@ -90,6 +121,8 @@ class Stock:
             most = min(most, 1 - live)
         if want.type is CampaignType.DEFAULT and want.max_jobs is not None:
             most = min(most, want.max_jobs - live)
+        if self._scouts and want.type is CampaignType.DEFAULT:
+            most = min(most, (self._scouts << min(want.proven, MOST_DOUBLINGS)) - live)
         if (lowest := self.ceilings.lowest((want.campaign_id, want.cluster_id))) is not None:
             most = min(most, lowest[0])
         return max(0, most)

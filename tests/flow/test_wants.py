@@ -1,12 +1,14 @@
 """What the metascheduler reads of campaigns."""
 
+from datetime import timedelta
+
 from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.metascheduler_to_campaign_schedulers import list_claims, list_wants
 from cigri.flow.operator_to_metascheduler import set_priority
 from cigri.flow.updator_to_metascheduler import list_rooms
-from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 FORECAST = """
 INSERT INTO forecasts (campaign_id, cluster_id, at, ratio, remaining, keep, send) VALUES (1, 1, now(), 0.5, 9, 3, 4)
@@ -43,3 +45,21 @@ def test_waiting_jobs_are_counted_with_their_cores(database: Database) -> None:
         conn.execute(text("UPDATE jobs SET width = 4 WHERE id < 3"))
         (room,) = list_rooms(conn)
     assert (room.waiting, room.waiting_cores) == (3, 9)
+
+
+def test_what_is_known_of_a_cluster_and_of_the_campaign_there_is_wanted(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 9)
+        ids = submitted_jobs(conn, campaign, 1, 4)
+        run_jobs(conn, ids)
+        end_jobs(conn, 1, ids[:1])
+        conn.execute(text(FORECAST))
+        conn.execute(text("UPDATE forecasts SET mean = 12"))
+        conn.execute(
+            text("INSERT INTO cluster_forecasts (cluster_id, at, queue_delay, hazard) VALUES (1, now(), 30, 0.5)")
+        )
+        later = NOON + timedelta(seconds=300)
+        (young,), (old,) = (list_wants(conn, 10, 60.0, later, seconds) for seconds in (301.0, 300.0))
+    assert (young.proven, young.mean, young.delay, young.hazard) == (1, 12.0, 30.0, 0.5)
+    assert old.proven == 4

@@ -23,7 +23,7 @@ def used(play: Play, user: str) -> float:
 
 
 def a_play(*cores: int, order: str = "fairshare", **settings: float) -> Play:
-    return Play(cores, PolicySettings.model_validate({"order": order, "patience": 1e9, **settings}))
+    return Play(cores, PolicySettings.model_validate({"order": order, "patience": 1e9, "scouts": 0, **settings}))
 
 
 def play(game: Play, cycles: int) -> None:

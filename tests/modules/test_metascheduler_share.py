@@ -1,7 +1,9 @@
 """Who is offered what; pure."""
 
 from collections.abc import Sequence
+from math import e, inf
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,10 @@ from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.settings import PolicySettings
 from cigri.states import CampaignType, CeilingKind
+from modules.metascheduler.completion import expected_seconds
 from modules.metascheduler.share import share
+
+NO_SCOUTS = PolicySettings(scouts=0)
 
 
 def a_room(id: int = 1, *, free: int = 10, waiting: int = 0, keep: int = 0, most: int = 100) -> Room:
@@ -32,8 +37,13 @@ def a_want(
     bound: int = 0,
     keep: int | None = None,
     send: int | None = None,
+    proven: int = 0,
+    mean: float | None = None,
+    delay: float = 0.0,
+    hazard: float = 0.0,
 ) -> Want:
-    return Want(campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound, keep, send)
+    about = (campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound, keep, send, proven)
+    return Want(*about, mean, delay, hazard)
 
 
 def claims_of(wants: Sequence[Want], **about: object) -> list[Claim]:
@@ -45,7 +55,7 @@ def claims_of(wants: Sequence[Want], **about: object) -> list[Claim]:
 
 
 def offers_of(rooms: Sequence[Room], wants: Sequence[Want]) -> list[Offer]:
-    return share(rooms, wants, claims_of(wants))
+    return share(rooms, wants, claims_of(wants), NO_SCOUTS)
 
 
 def jobs(rooms: Sequence[Room], wants: Sequence[Want]) -> dict[tuple[int, int], int]:
@@ -201,12 +211,12 @@ def test_cores_are_kept_for_a_wide_job_at_the_head_on_the_cluster_that_lacks_the
     wants = [a_want(1, cluster, width=8) for cluster in (1, 2, 3)] + [a_want(2, cluster) for cluster in (1, 2, 3)]
     assert jobs(rooms, wants) == {(2, 2): 5, (2, 1): 3, (2, 3): 2}
     patient = [claim._replace(waited=500.0) for claim in claims_of(wants)]
-    offers = share(rooms, wants, patient, PolicySettings(reserve_after=120.0))
+    offers = share(rooms, wants, patient, PolicySettings(reserve_after=120.0, scouts=0))
     assert {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers} == {(2, 1): 3, (2, 3): 2}
 
 
 def test_no_cores_are_kept_where_a_job_cannot_run_or_for_want_of_anything_else() -> None:
-    settings = PolicySettings(reserve_after=120.0)
+    settings = PolicySettings(reserve_after=120.0, scouts=0)
     for wide in (a_want(1, width=2000), a_want(1, width=8, max_jobs=1, live=1), a_want(1, width=8, trial=True, live=1)):
         wants = [wide, a_want(2)]
         patient = [claim._replace(waited=500.0) for claim in claims_of(wants)]
@@ -222,9 +232,46 @@ def test_ceilings_are_shared_by_all_that_are_under_them() -> None:
     )
 
     def shared(most: dict[Ceiling, int], used: dict[Ceiling, int]) -> dict[tuple[int, int], int]:
-        offers = share(rooms, wants, claims_of(wants), ceilings=Ceilings(most, used, costs))
+        offers = share(rooms, wants, claims_of(wants), NO_SCOUTS, ceilings=Ceilings(most, used, costs))
         return {(offer.campaign_id, offer.cluster_id): offer.jobs for offer in offers}
 
     assert shared({limit: 9, quota: 50}, {limit: 1, quota: 33}) == {(1, 1): 2, (2, 1): 4, (3, 1): 32}
     assert shared({limit: 6, quota: 50}, {limit: 1}) == {(1, 1): 2, (2, 1): 1, (3, 1): 44}
     assert shared({limit: 1, quota: 50}, {limit: 3}) == {(3, 1): 50}
+
+
+def test_a_new_campaign_sends_scouts_and_opens_up_as_they_succeed() -> None:
+    for proven, live, most in ((0, 0, 4), (0, 3, 1), (0, 4, 0), (1, 4, 4), (3, 0, 32), (99, 0, 500)):
+        wants = [a_want(proven=proven, live=live)]
+        offers = share([a_room(free=500, most=500)], wants, claims_of(wants), PolicySettings(scouts=4))
+        assert sum(offer.jobs for offer in offers) == most, (proven, live)
+
+
+def test_the_cluster_that_ends_a_task_first_is_taken_first_not_the_emptiest() -> None:
+    rooms = [a_room(1, free=100), a_room(2, free=50), a_room(3, free=9)]
+    wants = [
+        a_want(1, 1, waiting=12, mean=60.0),
+        a_want(1, 2, waiting=12, mean=90.0),
+        a_want(1, 3, waiting=12, mean=20.0),
+    ]
+    assert jobs(rooms, wants) == {(1, 3): 9, (1, 1): 3}
+    wants[2] = wants[2]._replace(mean=None)
+    assert jobs(rooms, wants) == {(1, 1): 12}
+    killing = [wants[0]._replace(hazard=0.1), *wants[1:]]
+    assert jobs(rooms, killing) == {(1, 3): 9, (1, 2): 3}
+
+
+def test_a_queue_counts_where_no_core_is_free() -> None:
+    rooms = [a_room(1, free=5), a_room(2, free=0, keep=9)._replace(running=2)]
+    wants = [a_want(1, 1, waiting=7, mean=60.0), a_want(1, 2, waiting=7, mean=30.0)]
+    assert jobs(rooms, wants) == {(1, 2): 7}  # after 15 s it has a core
+    assert jobs([rooms[0], rooms[1]._replace(waiting=4, waiting_cores=4)], wants) == {(1, 1): 5, (1, 2): 2}
+    assert jobs(rooms, [wants[0], wants[1]._replace(delay=20.0)]) == {(1, 1): 5, (1, 2): 2}
+
+
+def test_expected_seconds_to_the_end_of_a_task() -> None:
+    assert expected_seconds(100.0, 20.0, 0.0) == 120.0
+    assert expected_seconds(100.0, 0.0, 1e-12) == pytest.approx(100.0)
+    assert expected_seconds(100.0, 0.0, 0.01) == pytest.approx(100 * (e - 1))
+    assert expected_seconds(100.0, 10.0, 0.01) == pytest.approx(100 * (e - 1) + 10 * e)
+    assert expected_seconds(1e9, 1.0, 1.0) < inf

@@ -1,0 +1,17 @@
+"""When a task would be done on a cluster, as far as it is known; pure."""
+
+from math import expm1
+
+LONGEST = 50.0  # of duration times hazard; beyond, a task never ends there, whatever the figures
+
+
+def expected_seconds(mean: float, delay: float, hazard: float) -> float:
+    """From being sent to its end: it waits, runs, and begins again whenever it is killed.
+
+    mean: seconds that it runs undisturbed; delay: seconds in the queue, each time; hazard: kills per second of running.
+    With kills at random, all runs together last (e^(hazard mean) - 1) / hazard, and e^(hazard mean) of them are begun.
+    """
+    exposure = min(hazard * mean, LONGEST)
+    if exposure < 1e-9:
+        return delay + mean
+    return (1 + expm1(exposure)) * delay + expm1(exposure) / hazard

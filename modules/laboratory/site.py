@@ -19,7 +19,7 @@ BUNDLED = re.compile(
     r"\( :\n(.*?)\n\)\ns=\$\?; printf '\\n%s %s %s\\n' (\S+) (\S+) \$s; printf '\\n%s\\n' \2 >&2\n", re.DOTALL
 )
 BATCH = re.compile(r'mkdir -p -- "\$cigri_base/outbox" "\$cigri_base/c(\d+)" .*\nif ! mkdir b(\d+); then\n')
-JOB = re.compile(r"(?<=\n)(\d+)\) cigri_job (\d+) \d+ \d+\n((?:cigri_task .*\n)+);;\n")
+JOB = re.compile(r"(?<=\n)(\d+)\) cigri_job (\d+) \d+ \d+ (\d+)\n((?:cigri_task .*\n)+);;\n")
 TASK = re.compile(r"^cigri_task (\d+) (\d+) (\d+) ", re.MULTILINE)
 OVER = re.compile(r"xargs rm -f <<'EOF' \|\| exit 74\n(.*?)EOF\n", re.DOTALL)
 STORED = re.compile(r"^    printf '%s' '(.*?)'\n", re.DOTALL | re.MULTILINE)
@@ -41,9 +41,13 @@ class Carried(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A job of a batch that was written to the cluster."""
+    """A job of a batch that was written to the cluster; its tasks run `side` at a time.
+
+    The batch system knows only tasks one after the other: those that are side by side are told to it as so much shorter.
+    """
 
     job_id: int
+    side: int
     tasks: Sequence[Carried]
 
 
@@ -132,7 +136,7 @@ class Site:
                 about["cores"],
                 about["walltime"],
                 about["besteffort"],
-                [self._workload(campaign_id, task.number) for task in written[index].tasks],
+                list(self._told(campaign_id, written[index])),
             )
             for index in range(1, about["size"] + 1)
         ]
@@ -142,6 +146,11 @@ class Site:
             return Answer(TOO_LARGE, str(error.largest), str(error))
         except SubmissionRefused as error:
             return Answer(REFUSED, "", str(error))
+
+    def _told(self, campaign_id: int, job: Written) -> Iterator[GridTask]:
+        for task in job.tasks:
+            told = self._workload(campaign_id, task.number)
+            yield GridTask(told.seconds / job.side, told.exit_code)
 
     def _collect(self, home: Home, user: str, text: str) -> Answer:
         for over in OVER.finditer(text):
@@ -191,7 +200,7 @@ class Site:
 
     def _record(self, job: Written, end: TaskEnd) -> str:
         task = job.tasks[end.position]
-        times = f"{round((self._epoch + end.started) * 1000)} {round(end.seconds * 1000)}"
+        times = f"{round((self._epoch + end.started) * 1000)} {round(end.seconds * job.side * 1000)}"
         about = f"{job.job_id} {task.task_id} {task.attempt} {end.position + 1}"
         return f"end 1 {about} {end.exit_code} exit {times} {end.node or '-'} - ."
 
@@ -203,5 +212,5 @@ def batch_of(tag: str) -> int:
 
 def _jobs(text: str) -> Iterator[tuple[int, Written]]:
     for job in JOB.finditer(text):
-        tasks = [Carried(*map(int, task.groups())) for task in TASK.finditer(job[3])]
-        yield int(job[1]), Written(int(job[2]), tasks)
+        tasks = [Carried(*map(int, task.groups())) for task in TASK.finditer(job[4])]
+        yield int(job[1]), Written(int(job[2]), int(job[3]), tasks)

@@ -43,7 +43,7 @@ class Carried(NamedTuple):
 class Written(NamedTuple):
     """A job of a batch that was written to the cluster; its tasks run `side` at a time.
 
-    The batch system knows only tasks one after the other: those that are side by side are told to it as so much shorter.
+    The batch system knows only tasks one after the other: those side by side are told to it as so much shorter.
     """
 
     job_id: int

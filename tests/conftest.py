@@ -4,9 +4,11 @@ import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
+from sqlalchemy import Dialect
 
 from cigri import embedded, schema
 from cigri.database import Database
@@ -15,6 +17,13 @@ from tests.grid import Grid, Site, local_site
 from tests.localbatch.host import Host
 
 NUMBERS = itertools.count(1)
+
+
+class Compiled(NamedTuple):
+    """Statements that one test has turned into SQL, for all that follow: this takes longer than to run them."""
+
+    dialect: Dialect
+    statements: dict[Any, Any]
 
 
 @pytest.fixture(scope="session")
@@ -41,9 +50,20 @@ def database_url(server: Path) -> Iterator[str]:
     yield from _fresh(server, "template_cigri")
 
 
+@pytest.fixture(scope="session")
+def compiled(server: Path) -> Iterator[Compiled]:
+    database = Database(embedded.url(server, "template1"))
+    with database.begin():
+        pass  # the dialect learns the server's version and habits
+    yield Compiled(database.engine.dialect, {})
+    database.close()
+
+
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
+def database(database_url: str, compiled: Compiled) -> Iterator[Database]:
     database = Database(database_url)
+    database.engine.dialect = compiled.dialect
+    database.engine.update_execution_options(compiled_cache=compiled.statements)
     yield database
     database.close()
 

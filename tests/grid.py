@@ -5,7 +5,6 @@ import json
 import os
 import secrets
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,10 +26,10 @@ from cigri.settings import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission import new_campaign
 from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
+from tests.waiting import looks
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
 CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner, killer)
-PAUSE = 0.1  # between two looks at a fact
 QUICK = {"poll_interval": 0.0, "record_grace": 1.0, "lost_after": 8.0, "timeout": 20.0, "keep_waiting": 50}
 
 
@@ -109,11 +108,11 @@ class Grid:
 
     def run_until(self, fact: Callable[[], object], seconds: float = 60) -> None:
         """Cycle until the fact is true."""
-        deadline = time.monotonic() + seconds
-        while not fact():
-            assert time.monotonic() < deadline, f"not within {seconds} s: {self.describe()}"
+        for left in looks(seconds):
+            if fact():
+                return
+            assert left > 0, f"not within {seconds} s: {self.describe()}"
             self.cycle()
-            time.sleep(PAUSE)
 
     def run_to_end(self, seconds: float = 60) -> None:
         self.run_until(lambda: self.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL") == 0, seconds)
@@ -159,10 +158,10 @@ class Grid:
 
 def until(fact: Callable[[], object], seconds: float = 30, what: str = "") -> None:
     """Wait for a fact that comes about without our doing."""
-    deadline = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < deadline, f"not within {seconds} s {what}"
-        time.sleep(PAUSE)
+    for left in looks(seconds):
+        if fact():
+            return
+        assert left > 0, f"not within {seconds} s {what}"
 
 
 def local_site(spool: Path, name: str = "here", **config: Any) -> Site:

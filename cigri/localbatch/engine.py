@@ -7,7 +7,6 @@ anything is started.
 import logging
 import math
 import os
-import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -137,7 +136,7 @@ class Engine:
     def plan(self, now: float) -> list[tuple[Array, Job]]:
         """Jobs to start now, recorded as an intention; launch() them once this is committed."""
         planned = [
-            (array, Job(array.id, index, State.STARTING, secrets.token_hex(8), now, time.time()))
+            (array, Job(array.id, index, State.STARTING, os.urandom(8).hex(), now, time.time()))
             for array, index in self._waiting.choose(now, STARTS_PER_TURN)
         ]
         if planned:

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from cigri import embedded
 from cigri.states import CampaignType
 from tests.forker import Forker, Said
+from tests.waiting import looks
 
 WORLD = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
 OPERATOR = ["-P", "-m", "modules.operator"]
@@ -26,10 +26,10 @@ Cigri = Callable[..., Said]
 
 def until(fact: Callable[[], object], seconds: float = 60.0, what: str = "it") -> None:
     """Wait for a fact."""
-    deadline = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < deadline, f"{what} did not come true in {seconds:g} s"
-        time.sleep(0.05)
+    for left in looks(seconds):
+        if fact():
+            return
+        assert left > 0, f"{what} did not come true in {seconds:g} s"
 
 
 @pytest.fixture

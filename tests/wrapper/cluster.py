@@ -4,7 +4,6 @@ import os
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -15,6 +14,7 @@ import pytest
 from cigri.remote import Answer
 from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
+from tests.waiting import looks
 
 PRELUDE = "CIGRI_INDEX=$TEST_INDEX CIGRI_REMOTE_ID=77_$TEST_INDEX CIGRI_NODE=node7"
 
@@ -128,10 +128,10 @@ def call(index: int, *argv: str) -> JobCall:
 
 def until(fact: Callable[[], bool], seconds: float = 20) -> None:
     """Wait for a fact."""
-    deadline = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.01)
+    for left in looks(seconds, 0.05):
+        if fact():
+            return
+        assert left > 0, "it did not come true in time"
 
 
 @contextmanager

@@ -32,7 +32,7 @@ IMPORTED = (
     "modules.janitor",
     "modules.killer",
     "modules.metascheduler",
-    "modules.predictor.simple",
+    "modules.predictor.algorithms.simple",
     "modules.runner",
     "modules.updator",
 )

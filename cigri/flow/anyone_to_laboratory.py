@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, select
+from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, select
 
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
 from cigri.tables import (
@@ -59,6 +59,27 @@ class Foretelling(NamedTuple):
     eta: datetime
     low: datetime
     high: datetime
+
+
+def has_work(conn: Connection) -> bool:
+    """Is any campaign on its way? One whose last tasks failed waits for its user, who is not simulated."""
+    live = (TaskState.WAITING, TaskState.ASSIGNED)
+    counts = (
+        select(
+            TaskCount.c.campaign_id,
+            func.sum(TaskCount.c.n).filter(TaskCount.c.state.in_(live)).label("live"),
+            func.sum(TaskCount.c.n).filter(TaskCount.c.state == TaskState.FAILED).label("failed"),
+        )
+        .group_by(TaskCount.c.campaign_id)
+        .subquery()
+    )
+    on_its_way = (
+        select(Campaign.c.id)
+        .join(counts, counts.c.campaign_id == Campaign.c.id)
+        .where(Campaign.c.state == CampaignState.IN_TREATMENT)
+        .where(or_(func.coalesce(counts.c.live, 0) > 0, func.coalesce(counts.c.failed, 0) == 0))
+    )
+    return conn.scalar(on_its_way.limit(1)) is not None
 
 
 def list_demands(conn: Connection) -> list[Demand]:

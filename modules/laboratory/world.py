@@ -14,7 +14,7 @@ from cigri import jdl
 from cigri.database import Database
 from cigri.drivers import Driver
 from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.metascheduler_to_campaign_schedulers import has_open_campaigns
+from cigri.flow.anyone_to_laboratory import has_work
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import put_campaign
 from cigri.gateway import Gateway, Seen
@@ -101,14 +101,14 @@ class World:
                     put_cluster(conn, name, cluster.declared.model_dump(mode="json"))
 
     def run(self, watch: Callable[["World"], None] = lambda _: None) -> None:
-        """Until all campaigns have ended, or the scenario's length is over; `watch` is called after each cycle."""
-        while self.now < self.scenario.length and (self._arrivals or self._is_open()):
+        """Until nothing is left to do, or the scenario's length is over; `watch` is called after each cycle."""
+        while self.now < self.scenario.length and (self._arrivals or self._has_work()):
             begun = self.now
             self._submit_due()
             self.cycle()
             watch(self)
             self._advance(max(begun + self.scenario.cycle, self.now))
-            if not self._is_open() and self._arrivals:
+            if not self._has_work() and self._arrivals:
                 self._advance(self._arrivals[-1].at)
         self._advance(max(self.scenario.length, self.now))
 
@@ -148,9 +148,9 @@ class World:
             site.system.advance(until)
         self.now = until
 
-    def _is_open(self) -> bool:
+    def _has_work(self) -> bool:
         with self._tools.database.begin() as conn:
-            return has_open_campaigns(conn)
+            return has_work(conn)
 
     def _submit_due(self) -> None:
         while self._arrivals and self._arrivals[-1].at <= self.now:

@@ -61,12 +61,14 @@ def test_what_local_jobs_cost_is_done_again(database: Database) -> None:
         {"tasks": 40, "seconds": {"mean": 120}, "failing": 0.1},
         {"tasks": 3, "seconds": {"mean": 50}, "at": 900},
     ]
-    world(database, clusters=clusters, campaigns=campaigns).run()
+    run = world(database, clusters=clusters, campaigns=campaigns)
+    run.run()
+    assert run.cycles < 60  # nobody mends what failed: there is no use in going on
     found = counts(database)
     assert sum(found.values()) == 43
     assert found.keys() == {"done", "failed"}
     outcomes = [row[3] for row in history(database)]
-    assert outcomes.count("preempted") > 3
+    assert "preempted" in outcomes
     assert outcomes.count("success") == found["done"]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.bench.table import Row, render, write
 
 NAMES = ("submission", "stat", "first-task", "cycle", "idle", "commands", "local", "slurm", "grouping")
+LONG = ("scheduling",)  # hours: only when it is named
 ROOT = Path(__file__).parents[2]
 
 
@@ -15,12 +16,14 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/bench", description="Measure CiGri on this machine, beside others where there are any."
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure (all): {', '.join(NAMES)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"what to measure ({', '.join(NAMES)}), or {', '.join(LONG)}"
+    )
     parser.add_argument("--size", type=int, help="another number of tasks, to try it")
     parser.add_argument("--write", action="store_true", help="put the table into docs/figures.md and README.md")
     options = parser.parse_args(argv)
-    if unknown := set(options.names) - set(NAMES):
-        parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(NAMES)}")
+    if unknown := set(options.names) - {*NAMES, *LONG}:
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join((*NAMES, *LONG))}")
     if options.write and (options.names or options.size):
         parser.error("--write replaces the whole table: it goes with neither a NAME nor --size")
     rows: list[Row] = []

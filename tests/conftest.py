@@ -51,12 +51,12 @@ def database_url(server: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def compiled(server: Path) -> Iterator[Compiled]:
-    database = Database(embedded.url(server, "template1"))
+def compiled(server: Path) -> Compiled:
+    database = Database(embedded.url(server, "postgres"))
     with database.begin():
         pass  # the dialect learns the server's version and habits
-    yield Compiled(database.engine.dialect, {})
     database.close()
+    return Compiled(database.engine.dialect, {})
 
 
 @pytest.fixture

@@ -108,6 +108,22 @@ class CeilingKind(StrEnum):
     MAX_JOBS = "max_jobs"
 
 
+class CutReason(StrEnum):
+    """What keeps a campaign from more jobs on a cluster in a cycle."""
+
+    WAITING_LIMIT = "waiting_limit"
+    MAX_JOBS = "max_jobs"
+    TRIAL = "trial"
+    SCOUTS = "scouts"
+    LIMIT = "limit"
+    USER = "user"
+    PROJECT = "project"
+    FULL = "full"
+    ORDER = "order"
+    RESERVED = "reserved"
+    FORECAST = "forecast"
+
+
 class EventLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"

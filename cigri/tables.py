@@ -25,6 +25,7 @@ from cigri.states import (
     BatchState,
     CampaignState,
     CampaignType,
+    CutReason,
     EventLevel,
     JobKind,
     JobState,
@@ -452,6 +453,29 @@ Offer = table(
         ondelete="CASCADE",
     ),
     CheckConstraint("cores > 0 AND jobs > 0", name="not_empty"),
+)
+
+
+class CutColumns(Columns):
+    """What kept a campaign with waiting tasks from more jobs on a cluster in the last cycle, and since when."""
+
+    campaign_id: Named[int] = Column(primary_key=True)
+    cluster_id: Named[int] = Column(primary_key=True)
+    reason: Named[CutReason] = Column(one_of(CutReason))
+    name: Named[str]
+    used: Named[int]
+    most: Named[int]
+    since: Named[datetime]
+
+
+Cut = table(
+    "cuts",
+    CutColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
 )
 
 

@@ -32,6 +32,7 @@ EXAMPLES = """\
   gridstat -f 3            and its latest tasks
   gridstat 3-7             several campaigns as a summary
   gridstat -w 3            progress bars until it has ended
+  gridstat --why 3         what keeps it from more jobs on each cluster
   gridstat -e              errors to fix, and how
   gridstat -j 12 -E        what job 12 wrote to its standard error"""
 NUMBER = 100
@@ -50,6 +51,8 @@ def main(argv: list[str]) -> int:
         with database.snapshot() as conn:
             if asked.task is not None:
                 return _task(conn, asked)
+            if asked.why:
+                return _why(conn, asked)
             if asked.jdl:
                 return _description(conn, asked.ids[0])
             if asked.errors:
@@ -69,6 +72,7 @@ def _parse(argv: list[str]) -> Namespace:
     view.add_argument("-s", "--summary", action="store_true", help="tasks by state of each campaign, and their sum")
     view.add_argument("-f", "--full", action="store_true", help="one campaign with its tasks, the latest first")
     view.add_argument("-e", "--errors", action="store_true", help="errors to fix, and how")
+    view.add_argument("--why", action="store_true", help="what keeps a campaign from more jobs on each cluster")
     view.add_argument("-w", "--watch", action="store_true", help="show the progress until the campaigns have ended")
     view.add_argument("-J", "--jdl", action="store_true", help="the stored description of a campaign")
     view.add_argument("-j", "--job", metavar="ID", type=_whole, help="one job and its tasks")
@@ -97,6 +101,7 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
     return [
         (asked.full and named != 1, "-f needs one campaign"),
         (asked.jdl and named != 1, "-J needs one campaign"),
+        (asked.why and named != 1, "--why needs one campaign"),
         ((asked.offset is not None or asked.number is not None) and not asked.full, "-o and -n go with -f"),
         (asked.number == 0, "-n counts from 1"),
         (output and asked.job is None, "-O and -E need -j JOB"),
@@ -149,6 +154,22 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     if tasks:
         print()
         print_tasks(tasks, asked.headerless)
+    return DONE
+
+
+def _why(conn: "Connection", asked: Namespace) -> int:
+    from cigri.cli.reasons import explained, print_reasons
+    from cigri.flow.grid_to_user import list_campaigns, list_parts, present
+    from cigri.flow.metascheduler_to_user import list_cuts
+
+    campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
+    if campaign is None:
+        raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
+    parts, cuts, now = list_parts(conn, asked.ids), list_cuts(conn, campaign.id), present(conn)
+    if asked.json:
+        print_json([explained(campaign, part, cuts, now) for part in parts])
+    else:
+        print_reasons(campaign, parts, cuts, now, asked.headerless)
     return DONE
 
 

@@ -172,8 +172,14 @@ class Left:
     """What is left under ceilings while jobs are given out."""
 
     def __init__(self, ceilings: Ceilings) -> None:
-        self._costs = ceilings.costs
+        self._costs, self._most = ceilings.costs, ceilings.most
         self._left = {ceiling: most - ceilings.used.get(ceiling, 0) for ceiling, most in ceilings.most.items()}
+
+    def most(self, ceiling: Ceiling) -> int:
+        return self._most[ceiling]
+
+    def left(self, ceiling: Ceiling) -> int:
+        return self._left[ceiling]
 
     def lowest(self, share: Share) -> tuple[int, Ceiling] | None:
         """How many jobs of it fit, and the ceiling that keeps it from more; None: it is under none."""

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from cigri.flow.campaign_schedulers_to_metascheduler import find_ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import (
-    Offer,
     Want,
     has_open_campaigns,
     list_claims,
@@ -19,13 +18,16 @@ from cigri.flow.metascheduler_to_campaign_schedulers import (
     put_offers,
 )
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
+from cigri.flow.metascheduler_to_user import put_cuts
 from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.operator_to_metascheduler import list_affinities, list_targets
 from cigri.flow.updator_to_metascheduler import add_up_usage, list_rooms, list_usage
 from cigri.program import Report, Tools
 from cigri.settings import PolicySettings
+from modules.metascheduler.cuts import explain
 from modules.metascheduler.policies import Facts, load
 from modules.metascheduler.share import share
+from modules.metascheduler.stock import Stock
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
@@ -45,13 +47,14 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now, tools.settings.policy.scouting
         )
         wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in shut]
-        offers = _offers(conn, tools.settings.policy, wants, now) if wants else []
-        put_offers(conn, offers, now)
-    report["offers"] = len(offers)
+        shared = _share(conn, tools.settings.policy, wants, now)
+        put_offers(conn, shared.offers(), now)
+        put_cuts(conn, list(explain(shared)), now)
+    report["offers"] = len(shared.given)
     return +report
 
 
-def _offers(conn: Connection, settings: PolicySettings, wants: Sequence[Want], now: datetime | None) -> list[Offer]:
+def _share(conn: Connection, settings: PolicySettings, wants: Sequence[Want], now: datetime | None) -> Stock:
     usage = list_usage(conn, settings.half_life, now)
     add_up_usage(conn, settings.half_life, now)
     facts = Facts(list_affinities(conn), list_targets(conn), usage)

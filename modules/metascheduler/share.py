@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
+from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.settings import PolicySettings
 from modules.metascheduler.line import line_up
@@ -28,7 +28,7 @@ def share(
     order: Order = fifo,
     facts: Facts = NO_FACTS,
     ceilings: Ceilings = NO_CEILINGS,
-) -> list[Offer]:
+) -> Stock:
     """Serve the campaigns in order, each on the emptiest clusters first.
 
     A cluster takes what its free cores can start at once and `keep_waiting` jobs more, but never more than
@@ -37,18 +37,13 @@ def share(
     """
     stock = Stock(rooms, wants, ceilings, settings.scouts)
     waited = {claim.campaign_id: claim.waited for claim in claims}
-    is_reserved = False
     for _, turns in groupby(line_up(claims, settings, order, facts), key=lambda turn: turn.rank):
         group = [_served(stock, turn) for turn in turns]
         _serve(stock, group)
-        for one in group if not is_reserved else ():
+        for one in group if not stock.reserved else ():
             if waited[one.campaign_id] > settings.reserve_after and stock.reserve(one.campaign_id):
-                is_reserved = True
                 break
-    return [
-        Offer(*pair, jobs * stock.wants[pair[0]][pair[1]].width, jobs, rank)
-        for rank, (pair, jobs) in enumerate(stock.given.items())
-    ]
+    return stock
 
 
 class _Served(NamedTuple):

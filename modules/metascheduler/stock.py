@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
-from cigri.flow.metascheduler_to_campaign_schedulers import Want
+from cigri.flow.metascheduler_to_campaign_schedulers import Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.states import CampaignType
 from modules.metascheduler.completion import expected_seconds
 
 MOST_DOUBLINGS = 20
+LARGEST = 2**31 - 1
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
@@ -21,7 +22,9 @@ class Cluster:
         self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
         self.behind = _behind(room)
-        self.queue = room.config.max_waiting - room.waiting
+        self.max_waiting = room.config.max_waiting
+        self.queue = self.max_waiting - room.waiting
+        self.given = 0
         self.keep = self.longest_keep = room.config.keep_waiting
         self.is_sent = False
 
@@ -51,6 +54,7 @@ class Cluster:
         self.idle = max(0.0, self.idle - at_once / ratio)
         self.behind += jobs - at_once
         self.queue -= jobs
+        self.given += jobs
 
     def _startable(self, ratio: float) -> int:
         return int(self.idle * ratio + ALMOST)
@@ -63,6 +67,7 @@ class Stock:
         self._scouts = scouts
         self.ceilings = Left(ceilings)
         self.clusters = {room.cluster_id: Cluster(room) for room in rooms}
+        self.reserved: dict[int, int] = {}  # cluster: campaign
         self._bound: set[int] = set()
         self._fastest: dict[int, float] = {}  # mean duration of a campaign's tasks, where they are the shortest
         self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
@@ -110,11 +115,11 @@ class Stock:
         if want.cluster_id not in self._open:
             return 0
         most = self._most_by_rights(want)
-        return most and min(most, self.clusters[want.cluster_id].room(want, self._given(want)))
+        return most and min(most, self.clusters[want.cluster_id].room(want, self.given_to(want)))
 
     def _most_by_rights(self, want: Want) -> int:
         """If only there were cores."""
-        given = self._given(want)
+        given = self.given_to(want)
         most = min(self.tasks[want.campaign_id] + max(0, want.bound - given), self.clusters[want.cluster_id].queue)
         live = want.live + given
         if want.type is CampaignType.TEST or want.is_on_trial:  # one there
@@ -122,14 +127,18 @@ class Stock:
         if want.type is CampaignType.DEFAULT and want.max_jobs is not None:
             most = min(most, want.max_jobs - live)
         if self._scouts and want.type is CampaignType.DEFAULT:
-            most = min(most, (self._scouts << min(want.proven, MOST_DOUBLINGS)) - live)
+            most = min(most, self.most_scouts(want) - live)
         if (lowest := self.ceilings.lowest((want.campaign_id, want.cluster_id))) is not None:
             most = min(most, lowest[0])
         return max(0, most)
 
+    def most_scouts(self, want: Want) -> int:
+        """Live jobs that a campaign may have there, by what has succeeded of it."""
+        return self._scouts << min(want.proven, MOST_DOUBLINGS) if self._scouts else LARGEST
+
     def take(self, want: Want, jobs: int) -> None:
         """Tasks that wait for this very cluster go first."""
-        given = self._given(want)
+        given = self.given_to(want)
         self.tasks[want.campaign_id] -= max(0, jobs - max(0, want.bound - given))
         self.given[want.campaign_id, want.cluster_id] = given + jobs
         self.ceilings.take((want.campaign_id, want.cluster_id), jobs)
@@ -138,10 +147,17 @@ class Stock:
         if not cluster.is_open:
             self._open.pop(want.cluster_id, None)
 
+    def offers(self) -> list[Offer]:
+        """What was given, the first in rank first."""
+        return [
+            Offer(*pair, jobs * self.wants[pair[0]][pair[1]].width, jobs, rank)
+            for rank, (pair, jobs) in enumerate(self.given.items())
+        ]
+
     def held(self, campaign_id: int) -> int:
         """Cores of its jobs that live, wherever they are."""
         mine = self.wants[campaign_id].values()
-        return sum((want.live + self._given(want)) * want.width for want in mine)
+        return sum((want.live + self.given_to(want)) * want.width for want in mine)
 
     def reserve(self, campaign_id: int) -> bool:
         """Keep the free cores of one cluster for a job of several that finds too few anywhere, until there are enough.
@@ -150,10 +166,11 @@ class Stock:
         """
         mine = self.wants[campaign_id].values()
         short = [want for want in mine if want.cluster_id in self._open and self._lacks_cores(want)]
-        if not short or any(self._given(want) for want in mine):
+        if not short or any(self.given_to(want) for want in mine):
             return False
         best = min(short, key=lambda want: want.width - self.clusters[want.cluster_id].idle)
         del self._open[best.cluster_id]
+        self.reserved[best.cluster_id] = campaign_id
         return True
 
     def _lacks_cores(self, want: Want) -> bool:
@@ -162,7 +179,8 @@ class Stock:
             return False
         return self._most_by_rights(want) > 0 and cluster.room(want, 0) == 0
 
-    def _given(self, want: Want) -> int:
+    def given_to(self, want: Want) -> int:
+        """Jobs in this cycle."""
         return self.given.get((want.campaign_id, want.cluster_id), 0)
 
 

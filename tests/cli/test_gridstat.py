@@ -1,5 +1,6 @@
 """`gridstat` as a user meets it."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -8,16 +9,18 @@ import pytest
 from sqlalchemy import text
 
 from cigri.cli import gridstat
+from cigri.cli.reasons import SENTENCES
 from cigri.database import Database, server_time
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_janitor import archive_campaign
 from cigri.flow.metascheduler_to_runner import close_campaigns
+from cigri.flow.metascheduler_to_user import Cut, put_cuts
 from cigri.flow.operator_to_updator import enable_cluster
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import BudgetSettings
-from cigri.states import CampaignState, Outcome
+from cigri.states import CampaignState, CutReason, Outcome
 from tests.cli.running import Run, running
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
@@ -317,3 +320,31 @@ def test_a_nightly_campaign_tells_when_its_cluster_opens(run: Run, database: Dat
     assert f"outside the hours of cluster dahu, opens at {opening}" in told(2, 3)
     assert f"the hours of cluster dahu end at {(now + timedelta(hours=0.5)):%Y-%m-%d %H:%M}:00, before" in told(-1, 0.5)
     assert "outside hours" not in told(-1, 2)
+
+
+def test_why_tells_what_keeps_a_campaign_from_more_jobs_on_each_cluster(
+    run: Run, campaign: int, database: Database
+) -> None:
+    with database.begin() as conn:
+        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 9, 9)], NOON)
+        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 8, 9)], NOON + timedelta(hours=1))
+    status, told, _ = run("--why", str(campaign))
+    assert status == 0
+    dahu, luke = told.splitlines()[1:]
+    assert dahu.split()[:7] == ["dahu", "ok", "0", "1", "1", "2026-03-01", "12:00:00"]
+    assert dahu.endswith("8 of 9 matlab are in use (`limits`)")
+    assert luke.split()[:6] == ["luke", "disabled", "0", "0", "0", "-"]
+    assert luke.endswith("the operator gives this cluster no new jobs")
+    (first, second) = json.loads(run("--why", str(campaign), "--json")[1])
+    assert (first["reason"], first["name"], first["used"], first["most"]) == ("limit", "matlab", 8, 9)
+    assert (second["reason"], second["state"]) == (None, "disabled")
+
+
+def test_why_is_about_one_campaign(run: Run) -> None:
+    assert run("--why")[0] == 2
+    assert run("--why", "99")[0] == 1
+
+
+@pytest.mark.parametrize("reason", CutReason)
+def test_every_reason_has_a_sentence(reason: CutReason) -> None:
+    assert "{" not in SENTENCES[reason].format(name="alice", used=1, most=2)

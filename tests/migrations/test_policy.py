@@ -4,9 +4,10 @@ from sqlalchemy import text
 
 from cigri import schema
 from cigri.database import Database
+from cigri.flow.metascheduler_to_user import Cut, list_cuts, put_cuts
 from cigri.flow.operator_to_campaign_schedulers import put_limit, put_quota
 from cigri.flow.operator_to_metascheduler import Subject, put_affinity, put_target, set_priority
-from cigri.states import SubjectKind
+from cigri.states import CutReason, SubjectKind
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 
@@ -47,3 +48,14 @@ def test_limits_and_quotas_are_new(database: Database) -> None:
     with database.begin() as conn:
         assert len(submitted_jobs(conn, campaign, 1, 1)) == 1
         assert conn.scalar(text("SELECT (SELECT count(*) FROM limits) + (SELECT count(*) FROM quotas)")) == 0
+
+
+def test_nothing_is_told_of_campaigns_of_before(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, 1)
+        put_cuts(conn, [Cut(1, 1, CutReason.FULL, "", 1, 1)])
+    schema.downgrade(database, "0008")
+    schema.upgrade(database, "0009")
+    with database.begin() as conn:
+        assert list_cuts(conn, 1) == []

@@ -71,7 +71,7 @@ class Play:
         claims = [self._claim(player) for player in self.players if player.tasks]
         usage = {who: Consumption(used, used) for who, used in self.used.items()}
         facts = Facts(self.affinities, self.targets, usage)
-        for offer in share(rooms, wants, claims, self.settings, load(self.settings.order), facts):
+        for offer in share(rooms, wants, claims, self.settings, load(self.settings.order), facts).offers():
             player = self.players[offer.campaign_id - 1]
             player.tasks -= offer.jobs
             player.jobs += [(self.cycle + player.cycles, offer.cluster_id)] * offer.jobs

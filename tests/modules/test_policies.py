@@ -1,6 +1,7 @@
 """Who goes first: the policies as pure functions, and priorities and test campaigns before them."""
 
 from datetime import datetime, timedelta
+from math import exp
 
 import pytest
 
@@ -116,3 +117,10 @@ def test_who_wants_nothing_now_does_not_count() -> None:
     claims = [a_claim(1, user="one"), a_claim(2, user="two")]
     away = {("away", ""): Consumption(1e9, 1e9)}
     assert [turn.weight for turn in fairshare(claims, Facts(usage=away))] == pytest.approx([0.5, 0.5])
+
+
+def test_who_has_had_more_than_is_due_gets_less_now() -> None:
+    claims = [a_claim(1, user="one"), a_claim(2, user="two")]
+    had = {("one", ""): Consumption(75.0, 75.0), ("two", ""): Consumption(25.0, 25.0)}
+    first, second = (turn.weight for turn in fairshare(claims, Facts(usage=had)))
+    assert second / first == pytest.approx(exp(4 * 3 * 0.5))

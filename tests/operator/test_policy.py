@@ -9,9 +9,11 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.flow.metascheduler_to_campaign_schedulers import take_offers
+from cigri.flow.metascheduler_to_user import list_cuts
 from cigri.gateway import Gateway
 from cigri.program import Tools
 from cigri.settings import Settings
+from cigri.states import CutReason
 from modules import metascheduler
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.operator.conftest import Cigri
@@ -75,6 +77,8 @@ def test_limits_and_quotas_are_declared_listed_obeyed_and_removed(cigri: Cigri, 
     (quota,) = json.loads(cigri("quota", "list", "--json").out)
     assert quota == {"kind": "user", "name": "alice", "cluster": "dahu", "cores": 3, "used": 0}
     assert offered(database) == [(1, 1, 3), (2, 1, 5)]
+    with database.begin() as conn:
+        assert [cut[1:5] for cut in list_cuts(conn, 1)] == [(CutReason.USER, "alice", 3, 3)]
     assert cigri("quota", "remove", "user", "alice").status == 1
     assert cigri("quota", "remove", "user", "alice", "--cluster", "dahu").status == 0
     assert offered(database) == [(1, 1, 8)]

@@ -1,0 +1,79 @@
+"""The metascheduler says what keeps each campaign from more jobs on a cluster; users read it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Text, case, delete, select
+from sqlalchemy import cast as as_type
+from sqlalchemy.dialects.postgresql import insert
+
+from cigri.database import clock, rows
+from cigri.states import CutReason
+from cigri.tables import Cluster
+from cigri.tables import Cut as CutRow
+
+
+class Cut(NamedTuple):
+    """Why a campaign with tasks waiting was offered no more there: `used` of `most`; `name` as the reason has it."""
+
+    campaign_id: int
+    cluster_id: int
+    reason: CutReason
+    name: str
+    used: int
+    most: int
+
+
+class CutView(NamedTuple):
+    """`since`: when this reason began to be the first one."""
+
+    cluster: str
+    reason: CutReason
+    name: str
+    used: int
+    most: int
+    since: datetime
+
+
+KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
+
+
+def put_cuts(conn: Connection, cuts: Sequence[Cut], now: datetime | None = None) -> int:
+    """Replace those of the last cycle, writing what has changed only; give the number written."""
+    known = {(row[0], row[1]): Cut._make(row) for row in conn.execute(select(*KEY, *_ABOUT))}
+    new = {(cut.campaign_id, cut.cluster_id): cut for cut in cuts}
+    if gone := [pair for pair in known if pair not in new]:
+        kinds = {"campaign_id": CutRow.c.campaign_id.type, "cluster_id": CutRow.c.cluster_id.type}
+        over = rows("over", kinds, gone)
+        conn.execute(
+            delete(CutRow).where(CutRow.c.campaign_id == over.c.campaign_id, CutRow.c.cluster_id == over.c.cluster_id)
+        )
+    changed = [cut for pair, cut in new.items() if known.get(pair) != cut]
+    if changed:
+        _write(conn, changed, now)
+    return len(changed)
+
+
+def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
+    """Of one campaign, by cluster."""
+    found = conn.execute(
+        select(Cluster.c.name, *_ABOUT, CutRow.c.since)
+        .join(Cluster, Cluster.c.id == CutRow.c.cluster_id)
+        .where(CutRow.c.campaign_id == campaign_id)
+        .order_by(Cluster.c.name)
+    )
+    return [CutView._make(row) for row in found]
+
+
+def _write(conn: Connection, cuts: Sequence[Cut], now: datetime | None) -> None:
+    kinds = {name: Text() if name == "reason" else CutRow.c[name].type for name in Cut._fields}
+    new = rows("new", kinds, cuts)
+    values = [as_type(new.c[name], CutRow.c[name].type) if name == "reason" else new.c[name] for name in Cut._fields]
+    statement = insert(CutRow).from_select([*Cut._fields, "since"], select(*values, clock(now)))
+    fresh = {name: statement.excluded[name] for name in ("reason", "name", "used", "most")}
+    began = case((CutRow.c.reason == statement.excluded.reason, CutRow.c.since), else_=statement.excluded.since)
+    conn.execute(statement.on_conflict_do_update(index_elements=list(KEY), set_=fresh | {"since": began}))
+
+
+_ABOUT = (CutRow.c.reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)

@@ -1,0 +1,59 @@
+"""What keeps each campaign from more jobs, once everybody has been served; pure."""
+
+from collections.abc import Iterator
+
+from cigri.flow.metascheduler_to_campaign_schedulers import Want
+from cigri.flow.metascheduler_to_user import Cut
+from cigri.states import CampaignType, CutReason
+from modules.metascheduler.stock import Stock
+
+
+def explain(stock: Stock) -> Iterator[Cut]:
+    """Of each campaign that has tasks left, on each cluster: the first limit in force, those of its own before all."""
+    for campaign_id, mine in stock.wants.items():
+        if stock.is_served(campaign_id):
+            continue
+        for want in mine.values():
+            if want.cluster_id in stock.clusters and (found := _why(stock, want)) is not None:
+                yield Cut(campaign_id, want.cluster_id, *found)
+
+
+def _why(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | None:
+    return _by_rights(stock, want) or _by_cluster(stock, want)
+
+
+def _by_rights(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | None:
+    live = want.live + stock.given_to(want)
+    if want.is_on_trial and live >= 1:
+        return CutReason.TRIAL, "", live, 1
+    if want.type is not CampaignType.TEST:
+        if want.max_jobs is not None and live >= want.max_jobs:
+            return CutReason.MAX_JOBS, "", live, want.max_jobs
+        if live >= (most := stock.most_scouts(want)):
+            return CutReason.SCOUTS, "", live, most
+    lowest = stock.ceilings.lowest((want.campaign_id, want.cluster_id))
+    if lowest is not None and lowest[0] == 0:
+        ceiling = lowest[1]
+        most = stock.ceilings.most(ceiling)
+        return CutReason(ceiling.kind.value), ceiling.name, most - stock.ceilings.left(ceiling), most
+    return None
+
+
+def _by_cluster(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | None:
+    cluster = stock.clusters[want.cluster_id]
+    if cluster.queue <= 0:
+        return CutReason.WAITING_LIMIT, "", cluster.max_waiting - cluster.queue, cluster.max_waiting
+    if want.type is CampaignType.TEST:
+        return None
+    holder = stock.reserved.get(want.cluster_id)
+    if holder is not None:
+        return CutReason.RESERVED, str(holder), int(cluster.idle), want.width
+    given = stock.given_to(want)
+    if cluster.room(want, given) > 0:
+        return None
+    if want.send is not None:
+        return CutReason.FORECAST, "", given, want.send
+    others = cluster.given - given
+    if others > 0:
+        return CutReason.ORDER, "", others, cluster.given
+    return CutReason.FULL, "", cluster.behind, cluster.keep if want.keep is None else want.keep

@@ -1,0 +1,32 @@
+"""What keeps campaigns from more jobs is kept from cycle to cycle, and written only where it has changed."""
+
+from datetime import timedelta
+
+from cigri.database import Database
+from cigri.flow.metascheduler_to_user import Cut, CutView, list_cuts, put_cuts
+from cigri.states import CutReason
+from tests.factories import NOON, a_campaign, a_cluster
+
+LATER = NOON + timedelta(hours=1)
+
+
+def test_only_what_has_changed_is_written_and_what_is_over_is_gone(database: Database) -> None:
+    with database.begin() as conn:
+        for name in ("dahu", "luke", "zion"):
+            a_cluster(conn, name)
+        a_campaign(conn, 1, clusters=("dahu", "luke", "zion"))
+        full, order, limit = (
+            Cut(1, 1, CutReason.FULL, "", 3, 3),
+            Cut(1, 2, CutReason.ORDER, "", 1, 9),
+            Cut(1, 3, CutReason.LIMIT, "matlab", 1, 1),
+        )
+        assert put_cuts(conn, [full, order, limit], NOON) == 3
+        assert put_cuts(conn, [full, order, limit], LATER) == 0
+        other = Cut(1, 2, CutReason.MAX_JOBS, "", 2, 2)
+        assert put_cuts(conn, [full._replace(used=4), other], LATER) == 2
+        assert list_cuts(conn, 1) == [
+            CutView("dahu", CutReason.FULL, "", 4, 3, NOON),
+            CutView("luke", CutReason.MAX_JOBS, "", 2, 2, LATER),
+        ]
+        assert put_cuts(conn, [], LATER) == 0
+        assert list_cuts(conn, 1) == []

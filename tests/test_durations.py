@@ -54,3 +54,7 @@ def test_nothing_has_no_quantile() -> None:
 def test_the_median_moves() -> None:
     assert quantile(counted([10.0] * 5), 0.5) == pytest.approx(10, rel=0.19)
     assert quantile(counted([10.0] * 5 + [1000.0] * 6), 0.5) == pytest.approx(1000, rel=0.19)
+
+
+def test_a_quantile_between_two_durations_is_the_shorter_one() -> None:
+    assert quantile(counted([10.0] * 5 + [1000.0] * 5), 0.5) == pytest.approx(10, rel=0.19)

@@ -64,7 +64,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             cast(func.coalesce(sent.c.jobs, 0), BigInteger),
             Forecast.c.ratio,
             Forecast.c.free,
-            func.coalesce(Forecast.c.memory, cast({}, JSONB)),
+            func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB),  # to read an empty one costs, too
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
@@ -77,7 +77,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
-    return [Progress._make(row) for row in conn.execute(statement)]
+    return [Progress._make((*row[:-1], row[-1] or {})) for row in conn.execute(statement)]
 
 
 def add_up_counts(conn: Connection, longest: int = 200) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
@@ -60,29 +61,17 @@ def put_forecasts(
     Most campaigns stand still in most cycles: to write their rows again costs more than all the rest.
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
-    new = rows("new", COLUMNS, values)
-    fields = [new.c[name] for name in FIELDS]
     for with_cluster in (True, False):
-        wanted = new.c.cluster_id.is_not(None) if with_cluster else new.c.cluster_id.is_(None)
-        of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
-        same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
-        known = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
-        changed = select(*fields, clock(now)).where(wanted, ~known.exists())
-        statement = insert(Forecast).from_select([*FIELDS, "at"], changed)
-        conn.execute(
-            statement.on_conflict_do_update(
-                index_elements=["campaign_id", "cluster_id"] if with_cluster else ["campaign_id"],
-                index_where=None if with_cluster else Forecast.c.cluster_id.is_(None),
-                set_={name: statement.excluded[name] for name in (*FIELDS[2:], "at")},
-            )
-        )
+        some = [value for value in values if (value[1] is not None) is with_cluster]
+        _put_present(conn, rows("new", COLUMNS, some), with_cluster, now)
+    new = rows("new", COLUMNS, values)
     recent = (
         select(ForecastHistory.c.id)
         .where(ForecastHistory.c.campaign_id == new.c.campaign_id)
         .where(ForecastHistory.c.at > clock(now) - timedelta(seconds=history_period))
         .where(ForecastHistory.c.cluster_id.is_not_distinct_from(new.c.cluster_id))
     )
-    old = select(*fields, clock(now)).where(~recent.exists())
+    old = select(*(new.c[name] for name in FIELDS), clock(now)).where(~recent.exists())
     conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], old))
 
 
@@ -101,7 +90,25 @@ def put_cluster_forecasts(
     )
 
 
+def _put_present(conn: Connection, new: TableValuedAlias, with_cluster: bool, now: datetime | None) -> None:
+    """Replace those that have changed, of clusters or of whole campaigns: each kind has a unique index of its own."""
+    of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
+    same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
+    known = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
+    changed = select(*(new.c[name] for name in FIELDS), clock(now)).where(~known.exists())
+    statement = insert(Forecast).from_select([*FIELDS, "at"], changed)
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=["campaign_id", "cluster_id"] if with_cluster else ["campaign_id"],
+            index_where=None if with_cluster else Forecast.c.cluster_id.is_(None),
+            set_={name: statement.excluded[name] for name in (*FIELDS[2:], "at")},
+        )
+    )
+
+
 def _as_json(value: object) -> object:
+    if value is None or isinstance(value, (int, float)):  # nearly all: the others cost more to tell apart
+        return value
     if isinstance(value, datetime):
         return value.isoformat()
     return dict(value) if isinstance(value, Mapping) else value

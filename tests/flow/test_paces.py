@@ -167,6 +167,20 @@ def test_a_job_of_many_tasks_lasts_longer(database: Database) -> None:
         assert ending(conn, cluster, 15.0, 95).cores == 4.0
 
 
+def test_the_durations_of_many_tasks_even_out(database: Database) -> None:
+    """Mean 60, deviation 20: 16 of them last 960 with a deviation of 80, from 821 s on."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 35)
+        first = submitted_jobs(conn, campaign, cluster, 3)
+        run_jobs(conn, first)
+        for job, seconds in zip(first, (40.0, 60.0, 80.0), strict=True):
+            end_jobs(conn, cluster, [job], seconds=seconds)
+        run_jobs(conn, submitted_jobs(conn, campaign, cluster, 2, tasks=16))
+        assert ending(conn, cluster, 15.0, 800).cores == 0.0
+        assert ending(conn, cluster, 15.0, 810).cores == pytest.approx(2 * 15 / 288.6, rel=0.01)
+
+
 def test_jobs_sent_are_counted_since_the_last_pass(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)

@@ -136,6 +136,16 @@ def test_uneven_durations_widen_the_interval() -> None:
     assert breadth(uneven) > 1.2 * breadth(even)
 
 
+def test_few_tasks_left_are_less_sure_than_many() -> None:
+    """Of durations that are well known, but uneven."""
+    many = progress(durations=(5.0, 95.0) * 500, window=60, running=4, remaining=1000)
+    few = many._replace(remaining=4)
+    found, wide = interval(many, None), interval(few, None)
+    assert found is not None
+    assert wide is not None
+    assert wide.low / wide.expected < 0.5 < found.low / found.expected
+
+
 def test_what_lies_far_ahead_is_less_sure() -> None:
     near = progress(durations=(10.0,) * 3600, window=3600, running=10, remaining=3600)
     assert breadth(near._replace(remaining=36000)) > breadth(near)

@@ -192,6 +192,21 @@ def test_two_local_jobs_share_the_cores_of_one_wide_job_that_dies() -> None:
     assert cluster.meters.local_starts == {0: 28.0, 1: 26.0}
 
 
+def test_a_job_that_dies_for_a_local_one_cannot_be_killed_otherwise() -> None:
+    cluster = a_cluster(EXACT._replace(grace=5.0, kill_delay=1.0), [local(20.5, 8, 10.0)])
+    ids = submit(cluster, grid_jobs(8, 500.0))
+    cluster.advance(22.0)
+    cluster.cancel(ids)
+    cluster.advance(40.0)
+    assert [(sight.state, sight.ended) for sight in cluster.past(ids)] == [(RemoteState.PREEMPTED, 26.0)] * 8
+
+
+def test_a_local_job_ends_at_its_walltime() -> None:
+    cluster = a_cluster(load=[local(0.0, 8, 100.0, walltime=50.0), local(1.0, 8, 1.0)])
+    cluster.advance(60.0)
+    assert cluster.meters.local_starts == {0: 0.0, 1: 50.0}
+
+
 def test_local_jobs_backfill_as_if_our_besteffort_jobs_were_not_there() -> None:
     load = [local(0.0, 6, 100.0), local(1.0, 4, 50.0), local(2.0, 2, 98.0), local(3.0, 2, 200.0)]
     alone, shared = a_cluster(load=load), a_cluster(load=load)
@@ -224,6 +239,24 @@ def test_a_normal_job_of_ours_may_be_cancelled_while_others_die_for_it() -> None
     cluster.advance(50.0)
     assert states(cluster, ids) == ["killed"]
     assert cluster.capacity() == Capacity(8, 8, 0, 0)
+
+
+def test_those_behind_a_cancelled_job_need_not_wait_for_it() -> None:
+    cluster = a_cluster(load=[local(0.0, 4, 100.0)])
+    cluster.advance(1.0)
+    ids = submit(cluster, grid_jobs(1, 20.0, cores=8, besteffort=False, tag="wide"))
+    ids += submit(cluster, grid_jobs(1, 20.0, cores=4, besteffort=False, tag="narrow"))
+    cluster.advance(10.5)
+    assert states(cluster, ids) == ["waiting", "waiting"]
+    cluster.cancel(ids[:1])
+    cluster.advance(11.0)
+    assert states(cluster, ids) == ["killed", "running"]
+
+
+def test_a_pass_sees_all_that_happens_at_its_instant() -> None:
+    cluster = a_cluster(load=[local(2.5, 1, 1.0), local(3.0, 1, 1.0)])
+    cluster.advance(3.0)
+    assert cluster.meters.local_starts == {0: 3.0, 1: 3.0}
 
 
 def test_what_the_machine_cannot_take_is_refused_whole() -> None:

@@ -29,12 +29,21 @@ def test_jobs_on_a_node_that_crashes_die_and_it_comes_back() -> None:
 
 
 def test_a_local_job_whose_promised_cores_crash_waits_again_at_the_head() -> None:
-    load = [local(5.5, 6, 100.0), local(6.5, 2, 10.0)]
-    crashed = a_cluster(EXACT._replace(grace=4.0), load, Faults(crashes=(Crash(0, 8.0, 20.0),)))
-    submit(crashed, grid_jobs(8, 500.0))
-    crashed.advance(200.0)
-    assert crashed.meters.local_starts[0] == pytest.approx(20.0, abs=6.0)
-    assert crashed.meters.local_starts[1] <= 110.0
+    machine = EXACT._replace(nodes=3, preemption_delay=4.0)
+    load = [local(5.5, 5, 100.0), local(6.5, 8, 10.0)]
+    cluster = a_cluster(machine, load, Faults(crashes=(Crash(2, 8.0, 500.0),)))
+    submit(cluster, grid_jobs(12, 500.0))
+    cluster.advance(200.0)
+    assert cluster.meters.local_starts == {0: 8.0 + 4.0, 1: 112.0 + 4.0}
+
+
+def test_a_job_that_would_have_died_for_a_crashed_one_dies_for_nobody() -> None:
+    cluster = a_cluster(EXACT._replace(grace=10.0), [local(5.5, 5, 100.0)], Faults(crashes=(Crash(1, 8.0, 500.0),)))
+    ids = submit(cluster, grid_jobs(8, 500.0))
+    cluster.advance(50.0)
+    ends = [(sight.state.value, sight.ended) for sight in cluster.past(ids)]
+    assert ends == [("running", None)] * 3 + [("preempted", 16.0)] + [("node_failed", 8.0)] * 4
+    assert cluster.capacity() == Capacity(8, 1, 3, 4)
 
 
 def test_nodes_crash_at_their_rate_and_at_the_same_times_whatever_runs() -> None:

@@ -1,0 +1,66 @@
+"""Core-seconds, each counted as what it was."""
+
+from modules.laboratory.meters import Steps, Waste
+from tests.laboratory.clusters import EXACT, a_cluster, grid_jobs, local, submit
+
+
+def test_steps_keep_one_value_for_each_instant_and_only_changes() -> None:
+    steps = Steps(4)
+    steps.set(1.0, 3)
+    steps.set(1.0, 2)
+    steps.set(2.0, 2)
+    steps.set(3.0, 4)
+    assert steps.points == [(0.0, 4), (1.0, 2), (3.0, 4)]
+
+
+def test_core_seconds_are_split_by_what_cores_do() -> None:
+    cluster = a_cluster(load=[local(10.0, 6, 20.0)])
+    submit(cluster, grid_jobs(8, 15.0))
+    cluster.advance(100.0)
+    meters = cluster.meters
+    assert meters.total == 800.0
+    assert meters.local == 6 * 20.0
+    assert meters.claimed == 6 * 2.0
+    assert meters.ours == 6 * 10.0 + 2 * 15.0
+    assert meters.free == 800.0 - 120.0 - 12.0 - 90.0
+    assert meters.harvestable == meters.ours + meters.free
+    assert (meters.useful, meters.wasted[Waste.PREEMPTED]) == (30.0, 60.0)
+
+
+def test_each_waste_has_its_cause() -> None:
+    cluster = a_cluster(EXACT._replace(start_latency=1.0))
+    submit(cluster, grid_jobs(1, 5.0, exit_code=1, cores=2, tag="failing"))
+    submit(cluster, grid_jobs(1, [3.0, 20.0], walltime=10.0, tag="long"))
+    killed = submit(cluster, grid_jobs(1, 20.0, tag="killed"))
+    cluster.advance(8.0)
+    cluster.cancel(killed)
+    cluster.advance(50.0)
+    expected = dict.fromkeys(Waste, 0.0) | {
+        Waste.FAILED: 2 * 5.0,
+        Waste.TIMEOUT: 6.0,
+        Waste.KILLED: 7.0,
+        Waste.OVERHEAD: 2 * 1.0 + 1.0 + 1.0,
+    }
+    assert cluster.meters.wasted == expected
+    assert cluster.meters.useful == 3.0
+
+
+def test_idle_cores_are_those_without_a_local_job_whatever_we_run() -> None:
+    load = [local(10.0, 6, 20.0), local(40.0, 8, 5.0)]
+    alone, shared = (a_cluster(EXACT._replace(preemption_delay=0.0), load) for _ in range(2))
+    submit(shared, grid_jobs(100, 3.0))
+    for cluster in (alone, shared):
+        cluster.advance(100.0)
+    expected = [(0.0, 8), (10.0, 2), (30.0, 8), (40.0, 0), (45.0, 8)]
+    assert alone.meters.idle.points == expected == shared.meters.idle.points
+
+
+def test_our_waiting_jobs_are_known_at_each_moment() -> None:
+    cluster = a_cluster()
+    cluster.advance(1.5)
+    ids = submit(cluster, grid_jobs(12, 10.0))
+    cluster.advance(4.5)
+    cluster.cancel(ids[11:])
+    cluster.advance(30.0)
+    assert cluster.meters.waiting.points == [(0.0, 0), (1.5, 12), (2.0, 4), (4.5, 3), (12.0, 0)]
+    assert cluster.meters.starts == {2: 8, 12: 3}

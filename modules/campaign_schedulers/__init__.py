@@ -59,6 +59,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
 def _sizes(conn: Connection, offers: Sequence[TakenOffer], target: float) -> Sizes:
     """How many tasks a job of each offer takes; a test campaign tries every cluster with one task."""
     wanted = [offer for offer in offers if offer.type is not CampaignType.TEST]
+    if not wanted:
+        return {}
     paces = {(pace.campaign_id, pace.cluster_id): pace for pace in list_paces(conn, {o.campaign_id for o in wanted})}
     places = Counter({key: pace.live for key, pace in paces.items()})
     places.update({(offer.campaign_id, offer.cluster_id): offer.jobs for offer in wanted})

@@ -211,7 +211,9 @@ def test_a_trace_may_be_compressed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"not gz", gzip.compress(b"1 2 3")[:-12], gzip.compress(HEADER.encode())[:30]]
+    "content",
+    [b"", b"not gz", gzip.compress(b"1 2 3", mtime=0)[:-12], gzip.compress(HEADER.encode(), mtime=0)[:30]],
+    ids=["empty", "foreign", "without its end", "cut"],
 )
 def test_a_broken_archive_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "trace.swf.gz").write_bytes(content)

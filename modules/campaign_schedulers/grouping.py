@@ -8,7 +8,7 @@ as many as last `target` seconds, or longer where even that is too short for the
   starts a second, a/n jobs of n tasks take a/(n r) + n m seconds, which is least for n = sqrt(a / (m r));
 - so few that they end before the notice of the walltime, as far as their deviation lets foresee;
 - so few that the job probably ends before it is killed: tasks not begun have been sent for nothing;
-- no more than have been measured.
+- no more than ten times as many as have been measured.
 
 Where jobs of the target length are still too short for the batch system, jobs run as many tasks side by side as make up
 for it, if a node has the cores.
@@ -27,6 +27,7 @@ DEVIATIONS = 3.0  # of the sum of durations, as margin
 SPAN = 2.0  # seconds in which starts are counted
 FEWEST_STARTS = 5  # that are needed to know a rate
 SHARE = 0.5  # of the starts that a batch system has managed, that grouped jobs may need
+GROWTH = 10  # tasks in a job for each that has been measured
 ROUNDS = 2  # of jobs for each place, while there are tasks
 
 
@@ -56,7 +57,7 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     if each >= needed:
         return Size()
     lack = math.ceil(needed / (target if pace.is_temporal else each))
-    side = max(1, min(lack, pace.side, room.offered, pace.done))
+    side = max(1, min(lack, pace.side, room.offered))
     if not pace.is_temporal:
         return Size(side, side)
     length = max(target, needed / side)
@@ -64,7 +65,7 @@ def size(pace: Pace, room: Room, target: float) -> Size:
         length = min(length, pace.lived / pace.deaths)
     fair = pace.waiting / (ROUNDS * max(room.everywhere, 1))
     worth = math.sqrt(pace.waiting / (each * rate))
-    most = int(min(length / each, max(fair, worth), pace.done / side))
+    most = int(min(length / each, max(fair, worth), GROWTH * pace.done / side))
     fitting = bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace))
     return Size(max(1, fitting) * side, side)
 

@@ -34,9 +34,9 @@ def test_short_tasks_travel_together_on_this_host(local: Grid) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_short_tasks_travel_together_on_real_clusters(each_kind: Grid) -> None:
-    short_tasks(each_kind, 240)
+    short_tasks(each_kind, 540)
 
 
 def side_by_side(grid: Grid, seconds: float) -> None:
@@ -55,9 +55,9 @@ def test_short_tasks_run_side_by_side_on_this_host(local: Grid) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_short_tasks_run_side_by_side_on_real_clusters(each_kind: Grid) -> None:
-    side_by_side(each_kind, 240)
+    side_by_side(each_kind, 540)
 
 
 def test_who_does_not_want_it_has_one_task_in_each_job(local: Grid) -> None:

@@ -11,6 +11,7 @@ from cigri.flow.updator_to_campaign_schedulers import Pace
 from cigri.jdl import ClusterSettings
 from cigri.states import CeilingKind
 from modules.campaign_schedulers.grouping import (
+    GROWTH,
     NOTICE,
     SHARE,
     TASK_START,
@@ -52,7 +53,7 @@ def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_wallti
     pace: Pace, room: Room, target: float
 ) -> None:
     tasks, side = size(pace, room, target)
-    assert 1 <= tasks <= max(1, pace.done)
+    assert 1 <= tasks <= max(1, GROWTH * pace.done)
     assert 1 <= side <= max(1, min(pace.side, room.offered))
     assert tasks % side == 0
     assert tasks == side or longest(tasks // side, pace) <= room.walltime - NOTICE
@@ -75,7 +76,7 @@ def test_tasks_that_the_batch_system_can_start_one_by_one_travel_alone() -> None
 def test_nothing_is_grouped_before_it_is_measured() -> None:
     assert size(a_pace(done=0), ROOM, TARGET).tasks == 1
     assert size(a_pace()._replace(starts=[1.0, 2.0]), ROOM, TARGET).tasks == 1
-    assert size(a_pace(done=36), ROOM, TARGET).tasks == 36
+    assert size(a_pace(done=36), ROOM, TARGET).tasks == 36 * GROWTH
 
 
 def test_opting_out_is_obeyed() -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, column, func, select, table
 from cigri import shipped
 from cigri.database import Database
 from cigri.errors import ConfigError
-from cigri.tables import metadata
+from cigri.tables import everything
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -62,7 +62,7 @@ def differences(conn: Connection) -> list[str]:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
-    return [repr(difference) for difference in compare_metadata(MigrationContext.configure(conn), metadata)]
+    return [repr(difference) for difference in compare_metadata(MigrationContext.configure(conn), everything())]
 
 
 def _config(conn: Connection) -> "Config":

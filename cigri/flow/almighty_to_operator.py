@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.states import EventLevel
-from cigri.tables import ModuleState
+from cigri.tables.grid import ModuleState
 
 MODULE_FAILED = "MODULE_FAILED"
 

@@ -9,7 +9,8 @@ from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.states import EventLevel
-from cigri.tables import Cluster, Grid
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Grid
 
 FIRST_PAUSE = 5.0  # seconds
 LONGEST_PAUSE = 300.0

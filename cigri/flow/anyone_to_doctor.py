@@ -7,7 +7,10 @@ from sqlalchemy import Connection, func, select
 
 from cigri.database import clock
 from cigri.states import LIVE_JOBS, BatchState, EventLevel, JobState
-from cigri.tables import Batch, Cluster, Event, Job, Kill, UserMapping
+from cigri.tables.clusters import Cluster, UserMapping
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.wishes import Kill
 
 STUCK_BATCH = timedelta(minutes=10)
 STUCK_KILL_TRIES = 5

@@ -11,20 +11,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import close_events
 from cigri.states import CampaignState, JobState
-from cigri.tables import (
-    Attempt,
-    Batch,
-    Bucket,
-    Campaign,
-    ClusterUsage,
-    Completion,
-    Event,
-    ForecastHistory,
-    Job,
-    Task,
-    TaskCount,
-    TaskHistory,
-)
+from cigri.tables.campaigns import Bucket, Campaign, Completion, ForecastHistory
+from cigri.tables.clusters import ClusterUsage
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task, TaskCount, TaskHistory
 
 PURGE = "PURGE"
 

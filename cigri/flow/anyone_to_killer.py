@@ -9,7 +9,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock, rows
 from cigri.states import JobState, KillReason
-from cigri.tables import Batch, Job, Kill
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.wishes import Kill
 
 
 class KillOrder(NamedTuple):

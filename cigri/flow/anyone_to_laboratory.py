@@ -7,16 +7,10 @@ from typing import NamedTuple
 from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, select
 
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
-from cigri.tables import (
-    Attempt,
-    Campaign,
-    CampaignCluster,
-    Cluster,
-    ForecastHistory,
-    Job,
-    Task,
-    TaskCount,
-)
+from cigri.tables.campaigns import Campaign, CampaignCluster, ForecastHistory
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task, TaskCount
 
 
 class Demand(NamedTuple):

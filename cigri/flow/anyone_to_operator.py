@@ -10,7 +10,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
 from cigri.states import EventLevel
-from cigri.tables import Event
+from cigri.tables.grid import Event
 
 COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(("code", "level", "subject", "message"), Text()) | dict.fromkeys(
     ("campaign_id", "cluster_id", "job_id", "task_id"), BigInteger()

@@ -10,7 +10,10 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, insert
 
 from cigri.database import clock
 from cigri.states import OPEN_CAMPAIGNS, BatchState, JobState, TaskState
-from cigri.tables import Batch, Campaign, CampaignCluster, ClusterForecast, Completion, Forecast, Job, TaskCount
+from cigri.tables.campaigns import Campaign, CampaignCluster, Completion, Forecast
+from cigri.tables.clusters import ClusterForecast
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.tasks import TaskCount
 
 
 class Progress(NamedTuple):

@@ -11,7 +11,10 @@ from sqlalchemy import BigInteger, Connection, and_, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.states import CampaignState, CeilingKind, JobKind, JobState
-from cigri.tables import Campaign, CampaignCluster, CampaignLimit, Job, Limit, Project, Quota
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.grid import Project
+from cigri.tables.jobs import Job
+from cigri.tables.policy import CampaignLimit, Limit, Quota
 
 EVERYBODY = "*"
 LOCK = "cigri.ceilings"

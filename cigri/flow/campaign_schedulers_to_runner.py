@@ -13,7 +13,11 @@ from cigri.database import clock, rows
 from cigri.flow.campaign_schedulers_to_metascheduler import fitting, lock_ceilings
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
-from cigri.tables import Attempt, Batch, Bucket, Campaign, CampaignCluster, Forecast, Job, Project, Task, UserMapping
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
+from cigri.tables.clusters import UserMapping
+from cigri.tables.grid import Project
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task
 
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 

@@ -7,7 +7,10 @@ from sqlalchemy import Connection, and_, func, or_, select
 from sqlalchemy.sql.selectable import Select
 
 from cigri.states import BatchState, CampaignState, JobKind, JobState, TaskState
-from cigri.tables import Attempt, Batch, Campaign, Job, Kill, Task, TaskCount
+from cigri.tables.campaigns import Campaign
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task, TaskCount
+from cigri.tables.wishes import Kill
 
 
 class Finding(NamedTuple):

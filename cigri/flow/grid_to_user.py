@@ -10,20 +10,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import server_time
 from cigri.flow.user_to_anyone import HALT_PROBLEMS, is_share_held
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, EventLevel, JobState, StepState, TaskState
-from cigri.tables import (
-    Bucket,
-    Campaign,
-    CampaignCluster,
-    Cluster,
-    ClusterState,
-    Drain,
-    Event,
-    Forecast,
-    Hold,
-    Job,
-    Project,
-    TaskCount,
-)
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast, Hold
+from cigri.tables.clusters import Cluster, ClusterState, Drain
+from cigri.tables.grid import Event, Project
+from cigri.tables.jobs import Job
+from cigri.tables.tasks import TaskCount
 
 
 class CampaignView(NamedTuple):

@@ -10,7 +10,10 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import clock, rows
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import OPEN_CAMPAIGNS, JobState
-from cigri.tables import Batch, Campaign, Cluster, Halt, Hold, Job, Kill
+from cigri.tables.campaigns import Campaign, Hold
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.wishes import Halt, Kill
 
 MANY_TRIES = 5
 

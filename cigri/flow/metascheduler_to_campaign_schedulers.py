@@ -11,8 +11,12 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.states import CampaignState, CampaignType, JobState, StepState, TaskState
-from cigri.tables import Campaign, CampaignCluster, ClusterForecast, Forecast, Job, Project, Task, TaskCount
-from cigri.tables import Offer as OfferRow
+from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
+from cigri.tables.clusters import ClusterForecast
+from cigri.tables.grid import Project
+from cigri.tables.jobs import Job
+from cigri.tables.policy import Offer as OfferRow
+from cigri.tables.tasks import Task, TaskCount
 
 
 class Claim(NamedTuple):

@@ -11,7 +11,11 @@ from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, StepState, TaskState
-from cigri.tables import Campaign, CampaignCluster, Cluster, Event, Job, TaskCount
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Job
+from cigri.tables.tasks import TaskCount
 
 
 def put_prologues(conn: Connection, now: datetime | None = None, shut: Collection[tuple[int, int]] = ()) -> int:

@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock, rows
 from cigri.states import CutReason
-from cigri.tables import Cluster
-from cigri.tables import Cut as CutRow
+from cigri.tables.clusters import Cluster
+from cigri.tables.policy import Cut as CutRow
 
 
 class Cut(NamedTuple):

@@ -10,7 +10,9 @@ from cigri.database import server_time
 from cigri.jobtypes import NIGHTLY, has_to_leave, hours_of, may_start
 from cigri.settings import HoursSettings
 from cigri.states import OPEN_CAMPAIGNS, CampaignType, JobKind, JobState
-from cigri.tables import FOLLOWS_HOURS, Batch, Campaign, CampaignCluster, Cluster, Job
+from cigri.tables.campaigns import FOLLOWS_HOURS, Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Batch, Job
 
 
 class ShutShare(NamedTuple):

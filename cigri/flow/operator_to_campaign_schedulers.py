@@ -11,7 +11,9 @@ from cigri.errors import CigriError, NotFound
 from cigri.flow.campaign_schedulers_to_metascheduler import EVERYBODY, Ceiling, live_use
 from cigri.flow.operator_to_metascheduler import Subject, find_cluster_id
 from cigri.states import OPEN_CAMPAIGNS, CeilingKind
-from cigri.tables import Campaign, CampaignLimit, Cluster, Limit, Quota
+from cigri.tables.campaigns import Campaign
+from cigri.tables.clusters import Cluster
+from cigri.tables.policy import CampaignLimit, Limit, Quota
 
 
 class LimitView(NamedTuple):

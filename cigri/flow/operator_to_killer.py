@@ -10,7 +10,9 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import clock, rows, wake
 from cigri.errors import NotFound
 from cigri.states import JobState
-from cigri.tables import Batch, Cluster, Drain, Job, Kill, Shutdown
+from cigri.tables.clusters import Cluster, Drain
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.wishes import Kill, Shutdown
 from cigri.wrapper import JobKey
 
 

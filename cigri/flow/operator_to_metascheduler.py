@@ -8,8 +8,10 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.states import OPEN_CAMPAIGNS, SubjectKind
-from cigri.tables import Affinity as AffinityRow
-from cigri.tables import Campaign, Cluster, Target
+from cigri.tables.campaigns import Campaign
+from cigri.tables.clusters import Cluster
+from cigri.tables.policy import Affinity as AffinityRow
+from cigri.tables.policy import Target
 
 
 class Affinity(NamedTuple):

@@ -9,7 +9,8 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_operator import close_events
-from cigri.tables import CampaignCluster, Cluster, Drain, UserMapping
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.clusters import Cluster, Drain, UserMapping
 
 
 def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:

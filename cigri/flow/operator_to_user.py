@@ -11,7 +11,10 @@ from cigri.database import rows
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_janitor import PURGE
 from cigri.states import EventLevel
-from cigri.tables import Campaign, Cluster, Event, Task
+from cigri.tables.campaigns import Campaign
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
+from cigri.tables.tasks import Task
 
 
 class SeenEvent(NamedTuple):

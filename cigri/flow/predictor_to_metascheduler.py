@@ -11,7 +11,8 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.tables import ClusterForecast, Forecast, ForecastHistory
+from cigri.tables.campaigns import Forecast, ForecastHistory
+from cigri.tables.clusters import ClusterForecast
 
 
 class NewForecast(NamedTuple):

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select
 
 from cigri.calibration import Told
 from cigri.states import CampaignState
-from cigri.tables import Campaign, ForecastHistory
+from cigri.tables.campaigns import Campaign, ForecastHistory
 
 
 def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[Told]:

@@ -6,7 +6,9 @@ from sqlalchemy import Connection, Float, and_, cast, exists, extract, func, sel
 
 from cigri.jobfeatures import Running
 from cigri.states import JobState
-from cigri.tables import Attempt, Batch, Campaign, Forecast, Job, Kill, Shutdown
+from cigri.tables.campaigns import Campaign, Forecast
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.wishes import Kill, Shutdown
 from cigri.wrapper import JobKey
 
 

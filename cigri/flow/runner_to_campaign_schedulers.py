@@ -12,7 +12,10 @@ from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.settings import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, Outcome
-from cigri.tables import Attempt, Batch, Campaign, Cluster, Job, Task
+from cigri.tables.campaigns import Campaign
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task
 from cigri.verdicts import TaskPast, judge
 
 NOT_LAUNCHED = "the campaign was paused or held, or the cluster away or outside its hours, before it was launched"

@@ -8,7 +8,7 @@ from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.settings import BudgetSettings
 from cigri.states import EventLevel, JobState
-from cigri.tables import Job
+from cigri.tables.jobs import Job
 
 
 def count_waiting(conn: Connection, cluster_id: int) -> int:

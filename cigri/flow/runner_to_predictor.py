@@ -17,7 +17,9 @@ from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock, rows
 from cigri.flow.updator_to_metascheduler import USAGE_PERIOD
 from cigri.states import JobKind, JobState, Outcome
-from cigri.tables import Attempt, CampaignCluster, Cluster, ClusterForecast, ClusterState, ClusterUsage, Job
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
+from cigri.tables.jobs import Attempt, Job
 
 SAMPLE = 500  # latest starts that are looked at
 BURST = 10.0  # seconds over which starts are counted; a visit sees those of several seconds at once

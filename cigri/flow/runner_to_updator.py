@@ -24,7 +24,10 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 
 from cigri.database import clock, rows
 from cigri.states import BatchState, JobKind, JobState, KillReason
-from cigri.tables import Attempt, Batch, CampaignCluster, CheckpointRequest, Job, Kill, Task
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task
+from cigri.tables.wishes import CheckpointRequest, Kill
 from cigri.verdicts import Saving
 
 

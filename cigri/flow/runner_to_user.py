@@ -8,18 +8,11 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
-from cigri.tables import (
-    Attempt,
-    Batch,
-    Campaign,
-    CampaignCluster,
-    CheckpointRequest,
-    Cluster,
-    Job,
-    Kill,
-    Task,
-    TaskHistory,
-)
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task, TaskHistory
+from cigri.tables.wishes import CheckpointRequest, Kill
 
 
 class TaskView(NamedTuple):

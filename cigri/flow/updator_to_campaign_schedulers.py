@@ -8,7 +8,10 @@ from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
 
 from cigri.jdl import ClusterSettings
 from cigri.states import JobState, Outcome, TaskState
-from cigri.tables import CampaignCluster, Cluster, Job, TaskCount
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Job
+from cigri.tables.tasks import TaskCount
 
 RECENT = 100  # jobs that ended last
 DEATHS = (Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST)

@@ -9,7 +9,10 @@ from sqlalchemy.sql.selectable import Select
 from cigri.clusters import ClusterConfig
 from cigri.database import clock
 from cigri.states import JobKind, JobState, StepState
-from cigri.tables import CampaignCluster, Cluster, Halt, Job, Kill
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Job
+from cigri.tables.wishes import Halt, Kill
 
 
 def list_excess(conn: Connection, cluster_id: int, config: ClusterConfig) -> list[int]:

@@ -28,7 +28,11 @@ from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
-from cigri.tables import Campaign, CampaignCluster, Cluster, ClusterState, ClusterUsage, Job, Project, Usage
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage
+from cigri.tables.grid import Project
+from cigri.tables.jobs import Job
+from cigri.tables.policy import Usage
 
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 SECONDS_A_DAY = 86_400.0

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select
 
 from cigri.states import WAITING_JOBS, JobState
-from cigri.tables import Cluster, ClusterState, Drain, Job, UserMapping
+from cigri.tables.clusters import Cluster, ClusterState, Drain, UserMapping
+from cigri.tables.jobs import Job
 
 
 class ClusterStanding(NamedTuple):

@@ -30,14 +30,9 @@ from cigri.durations import counted
 from cigri.flow.anyone_to_killer import close_kills
 from cigri.flow.updator_to_metascheduler import put_usage
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
-from cigri.tables import (
-    Attempt,
-    Campaign,
-    CampaignCluster,
-    Completion,
-    Job,
-    Task,
-)
+from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task
 from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, Verdict
 
 

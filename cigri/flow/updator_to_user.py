@@ -8,7 +8,9 @@ from sqlalchemy import BigInteger, Connection, cast, func, or_, select, true
 
 from cigri.database import clock
 from cigri.states import WAITING_JOBS, JobState
-from cigri.tables import Cluster, ClusterState, ClusterUsage, Drain, Event, Job
+from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage, Drain
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Job
 
 
 class ClusterView(NamedTuple):

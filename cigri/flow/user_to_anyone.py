@@ -12,7 +12,9 @@ from cigri.errors import CigriError, NotFound
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState
-from cigri.tables import Campaign, CampaignCluster, Cluster, Hold, Job
+from cigri.tables.campaigns import Campaign, CampaignCluster, Hold
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Job
 
 HALT_PROBLEMS = ("HOLD_PROBLEM", "SUSPEND_PROBLEM", "RELEASE_PROBLEM", "RESUME_PROBLEM")
 

@@ -8,7 +8,8 @@ from cigri.flow.anyone_to_janitor import PURGE
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.states import CampaignState, EventLevel
-from cigri.tables import Batch, Campaign
+from cigri.tables.campaigns import Campaign
+from cigri.tables.jobs import Batch
 
 
 def purge_campaign(conn: Connection, campaign_id: int, user: str) -> bool:

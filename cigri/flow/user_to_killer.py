@@ -27,7 +27,11 @@ from cigri.states import (
     TaskState,
     sources,
 )
-from cigri.tables import Attempt, Batch, Campaign, CampaignCluster, CheckpointRequest, Event, Job, Task, TaskCount
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task, TaskCount
+from cigri.tables.wishes import CheckpointRequest
 
 FIRST_LOOK = 5.0  # seconds after a request was sent; twice as many each time
 

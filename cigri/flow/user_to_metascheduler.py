@@ -18,7 +18,11 @@ from cigri.states import (
     StepState,
     SubjectKind,
 )
-from cigri.tables import Bucket, Campaign, CampaignCluster, CampaignLimit, Cluster, Limit, Project, Quota, Task
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Project
+from cigri.tables.policy import CampaignLimit, Limit, Quota
+from cigri.tables.tasks import Task
 
 COPY_BLOCK = 2**18  # characters
 

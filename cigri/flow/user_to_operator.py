@@ -9,7 +9,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import clock, rows, wake
 from cigri.flow.user_to_metascheduler import reopen_campaign
 from cigri.states import StepState, TaskState
-from cigri.tables import Campaign, CampaignCluster, Cluster, Event, Task
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
+from cigri.tables.tasks import Task
 
 STEPS = {"PROLOGUE_FAILED": "prologue", "EPILOGUE_FAILED": "epilogue"}
 

@@ -12,7 +12,9 @@ from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.user_to_killer import count_left, move_campaign, put_heard
 from cigri.states import CampaignState, KillReason, TaskState
-from cigri.tables import Campaign, CampaignCluster, Event, Kill
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.grid import Event
+from cigri.tables.wishes import Kill
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

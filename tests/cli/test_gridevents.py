@@ -14,7 +14,8 @@ from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.user_to_killer import count_left
 from cigri.states import EventLevel, Outcome, TaskState
-from cigri.tables import Cluster, Event
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 

@@ -10,7 +10,7 @@ from cigri.cli.gridhold import hold, resume
 from cigri.database import Database
 from cigri.drivers import Control
 from cigri.drivers.local import Local
-from cigri.tables import Hold
+from cigri.tables.campaigns import Hold
 from tests.cli.conftest import AsUser
 from tests.factories import a_campaign, a_cluster, run_jobs, submitted_jobs
 

@@ -14,7 +14,8 @@ from cigri.cli.gridsub import main
 from cigri.database import Database
 from cigri.flow.doctor_to_anyone import examine
 from cigri.states import CampaignState, CampaignType, StepState
-from cigri.tables import Campaign, CampaignCluster, Task
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.tasks import Task
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster
 

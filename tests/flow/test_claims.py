@@ -16,7 +16,8 @@ from cigri.flow.runner_to_updator import list_watched, put_submitted
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import JobSettings
 from cigri.states import CampaignState, JobState, Outcome, TaskState
-from cigri.tables import Attempt, Batch, Job, Task
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
 

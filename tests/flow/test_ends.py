@@ -10,7 +10,10 @@ from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, m
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
-from cigri.tables import Attempt, CampaignCluster, Completion, Job, Kill, Task
+from cigri.tables.campaigns import CampaignCluster, Completion
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task
+from cigri.tables.wishes import Kill
 from cigri.verdicts import Verdict
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

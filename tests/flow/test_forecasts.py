@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from cigri.database import Database
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
-from cigri.tables import Forecast
+from cigri.tables.campaigns import Forecast
 from tests.factories import NOON, a_campaign, a_cluster
 
 

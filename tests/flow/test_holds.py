@@ -18,7 +18,8 @@ from cigri.flow.user_to_anyone import Share, hold_campaign, hold_job, resume_cam
 from cigri.flow.user_to_killer import move_campaign
 from cigri.settings import JobSettings
 from cigri.states import CampaignState, JobState
-from cigri.tables import Event, Hold
+from cigri.tables.campaigns import Hold
+from cigri.tables.grid import Event
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 LIVE = (JobState.SUBMITTED, JobState.RUNNING)

@@ -13,7 +13,11 @@ from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.flow.user_to_killer import count_left, move_campaign
 from cigri.states import CampaignState, EventLevel, Outcome, TaskState
-from cigri.tables import Attempt, Batch, Bucket, Campaign, ClusterUsage, Completion, Event, Job, Task, TaskHistory
+from cigri.tables.campaigns import Bucket, Campaign, Completion
+from cigri.tables.clusters import ClusterUsage
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task, TaskHistory
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
 
 DAY = timedelta(days=1)

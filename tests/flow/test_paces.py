@@ -13,7 +13,7 @@ from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluste
 from cigri.flow.runner_to_predictor import Ending, list_endings, list_paces
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.states import Outcome
-from cigri.tables import ClusterForecast
+from cigri.tables.clusters import ClusterForecast
 from modules.predictor.flows import measure
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

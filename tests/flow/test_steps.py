@@ -16,7 +16,8 @@ from cigri.flow.runner_to_metascheduler import put_refusal
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import BudgetSettings, JobSettings
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, Outcome, StepState
-from cigri.tables import Campaign, CampaignCluster, Job
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.jobs import Job
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
 
 HOUR = timedelta(hours=1)

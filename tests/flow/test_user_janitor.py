@@ -10,7 +10,7 @@ from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.user_to_janitor import purge_campaign
 from cigri.flow.user_to_killer import move_campaign
 from cigri.states import CampaignState
-from cigri.tables import Event
+from cigri.tables.grid import Event
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
 

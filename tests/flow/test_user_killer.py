@@ -13,7 +13,10 @@ from cigri.flow.metascheduler_to_runner import close_campaigns, put_prologues
 from cigri.flow.user_to_killer import count_left, kill_job, move_campaign
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.states import CampaignState, JobState, KillReason, Outcome, StepState, TaskState
-from cigri.tables import CampaignCluster, Event, Job, Kill
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Job
+from cigri.tables.wishes import Kill
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 MANY = 70_000  # more than a statement may have parameters

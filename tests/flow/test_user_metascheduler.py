@@ -20,7 +20,9 @@ from cigri.flow.user_to_metascheduler import (
     put_tasks,
 )
 from cigri.states import CampaignState, CampaignType, StepState, TaskState
-from cigri.tables import Campaign, CampaignCluster, Event, Project, Task
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.grid import Event, Project
+from cigri.tables.tasks import Task
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
 
 HOSTILE = [

@@ -17,7 +17,10 @@ from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.flow.user_to_operator import fix_events, fix_global_events
 from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, EventLevel, Outcome, StepState, TaskState
-from cigri.tables import CampaignCluster, Cluster, Event, Task
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
+from cigri.tables.tasks import Task
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
 
 

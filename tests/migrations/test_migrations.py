@@ -1,4 +1,4 @@
-"""The migrations and tables.py describe the same database, up and down."""
+"""The migrations and the tables describe the same database, up and down."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from cigri import embedded, schema, shipped
 from cigri.database import Database
 from cigri.errors import ConfigError
 from cigri.flow.user_to_anyone import hold_job
-from cigri.tables import metadata
+from cigri.tables import everything
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 BEFORE_HOLDS = "0003"
@@ -28,7 +28,7 @@ def dump(server: Path, url: str) -> str:
 def test_migrations_make_what_tables_describe(server: Path, database_url: str, empty_url: str) -> None:
     described = Database(empty_url)
     with described.begin() as conn:
-        metadata.create_all(conn)
+        everything().create_all(conn)
     described.close()
     assert dump(server, database_url) == dump(server, empty_url)
 

@@ -1,0 +1,175 @@
+"""Campaigns, their shares of clusters, how far they are and how they are forecast to go on."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Named,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from cigri.columns import Columns, Numbered, one_of, table
+from cigri.states import CampaignState, CampaignType, StepState
+
+FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
+
+
+class CampaignColumns(Numbered):
+    """`served_at`: when jobs were last made of its tasks."""
+
+    name: Named[str]
+    grid_user: Named[str]
+    project_id: Named[int | None] = Column(ForeignKey("projects.id"))
+    type: Named[CampaignType] = Column(one_of(CampaignType))
+    state: Named[CampaignState] = Column(one_of(CampaignState))
+    scheduler: Named[str]
+    submitted_at: Named[datetime]
+    ended_at: Named[datetime | None]
+    purged_at: Named[datetime | None]
+    archived_at: Named[datetime | None]
+    priority: Named[int] = Column(server_default="0")
+    served_at: Named[datetime | None]
+
+
+Campaign = table(
+    "campaigns",
+    CampaignColumns,
+    CheckConstraint("(state IN ('terminated', 'cancelled')) = (ended_at IS NOT NULL)", name="ended"),
+    Index("ix_campaigns_open", "id", postgresql_where="state IN ('in_treatment', 'paused')"),
+    Index(None, "grid_user", "id"),
+)
+
+
+class CampaignClusterColumns(Columns):
+    """A campaign on one of its clusters: settings (ClusterSettings), steps, totals of ended tasks, error budget.
+
+    `errors` counts failures since the last success; `strikes` how often in a row the budget was used up.
+    Totals (`done`, `seconds`, `squares`, in s and s^2 of successful tasks) are what forecasts are made of;
+    `durations` counts the same tasks by duration, in the bins of cigri/durations.py.
+    """
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id"), primary_key=True)
+    settings: Named[dict[str, Any]] = Column(JSONB)
+    width: Named[int]
+    max_jobs: Named[int | None]
+    prologue: Named[StepState] = Column(one_of(StepState))
+    epilogue: Named[StepState] = Column(one_of(StepState))
+    done: Named[int] = Column(server_default="0")
+    failed: Named[int] = Column(server_default="0")
+    resubmitted: Named[int] = Column(server_default="0")
+    seconds: Named[float] = Column(server_default="0")
+    squares: Named[float] = Column(server_default="0")
+    errors: Named[int] = Column(server_default="0")
+    strikes: Named[int] = Column(server_default="0")
+    blocked_until: Named[datetime | None]
+    durations: Named[list[int]] = Column(ARRAY(BigInteger), server_default="{}")
+
+
+CampaignCluster = table(
+    "campaign_clusters",
+    CampaignClusterColumns,
+    CheckConstraint("width > 0", name="width"),
+    CheckConstraint("max_jobs > 0", name="max_jobs"),
+    Index(None, "cluster_id"),
+    Index("ix_campaign_clusters_hours", "campaign_id", postgresql_where=FOLLOWS_HOURS),
+)
+
+
+class BucketColumns(Numbered):
+    """Tasks of a campaign that ask for the same resources."""
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
+    requirements: Named[dict[str, Any]] = Column(JSONB)
+
+
+Bucket = table(
+    "buckets", BucketColumns, UniqueConstraint("campaign_id", "requirements"), UniqueConstraint("id", "campaign_id")
+)
+
+
+class CompletionColumns(Columns):
+    """Successful tasks per campaign, cluster and minute, from which throughput is read."""
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id"), primary_key=True)
+    minute: Named[datetime] = Column(primary_key=True)
+    tasks: Named[int]
+
+
+Completion = table("completions", CompletionColumns)
+
+
+class ForecastColumns(Numbered):
+    """A forecast of a campaign on one cluster, or on all (cluster_id null): the present one, and in the history.
+
+    ratio: jobs per core; throughput: tasks per hour; mean, deviation, median, p95: seconds of a successful task.
+    keep: jobs kept waiting there behind what can start at once; send: jobs to send in this cycle whatever is free; both
+    null: as the cluster is configured. The end lies between eta_low and eta_high with a probability of 90 %.
+    memory: what the algorithm keeps for itself; submitted: jobs sent since the forecast before; free: cores now.
+    """
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
+    cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
+    at: Named[datetime]
+    ratio: Named[float]
+    throughput: Named[float | None]
+    mean: Named[float | None]
+    deviation: Named[float | None]
+    remaining: Named[int]
+    eta: Named[datetime | None]
+    median: Named[float | None]
+    p95: Named[float | None]
+    keep: Named[int | None]
+    send: Named[int | None]
+    memory: Named[dict[str, float]] = Column(JSONB, server_default="{}")
+    submitted: Named[int] = Column(server_default="0")
+    free: Named[int | None]
+    eta_low: Named[datetime | None]
+    eta_high: Named[datetime | None]
+
+
+Forecast = table(
+    "forecasts",
+    ForecastColumns,
+    Index("uq_forecasts_cluster", "campaign_id", "cluster_id", unique=True),
+    Index("uq_forecasts_campaign", "campaign_id", unique=True, postgresql_where="cluster_id IS NULL"),
+    CheckConstraint("ratio > 0", name="ratio"),
+    CheckConstraint("keep >= 0 AND send >= 0", name="jobs"),
+    CheckConstraint("eta_low <= eta AND eta <= eta_high", name="interval"),
+)
+ForecastHistory = table("forecast_history", ForecastColumns, Index(None, "campaign_id", "at"))
+
+
+class HoldColumns(Numbered):
+    """A user's wish that a campaign, its share of one cluster, or one job stands still; removed when it shall go on."""
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
+    cluster_id: Named[int | None]
+    job_id: Named[int | None] = Column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    waiting_only: Named[bool] = Column(server_default="false")
+    asked_at: Named[datetime]
+    asked_by: Named[str]
+
+
+Hold = table(
+    "holds",
+    HoldColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
+    CheckConstraint("cluster_id IS NULL OR job_id IS NULL", name="one_thing"),
+    Index("uq_holds_campaign", "campaign_id", unique=True, postgresql_where="cluster_id IS NULL AND job_id IS NULL"),
+    Index("uq_holds_cluster", "campaign_id", "cluster_id", unique=True, postgresql_where="cluster_id IS NOT NULL"),
+    Index("uq_holds_job", "job_id", unique=True, postgresql_where="job_id IS NOT NULL"),
+)

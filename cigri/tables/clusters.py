@@ -1,0 +1,101 @@
+"""Clusters: as declared, as seen, and as they are forecast."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Named
+from sqlalchemy.dialects.postgresql import JSONB
+
+from cigri.columns import Columns, Numbered, table
+
+
+class ClusterColumns(Numbered):
+    """`config` is a ClusterConfig. `blocked_until` is the back-off after `failures` visits in a row that failed."""
+
+    name: Named[str] = Column(unique=True)
+    config: Named[dict[str, Any]] = Column(JSONB)
+    is_enabled: Named[bool] = Column(server_default="true")
+    failures: Named[int] = Column(server_default="0")
+    blocked_until: Named[datetime | None]
+    visited_at: Named[datetime | None]
+
+
+Cluster = table(
+    "clusters",
+    ClusterColumns,
+    CheckConstraint("name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$'", name="name"),
+    CheckConstraint("(failures > 0) = (blocked_until IS NOT NULL)", name="blocked_after_failures"),
+)
+
+
+class UserMappingColumns(Columns):
+    """The account on a cluster that runs a grid user's jobs; without a row it has the same name."""
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    grid_user: Named[str] = Column(primary_key=True)
+    local_user: Named[str]
+
+
+UserMapping = table("user_mappings", UserMappingColumns)
+
+
+class ClusterStateColumns(Columns):
+    """What a cluster said at the last visit, in cores; `used_by_us` is part of `used`."""
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    at: Named[datetime]
+    total: Named[int]
+    free: Named[int]
+    used: Named[int]
+    used_by_us: Named[int]
+    unavailable: Named[int]
+
+
+ClusterState = table("cluster_states", ClusterStateColumns)
+
+
+class ClusterUsageColumns(ClusterStateColumns):
+    """The history of cluster_states, one row a period."""
+
+    at: Named[datetime] = Column(primary_key=True)
+
+
+ClusterUsage = table("cluster_usage", ClusterUsageColumns)
+
+
+class ClusterForecastColumns(Columns):
+    """How a cluster serves the grid, as measured in the recent past; null: not seen yet.
+
+    cycle: seconds between two forecasts; start_rate: jobs of ours that it starts per second; queue_delay: seconds from
+    submission to start when cores are free; arrivals, releases: cores that others take and give back per second;
+    hazard: jobs killed per core-second of ours.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    at: Named[datetime]
+    cycle: Named[float | None]
+    start_rate: Named[float | None]
+    queue_delay: Named[float | None]
+    arrivals: Named[float | None]
+    releases: Named[float | None]
+    hazard: Named[float | None]
+
+
+ClusterForecast = table("cluster_forecasts", ClusterForecastColumns)
+
+
+class DrainColumns(Columns):
+    """An operator's wish to have a cluster empty of our jobs at `deadline`; it is disabled meanwhile.
+
+    `kills`: what runs then is killed, until our jobs have no more than `keep` cores.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    deadline: Named[datetime]
+    kills: Named[bool]
+    keep: Named[int]
+    asked_at: Named[datetime]
+    asked_by: Named[str]
+
+
+Drain = table("drains", DrainColumns, CheckConstraint("keep >= 0", name="keep"))

@@ -1,0 +1,78 @@
+"""The grid itself: its key, its projects, what happened in it, and how its modules are."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Named
+from sqlalchemy.dialects.postgresql import JSONB
+
+from cigri.columns import Columns, Numbered, one_of, table
+from cigri.states import EventLevel
+
+
+class GridColumns(Columns):
+    """One row: the short key that names this grid in the jobs and directories it leaves on clusters."""
+
+    one: Named[bool] = Column(primary_key=True)
+    key: Named[str]
+
+
+Grid = table(
+    "grid",
+    GridColumns,
+    CheckConstraint("one", name="one_row"),
+    CheckConstraint("key ~ '^[a-z0-9]{4,8}$'", name="key"),
+)
+
+
+class ProjectColumns(Numbered):
+    name: Named[str] = Column(unique=True)
+
+
+Project = table("projects", ProjectColumns)
+
+
+class EventColumns(Numbered):
+    """Something a person may want to know; while open, the same code about the same subject only counts up."""
+
+    code: Named[str]
+    level: Named[EventLevel] = Column(one_of(EventLevel))
+    subject: Named[str]
+    message: Named[str]
+    campaign_id: Named[int | None] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
+    cluster_id: Named[int | None] = Column(ForeignKey("clusters.id", ondelete="CASCADE"))
+    job_id: Named[int | None] = Column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    task_id: Named[int | None] = Column(ForeignKey("tasks.id", ondelete="CASCADE"))
+    count: Named[int] = Column(server_default="1")
+    opened_at: Named[datetime]
+    last_at: Named[datetime]
+    closed_at: Named[datetime | None]
+    closed_by: Named[str | None]
+
+
+Event = table(
+    "events",
+    EventColumns,
+    CheckConstraint("(closed_at IS NULL) = (closed_by IS NULL)", name="closed_by"),
+    Index("uq_events_open", "code", "subject", unique=True, postgresql_where="closed_at IS NULL"),
+    Index("ix_events_campaign", "campaign_id", "id"),
+    Index("ix_events_job", "job_id"),
+    Index("ix_events_task", "task_id"),
+)
+
+
+class ModuleStateColumns(Columns):
+    """The last pass of each module: what `cigri status` shows."""
+
+    name: Named[str] = Column(primary_key=True)
+    host: Named[str]
+    pid: Named[int]
+    passes: Named[int] = Column(server_default="0")
+    failures: Named[int] = Column(server_default="0")
+    started_at: Named[datetime]
+    seconds: Named[float | None]
+    counts: Named[dict[str, Any]] = Column(JSONB)
+    error: Named[str | None]
+
+
+ModuleState = table("modules", ModuleStateColumns)

@@ -1,0 +1,113 @@
+"""What is sent to clusters: batches of jobs, and the attempts at tasks that they carry."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named, UniqueConstraint
+
+from cigri.columns import Columns, Numbered, one_of, table
+from cigri.states import BatchState, JobKind, JobState, Outcome
+
+
+class BatchColumns(Numbered):
+    """One submission: an array named `tag`, committed before anything is submitted."""
+
+    tag: Named[str] = Column(unique=True)
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id"))
+    local_user: Named[str]
+    state: Named[BatchState] = Column(one_of(BatchState))
+    size: Named[int]
+    created_at: Named[datetime]
+    settled_at: Named[datetime | None]
+
+
+Batch = table(
+    "batches",
+    BatchColumns,
+    CheckConstraint("(state = 'launching') = (settled_at IS NULL)", name="settled"),
+    CheckConstraint("size > 0", name="size"),
+    Index("ix_batches_launching", "cluster_id", postgresql_where="state = 'launching'"),
+    Index("ix_batches_submitted", "settled_at", postgresql_where="state = 'submitted'"),
+    Index(None, "campaign_id"),
+)
+
+
+class JobColumns(Numbered):
+    """One attempt on one cluster: element `array_index` of a batch, carrying one or several tasks (attempts).
+
+    `halted_since`: the batch system holds it in the queue, or has suspended it; `halted_seconds` it has lost so before,
+    since it was submitted or, once it runs, since it was started.
+    """
+
+    campaign_id: Named[int]
+    cluster_id: Named[int]
+    bucket_id: Named[int | None] = Column(ForeignKey("buckets.id", ondelete="CASCADE"))
+    kind: Named[JobKind] = Column(one_of(JobKind))
+    state: Named[JobState] = Column(one_of(JobState))
+    width: Named[int]
+    walltime: Named[int]
+    batch_id: Named[int | None] = Column(ForeignKey("batches.id", ondelete="CASCADE"))
+    array_index: Named[int | None]
+    remote_id: Named[str | None]
+    node: Named[str | None]
+    reason: Named[str | None]
+    created_at: Named[datetime]
+    submitted_at: Named[datetime | None]
+    started_at: Named[datetime | None]
+    missing_since: Named[datetime | None]
+    ended_at: Named[datetime | None]
+    outcome: Named[Outcome | None] = Column(one_of(Outcome))
+    exit_code: Named[int | None]
+    halted_since: Named[datetime | None]
+    halted_seconds: Named[float] = Column(server_default="0")
+
+
+Job = table(
+    "jobs",
+    JobColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
+    CheckConstraint("(state = 'ended') = (outcome IS NOT NULL)", name="ended_has_outcome"),
+    CheckConstraint("(state = 'ended') = (ended_at IS NOT NULL)", name="ended_at"),
+    CheckConstraint("(batch_id IS NULL) = (array_index IS NULL)", name="batch_and_index"),
+    CheckConstraint("state IN ('to_launch', 'ended') OR batch_id IS NOT NULL", name="submitted_has_batch"),
+    CheckConstraint("state <> 'to_launch' OR batch_id IS NULL", name="to_launch_has_no_batch"),
+    CheckConstraint("(kind = 'tasks') = (bucket_id IS NOT NULL)", name="tasks_have_bucket"),
+    CheckConstraint("width > 0 AND walltime > 0", name="size"),
+    UniqueConstraint("batch_id", "array_index"),
+    Index("ix_jobs_live", "cluster_id", "state", "id", postgresql_where="state <> 'ended'"),
+    Index("ix_jobs_campaign", "campaign_id", "cluster_id", "id"),
+    Index("ix_jobs_campaign_live", "campaign_id", "cluster_id", "state", postgresql_where="state <> 'ended'"),
+    Index("ix_jobs_started", "cluster_id", "started_at", postgresql_where="started_at IS NOT NULL"),
+    Index("ix_jobs_preempted", "cluster_id", "ended_at", postgresql_where="outcome = 'preempted'"),
+)
+
+
+class AttemptColumns(Columns):
+    """One try of one task, carried by a job at `position`; live while `outcome` is null."""
+
+    task_id: Named[int] = Column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
+    number: Named[int] = Column(primary_key=True)
+    job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    position: Named[int]
+    is_replica: Named[bool] = Column(server_default="false")
+    outcome: Named[Outcome | None] = Column(one_of(Outcome))
+    exit_code: Named[int | None]
+    started_at: Named[datetime | None]
+    seconds: Named[float | None]
+
+
+Attempt = table(
+    "attempts",
+    AttemptColumns,
+    UniqueConstraint("job_id", "position"),
+    Index(
+        "uq_attempts_live",
+        "task_id",
+        unique=True,
+        postgresql_where="outcome IS NULL AND NOT is_replica",
+    ),
+)

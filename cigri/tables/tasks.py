@@ -1,0 +1,74 @@
+"""Tasks, their numbers by state, and those of campaigns that ended long ago."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named, UniqueConstraint, text
+from sqlalchemy.dialects.postgresql import JSONB
+
+from cigri.columns import Columns, Numbered, one_of, table
+from cigri.states import TaskState
+
+
+class TaskColumns(Numbered):
+    """One parameter line; `number` counts from 0 in its campaign. `failures`: its own fault; `deaths`: the grid's.
+
+    A checkpoint of it is on `checkpoint_cluster_id`; `stopped_at` is when it began to wait for that cluster.
+    """
+
+    campaign_id: Named[int]
+    bucket_id: Named[int]
+    number: Named[int]
+    parameter: Named[object] = Column(JSONB)
+    state: Named[TaskState] = Column(one_of(TaskState), server_default="waiting")
+    priority: Named[int] = Column(server_default="10")
+    attempts: Named[int] = Column(server_default="0")
+    failures: Named[int] = Column(server_default="0")
+    deaths: Named[int] = Column(server_default="0")
+    resubmissions: Named[int] = Column(server_default="0")
+    checkpoints: Named[int] = Column(server_default="0")
+    checkpoint_cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
+    stopped_at: Named[datetime | None]
+
+
+IS_NEW = "state = 'waiting' AND checkpoint_cluster_id IS NULL"
+CONTINUES = "state = 'waiting' AND checkpoint_cluster_id IS NOT NULL"
+
+Task = table(
+    "tasks",
+    TaskColumns,
+    ForeignKeyConstraint(["bucket_id", "campaign_id"], ["buckets.id", "buckets.campaign_id"], ondelete="CASCADE"),
+    UniqueConstraint("campaign_id", "number"),
+    CheckConstraint("(checkpoint_cluster_id IS NULL) = (stopped_at IS NULL)", name="stopped_at_checkpoint"),
+    Index("ix_tasks_waiting", "bucket_id", text("priority DESC"), "id", postgresql_where=IS_NEW),
+    Index("ix_tasks_continuing", "campaign_id", "checkpoint_cluster_id", "id", postgresql_where=CONTINUES),
+    Index("ix_tasks_failed", "campaign_id", postgresql_where="state = 'failed'"),
+)
+
+
+class TaskCountColumns(Numbered):
+    """How many tasks of a campaign are in a state: the sum of `n`; triggers append, the janitor adds up."""
+
+    campaign_id: Named[int]
+    state: Named[TaskState] = Column(one_of(TaskState))
+    n: Named[int]
+
+
+TaskCount = table("task_counts", TaskCountColumns, Index(None, "campaign_id"))
+
+
+class TaskHistoryColumns(Columns):
+    """A task of a campaign that has left the hot tables, with its last attempt."""
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
+    number: Named[int] = Column(primary_key=True)
+    parameter: Named[object] = Column(JSONB)
+    state: Named[TaskState] = Column(one_of(TaskState))
+    attempts: Named[int]
+    cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
+    exit_code: Named[int | None]
+    started_at: Named[datetime | None]
+    seconds: Named[float | None]
+    node: Named[str | None]
+
+
+TaskHistory = table("task_history", TaskHistoryColumns)

@@ -16,8 +16,8 @@ from math import inf
 from typing import NamedTuple
 
 
-class Site(NamedTuple):
-    """A cluster: `idle` are (time in seconds, idle cores from then on), times rising; the last holds for ever.
+class Profile(NamedTuple):
+    """What a cluster leaves: `idle` are (time in seconds, idle cores from then on), times rising; the last holds for ever.
 
     A task of `seconds` takes seconds / `speed` there.
     """
@@ -31,14 +31,14 @@ class Work(NamedTuple):
     width: int = 1
 
 
-def makespan_bound(sites: Sequence[Site], bag: Sequence[Work], since: float = 0.0) -> float:
+def makespan_bound(profiles: Sequence[Profile], bag: Sequence[Work], since: float = 0.0) -> float:
     """Seconds from `since` before which the bag cannot be done; inf when it never can, 0 for an empty bag."""
     latest = since
     for width in sorted({work.width for work in bag}):
         as_wide = [work for work in bag if work.width >= width]
-        latest = max(latest, _end_by_area(sites, sum(work.seconds * work.width for work in as_wide), width, since))
+        latest = max(latest, _end_by_area(profiles, sum(work.seconds * work.width for work in as_wide), width, since))
         longest = max(work.seconds for work in bag if work.width == width)
-        latest = max(latest, min((_earliest_end(site, longest, width, since) for site in sites), default=inf))
+        latest = max(latest, min((_earliest_end(profile, longest, width, since) for profile in profiles), default=inf))
     return latest - since
 
 
@@ -47,13 +47,13 @@ def idle_seconds(idle: Sequence[tuple[float, float]], since: float, until: float
     return sum(cores * (min(end, until) - begin) for begin, end, cores in _pieces(idle, since) if begin < until)
 
 
-def _end_by_area(sites: Sequence[Site], area: float, width: int, since: float) -> float:
+def _end_by_area(profiles: Sequence[Profile], area: float, width: int, since: float) -> float:
     """When so many core-seconds are had from moments with at least `width` idle cores on a cluster."""
     changes: list[tuple[float, float]] = []
-    for site in sites:
+    for profile in profiles:
         rate = 0.0
-        for begin, _, cores in _pieces(site.idle, since):
-            after = cores * site.speed if cores >= width else 0.0
+        for begin, _, cores in _pieces(profile.idle, since):
+            after = cores * profile.speed if cores >= width else 0.0
             changes.append((begin, after - rate))
             rate = after
     rate = 0.0
@@ -65,11 +65,11 @@ def _end_by_area(sites: Sequence[Site], area: float, width: int, since: float) -
     return inf if area > 0 else since
 
 
-def _earliest_end(site: Site, seconds: float, width: int, since: float) -> float:
+def _earliest_end(profile: Profile, seconds: float, width: int, since: float) -> float:
     """When a task can have had its width without a break."""
-    duration = seconds / site.speed
+    duration = seconds / profile.speed
     free_since = inf
-    for begin, end, cores in _pieces(site.idle, since):
+    for begin, end, cores in _pieces(profile.idle, since):
         free_since = min(free_since, begin) if cores >= width else inf
         if end - free_since >= duration:
             return free_since + duration

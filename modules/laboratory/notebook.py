@@ -19,8 +19,7 @@ from cigri.flow.anyone_to_laboratory import (
 )
 from cigri.states import CampaignType
 from modules.laboratory.batch_system import BatchSystem
-from modules.laboratory.clairvoyant import Site as Profile
-from modules.laboratory.clairvoyant import Work, makespan_bound
+from modules.laboratory.clairvoyant import Profile, Work, makespan_bound
 from modules.laboratory.figures import (
     Forecast,
     Foretold,

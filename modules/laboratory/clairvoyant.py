@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 
 class Profile(NamedTuple):
-    """What a cluster leaves: `idle` are (time in seconds, idle cores from then on), times rising; the last holds for ever.
+    """What a cluster leaves: (time in seconds, idle cores from then on), times rising; the last holds for ever.
 
     A task of `seconds` takes seconds / `speed` there.
     """

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.bench.table import Row, render, write
 
-NAMES = ("submission", "stat", "first-task", "cycle", "idle", "commands", "local", "slurm", "grouping")
-LONG = ("scheduling",)  # hours: only when it is named
+NAMES = ("submission", "stat", "first-task", "cycle", "idle", "commands", "local", "slurm")
+LONG = ("grouping", "scheduling")  # up to hours: only when they are named
 ROOT = Path(__file__).parents[2]
 
 
@@ -20,22 +20,23 @@ def main(argv: list[str]) -> int:
         "names", nargs="*", metavar="NAME", help=f"what to measure ({', '.join(NAMES)}), or {', '.join(LONG)}"
     )
     parser.add_argument("--size", type=int, help="another number of tasks, to try it")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/figures.md and README.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put these rows into the table in docs/figures.md and README.md"
+    )
     options = parser.parse_args(argv)
     if unknown := set(options.names) - {*NAMES, *LONG}:
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join((*NAMES, *LONG))}")
-    if options.write and (options.names or options.size):
-        parser.error("--write replaces the whole table: it goes with neither a NAME nor --size")
+    if options.write and options.size:
+        parser.error("--write puts figures into the documentation: it does not go with --size")
     rows: list[Row] = []
     for name in options.names or NAMES:
         measure = importlib.import_module(f"tests.bench.{name.replace('-', '_')}").measure
         for one in measure(options.size) if options.size else measure():
             print(f"{one.what}: {one.figure} {one.beside} {one.ratio}", file=sys.stderr, flush=True)
             rows.append(one)
-    table = render(rows)
-    print(table)
+    print(render(rows))
     if options.write:
-        for file in write(table, [ROOT / "docs" / "figures.md", ROOT / "README.md"]):
+        for file in write(rows, [ROOT / "docs" / "figures.md", ROOT / "README.md"]):
             print(f"written into {file}", file=sys.stderr)
     return 0
 

@@ -5,11 +5,12 @@ import platform
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
-HEAD = "| what | figure | beside | ratio | load |\n| --- | --- | --- | --- | --- |\n"
+HEAD = "| what | figure | beside | ratio | load | measured, UTC |\n| --- | --- | --- | --- | --- | --- |\n"
 
 
 class Row(NamedTuple):
@@ -19,32 +20,54 @@ class Row(NamedTuple):
     figure: str
     beside: str
     ratio: str
-    load: float
+    load: str
+    at: str
+
+    @property
+    def subject(self) -> str:
+        """What was measured, in one run."""
+        return self.what.partition(":")[0]
 
 
 def row(what: str, figure: str, beside: str = "", ratio: str = "") -> Row:
     """A figure with the load average of now."""
-    return Row(what, figure, beside, ratio, os.getloadavg()[0])
+    return Row(what, figure, beside, ratio, f"{os.getloadavg()[0]:.1f}", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
 
 
 def render(rows: Sequence[Row]) -> str:
-    """Markdown; above it when and on what it was measured."""
+    """Markdown; above it on what it was measured."""
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
-    about = f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: {machine}, files on {_filesystem(tempfile.gettempdir())}"
-    lines = [f"| {one.what} | {one.figure} | {one.beside} | {one.ratio} | {one.load:.1f} |\n" for one in rows]
-    return f"{about}. Load: the 1-minute average at the end of each.\n\n{HEAD}{''.join(lines)}"
+    about = f"Measured on {machine}, files on {_filesystem(tempfile.gettempdir())}."
+    lines = [f"| {' | '.join(one)} |\n" for one in rows]
+    return f"{about} Load: the 1-minute average at the end of each.\n\n{HEAD}{''.join(lines)}"
 
 
-def write(text: str, files: Sequence[Path]) -> list[Path]:
-    """Put the table between the marks of each file that has them; give those files."""
+def write(rows: Sequence[Row], files: Sequence[Path]) -> list[Path]:
+    """Put the rows into the table between the marks of each file that has them; give those files.
+
+    Rows of the same subjects are replaced, the others stay.
+    """
     written = []
     for file in files:
         before, begin, rest = file.read_text().partition(BEGIN) if file.exists() else ("", "", "")
-        _, end, after = rest.partition(END)
+        table, end, after = rest.partition(END)
         if begin and end:
-            file.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
+            file.write_text(f"{before}{BEGIN}\n{render(_merged(_rows(table), rows))}{END}{after}")
             written.append(file)
     return written
+
+
+def _rows(table: str) -> list[Row]:
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
+    return [Row._make(cell.strip() for cell in line.strip()[1:-1].split("|")) for line in lines[2:]]
+
+
+def _merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    fresh = {subject: list(rows) for subject, rows in groupby(new, key=lambda one: one.subject)}
+    merged: list[Row] = []
+    for subject, rows in groupby(old, key=lambda one: one.subject):
+        merged += fresh.pop(subject, []) or list(rows)
+    return merged + [one for rows in fresh.values() for one in rows]
 
 
 def _filesystem(path: str) -> str:

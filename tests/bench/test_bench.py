@@ -20,14 +20,15 @@ def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str])
     assert any("HyperQueue: " in line for line in lines)
 
 
-def test_the_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
+def test_rows_go_between_the_marks_and_replace_those_of_their_subject(tmp_path: Path) -> None:
     marked, unmarked, missing = tmp_path / "marked.md", tmp_path / "unmarked.md", tmp_path / "missing.md"
-    marked.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    old = [row("stat: a", "1 s", "at most 2 s", "0.50"), row("stat: b", "5 s"), row("idle: c", "9 ms")]
+    marked.write_text(f"before\n{BEGIN}\n{render(old)}{END}\nafter\n")
     unmarked.write_text("nothing here\n")
-    table = render([row("what", "1 s", "at most 2 s", "0.50")])
-    assert write(table, [marked, unmarked, missing]) == [marked]
-    assert marked.read_text() == f"before\n{BEGIN}\n{table}{END}\nafter\n"
-    assert "| what | 1 s | at most 2 s | 0.50 |" in marked.read_text()
+    new = [row("stat: d", "3 s"), row("local: e", "7 s")]
+    assert write(new, [marked, unmarked, missing]) == [marked]
+    assert marked.read_text() == f"before\n{BEGIN}\n{render([new[0], old[2], new[1]])}{END}\nafter\n"
+    assert "| idle: c | 9 ms |" in marked.read_text()
     assert unmarked.read_text() == "nothing here\n"
     assert not missing.exists()
 
@@ -36,8 +37,7 @@ def test_the_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path) -> No
     ("words", "problem"),
     [
         (["everything"], "there is no everything"),
-        (["--write", "idle"], "replaces the whole table"),
-        (["--write", "--size", "10"], "replaces the whole table"),
+        (["--write", "idle", "--size", "10"], "does not go with --size"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

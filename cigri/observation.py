@@ -16,6 +16,7 @@ from cigri.wrapper import TaskRecord
 
 RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
 HALTED_STATES = frozenset({RemoteState.HELD, RemoteState.SUSPENDED})
+CUT_OFF = frozenset({RemoteState.KILLED, RemoteState.NODE_FAILED, RemoteState.PREEMPTED})
 
 
 class Element(NamedTuple):
@@ -202,10 +203,16 @@ def _ended(
 
 
 def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord]) -> EndedJob:
-    """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says."""
+    """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says.
+
+    One that was cut off between two tasks gave way, though none of its tasks did.
+    """
     if mine:
-        worst = next((attempt for attempt in mine if attempt.outcome is not Outcome.SUCCESS), mine[-1])
+        odd = [attempt for attempt in mine if attempt.outcome is not Outcome.SUCCESS]
+        worst = next((attempt for attempt in odd if attempt.outcome is not Outcome.WITHDRAWN), (odd or mine)[-1])
         outcome, exit_code = worst.outcome, worst.exit_code
+        if outcome is Outcome.WITHDRAWN and end.state in CUT_OFF:
+            outcome = outcome_of_state(end.state, None, end.job.kill)
     elif records:
         last = records[max(records)]
         outcome, exit_code = outcome_of_record(last.exit_code, last.cause, end.job.kill), last.exit_code

@@ -156,12 +156,12 @@ class Grid:
             return str(error)
 
 
-def until(fact: Callable[[], object], seconds: float = 30, what: str = "") -> None:
+def until(fact: Callable[[], object], seconds: float = 30, what: str | Callable[[], str] = "") -> None:
     """Wait for a fact that comes about without our doing."""
     for left in looks(seconds):
         if fact():
             return
-        assert left > 0, f"not within {seconds} s {what}"
+        assert left > 0, f"not within {seconds} s {what if isinstance(what, str) else what()}"
 
 
 def local_site(spool: Path, name: str = "here", **config: Any) -> Site:

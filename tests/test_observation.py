@@ -210,6 +210,16 @@ def test_a_shared_job_that_stopped_in_order_began_no_other_task() -> None:
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.WITHDRAWN, Outcome.WITHDRAWN]
 
 
+@pytest.mark.parametrize(
+    ("kill", "expected"), [(None, Outcome.PREEMPTED), (KillReason.FLOOD, Outcome.WITHDRAWN)], ids=["others", "us"]
+)
+def test_a_shared_job_that_gave_way_between_two_tasks_was_preempted(kill: KillReason | None, expected: Outcome) -> None:
+    job, past = a_job(missing=11, kill=kill), remote(RemoteState.KILLED)
+    _, ends = look(job, past=past, records=(a_record(1),), tasks=3, told=Told(2.5, is_stopped=True))
+    assert {attempt.outcome for attempt in ends.attempts[1:]} == {Outcome.WITHDRAWN}
+    assert [end.outcome for end in ends.jobs] == [expected]
+
+
 def test_the_exit_code_of_a_shared_job_is_not_that_of_a_task_without_record() -> None:
     _, ends = look(a_job(missing=11), past=remote(RemoteState.FAILED, 3), records=(a_record(1, 3),), tasks=2)
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.LOST]

@@ -47,7 +47,7 @@ def side_by_side(grid: Grid, seconds: float) -> None:
     grid.submit([str(number) for number in range(SIDE_TASKS)], command="exec sleep 0.01")
     grid.run_to_end(seconds)
     grid.assert_each_ran_once(SIDE_TASKS)
-    assert grid.one("SELECT max(width) FROM jobs") == 4
+    assert 1 < grid.one("SELECT max(width) FROM jobs") <= 4  # as many as jobs were offered at once
 
 
 def test_short_tasks_run_side_by_side_on_this_host(local: Grid) -> None:

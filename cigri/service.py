@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,6 +87,16 @@ def start_of(pid: int) -> str:
 
 def is_alive(mark: Mark) -> bool:
     return start_of(mark.pid) == mark.start
+
+
+def is_group_alive(group: int) -> bool:
+    """Is there a process in this group that has not ended, be it reaped or not?"""
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just gone
+            state, _, its_group, *_ = place.read_bytes().rpartition(b") ")[2].split()
+            if int(its_group) == group and state not in (b"Z", b"X"):
+                return True
+    return False
 
 
 def stop(mark: Mark, patience: float) -> bool:

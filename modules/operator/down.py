@@ -45,10 +45,18 @@ def _stop_almighty(settings: Settings) -> bool:
         return True
     patience = settings.almighty.deadline + FAREWELL
     if almighty.stop(patience):
+        _wait_for_helpers(pid)
         print(f"The almighty (process {pid}) has ended")
         return True
     complain(f"the almighty (process {pid}) did not end in {patience:g} s and was killed")
     return False
+
+
+def _wait_for_helpers(group: int) -> None:
+    """Those that start the almighty's workers end by themselves a moment after it."""
+    deadline = time.monotonic() + FAREWELL
+    while service.is_group_alive(group) and time.monotonic() < deadline:
+        time.sleep(LOOK)
 
 
 def _stop_daemon(spool: Path, *, kill: bool) -> bool:

@@ -108,3 +108,16 @@ def test_a_large_log_makes_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         service.launch(["echo", word], log, os.environ).wait()
     assert (log.read_text(), (tmp_path / "log.1").read_text()) == ("second\n", "a long first line\n")
     assert service.tail(log) == "second"
+
+
+def test_a_group_lives_as_long_as_one_of_its_processes() -> None:
+    leader = subprocess.Popen(
+        ["sh", "-c", "sleep 60 & echo $!"], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert leader.stdout is not None
+    child = int(leader.stdout.readline())
+    leader.wait()
+    assert service.is_group_alive(leader.pid)
+    os.kill(child, signal.SIGKILL)
+    until(lambda: not service.is_group_alive(leader.pid), 10, "the end of the group")
+    leader.stdout.close()

@@ -16,7 +16,6 @@ from cigri.wrapper import TaskRecord
 
 RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
 HALTED_STATES = frozenset({RemoteState.HELD, RemoteState.SUSPENDED})
-CUT_OFF = frozenset({RemoteState.KILLED, RemoteState.NODE_FAILED, RemoteState.PREEMPTED})
 
 
 class Element(NamedTuple):
@@ -111,9 +110,10 @@ def conclude(
     for end in findings.ended:
         job_id = end.job.job_id
         known = records.get(job_id, {})
-        mine = _attempts_of(end, attempts.get(job_id, ()), known, told.get(job_id, Told(0.0, False)), limits)
+        journal = told.get(job_id, Told(0.0, False))
+        mine = _attempts_of(end, attempts.get(job_id, ()), known, journal, limits)
         ends.attempts.extend(mine)
-        ends.jobs.append(_job_end(end, mine, known))
+        ends.jobs.append(_job_end(end, mine, known, journal))
     return ends
 
 
@@ -202,17 +202,17 @@ def _ended(
     return EndedAttempt(*about, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
 
 
-def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord]) -> EndedJob:
+def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord], told: Told) -> EndedJob:
     """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says.
 
-    One that was cut off between two tasks gave way, though none of its tasks did.
+    One that stopped before a task gave way, though none of its tasks did.
     """
     if mine:
         odd = [attempt for attempt in mine if attempt.outcome is not Outcome.SUCCESS]
         worst = next((attempt for attempt in odd if attempt.outcome is not Outcome.WITHDRAWN), (odd or mine)[-1])
         outcome, exit_code = worst.outcome, worst.exit_code
-        if outcome is Outcome.WITHDRAWN and end.state in CUT_OFF:
-            outcome = outcome_of_state(end.state, None, end.job.kill)
+        if outcome is Outcome.WITHDRAWN and told.is_stopped and end.job.kill is None:
+            outcome = Outcome.PREEMPTED
     elif records:
         last = records[max(records)]
         outcome, exit_code = outcome_of_record(last.exit_code, last.cause, end.job.kill), last.exit_code

@@ -210,13 +210,17 @@ def test_a_shared_job_that_stopped_in_order_began_no_other_task() -> None:
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.WITHDRAWN, Outcome.WITHDRAWN]
 
 
+@pytest.mark.parametrize("state", [RemoteState.KILLED, RemoteState.PREEMPTED, RemoteState.FAILED])
+@pytest.mark.parametrize("done", [0, 1])
 @pytest.mark.parametrize(
     ("kill", "expected"), [(None, Outcome.PREEMPTED), (KillReason.FLOOD, Outcome.WITHDRAWN)], ids=["others", "us"]
 )
-def test_a_shared_job_that_gave_way_between_two_tasks_was_preempted(kill: KillReason | None, expected: Outcome) -> None:
-    job, past = a_job(missing=11, kill=kill), remote(RemoteState.KILLED)
-    _, ends = look(job, past=past, records=(a_record(1),), tasks=3, told=Told(2.5, is_stopped=True))
-    assert {attempt.outcome for attempt in ends.attempts[1:]} == {Outcome.WITHDRAWN}
+def test_a_job_that_stopped_before_a_task_was_preempted_unless_by_us(
+    state: RemoteState, done: int, kill: KillReason | None, expected: Outcome
+) -> None:
+    job, records = a_job(missing=11, kill=kill), tuple(a_record(place) for place in range(1, done + 1))
+    _, ends = look(job, past=remote(state), records=records, tasks=3, told=Told(2.5 * done, is_stopped=True))
+    assert {attempt.outcome for attempt in ends.attempts[done:]} == {Outcome.WITHDRAWN}
     assert [end.outcome for end in ends.jobs] == [expected]
 
 

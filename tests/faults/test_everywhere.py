@@ -88,14 +88,11 @@ class Everywhere(NamedTuple):
         return {name: dict(BOOKS[name](site, tag)) for name, site in self.sites.items()}
 
     def odd_jobs(self) -> list[tuple[str, Element, str]]:
-        """Those that ran for us and not for them, or for them and are not ours.
-
-        A withdrawn one may have begun: it was told to end before its first task did.
-        """
+        """Those that began for us and not for them, or for them and not for us."""
         ours, theirs = self.our_books(), self.their_books()
-        ran = [(name, job, is_for) for name in ours for job, is_for in ours[name].items() if is_for != "withdrawn"]
-        foreign = [(name, job, "not ours") for name in theirs for job in theirs[name] if job not in ours[name]]
-        return [(name, job, is_for) for name, job, is_for in ran if job not in theirs[name]] + foreign
+        began = {(name, job) for name in ours for job, outcome in ours[name].items() if outcome != "withdrawn"}
+        odd = began ^ {(name, job) for name in theirs for job in theirs[name]}
+        return [(name, job, ours[name].get(job, "not ours")) for name, job in sorted(odd)]
 
     def differences(self) -> list[Differences]:
         """Between every queue and the database."""

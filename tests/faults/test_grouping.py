@@ -39,6 +39,13 @@ def test_short_tasks_travel_together_on_real_clusters(each_kind: Grid) -> None:
     short_tasks(each_kind, 540)
 
 
+OVERLAPS = """
+SELECT count(*) FROM attempts a JOIN attempts b ON b.job_id = a.job_id AND b.task_id <> a.task_id
+WHERE b.started_at BETWEEN a.started_at AND a.started_at + make_interval(secs => a.seconds - 0.003)
+"""
+"""Pairs of tasks of one job that ran at the same time, by more than the rounding of their records."""
+
+
 def side_by_side(grid: Grid, seconds: float) -> None:
     """With jobs so short that the batch system cannot start enough of them."""
     with grid.database.begin() as conn:
@@ -48,6 +55,7 @@ def side_by_side(grid: Grid, seconds: float) -> None:
     grid.run_to_end(seconds)
     grid.assert_each_ran_once(SIDE_TASKS)
     assert 1 < grid.one("SELECT max(width) FROM jobs") <= 4  # as many as jobs were offered at once
+    assert grid.one(OVERLAPS) > 0
 
 
 def test_short_tasks_run_side_by_side_on_this_host(local: Grid) -> None:

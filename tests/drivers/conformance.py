@@ -7,7 +7,7 @@ import shlex
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -61,6 +61,8 @@ class Site(ABC):
     rival: str = field(default=RIVAL, kw_only=True)  # "" where there can be no second user
     operator: str = field(default=USER, kw_only=True)  # who may suspend the user's jobs
     never_preempts: str = field(default="", kw_only=True)  # why not
+    condition: str = field(default="", kw_only=True)  # the commands that show its operator all nodes and jobs
+    batches: "list[Batch]" = field(default_factory=list, init=False)  # that a test submitted
 
     @abstractmethod
     def run(self, user: str, script: str) -> Answer: ...
@@ -82,7 +84,9 @@ class Site(ABC):
         job = shlex.quote(f"#!/bin/sh\n{self.driver.prelude}{body}")
         prepare = f"mkdir -p {directory} && cd {directory} && printf %s {job} >job && chmod 755 job || exit\n"
         answer = self.run(user, prepare + self.driver.submit(request))
-        return Batch(self, request, user, directory, self.driver.parse_submit(answer, request))
+        batch = Batch(self, request, user, directory, self.driver.parse_submit(answer, request))
+        self.batches.append(batch)
+        return batch
 
 
 @dataclass
@@ -125,6 +129,16 @@ class Batch:
 
 class Conformance:
     """The tests; a subclass in a test file gives the fixtures `site` and `overtime`, a batch of 60 s begun long ago."""
+
+    @pytest.fixture(autouse=True)
+    def alone(self, site: Site) -> Iterator[None]:
+        """What a test leaves is shown, if it failed, and ended: the next one finds a free cluster."""
+        site.batches.clear()
+        yield
+        print(site.run(site.operator, site.condition).out)
+        for batch in site.batches:
+            batch.cancel(list(batch.ids))
+        until(lambda: not any(batch.live() for batch in site.batches))
 
     def test_probe_names_the_version(self, site: Site) -> None:
         driver = site.driver

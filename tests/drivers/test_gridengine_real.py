@@ -51,7 +51,8 @@ class GridEngineSite(Site):
 
 
 def gridengine_site() -> GridEngineSite:
-    return GridEngineSite(load("gridengine", OPTIONS), "Grid Engine 8.1.9", "7777777.1", "unknown queue")
+    known = "Grid Engine 8.1.9", "7777777.1", "unknown queue"
+    return GridEngineSite(load("gridengine", OPTIONS), *known, condition="qstat -f -u '*'")
 
 
 def recording_sites() -> Iterator[tuple[str, GridEngineSite]]:

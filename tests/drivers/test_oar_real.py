@@ -36,7 +36,8 @@ class OarSite(Site):
 
 
 def oar_site() -> OarSite:
-    return OarSite(load("oar", {}), "OAR 2.5.9", "7777777", "The queue nowhere does not exist")
+    known = "OAR 2.5.9", "7777777", "The queue nowhere does not exist"
+    return OarSite(load("oar", {}), *known, condition="oarnodes -s; oarstat")
 
 
 def recording_sites() -> Iterator[tuple[str, OarSite]]:

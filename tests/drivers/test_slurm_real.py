@@ -49,7 +49,10 @@ class SlurmSite(Site):
 
 def slurm_site(name: str) -> SlurmSite:
     driver = load("slurm", OPTIONS)
-    return SlurmSite(driver, "Slurm 22.05.8", "7777777_1", "Invalid partition name", name, operator="root")
+    logs = 'cd "$(dirname "$(scontrol show config | sed -n "s/^SlurmctldLogFile *= //p")")"'
+    condition = f"scontrol -o show nodes; scontrol -o show jobs; {logs}; tail -n 60 slurm*.log"
+    known = "Slurm 22.05.8", "7777777_1", "Invalid partition name"
+    return SlurmSite(driver, *known, name, operator="root", condition=condition)
 
 
 def recording_sites() -> Iterator[tuple[str, SlurmSite]]:

@@ -1,14 +1,15 @@
 """The way to PostgreSQL: an engine, short transactions, advisory locks, the server's clock, and NOTIFY."""
 
 import json
+import select as sockets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Text, cast, column, create_engine, func, literal, select, text
+from sqlalchemy import Connection, Engine, Text, cast, column, create_engine, event, func, literal, select, text
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
@@ -16,6 +17,7 @@ from sqlalchemy.types import TypeEngine
 from cigri.errors import DatabaseUnavailable
 
 WAKE_CHANNEL = "cigri_wake"
+PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
 
 
 class Database:
@@ -28,10 +30,12 @@ class Database:
             self.url,
             pool_size=5,
             max_overflow=40,
-            pool_pre_ping=True,
+            pool_use_lifo=True,  # those used last have the most statements prepared
             use_native_hstore=False,  # or each new connection asks the server for its number
             connect_args={"options": options, "connect_timeout": 10},
         )
+        event.listen(self.engine, "connect", _prepare_more)
+        event.listen(self.engine, "checkout", self._look)
 
     def begin(self) -> AbstractContextManager[Connection]:
         """One transaction: committed at the end, rolled back on an error; raise DatabaseUnavailable when it is away."""
@@ -73,8 +77,26 @@ class Database:
         except (OperationalError, InterfaceError):
             conn.invalidate()  # the server has released the lock together with the session
 
+    def _look(self, connection: Any, _record: object, _proxy: object) -> None:
+        """A server says nothing to those who ask nothing, but at its end: then ask it, at the cost of a round trip."""
+        try:
+            if _has_news(connection):
+                self.engine.dialect.do_ping(connection)
+        except self.engine.dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError from error
+
     def close(self) -> None:
         self.engine.dispose()
+
+
+def _prepare_more(connection: Any, _record: object) -> None:
+    connection.prepared_max = PREPARED
+
+
+def _has_news(connection: Any) -> bool:
+    news = sockets.poll()
+    news.register(connection.fileno(), sockets.POLLIN)
+    return bool(news.poll(0))
 
 
 def clock(now: datetime | None) -> ColumnElement[datetime]:
@@ -86,7 +108,7 @@ def clock(now: datetime | None) -> ColumnElement[datetime]:
 
 def server_time(conn: Connection, now: datetime | None) -> datetime:
     """The time as `clock` tells it, as a value."""
-    return conn.execute(select(clock(now))).scalar_one()
+    return now or conn.execute(select(clock(now))).scalar_one()
 
 
 def wake(conn: Connection) -> None:

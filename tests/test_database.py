@@ -1,0 +1,28 @@
+"""Connections kept between transactions: those that the server has ended meanwhile are replaced unseen."""
+
+import psycopg
+from sqlalchemy import text
+
+from cigri.database import Database
+from tests.grid import until
+
+
+def test_a_connection_that_the_server_has_ended_is_replaced(database: Database) -> None:
+    with database.begin() as conn:
+        pid = conn.scalar(text("SELECT pg_backend_pid()"))
+    with psycopg.connect(database.url.replace("+psycopg", ""), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        gone = "SELECT FROM pg_stat_activity WHERE pid = %s"
+        until(lambda: other.execute(gone, (pid,)).fetchone() is None)
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT pg_backend_pid()")) != pid
+
+
+def test_a_connection_with_news_from_a_living_server_is_kept(database: Database) -> None:
+    with database.begin() as conn:
+        pid = conn.scalar(text("SELECT pg_backend_pid()"))
+        conn.execute(text("LISTEN test"))
+    with psycopg.connect(database.url.replace("+psycopg", ""), autocommit=True) as other:
+        other.execute("NOTIFY test")
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT pg_backend_pid()")) == pid

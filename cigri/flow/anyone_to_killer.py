@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, literal, or_, select, update
+from sqlalchemy import BigInteger, Connection, and_, literal, or_, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock, rows
 from cigri.states import JobState, KillReason
+from cigri.tables.clusters import Drain
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.wishes import Kill
+from cigri.tables.wishes import CheckpointRequest, Kill, Shutdown
 
 
 class KillOrder(NamedTuple):
@@ -42,6 +43,14 @@ def ask_kills(
         ).returning(Kill.c.job_id)
     )
     return len(changed.all())
+
+
+def list_wished(conn: Connection) -> set[int]:
+    """Clusters of which somebody wishes something: a job's death or checkpoint, a drain, or the end of one."""
+    wished = [select(Drain.c.cluster_id)]
+    for wish, is_open in ((Kill, Kill.c.is_open), (CheckpointRequest, CheckpointRequest.c.is_open), (Shutdown, true())):
+        wished.append(select(Job.c.cluster_id).join(wish, wish.c.job_id == Job.c.id).where(is_open))
+    return set(conn.scalars(union(*wished)))
 
 
 def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None = None) -> list[KillOrder]:

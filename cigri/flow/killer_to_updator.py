@@ -33,8 +33,8 @@ class HaltOrder(NamedTuple):
 def is_any_held(conn: Connection) -> bool:
     """Is there anything that stands still, or has not gone on yet?"""
     wish = select(Hold.c.id).join(Campaign, Campaign.c.id == Hold.c.campaign_id)
-    open_wish = wish.where(Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1)
-    return conn.scalar(open_wish) is not None or conn.scalar(select(Halt.c.job_id).limit(1)) is not None
+    is_wished = wish.where(Campaign.c.state.in_(OPEN_CAMPAIGNS)).exists()
+    return bool(conn.scalar(select(or_(is_wished, select(Halt.c.job_id).exists()))))
 
 
 def take_halts(

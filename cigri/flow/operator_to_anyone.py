@@ -1,5 +1,6 @@
 """The operator's hours: which shares of campaigns are outside them, and which jobs have to leave; for all to obey."""
 
+from collections import defaultdict
 from datetime import datetime
 from typing import NamedTuple
 
@@ -43,12 +44,13 @@ def list_shut(conn: Connection, grid: HoursSettings, now: datetime | None = None
     return shut
 
 
-def list_out_of_hours(conn: Connection, cluster_id: int, grid: HoursSettings, now: datetime | None = None) -> list[int]:
-    """Jobs on a cluster that have to leave it now; one that is held in the queue is in nobody's way."""
+def list_out_of_hours(conn: Connection, grid: HoursSettings, now: datetime | None = None) -> dict[int, list[int]]:
+    """By cluster the jobs that have to leave it now; one that is held in the queue is in nobody's way."""
     part = CampaignCluster
     found = conn.execute(
         select(
             Job.c.id,
+            Job.c.cluster_id,
             Job.c.state,
             Job.c.halted_since,
             Job.c.walltime,
@@ -62,29 +64,28 @@ def list_out_of_hours(conn: Connection, cluster_id: int, grid: HoursSettings, no
         .join(Job, and_(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id))
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
-        .where(text(FOLLOWS_HOURS), part.c.cluster_id == cluster_id)
+        .where(text(FOLLOWS_HOURS))
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type != CampaignType.TEST)
         .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.kind == JobKind.TASKS)
         .order_by(Job.c.id)
     ).all()
-    if not found:
-        return []
-    time, config = server_time(conn, now), parse_config(found[0].name, found[0].config)
-    hours = hours_of(config, grid)
-    return [
-        id
-        for id, state, halted_since, walltime, submitted_at, type, *_ in found
-        if (state is JobState.RUNNING or halted_since is None)
-        and has_to_leave(
+    time = server_time(conn, now) if found else None
+    configs = {row.cluster_id: parse_config(row.name, row.config) for row in found}
+    leaving: dict[int, list[int]] = defaultdict(list)
+    for id, cluster_id, state, halted_since, walltime, submitted_at, type, *_ in found:
+        config, is_running = configs[cluster_id], state is JobState.RUNNING
+        assert time is not None
+        if (is_running or halted_since is None) and has_to_leave(
             type,
-            hours,
+            hours_of(config, grid),
             time,
             walltime,
             submitted_at=submitted_at,
-            is_running=state is JobState.RUNNING,
+            is_running=is_running,
             overrun=config.hours_overrun,
-        )
-    ]
+        ):
+            leaving[cluster_id].append(id)
+    return dict(leaving)
 
 
 _WALLTIME = CampaignCluster.c.settings["walltime"].as_integer()

@@ -14,11 +14,11 @@ from sqlalchemy import Connection
 
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters
-from cigri.flow.anyone_to_killer import KillOrder, ask_kills, take_kills, unsend_kills
+from cigri.flow.anyone_to_killer import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.killer_to_updator import HaltOrder, is_any_held, take_halts, unsend_halts
 from cigri.flow.operator_to_anyone import list_out_of_hours
-from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_waiting_too_long
+from cigri.flow.updator_to_killer import list_unwanted
 from cigri.program import Report, Tools, summed
 from cigri.remote import Bundle
 from cigri.states import EventLevel, KillReason
@@ -37,12 +37,31 @@ class Orders(NamedTuple):
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
-    """Steer the jobs of every cluster."""
+    """Steer the jobs of the clusters of which anybody wishes something, be it the grid itself."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, now=now)
+        report = _ask(conn, tools, clusters, now) if clusters else Counter()
         with_halts = is_any_held(conn)
+        wished = {cluster.id for cluster in clusters} if with_halts else list_wished(conn)
+    steered = [cluster for cluster in clusters if cluster.id in wished]
     patience = tools.settings.almighty.patience
-    return summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, with_halts, now), patience))
+    report += summed(tools.gateway.visit(steered, lambda cluster: _visit(tools, cluster, with_halts, now), patience))
+    return report
+
+
+def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow], now: datetime | None) -> Report:
+    """Ask for the kills that nobody but the grid asks for."""
+    report: Report = Counter()
+    limits = tools.settings.jobs
+    max_waiting = {cluster.id: cluster.config.max_waiting for cluster in clusters}
+    unwanted: dict[KillReason, list[int]] = defaultdict(list)
+    for job_id, reason in list_unwanted(conn, max_waiting, limits.waiting_too_long, limits.walltime_slack, now):
+        unwanted[reason].append(job_id)
+    for cluster_id, leaving in list_out_of_hours(conn, tools.settings.hours, now).items():
+        unwanted[KillReason.HOURS] += leaving if cluster_id in max_waiting else ()
+    for reason in (KillReason.FLOOD, KillReason.WAITING_TOO_LONG, KillReason.HOURS, KillReason.WALLTIME):
+        report[f"{reason} kills"] += ask_kills(conn, unwanted[reason], reason, "killer", now)
+    return report
 
 
 def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | None) -> Report:
@@ -54,7 +73,6 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | 
         orders: dict[str, Orders] = defaultdict(lambda: Orders([], []))
         verify_after = tools.settings.jobs.verify_kill
         with tools.database.begin() as conn:
-            report.update(_ask(conn, tools, cluster, now))
             for kill in take_kills(conn, cluster.id, verify_after, now):
                 orders[kill.local_user].kills.append(kill)
             states = steerable(tools.gateway.driver(cluster)) if with_halts else ()
@@ -64,20 +82,6 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | 
             report.update(some)
         report["checkpoints heard"] = pass_on_checkpoints(tools, cluster, now)
     return +report
-
-
-def _ask(conn: Connection, tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
-    """Ask for the kills that nobody but the grid asks for."""
-    report: Report = Counter()
-    limits = tools.settings.jobs
-    for reason, jobs in (
-        (KillReason.FLOOD, list_excess(conn, cluster.id, cluster.config)),
-        (KillReason.WAITING_TOO_LONG, list_waiting_too_long(conn, cluster.id, limits.waiting_too_long, now)),
-        (KillReason.HOURS, list_out_of_hours(conn, cluster.id, tools.settings.hours, now)),
-        (KillReason.WALLTIME, list_past_walltime(conn, cluster.id, limits.walltime_slack, now)),
-    ):
-        report[f"{reason} kills"] += ask_kills(conn, jobs, reason, "killer", now)
-    return report
 
 
 def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: datetime | None) -> Report:

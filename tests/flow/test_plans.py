@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import Connection, event, text
 
 from cigri import embedded
-from cigri.clusters import ClusterConfig
 from cigri.database import Database
-from cigri.flow.anyone_to_killer import take_kills
+from cigri.flow.anyone_to_killer import list_wished, take_kills
 from cigri.flow.anyone_to_predictor import list_progress
 from cigri.flow.campaign_schedulers_to_runner import claim, list_launches, take_continuing
 from cigri.flow.killer_to_updator import take_halts
@@ -22,7 +21,7 @@ from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_un
 from cigri.flow.runner_to_metascheduler import count_waiting
 from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.flow.runner_to_updator import list_attempts, list_watched
-from cigri.flow.updator_to_killer import list_excess, list_past_walltime, list_waiting_too_long
+from cigri.flow.updator_to_killer import list_unwanted
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_killer import take_checkpoint_orders
 from cigri.settings import HoursSettings, JobSettings
@@ -131,9 +130,8 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "requests": lambda large, conn: take_checkpoint_orders(conn, large.cluster, NOON),
     "waiting": lambda large, conn: count_waiting(conn, large.cluster),
     "kills": lambda large, conn: take_kills(conn, large.cluster, 60.0),
-    "excess": lambda large, conn: list_excess(conn, large.cluster, ClusterConfig(driver="local", max_waiting=5)),
-    "too long": lambda large, conn: list_waiting_too_long(conn, large.cluster, 60.0, NOON),
-    "walltime": lambda large, conn: list_past_walltime(conn, large.cluster, 60.0, NOON),
+    "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: 5}, 60.0, 60.0, NOON),
+    "wished": lambda large, conn: list_wished(conn),
     "prologues": lambda large, conn: put_prologues(conn),
     "epilogues": lambda large, conn: put_epilogues(conn),
     "closing": lambda large, conn: close_campaigns(conn),
@@ -142,9 +140,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "endings": lambda large, conn: list_endings(conn, {large.cluster: 15.0}),
     "halts": lambda large, conn: conn.execute(text(HOLD)) and take_halts(conn, large.cluster, LIVE, 60.0),
     "shut": lambda large, conn: conn.execute(text(NIGHTLY)) and list_shut(conn, HoursSettings()),
-    "hours": lambda large, conn: (
-        conn.execute(text(NIGHTLY)) and list_out_of_hours(conn, large.cluster, HoursSettings())
-    ),
+    "hours": lambda large, conn: conn.execute(text(NIGHTLY)) and list_out_of_hours(conn, HoursSettings()),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.bench.table import Row, render, write
 
 NAMES = ("submission", "stat", "first-task", "cycle", "idle", "commands", "local", "slurm")
-LONG = ("grouping", "scheduling")  # up to hours: only when they are named
+LONG = ("grouping", "reality", "scheduling")  # minutes to hours: only when they are named
 ROOT = Path(__file__).parents[2]
 
 

@@ -56,7 +56,7 @@ def _time_ours(site: Site, size: int) -> float:
     directory = f"bench-{os.getpid()}"
     with ground(almighty__period=1) as grid:
         try:
-            _declare(grid, site, directory)
+            declare(grid, site, directory)
             grid.start()
             command, parameter = SHORT
             fields = {"exec_file": command, "params": [parameter] * size, "walltime": 1800, "clusters": {site.name: {}}}
@@ -69,7 +69,7 @@ def _time_ours(site: Site, size: int) -> float:
             site.sh(f"rm -rf {directory}")
 
 
-def _declare(grid: Ground, site: Site, directory: str) -> None:
+def declare(grid: Ground, site: Site, directory: str) -> None:
     said = {"driver", "transport", "ssh", "options"}
     config = {name: value for name, value in site.config.items() if name in said}
     with grid.database.begin() as conn:

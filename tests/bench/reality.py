@@ -6,7 +6,7 @@ Both run the scenario reality.toml: the same local jobs at the same seconds, the
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
@@ -132,10 +132,10 @@ def _do(scenario: Scenario, drawn: Drawn) -> Found:
             stack.callback(site.sh, f"rm -rf {directory}")
         grid.start()
         places: dict[str, object] = {name: {} for name in SITES}
-        wait = [f"{seconds:.2f}" for seconds in drawn.tasks]
+        params = [f"{seconds:.2f}" for seconds in drawn.tasks]
         [described] = scenario.campaigns
         description = grid.describe(
-            "reality", exec_file="sleep", params=wait, walltime=described.walltime, clusters=places
+            "reality", exec_file="sleep", params=params, walltime=described.walltime, clusters=places
         )
         began = time.time()
         with _local_users(began, drawn, directory) as users:
@@ -153,10 +153,11 @@ def _local_users(began: float, drawn: Drawn, directory: str) -> Iterator[Sequenc
             yield users
         finally:
             over.set()
-            for life in lives:
-                life.result()
+            wait(lives)
             for each in users:
                 each.leave()
+            for life in lives:
+                life.result()
 
 
 def _seen(grid: Ground, drawn: Drawn, users: Sequence[LocalUsers], began: float, ended: float) -> Found:

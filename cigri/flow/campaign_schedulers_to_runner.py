@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, false, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, Text, and_, cast, false, func, insert, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
@@ -14,7 +14,7 @@ from cigri.flow.campaign_schedulers_to_metascheduler import fitting, lock_ceilin
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
-from cigri.tables.clusters import UserMapping
+from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
@@ -162,6 +162,13 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
     return len(jobs)
 
 
+def list_busy(conn: Connection) -> set[int]:
+    """Clusters that have jobs to launch, or batches of which nobody knows yet whether they were submitted."""
+    jobs = select(Job.c.id).where(Job.c.cluster_id == Cluster.c.id, Job.c.state == JobState.TO_LAUNCH)
+    batches = select(Batch.c.id).where(Batch.c.cluster_id == Cluster.c.id, Batch.c.state == BatchState.LAUNCHING)
+    return set(conn.scalars(select(Cluster.c.id).where(or_(jobs.exists(), batches.exists()))))
+
+
 def list_launches(
     conn: Connection, cluster_id: int, limit: int, max_array: int, max_tasks: int = 20_000
 ) -> list[Launch]:
@@ -205,29 +212,29 @@ def put_batch(
     ).all()
     if len(locked) != len(job_ids):
         return None
-    batch_id = conn.execute(select(func.nextval(func.pg_get_serial_sequence("batches", "id")))).scalar_one()
-    tag = f"cigri.{grid_key}.{batch_id}"
-    created_at = conn.execute(
+    new = select(func.nextval(func.pg_get_serial_sequence("batches", "id")).label("id")).subquery("new")
+    values = {
+        "id": new.c.id,
+        "tag": literal(f"cigri.{grid_key}.") + cast(new.c.id, Text),
+        "campaign_id": literal(launch.campaign_id),
+        "cluster_id": literal(cluster_id),
+        "local_user": literal(launch.local_user),
+        "state": literal(BatchState.LAUNCHING, Batch.c.state.type),
+        "size": literal(len(job_ids)),
+        "created_at": clock(now),
+    }
+    batch = conn.execute(
         insert(Batch)
-        .values(
-            id=batch_id,
-            tag=tag,
-            campaign_id=launch.campaign_id,
-            cluster_id=cluster_id,
-            local_user=launch.local_user,
-            state=BatchState.LAUNCHING,
-            size=len(job_ids),
-            created_at=clock(now),
-        )
-        .returning(Batch.c.created_at)
-    ).scalar_one()
+        .from_select(list(values), select(*values.values()))
+        .returning(Batch.c.id, Batch.c.tag, Batch.c.created_at)
+    ).one()
     places = rows("places", {"id": BigInteger(), "i": BigInteger()}, [(id, i) for i, id in enumerate(job_ids, start=1)])
     conn.execute(
         update(Job)
         .where(Job.c.id == places.c.id, Job.c.state == JobState.TO_LAUNCH)
-        .values(state=JobState.LAUNCHING, batch_id=batch_id, array_index=places.c.i)
+        .values(state=JobState.LAUNCHING, batch_id=batch.id, array_index=places.c.i)
     )
-    return PreparedBatch(batch_id, tag, created_at)
+    return PreparedBatch._make(batch)
 
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:

@@ -87,15 +87,16 @@ def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]
         .values(state=BatchState.SUBMITTED, settled_at=clock(now))
     )
     ids = rows("ids", {"array_index": BigInteger(), "remote_id": Text()}, list(remote_ids.items()))
-    conn.execute(
-        update(Job)
-        .where(Job.c.batch_id == batch_id, Job.c.array_index == ids.c.array_index, Job.c.state == JobState.LAUNCHING)
-        .values(remote_id=ids.c.remote_id)
+    told = (
+        select(Job.c.id, ids.c.remote_id)
+        .outerjoin(ids, ids.c.array_index == Job.c.array_index)
+        .where(Job.c.batch_id == batch_id)
+        .subquery("told")
     )
     moved = conn.execute(
         update(Job)
-        .where(Job.c.batch_id == batch_id, Job.c.state == JobState.LAUNCHING)
-        .values(state=JobState.SUBMITTED, submitted_at=clock(now))
+        .where(Job.c.id == told.c.id, Job.c.state == JobState.LAUNCHING)
+        .values(state=JobState.SUBMITTED, submitted_at=clock(now), remote_id=told.c.remote_id)
         .returning(Job.c.id)
     )
     return len(moved.all())

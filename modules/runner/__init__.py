@@ -17,7 +17,7 @@ from cigri.flow.anyone_to_clusters import (
     put_array_limit,
     put_failure,
 )
-from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_launches, put_batch
+from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_busy, list_launches, put_batch
 from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.runner_to_campaign_schedulers import (
     LaunchingBatch,
@@ -39,12 +39,14 @@ BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
-    """Launch on every cluster that may take jobs."""
+    """Launch on every cluster that has something to launch, and settle what is left of earlier passes."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, now=now)
         key = grid_key(conn)
         shut = list_shut(conn, tools.settings.hours, now)
         given_back = put_back_unlaunched(conn, tools.settings.jobs, now, shut)
+        busy = list_busy(conn)
+    clusters = [cluster for cluster in clusters if cluster.id in busy]
     patience = tools.settings.almighty.patience
     report = summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), patience))
     report["jobs given back"] = given_back

@@ -8,7 +8,14 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import (
+    NewJob,
+    list_busy,
+    list_launches,
+    put_batch,
+    put_jobs,
+    take_waiting,
+)
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
 from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back
@@ -154,11 +161,13 @@ def test_a_batch_given_back_is_free_of_charge_and_settled_once(database: Databas
         batch = put_batch(conn, launch, cluster, grid_key(conn))
         assert batch is not None
         assert [launching.tag for launching in list_launching(conn, cluster)] == [batch.tag]
+        assert list_busy(conn) == {cluster}
         assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 2
         assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 0
         assert put_submitted(conn, batch.id, {1: "r1"}) == 0
         assert list_watched(conn, cluster) == []
         assert list_launching(conn, cluster) == []
+        assert list_busy(conn) == set()
         row = Task
         tasks = conn.execute(
             select(row.c.state, row.c.priority, row.c.failures, row.c.deaths, row.c.resubmissions)

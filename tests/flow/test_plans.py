@@ -12,7 +12,7 @@ from cigri import embedded
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import list_wished, take_kills
 from cigri.flow.anyone_to_predictor import list_progress
-from cigri.flow.campaign_schedulers_to_runner import claim, list_launches, take_continuing
+from cigri.flow.campaign_schedulers_to_runner import claim, list_busy, list_launches, take_continuing
 from cigri.flow.killer_to_updator import take_halts
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
@@ -123,6 +123,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "rooms": lambda large, conn: list_rooms(conn),
     "watched": lambda large, conn: list_watched(conn, large.cluster),
     "attempts": lambda large, conn: list_attempts(conn, large.jobs),
+    "busy": lambda large, conn: list_busy(conn),
     "launches": lambda large, conn: list_launches(conn, large.cluster, 100, 100),
     "launching": lambda large, conn: list_launching(conn, large.cluster),
     "unlaunched": lambda large, conn: put_back_unlaunched(conn, JobSettings()),

@@ -2,12 +2,25 @@
 
 import json
 import select as sockets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Text, cast, column, create_engine, event, func, literal, select, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Text,
+    bindparam,
+    cast,
+    column,
+    create_engine,
+    event,
+    func,
+    literal,
+    select,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.exc import InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
@@ -106,6 +119,10 @@ def clock(now: datetime | None) -> ColumnElement[datetime]:
     return literal(now, TIMESTAMP(timezone=True))
 
 
+NOW: ColumnElement[datetime] = func.coalesce(bindparam("now", type_=TIMESTAMP(timezone=True)), func.now())
+"""As `clock`, in a statement that is built once; its parameter `now` may be None."""
+
+
 def server_time(conn: Connection, now: datetime | None) -> datetime:
     """The time as `clock` tells it, as a value."""
     return now or conn.execute(select(clock(now))).scalar_one()
@@ -122,12 +139,23 @@ def _is_away(error: OperationalError) -> bool:
 
 
 def rows(name: str, columns: Mapping[str, TypeEngine[Any]], values: Sequence[Sequence[object]]) -> TableValuedAlias:
-    """Plain values as a table to join with: one parameter whatever the number of rows. Values must be JSON's.
+    """Plain values as a table to join with: one parameter whatever the number of rows. Values must be JSON's."""
+    return _table(name, columns, literal(packed(columns, values), Text))
 
-    PostgreSQL holds no NUL; foreign text that has one keeps all the rest.
-    """
-    keyed = json.dumps([dict(zip(columns, map(_without_nul, value), strict=True)) for value in values])
-    table = func.jsonb_to_recordset(cast(literal(keyed, Text), JSONB)).table_valued(
+
+def given(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
+    """As `rows`, in a statement that is built once; its parameter `name` is `packed` rows."""
+    return _table(name, columns, bindparam(name, type_=Text))
+
+
+def packed(columns: Iterable[str], values: Iterable[Sequence[object]]) -> str:
+    """PostgreSQL holds no NUL; foreign text that has one keeps all the rest."""
+    names = tuple(columns)
+    return json.dumps([dict(zip(names, map(_without_nul, value), strict=True)) for value in values])
+
+
+def _table(name: str, columns: Mapping[str, TypeEngine[Any]], keyed: ColumnElement[str]) -> TableValuedAlias:
+    table = func.jsonb_to_recordset(cast(keyed, JSONB)).table_valued(
         *(column(key, kind) for key, kind in columns.items()), name=name
     )
     return table.render_derived(name=name, with_types=True)

@@ -10,7 +10,7 @@ from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster
-from cigri.tables.grid import Grid
+from cigri.tables.grid import Event, Grid
 
 FIRST_PAUSE = 5.0  # seconds
 LONGEST_PAUSE = 300.0
@@ -18,22 +18,32 @@ ACCOUNT_REFUSED = "ACCOUNT_REFUSED"
 
 
 class ClusterRow(NamedTuple):
+    """`has_troubles`: it failed, or refused an account, and nobody has told of a success since."""
+
     id: int
     name: str
     config: ClusterConfig
     is_enabled: bool
+    has_troubles: bool = False
 
 
 def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | None = None) -> list[ClusterRow]:
     """Clusters that are not paused after a failure; `due_only`: and that have not been visited too recently."""
-    statement = select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(
+    refused = select(Event.c.id).where(
+        Event.c.code == ACCOUNT_REFUSED, Event.c.closed_at.is_(None), Event.c.cluster_id == Cluster.c.id
+    )
+    has_troubles = or_(Cluster.c.failures > 0, refused.exists()).label("has_troubles")
+    statement = select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled, has_troubles).where(
         or_(Cluster.c.blocked_until.is_(None), Cluster.c.blocked_until <= clock(now))
     )
     if due_only:
         pause = func.make_interval(0, 0, 0, 0, 0, 0, cast(Cluster.c.config["poll_interval"].astext, Float))
         statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= clock(now)))
     found = conn.execute(statement.order_by(Cluster.c.id))
-    return [ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) for row in found]
+    return [
+        ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled, row.has_troubles)
+        for row in found
+    ]
 
 
 def list_every_cluster(conn: Connection) -> list[ClusterRow]:

@@ -1,7 +1,8 @@
 """The runner submits; from then on the updator watches the jobs, until it moves them to their end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -9,8 +10,10 @@ from sqlalchemy import (
     Boolean,
     Connection,
     Integer,
+    Row,
     Text,
     and_,
+    bindparam,
     case,
     cast,
     false,
@@ -19,16 +22,28 @@ from sqlalchemy import (
     type_coerce,
     update,
 )
+from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.selectable import TableValuedAlias
+from sqlalchemy.sql.selectable import Select, TableValuedAlias
+from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import NOW, clock, given, packed, rows
 from cigri.states import BatchState, JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest, Kill
 from cigri.verdicts import Saving
+
+IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
+PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "position": Integer()}
+SEEN: Mapping[str, TypeEngine[Any]] = {
+    "id": BigInteger(),
+    "state": Text(),
+    "remote_id": Text(),
+    "node": Text(),
+    "is_halted": Boolean(),
+}
 
 
 class WatchedJob(NamedTuple):
@@ -104,7 +119,46 @@ def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]
 
 def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
     """Every job of a cluster that has been submitted and has not ended."""
-    statement = (
+    return [WatchedJob._make(row) for row in conn.execute(_watched(), {"here": cluster_id})]
+
+
+def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
+    """Batch and index of the jobs of these batches that have not ended, those still being submitted among them."""
+    return {(batch_id, index) for batch_id, index in conn.execute(_unended(), _wanted(batch_ids))}
+
+
+def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
+    """The live attempts of these jobs, with what their tasks have been through."""
+    return _live_attempts(conn.execute(_attempts(), _wanted(job_ids)))
+
+
+def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
+    """Those of them at these places: (job, position)."""
+    return _live_attempts(conn.execute(_attempts_at(), {"wanted": packed(PLACES, places)})) if places else []
+
+
+def count_attempts(conn: Connection, job_ids: Sequence[int]) -> dict[int, int]:
+    """How many live attempts each of these jobs has; a job without any is left out."""
+    return {job_id: count for job_id, count in conn.execute(_counts(), _wanted(job_ids))} if job_ids else {}
+
+
+def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = None) -> None:
+    """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
+    conn.execute(_seen(), {"listed": packed(SEEN, seen), "now": now})
+
+
+def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
+    """Jobs that their cluster no longer lists and of which no record has come yet."""
+    conn.execute(
+        update(Job)
+        .where(Job.c.id.in_(job_ids), Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
+        .values(missing_since=clock(now))
+    )
+
+
+@cache
+def _watched() -> Select[*tuple[Any, ...]]:
+    return (
         select(
             Job.c.id,
             Job.c.campaign_id,
@@ -127,62 +181,53 @@ def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
             and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
         )
         .outerjoin(Kill, and_(Kill.c.job_id == Job.c.id, Kill.c.is_open))
-        .where(Job.c.cluster_id == cluster_id, Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        .where(Job.c.cluster_id == bindparam("here"), Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
         .order_by(Job.c.id)
     )
-    return [WatchedJob._make(row) for row in conn.execute(statement)]
 
 
-def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
-    """Batch and index of the jobs of these batches that have not ended, those still being submitted among them."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(batch_id,) for batch_id in batch_ids])
+@cache
+def _unended() -> Select[int, int]:
+    wanted = given("wanted", IDS)
     places = select(Batch.c.id, type_coerce(Job.c.array_index, BigInteger)).join(wanted, wanted.c.id == Batch.c.id)
-    found = conn.execute(places.join(Job, Job.c.batch_id == Batch.c.id).where(Job.c.state != JobState.ENDED))
-    return {(batch_id, index) for batch_id, index in found}
+    return places.join(Job, Job.c.batch_id == Batch.c.id).where(Job.c.state != JobState.ENDED)
 
 
-def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
-    """The live attempts of these jobs, with what their tasks have been through."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    return _attempts(conn, wanted, wanted.c.id == Attempt.c.job_id)
+@cache
+def _counts() -> Select[int, int]:
+    wanted = given("wanted", IDS)
+    counted = select(Attempt.c.job_id, func.count()).join(wanted, wanted.c.id == Attempt.c.job_id)
+    return counted.where(Attempt.c.outcome.is_(None)).group_by(Attempt.c.job_id)
 
 
-def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
-    """Those of them at these places: (job, position)."""
-    wanted = rows("wanted", {"id": BigInteger(), "position": Integer()}, places)
-    here = and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position)
-    return _attempts(conn, wanted, here)
+@cache
+def _attempts() -> Select[*tuple[Any, ...]]:
+    wanted = given("wanted", IDS)
+    return _attempts_of(wanted, wanted.c.id == Attempt.c.job_id)
 
 
-def count_attempts(conn: Connection, job_ids: Sequence[int]) -> dict[int, int]:
-    """How many live attempts each of these jobs has; a job without any is left out."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    found = conn.execute(
-        select(Attempt.c.job_id, func.count())
-        .join(wanted, wanted.c.id == Attempt.c.job_id)
-        .where(Attempt.c.outcome.is_(None))
-        .group_by(Attempt.c.job_id)
-    )
-    return {job_id: count for job_id, count in found}
+@cache
+def _attempts_at() -> Select[*tuple[Any, ...]]:
+    wanted = given("wanted", PLACES)
+    return _attempts_of(wanted, and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position))
 
 
-def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = None) -> None:
-    """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
-    columns: dict[str, Any] = {"id": BigInteger(), "state": Text(), "remote_id": Text(), "node": Text()}
-    listed = rows("listed", columns | {"is_halted": Boolean()}, seen)
+@cache
+def _seen() -> Update:
+    listed = given("listed", SEEN)
     state = cast(listed.c.state, Job.c.state.type)
     running = listed.c.state == JobState.RUNNING.value
-    halted = func.coalesce(func.extract("epoch", clock(now) - Job.c.halted_since), 0.0)
-    conn.execute(
+    halted = func.coalesce(func.extract("epoch", NOW - Job.c.halted_since), 0.0)
+    return (
         update(Job)
         .where(Job.c.id == listed.c.id, Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
         .values(
             state=state,
             remote_id=listed.c.remote_id,
             node=func.nullif(listed.c.node, ""),
-            started_at=case((running, func.coalesce(Job.c.started_at, clock(now))), else_=None),
+            started_at=case((running, func.coalesce(Job.c.started_at, NOW)), else_=None),
             missing_since=None,
-            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, clock(now))), else_=None),
+            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, NOW)), else_=None),
             halted_seconds=case(
                 (Job.c.state != state, 0.0),
                 (listed.c.is_halted, Job.c.halted_seconds),
@@ -192,20 +237,11 @@ def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = 
     )
 
 
-def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
-    """Jobs that their cluster no longer lists and of which no record has come yet."""
-    conn.execute(
-        update(Job)
-        .where(Job.c.id.in_(job_ids), Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
-        .values(missing_since=clock(now))
-    )
-
-
-def _attempts(conn: Connection, wanted: TableValuedAlias, here: ColumnElement[bool]) -> list[LiveAttempt]:
+def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     other = Attempt.alias()
     settings = CampaignCluster.c.settings
     retries = func.coalesce(settings["retries"].as_integer(), 0)
-    statement = (
+    return (
         select(
             Attempt.c.job_id,
             Attempt.c.position,
@@ -232,4 +268,11 @@ def _attempts(conn: Connection, wanted: TableValuedAlias, here: ColumnElement[bo
         .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Attempt.c.job_id)
         .where(Attempt.c.outcome.is_(None))
     )
-    return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), row[13])) for row in conn.execute(statement)]
+
+
+def _live_attempts(found: Iterable[Row[*tuple[Any, ...]]]) -> list[LiveAttempt]:
+    return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), row[13])) for row in found]
+
+
+def _wanted(ids: Sequence[int]) -> dict[str, str]:
+    return {"wanted": packed(IDS, [(id,) for id in ids])}

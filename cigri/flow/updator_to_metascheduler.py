@@ -12,7 +12,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    literal,
     or_,
     select,
     union_all,
@@ -200,14 +199,18 @@ def put_trials(
         here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
         subject = f"campaign {campaign_id} on {cluster_name}"
         if trial.has_success:
-            conn.execute(update(part).where(here).values(errors=trial.failures, strikes=0, blocked_until=None))
-            close_events(conn, [SET_ASIDE], [subject], "cigri", now)
+            is_odd = or_(part.c.errors != trial.failures, part.c.strikes != 0, part.c.blocked_until.is_not(None))
+            healed = update(part).where(here, is_odd).values(errors=trial.failures, strikes=0, blocked_until=None)
+            if conn.execute(healed.returning(part.c.campaign_id)).all():
+                close_events(conn, [SET_ASIDE], [subject], "cigri", now)
         elif trial.failures:
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
+        if not trial.failures:
+            continue
         pause = func.least(budget.backoff * func.power(2.0, func.least(part.c.strikes, 20)), budget.longest)
         aside = conn.execute(
             update(part)
-            .where(here, part.c.errors >= budget.errors, literal(trial.failures > 0))
+            .where(here, part.c.errors >= budget.errors)
             .where(or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)))
             .values(
                 strikes=part.c.strikes + 1,

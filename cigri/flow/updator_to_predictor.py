@@ -75,14 +75,17 @@ def put_ended(
     fresh = [attempt for attempt in attempts if attempt.task_id in moved]
     _move_tasks(conn, cluster_id, fresh, now)
     over = _end_jobs(conn, jobs, now)
-    put_usage(conn, over, now)
-    close_kills(conn, [job.job_id for job in jobs])
+    if jobs:
+        put_usage(conn, over, now)
+        close_kills(conn, [job.job_id for job in jobs])
     _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
     _add_up(conn, cluster_id, fresh, now)
     return moved
 
 
 def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int]:
+    if not attempts:
+        return set()
     columns: dict[str, Any] = {
         "task_id": BigInteger(),
         "number": BigInteger(),
@@ -110,6 +113,8 @@ def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int
 
 def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
     """A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster."""
+    if not attempts:
+        return
     columns: dict[str, Any] = {"id": BigInteger(), "state": Text()}
     columns |= {name: BigInteger() for name in ("priority", "failures", "deaths", "resubmissions", "checkpoints")}
     columns |= {"has_saved": Boolean(), "has_run": Boolean()}
@@ -137,6 +142,8 @@ def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttem
 
 def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> set[int]:
     """A job began with the first of its tasks, and one of several is no success unless each of them is."""
+    if not jobs:
+        return set()
     columns: dict[str, Any] = {"id": BigInteger(), "outcome": Text(), "exit_code": BigInteger()}
     columns |= {"node": Text(), "reason": Text(), "started": DOUBLE_PRECISION()}
     ended = rows("ended", columns, [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs])

@@ -82,11 +82,12 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> 
     problems += _note_capacity(tools, cluster, answers, watched, now)
     for some in tools.gateway.side_by_side(by_user, lambda user: _ask_user(tools, cluster, key, user, by_user, now)):
         report.update(some)
-    with tools.database.begin() as conn:
-        if problems:
-            put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(problems), now)
-        else:
-            put_success(conn, cluster, now)
+    if problems or cluster.has_troubles:
+        with tools.database.begin() as conn:
+            if problems:
+                put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(problems), now)
+            else:
+                put_success(conn, cluster, now)
     return report
 
 
@@ -105,11 +106,12 @@ def _ask_user(
         problems = _take_in(tools, cluster, key, user, by_user[user], answers, report, now)
     except (TransportError, AnswerUnreadable) as error:
         problems = [str(error)]
-    with tools.database.begin() as conn:
-        if problems:
-            put_account_failure(conn, cluster, user, "; ".join(problems), now)
-        else:
-            put_account_success(conn, cluster, user, now)
+    if problems or cluster.has_troubles:
+        with tools.database.begin() as conn:
+            if problems:
+                put_account_failure(conn, cluster, user, "; ".join(problems), now)
+            else:
+                put_account_success(conn, cluster, user, now)
     return report
 
 
@@ -148,11 +150,8 @@ def _take_in(
         time = server_time(conn, now)
         attempts = _attempts_of(conn, jobs, glimpse)
         tasks = count_attempts(conn, list(glimpse.records))
-    listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
-    sight = Sight(listed, {Element(job.tag, job.index): job for job in glimpse.history}, glimpse.records)
-    findings = find(jobs, tasks, sight, time, cluster.config)
-    gone = [end.job.job_id for end in findings.ended if end.state is not None]
-    with tools.database.begin() as conn:
+        findings = find(jobs, tasks, _sight(glimpse), time, cluster.config)
+        gone = [end.job.job_id for end in findings.ended if end.state is not None]
         attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
     ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
     tails = _tails(tools, cluster, key, user, jobs, ends)
@@ -167,6 +166,11 @@ def _take_in(
         {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
     )
     return glimpse.problems
+
+
+def _sight(glimpse: Glimpse) -> Sight:
+    listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
+    return Sight(listed, {Element(job.tag, job.index): job for job in glimpse.history}, glimpse.records)
 
 
 def _receipt(tools: Tools, lines: Mapping[str, int], living: Collection[tuple[int, int]]) -> Receipt:

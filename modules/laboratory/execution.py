@@ -9,7 +9,7 @@ from modules.laboratory.backlog import Backlog
 from modules.laboratory.faults import Crash, Mishaps
 from modules.laboratory.ledger import Ledger
 from modules.laboratory.machine import Machine
-from modules.laboratory.meters import Meters, Use, Waste
+from modules.laboratory.meters import Loss, Meters, Use, Waste
 from modules.laboratory.nodes import Nodes, Places
 from modules.laboratory.runs import GridRun, LocalRun, Phase, Run
 from modules.laboratory.schedule import victims
@@ -198,7 +198,8 @@ class Execution:
 
     def _account(self, run: GridRun, state: RemoteState, now: float) -> None:
         if state in WASTE_OF:
-            self._meters.wasted[WASTE_OF[state]] += (now - run.since) * run.cores
+            work = (now - run.since) * run.cores
+            self._meters.lose(Loss(WASTE_OF[state], run.started, now, run.cores, work))
         if state is VANISHED:
             self._ledger.forget(run)
         else:

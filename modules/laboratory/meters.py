@@ -2,6 +2,7 @@
 
 from collections import Counter
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 
 class Use(IntEnum):
@@ -27,6 +28,16 @@ class Waste(StrEnum):
     OVERHEAD = "overhead"
 
 
+class Loss(NamedTuple):
+    """A job of ours that ended before its time: how many cores it had and from when to when, and the work it lost."""
+
+    kind: Waste
+    since: float
+    until: float
+    cores: int
+    work: float
+
+
 class Steps:
     """A piecewise constant figure: `points` are (time, value from then on), times rising."""
 
@@ -50,10 +61,14 @@ class Meters:
         self.cores = cores
         self.useful = 0.0
         self.wasted = dict.fromkeys(Waste, 0.0)
+        self.losses: list[Loss] = []
+        """Of the wasted, what was killed, in the order of the ends."""
         self.waiting = Steps(0)
         """Jobs of ours that wait."""
         self.idle = Steps(cores)
         """Cores that no local job has: in a run without us, the profile that a clairvoyant would fill."""
+        self.free_cores = Steps(cores)
+        self.our_cores = Steps(0)
         self.local_starts: dict[int, float] = {}
         """By the number of the job in the load, from 0."""
         self.local_refused = 0
@@ -70,6 +85,13 @@ class Meters:
         self._levels[source] -= cores
         self._levels[target] += cores
         self.idle.set(now, self._levels[Use.FREE] + self._levels[Use.OURS])
+        self.free_cores.set(now, self._levels[Use.FREE])
+        self.our_cores.set(now, self._levels[Use.OURS])
+
+    def lose(self, loss: Loss) -> None:
+        """A job ended so."""
+        self.wasted[loss.kind] += loss.work
+        self.losses.append(loss)
 
     def settle(self, now: float) -> None:
         """Count up to now."""

@@ -32,12 +32,10 @@ from modules.laboratory.figures import (
     local_delay,
     slowdowns,
 )
+from modules.laboratory.losses import Past, avoidable
 from modules.laboratory.meters import Meters, Waste
 from modules.laboratory.results import CampaignResults, ClusterResults, Point, Results
 from modules.laboratory.world import START, World
-
-AVOIDABLE = (Waste.KILLED, Waste.TIMEOUT)
-UNAVOIDABLE = (Waste.PREEMPTED, Waste.NODE_FAILED, Waste.VANISHED, Waste.BLACK_HOLE)
 
 
 class Reading(NamedTuple):
@@ -79,6 +77,7 @@ class Notebook:
         ends = [campaign.ended for campaign in campaigns]
         first = min((_seconds(campaign.submitted) for campaign in campaigns), default=0.0)
         last = max((_seconds(end) for end in ends if end is not None), default=None) if None not in ends else None
+        could = avoidable({name: _past(site.system.meters) for name, site in world.sites.items()})
         users = {campaign.id: campaign.user for campaign in campaigns}
         bag = [work for one in campaigns for work in _bag(world, one.id)]
         return Results(
@@ -86,7 +85,7 @@ class Notebook:
             scheduler,
             world.scenario.seed,
             world.now,
-            tuple(self._cluster(world, name, alone[name]) for name in world.sites),
+            tuple(self._cluster(world, name, alone[name], could[name]) for name in world.sites),
             tuple(seen),
             slowdowns(_times(task, users[task.campaign_id]) for task in tasks),
             None if last is None else last - first,
@@ -113,7 +112,7 @@ class Notebook:
         if len(asked) > 1:
             self._services.append(Service(received, asked))
 
-    def _cluster(self, world: World, name: str, alone: BatchSystem) -> ClusterResults:
+    def _cluster(self, world: World, name: str, alone: BatchSystem, avoidable: float) -> ClusterResults:
         system = world.sites[name].system
         meters = system.meters
         starts = [
@@ -126,8 +125,8 @@ class Notebook:
             system.machine.cores,
             self._harvestable[name],
             self._harvested[name],
-            sum(meters.wasted[kind] for kind in AVOIDABLE),
-            sum(meters.wasted[kind] for kind in UNAVOIDABLE),
+            avoidable,
+            sum(loss.work for loss in meters.losses) + meters.wasted[Waste.BLACK_HOLE] - avoidable,
             delay.jobs,
             delay.seconds,
             delay.delay,
@@ -178,6 +177,10 @@ def _points(steps: Sequence[tuple[float, float]]) -> tuple[Point, ...]:
 
 def _read(meters: Meters) -> Reading:
     return Reading(meters.harvestable, meters.ours)
+
+
+def _past(meters: Meters) -> Past:
+    return Past(meters.losses, meters.free_cores.points, meters.our_cores.points)
 
 
 def _seconds(moment: datetime) -> float:

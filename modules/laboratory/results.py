@@ -17,7 +17,7 @@ class ClusterResults(NamedTuple):
 
     `harvestable`: cores that were up, idle of local jobs, while there were tasks for them; `harvested`: those of them
     that our jobs held. `avoidable` and `unavoidable`: what killed jobs had done and had to be done again; avoidable is
-    what we killed ourselves, or started when the kill could be seen coming. `local_delay` is the sum of the seconds
+    what a better decision would have saved (modules/laboratory/losses.py). `local_delay` is the sum of the seconds
     that local jobs started later than they would have without the grid, `local_seconds` that of their run times.
     `waiting`: jobs of ours in the queue.
     """

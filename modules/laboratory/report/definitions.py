@@ -46,15 +46,16 @@ AVOIDABLE = Figure(
     "avoidable_share",
     "Wasted by avoidable kills",
     "share",
-    "Core-seconds of work lost to kills of our own, or of jobs that were started when their kill could be seen "
-    "coming, over the core-seconds that our jobs held.",
+    "Core-seconds of work lost to kills of our own, to too short walltimes, and to kills of jobs for which as many "
+    "cores stayed free on another cluster, or on a cluster that had lost more than half of our work in the quarter of "
+    "an hour before; over the core-seconds that our jobs held.",
     0.02,
 )
 UNAVOIDABLE = Figure(
     "unavoidable_share",
     "Wasted by other kills",
     "share",
-    "Core-seconds of work lost to kills that nobody could foresee, over the core-seconds that our jobs held.",
+    "Core-seconds of work lost to all other kills, over the core-seconds that our jobs held.",
 )
 WASTED = Figure(
     "wasted", "Wasted by kills", "core-seconds", "Work lost to kills, avoidable or not, that had to be done again."

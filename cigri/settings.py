@@ -78,7 +78,7 @@ class PolicySettings(Section):
         ge=0,
         description="jobs that a new campaign has on a cluster at most; each success doubles them; 0: any number",
     )
-    scouting: float = Field(300.0, gt=0, description="seconds after which a job that still runs counts as a success")
+    scouting: float = Field(30.0, gt=0, description="seconds after which a job that still runs counts as a success")
     reserve_after: float = Field(
         120.0, ge=0, description="seconds after which cores are kept free for a job of several cores, on one cluster"
     )

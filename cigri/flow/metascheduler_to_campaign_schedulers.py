@@ -118,7 +118,7 @@ def list_claims(conn: Connection, wants: Sequence[Want], now: datetime | None = 
 
 
 def list_wants(
-    conn: Connection, errors: int, same_cluster: float, now: datetime | None = None, scouting: float = 300.0
+    conn: Connection, errors: int, same_cluster: float, now: datetime | None = None, scouting: float = 30.0
 ) -> list[Want]:
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, Subquery, and_, case, cast, func, literal, select
+from sqlalchemy import CTE, BigInteger, Connection, Float, Subquery, and_, case, cast, func, literal, or_, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause
@@ -15,7 +15,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock, rows
-from cigri.flow.updator_to_metascheduler import USAGE_PERIOD
+from cigri.flow.updator_to_metascheduler import USAGE_PERIOD, minute_of
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
@@ -23,7 +23,6 @@ from cigri.tables.jobs import Attempt, Job
 
 SAMPLE = 500  # latest starts that are looked at
 BURST = 10.0  # seconds over which starts are counted; a visit sees those of several seconds at once
-SOON = 0.1  # share of starts that had the shortest way: the others waited for a core
 UNIFORM = 3**0.5  # half the breadth, in deviations, of the durations that are thought possible
 BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
 
@@ -31,8 +30,9 @@ BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
 class Pace(NamedTuple):
     """A cluster of ours and what it did in the window; `cycle` and `at` are those of the last forecast.
 
-    start_rate: jobs per second in its best ten; queue_delay: seconds, of the quickest tenth; `kills` by preemption in
-    `core_seconds` of ours; cores that others have `taken` and `given` back in `usage_seconds`.
+    start_rate: jobs per second in its best ten; queue_delay: seconds, of jobs that found a core free and none before
+    them, as last seen; `kills` by preemption in `core_seconds` of ours; cores that others have `taken` and `given` back
+    in `usage_seconds`. `others`: cores that they have now; `swing`: the most that they took or gave back in a minute.
     """
 
     cluster_id: int
@@ -48,6 +48,8 @@ class Pace(NamedTuple):
     taken: float
     given: float
     usage_seconds: float
+    others: int
+    swing: int
 
 
 class Ending(NamedTuple):
@@ -57,8 +59,10 @@ class Ending(NamedTuple):
     variance: float
 
 
-def list_paces(conn: Connection, window: float, now: datetime | None = None) -> dict[int, Pace]:
-    """Every cluster that was visited, over the last `window` seconds."""
+def list_paces(
+    conn: Connection, window: float, now: datetime | None = None, long_window: float = 3600.0
+) -> dict[int, Pace]:
+    """Every cluster that was visited, over the last `window` seconds, and the swing over `long_window`."""
     since = clock(now) - timedelta(seconds=window)
     delays, rates = _starts(since)
     kills = (
@@ -66,7 +70,7 @@ def list_paces(conn: Connection, window: float, now: datetime | None = None) -> 
         .where(Job.c.cluster_id == Cluster.c.id, Job.c.outcome == Outcome.PREEMPTED, Job.c.ended_at > since)
         .lateral()
     )
-    usage = _usage(since)
+    usage, swing = _usage(since), _swing(clock(now) - timedelta(seconds=long_window))
     statement = (
         select(
             Cluster.c.id,
@@ -77,9 +81,11 @@ def list_paces(conn: Connection, window: float, now: datetime | None = None) -> 
             ClusterForecast.c.at,
             ClusterForecast.c.cycle,
             cast(rates.c.rate, DOUBLE_PRECISION),
-            delays.c.delay,
+            func.coalesce(delays.c.delay, ClusterForecast.c.queue_delay),
             kills.c.n,
             *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c),
+            ClusterState.c.used - ClusterState.c.used_by_us,
+            func.coalesce(swing.c.cores, 0),
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
@@ -87,6 +93,7 @@ def list_paces(conn: Connection, window: float, now: datetime | None = None) -> 
         .outerjoin(delays, delays.c.id == Cluster.c.id)
         .join(kills, literal(True))
         .join(usage, literal(True))
+        .join(swing, literal(True))
     )
     return {row[0]: Pace(row[0], parse_config(row[1], row[2]), *row[3:]) for row in conn.execute(statement)}
 
@@ -140,25 +147,61 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
 
 
 def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
-    """Of each cluster's latest starts: the delays, and the rate."""
+    """Of each cluster's latest starts: the delay, and the rate."""
     started = (
-        select(Job.c.started_at, Job.c.submitted_at)
+        select(Job.c.id.label("job_id"), Job.c.width, Job.c.started_at, Job.c.submitted_at)
         .where(Job.c.cluster_id == Cluster.c.id, Job.c.started_at > since)
         .order_by(Job.c.started_at.desc())
         .limit(SAMPLE)
         .lateral()
     )
     waited = func.greatest(func.extract("epoch", started.c.started_at - started.c.submitted_at), 0.0)
-    starts = select(Cluster.c.id, started.c.started_at, waited.label("waited")).join(started, literal(True)).cte()
-    delays = (
-        select(starts.c.id, func.percentile_cont(SOON).within_group(starts.c.waited).label("delay"))
-        .group_by(starts.c.id)
-        .subquery()
+    minute = minute_of(started.c.submitted_at)
+    before = (Cluster.c.id, minute)
+    cores = func.sum(started.c.width).over(partition_by=before, order_by=(started.c.submitted_at, started.c.job_id))
+    starts = (
+        select(
+            Cluster.c.id,
+            started.c.started_at,
+            started.c.submitted_at,
+            waited.label("waited"),
+            (cores <= ClusterUsage.c.free).label("has_found_core"),
+        )
+        .select_from(Cluster)
+        .join(started, literal(True))
+        .outerjoin(ClusterUsage, and_(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at == minute))
+        .cte()
     )
+    delays = _delays(starts, since)
     burst = func.floor(func.extract("epoch", starts.c.started_at) / BURST)
     bursts = select(starts.c.id, func.count().label("n")).group_by(starts.c.id, burst).subquery()
     rates = select(bursts.c.id, (func.max(bursts.c.n) / BURST).label("rate")).group_by(bursts.c.id).subquery()
     return delays, rates
+
+
+def _delays(starts: CTE, since: ColumnElement[datetime]) -> Subquery:
+    """Of what was submitted while nothing waited, and found cores free: the rest waits as long as we let it.
+
+    What was submitted before the sample began is not in it as a whole.
+    """
+    first = func.min(starts.c.started_at).over(partition_by=starts.c.id)
+    is_cut = func.count().over(partition_by=starts.c.id) >= SAMPLE
+    is_whole = and_(starts.c.submitted_at > since, or_(~is_cut, starts.c.submitted_at >= first))
+    known = select(starts, is_whole.label("is_whole")).subquery()
+    batches = (
+        select(
+            known.c.id,
+            known.c.submitted_at,
+            func.min(known.c.waited).filter(known.c.has_found_core, known.c.is_whole).label("delay"),
+            func.max(known.c.started_at).label("last"),
+        )
+        .group_by(known.c.id, known.c.submitted_at)
+        .subquery()
+    )
+    earlier = func.max(batches.c.last).over(partition_by=batches.c.id, order_by=batches.c.submitted_at, rows=(None, -1))
+    found = select(batches.c.id, batches.c.delay, (earlier > batches.c.submitted_at).label("is_behind")).subquery()
+    median = func.percentile_cont(0.5).within_group(found.c.delay).filter(found.c.is_behind.is_not(True))
+    return select(found.c.id, median.label("delay")).group_by(found.c.id).subquery()
 
 
 def _ends(
@@ -177,6 +220,19 @@ def _ends(
         (age + left < mean - UNIFORM * deviation, 0.0),
         else_=func.least(left / func.greatest(longest - age, deviation, left), 1.0),
     )
+
+
+def _swing(since: ColumnElement[datetime]) -> LateralFromClause:
+    """What others change at once: a burst that came is expected to go as it came."""
+    others = ClusterUsage.c.used - ClusterUsage.c.used_by_us
+    change = others - func.lag(others).over(order_by=ClusterUsage.c.at)
+    seen = (
+        select(change.label("change"))
+        .where(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at > since)
+        .correlate(Cluster)
+        .lateral()
+    )
+    return select(func.max(func.abs(seen.c.change)).label("cores")).lateral()
 
 
 def _usage(since: ColumnElement[datetime]) -> LateralFromClause:

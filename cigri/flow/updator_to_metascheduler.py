@@ -81,8 +81,12 @@ def put_cluster_state(
     fields = {name: statement.excluded[name] for name in values if name != "cluster_id"}
     conn.execute(statement.on_conflict_do_update(index_elements=[ClusterState.c.cluster_id], set_=fields))
     conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(visited_at=clock(now)))
-    minute = func.date_bin(func.make_interval(0, 0, 0, 0, 0, 0, USAGE_PERIOD), clock(now), datetime(2001, 1, 1))  # noqa: DTZ001
-    conn.execute(upsert(ClusterUsage).values({**values, "at": minute}).on_conflict_do_nothing())
+    conn.execute(upsert(ClusterUsage).values({**values, "at": minute_of(clock(now))}).on_conflict_do_nothing())
+
+
+def minute_of(time: ColumnElement[datetime]) -> ColumnElement[datetime]:
+    """The row of a cluster's history that tells of this time."""
+    return func.date_bin(func.make_interval(0, 0, 0, 0, 0, 0, USAGE_PERIOD), time, datetime(2001, 1, 1))  # noqa: DTZ001
 
 
 def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:

@@ -26,7 +26,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         if not progress:
             return Counter()
         time = server_time(conn, now)
-        paces = list_paces(conn, settings.recent, now)
+        paces = list_paces(conn, settings.recent, now, settings.window)
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         endings = list_endings(conn, horizons, now)
@@ -47,7 +47,8 @@ def forecast(
     for part, prediction, known in zip(progress, predictions, flows, strict=True):
         campaigns[part.campaign_id].append(part)
         forecasts.append(_on_cluster(part, prediction, known))
-    return forecasts + [_in_all(parts, now) for parts in campaigns.values()]
+    hazards = _hazards(progress, flows)
+    return forecasts + [_in_all(parts, hazards[campaign_id], now) for campaign_id, parts in campaigns.items()]
 
 
 def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForecast:
@@ -64,11 +65,21 @@ def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForec
     )
 
 
-def _in_all(parts: Sequence[Progress], now: datetime) -> NewForecast:
+def _hazards(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, float]:
+    """Kills per second of a running job of each campaign, the mean over those that run."""
+    kills: dict[int, float] = defaultdict(float)
+    running: Counter[int] = Counter()
+    for part, known in zip(progress, flows, strict=True):
+        kills[part.campaign_id] += known.hazard * known.width * known.running
+        running[part.campaign_id] += known.running
+    return {campaign_id: kills[campaign_id] / max(running[campaign_id], 1) for campaign_id in kills}
+
+
+def _in_all(parts: Sequence[Progress], hazard: float, now: datetime) -> NewForecast:
     """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all."""
     total = together(parts)
     whole = _rates(total)
-    left = interval(total, whole.throughput)
+    left = interval(total, whole.throughput, hazard)
     if left is None or left.expected >= FARTHEST.total_seconds():
         return whole
     low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST) for seconds in left)

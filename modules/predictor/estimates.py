@@ -13,6 +13,7 @@ LITTLE_KNOWN = 0.35  # relative deviation of an end before the throughput has be
 DRIFT = 0.1  # relative deviation of a steady throughput in what is left of the window's length; more beyond
 MOST_DRIFT = 0.5
 MINUTE = 60.0
+SURE = 0.95  # that what is still to run does not last longer
 
 
 class Interval(NamedTuple):
@@ -82,18 +83,29 @@ def remaining_seconds(part: Progress, rate: float | None) -> float | None:
     return left * average / max(part.running, 1)
 
 
-def interval(part: Progress, rate: float | None) -> Interval | None:
+def interval(part: Progress, rate: float | None, hazard: float = 0.0) -> Interval | None:
     """The end with its uncertainty: the less is known, the wider; None while nothing is known.
 
-    The expected time is uncertain by a factor (log-normal); on top of it the last task may last as long as the longest
-    twentieth, or end at once.
+    The time until all are done is uncertain by a factor (log-normal). The end is that of the longest of the last tasks:
+    n run side by side, so it is the n-th part of the longest that lasts longer than it. hazard: kills per second of a
+    task; the longest of those that are killed begins again.
     """
-    expected = remaining_seconds(part, rate)
-    if expected is None or not part.remaining:
-        return None if expected is None else Interval(0.0, 0.0, 0.0)
-    breadth = math.exp(DEVIATIONS * _relative(part, rate, expected))
-    tail = quantile(part.durations, 0.95) or 0.0
-    return Interval(max(expected / breadth - tail / 2, 0.0), expected, expected * breadth + tail)
+    done = remaining_seconds(part, rate)
+    if done is None or not part.remaining:
+        return None if done is None else Interval(0.0, 0.0, 0.0)
+    breadth = math.exp(DEVIATIONS * _relative(part, rate, done))
+    average = mean(part) or 0.0
+    last = max(min(part.running, part.remaining), 1)
+    again = last * -math.expm1(-hazard * average)
+    expected = max(done + max(_longest(part, last, 0.5) - average, 0.0), average / 2)
+    low = done / breadth - (quantile(part.durations, 0.95) or 0.0) / 2
+    high = max(done * breadth, expected) + _longest(part, last, SURE) + _longest(part, again, SURE)
+    return Interval(max(low, 0.0), expected, high)
+
+
+def _longest(part: Progress, tasks: float, chance: float) -> float:
+    """Seconds that the longest of so many tasks does not exceed with this chance."""
+    return (quantile(part.durations, chance ** (1.0 / tasks)) or 0.0) if tasks > 1e-3 else 0.0
 
 
 def _relative(part: Progress, rate: float | None, expected: float) -> float:

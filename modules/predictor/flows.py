@@ -25,6 +25,8 @@ class Service(NamedTuple):
     total: int
     free: int
     cycle: float
+    others: int
+    swing: int
 
     @property
     def horizon(self) -> float:
@@ -45,7 +47,7 @@ def measure(pace: Pace, now: datetime) -> Service:
         pace.given / seconds if seconds > 0 else None,
         pace.kills / (pace.core_seconds + UNHARMED),
     )
-    return Service(measured, pace.config, pace.total, pace.free, cycle)
+    return Service(measured, pace.config, pace.total, pace.free, cycle, pace.others, pace.swing)
 
 
 def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending]) -> Flow:
@@ -77,6 +79,8 @@ def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending])
         arrivals=measured.arrivals or 0.0,
         releases=measured.releases or 0.0,
         hazard=measured.hazard or 0.0,
+        others=service.others,
+        swing=service.swing,
         ending=ending.cores if ending else (0.0 if part.done else None),
         ending_deviation=math.sqrt(ending.variance) if ending else 0.0,
     )

@@ -50,14 +50,53 @@ def test_the_start_rate_is_that_of_the_best_ten_seconds(database: Database) -> N
 
 
 def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -> None:
-    """The others wait until one is free: a tenth had the shortest way."""
+    """The others wait until one is free, and so do all where none is."""
     with database.begin() as conn:
-        cluster = a_cluster(conn)
-        jobs = submitted_jobs(conn, a_campaign(conn, 60), cluster, 60)
+        cluster, full = a_cluster(conn, free=10), a_cluster(conn, "full", free=0)
+        campaign = a_campaign(conn, 40, clusters=("dahu", "full"))
+        jobs, others = submitted_jobs(conn, campaign, cluster, 20), submitted_jobs(conn, campaign, full, 20)
         run_jobs(conn, jobs[:10], now=later(12))
-        run_jobs(conn, jobs[10:], now=later(300))
+        run_jobs(conn, [*jobs[10:], *others], now=later(300))
         assert list_paces(conn, 900.0, later(400))[cluster].queue_delay == 12.0
-        assert list_paces(conn, 200.0, later(400))[cluster].queue_delay == 300.0
+        assert list_paces(conn, 900.0, later(400))[full].queue_delay is None
+        assert list_paces(conn, 200.0, later(400))[cluster].queue_delay is None
+
+
+def test_the_queue_delay_of_a_queue_that_never_empties_is_what_it_was_before(database: Database) -> None:
+    """Jobs that find others before them wait for these, as long as we let them: it would grow for ever."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn, free=10)
+        campaign = a_campaign(conn, 40)
+        first = submitted_jobs(conn, campaign, cluster, 20)
+        run_jobs(conn, first[:10], now=later(7))
+        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 10, later(60))
+        second = submitted_jobs(conn, campaign, cluster, 10, now=later(61))
+        run_jobs(conn, first[10:], now=later(90))
+        run_jobs(conn, second, now=later(300))
+        pace = list_paces(conn, 900.0, later(400))[cluster]
+        assert pace.queue_delay == 7.0
+        put_cluster_forecasts(conn, [measure(pace, later(400)).measured], later(400))
+        assert list_paces(conn, 350.0, later(400))[cluster].queue_delay == 7.0
+
+
+def test_the_queue_delay_is_the_median_of_submissions(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn, free=10)
+        campaign = a_campaign(conn, 3)
+        for at, seconds in ((0, 5), (60, 50), (120, 8)):
+            put_cluster_state(conn, cluster, Capacity(10, 10, 0, 0), 0, later(at))
+            run_jobs(conn, submitted_jobs(conn, campaign, cluster, 1, now=later(at)), now=later(at + seconds))
+        assert list_paces(conn, 900.0, later(400))[cluster].queue_delay == 8.0
+
+
+def test_the_swing_is_what_others_took_or_gave_back_at_once(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn, used=10)
+        for minute, others in enumerate((10, 16, 4, 5)):
+            put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute, later(60 * minute))
+        pace = list_paces(conn, 900.0, later(240))[cluster]
+        assert (pace.others, pace.swing) == (5, 12)
+        assert list_paces(conn, 900.0, later(240), 130.0)[cluster].swing == 1
 
 
 def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,8 +105,8 @@ def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: p
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 30), cluster, 30)
         run_jobs(conn, jobs[:25], now=later(10))
-        run_jobs(conn, jobs[25:], now=later(80))
-        assert list_paces(conn, 900.0, later(100))[cluster].queue_delay == 80.0
+        pace = list_paces(conn, 900.0, later(100))[cluster]
+        assert (pace.start_rate, pace.queue_delay) == (0.5, None)
 
 
 def test_kills_count_against_the_core_seconds_of_ours(database: Database) -> None:

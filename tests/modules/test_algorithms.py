@@ -196,7 +196,14 @@ def test_lean_counts_what_others_give_back_and_take() -> None:
     """In 15 s: 0.5 cores a second more or fewer are 7.5."""
     assert keep(releases=0.5) == 12
     assert keep(releases=0.5, arrivals=0.5) == 3
-    assert keep(arrivals=0.5) == 0
+    assert keep(arrivals=0.5) == 3
+
+
+def test_lean_expects_a_burst_to_go_as_it_came() -> None:
+    """29 cores were taken at once; others have 50 now, or only 5 of them."""
+    assert keep(swing=29, others=50) == 32
+    assert keep(swing=29, others=5) == 8
+    assert keep(swing=29) == 3
 
 
 def test_lean_knows_the_width() -> None:
@@ -241,7 +248,7 @@ def test_lean_sends_a_single_job_where_nearly_all_are_killed() -> None:
     assert lean.useful(BUSY._replace(hazard=1 / 600)) == pytest.approx(1 / (math.e - 1))
     deadly = BUSY._replace(hazard=5 / 600)
     assert lean.predict(deadly) == Prediction(0.01, keep=0)
-    assert lean.predict(BUSY._replace(hazard=1 / 600)).keep == 2
+    assert lean.predict(BUSY._replace(hazard=1 / 600)).keep == 3
     assert lean.useful(deadly._replace(mean=None, walltime=60.0)) > 0.5
 
 

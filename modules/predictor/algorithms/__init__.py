@@ -24,7 +24,8 @@ class Flow(NamedTuple):
     `queue_delay` from submission to start when cores are free. Per second: `start_rate` jobs that the cluster can
     start, `arrivals`, `releases` cores that others take and give back. `hazard`: kills per core-second of ours.
     `ending`: cores of ours expected to be free again before the next jobs can start (None: nothing is known), with the
-    `ending_deviation` of that number. `memory`: what the algorithm kept.
+    `ending_deviation` of that number. `others`: cores that are not ours; `swing`: the most of them that were taken or
+    given back at once. `memory`: what the algorithm kept.
     """
 
     width: int
@@ -48,6 +49,8 @@ class Flow(NamedTuple):
     hazard: float = 0.0
     ending: float | None = None
     ending_deviation: float = 0.0
+    others: int = 0
+    swing: int = 0
     memory: Mapping[str, float] = NOTHING
 
 

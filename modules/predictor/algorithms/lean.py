@@ -2,7 +2,7 @@
 
 Little's law: what waits is the rate at which cores become free times the delay to fill them (one cycle, and the queue
 delay of the cluster). The rate is expected from the ages of the running jobs and the spread of durations, and from the
-cores that others give back and take; what the cluster can start in that time is the limit.
+cores that others give back and take: a burst of theirs goes as it came. What the cluster can start is the limit.
 """
 
 import math
@@ -25,7 +25,7 @@ def predict(flow: Flow) -> Prediction:
         return Prediction(1.0 / flow.width)
     expected, started = _seen(flow)
     trust = min(1.0, (started + 1.0) / (expected + 1.0))
-    due = needed(flow) * trust * worth
+    due = needed(flow) * trust
     most = flow.max_waiting if flow.mean is not None else min(flow.keep_waiting, flow.max_waiting)
     memory: dict[str, float] = {}
     if flow.running or flow.waiting or flow.submitted:
@@ -45,7 +45,7 @@ def useful(flow: Flow) -> float:
 def needed(flow: Flow) -> float:
     """Jobs that can start before the next ones arrive, with a margin for the deviation of that number."""
     delay = _delay(flow)
-    local = (flow.releases - flow.arrivals) * delay
+    local = max((flow.releases - flow.arrivals) * delay, float(min(flow.swing, flow.others)))
     again = max(delay / flow.mean - 1.0, 0.0) if flow.mean else 0.0  # short jobs follow each other on a free core, too
     cores = (flow.ending or 0.0) + flow.free * again + local + MARGIN * flow.ending_deviation
     jobs = max(cores, 0.0) / flow.width

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from cigri.errors import DescriptionError, Problem
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
+from cigri.jdl.dirac import is_dirac, translate
 from cigri.jdl.fields import LARGEST, truth
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
 from cigri.jdl.problems import place_of, problem_of, shown
@@ -42,8 +43,18 @@ def parse(text: str, *, format: Format | None = None, base: Path, home: Path) ->
 
     `param_file` is read here, as the calling user: relative to `base`, with `home` for ~, $HOME and {HOME}.
     """
+    if format is not None or not is_dirac(text):
+        return _campaign(read(text, format), base, home)
+    translation = translate(text)
+    try:
+        return _campaign(translation.fields, base, home)
+    except DescriptionError as error:
+        raise DescriptionError(list(map(translation.located, error.problems))) from None
+
+
+def _campaign(value: object, base: Path, home: Path) -> Description:
     problems: list[Problem] = []
-    top = _lowered(read(text, format), problems)
+    top = _lowered(value, problems)
     blocks = _blocks(top, problems)
     heading = _heading(top, blocks, problems)
     before = len(problems)

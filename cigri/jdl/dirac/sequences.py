@@ -1,0 +1,160 @@
+"""Parametric jobs: `Parameters`, named sequences beside it, and %s, %(NAME)s, %n and %j, which stand for their values.
+
+A number of values is counted from ParameterStart: each is the one before, times ParameterFactor, plus ParameterStep.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from cigri.errors import Problem
+from cigri.jdl.dirac.grammar import Attribute, Section, Value
+from cigri.jdl.dirac.tokens import Scalar
+from cigri.jdl.problems import shown
+from cigri.jdl.sweep import MOST_TASKS
+
+LETTERS = UNNAMED, NUMBER, _ = "s", "n", "j"
+JOB = "{CAMPAIGN_ID}.{index}"
+SETTINGS = {"ParameterStart": 1, "ParameterStep": 0, "ParameterFactor": 1}
+"""With what they are when nothing is said."""
+LARGEST = Decimal(10) ** 15
+
+_MARK = re.compile(r"%(?:\((?P<name>[A-Za-z_]\w*)\)s|(?P<letter>[snj]))")
+
+
+class Sequences(NamedTuple):
+    """The values of each name, all equally many; `UNNAMED` is the name of the sequence without one."""
+
+    length: int
+    values: dict[str, Sequence[str]]
+
+    def parameters(self, names: set[str]) -> list[dict[str, str]]:
+        """One for each task, of these names."""
+        columns = {name: self.values[name] for name in sorted(names & self.values.keys())}
+        if NUMBER in names:
+            digits = len(str(self.length - 1))
+            columns[NUMBER] = [f"{number:0{digits}}" for number in range(self.length)]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def is_of_sequences(attribute: str) -> bool:
+    """Is it one that `read_sequences` reads?"""
+    head = attribute.lower().partition(".")[0]
+    return head == "parameters" or head in map(str.lower, SETTINGS)
+
+
+def read_sequences(section: Section, problems: list[Problem]) -> Sequences | None:
+    """What the section says of them; None: nothing, or something wrong."""
+    before = len(problems)
+    given = [attribute for name, attribute in section.items() if name.partition(".")[0] == "parameters"]
+    suffixes = {_suffix(attribute) for attribute in given}
+    for name, attribute in section.items():
+        if name.partition(".")[0] in map(str.lower, SETTINGS) and _suffix(attribute) not in suffixes:
+            problems.append(_problem(attribute, f"has no meaning without Parameters{_suffix(attribute)}"))
+    values = {_name(attribute, problems): _sequence(section, attribute, problems) for attribute in given}
+    lengths = {len(sequence) for sequence in values.values()}
+    if len(lengths) > 1 and len(problems) == before:
+        told = ", ".join(f"{attribute.name} {len(values[_name(attribute, [])])}" for attribute in given)
+        problems.append(_problem(given[0], f"all sequences must be equally long: {told}"))
+    return Sequences(lengths.pop(), values) if given and len(problems) == before else None
+
+
+def used_names(texts: Iterable[str]) -> set[str]:
+    """Of sequences, those whose values the texts hold."""
+    marks = (mark for text in texts for mark in _MARK.finditer(text))
+    return {mark["name"] or mark["letter"] for mark in marks} - {"j"}
+
+
+def substituted(text: str, names: Collection[str]) -> str:
+    """The text in the language of cigri.jdl.command, {NAME} for %(NAME)s; without names only %j has a meaning."""
+    pieces, at = [], 0
+    for mark in _MARK.finditer(text):
+        name = mark["name"] or mark["letter"]
+        if name == "j" or name in names:
+            pieces += [_kept(text[at : mark.start()], names), JOB if name == "j" else f"{{{name}}}"]
+            at = mark.end()
+    return "".join([*pieces, _kept(text[at:], names)])
+
+
+def _kept(text: str, names: Collection[str]) -> str:
+    return text.replace("{", "{{").replace("}", "}}") if names else text
+
+
+def _sequence(section: Section, attribute: Attribute, problems: list[Problem]) -> Sequence[str]:
+    """Empty when it is wrong."""
+    suffix = _suffix(attribute).lower()
+    settings = {name: section[key] for name in SETTINGS if (key := name.lower() + suffix) in section}
+    match attribute.value:
+        case list(values):
+            if settings:
+                problems.append(_problem(attribute, f"is a list, so {' and '.join(settings)} have no meaning"))
+            return _listed(attribute, values, problems)
+        case bool() | str() | dict():
+            problems.append(_problem(attribute, "expected a list of values, or how many there are"))
+            return []
+        case count:
+            return _counted(attribute, count, settings, problems)
+
+
+def _listed(attribute: Attribute, values: Sequence[Value], problems: list[Problem]) -> Sequence[str]:
+    if wrong := next((value for value in values if isinstance(value, list | dict)), None):
+        problems.append(_problem(attribute, f"a value is text or a number, not {shown(wrong)}"))
+        return []
+    if not values:
+        problems.append(_problem(attribute, "is empty", "a parametric job has one value at least"))
+        return []
+    return [_written(value) for value in values if not isinstance(value, list | dict)]
+
+
+def _counted(
+    attribute: Attribute, count: int | Decimal, settings: Mapping[str, Attribute], problems: list[Problem]
+) -> Sequence[str]:
+    if not isinstance(count, int) or not 0 < count <= MOST_TASKS:
+        problems.append(_problem(attribute, f"expected a whole number from 1 to {MOST_TASKS}, not {count}"))
+        return []
+    if count > 1 and not settings.keys() & {"ParameterStep", "ParameterFactor"}:
+        message = "all values would be equal: neither ParameterStep nor ParameterFactor says how they differ"
+        problems.append(_problem(attribute, message, "write ParameterStep = 1, or 0 if that is meant"))
+        return []
+    start, step, factor = (_number(settings.get(name), default, problems) for name, default in SETTINGS.items())
+    values, value = [], start
+    for _ in range(count):
+        values.append(_written(value))
+        value = value * factor + step
+        if abs(value) > LARGEST:
+            problems.append(_problem(attribute, f"its values grow beyond {LARGEST:.0e}"))
+            return []
+    return values
+
+
+def _number(attribute: Attribute | None, default: int, problems: list[Problem]) -> Decimal:
+    if attribute is None:
+        return Decimal(default)
+    if isinstance(attribute.value, bool) or not isinstance(attribute.value, int | Decimal):
+        problems.append(_problem(attribute, f"expected a number, not {shown(attribute.value)}"))
+        return Decimal(default)
+    return Decimal(attribute.value)
+
+
+def _written(value: Scalar) -> str:
+    """0.30 is 0.30, and a Decimal has no exponent."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _suffix(attribute: Attribute) -> str:
+    """`.A` of `ParameterStart.A`."""
+    return attribute.name[attribute.name.index(".") :] if "." in attribute.name else ""
+
+
+def _name(attribute: Attribute, problems: list[Problem]) -> str:
+    name = _suffix(attribute).lstrip(".")
+    if name in LETTERS:
+        problems.append(_problem(attribute, f"%{name} has a meaning of its own", "choose another name"))
+    return name or UNNAMED
+
+
+def _problem(attribute: Attribute, message: str, hint: str = "") -> Problem:
+    return Problem(str(attribute.place), f"{attribute.name}: {message}", hint)

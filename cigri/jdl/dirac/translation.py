@@ -1,0 +1,185 @@
+"""What a job in DIRAC's JDL is for CiGri: a campaign of as many tasks as the job has parameters."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from cigri.errors import DescriptionError, Problem
+from cigri.jdl.command import MACROS
+from cigri.jdl.dirac.grammar import Attribute, Section, Value, parse
+from cigri.jdl.dirac.sequences import (
+    NUMBER,
+    UNNAMED,
+    Sequences,
+    is_of_sequences,
+    read_sequences,
+    substituted,
+    used_names,
+)
+from cigri.jdl.problems import did_you_mean, shown
+
+FIELDS = {
+    "JobName": "name",
+    "Arguments": "exec_file",
+    "Executable": "exec_file",
+    "ExecutionEnvironment": "environment",
+    "Site": "clusters",
+    "CPUTime": "walltime",
+    "NumberOfProcessors": "resources",
+    "Parameters": "params",
+}
+"""The attributes that have a field here, and that field."""
+OUTPUTS = ("StdOutput", "StdError", "OutputSandbox")
+LATER = {
+    "Requirements": "choosing clusters by their properties",
+    "BannedSite": "choosing clusters by their properties",
+    "Platform": "choosing clusters by their properties",
+    "InputSandbox": "staging of files",
+    "InputData": "staging of files",
+    "OutputData": "staging of files",
+    "OutputPath": "staging of files",
+    "OutputSE": "staging of files",
+}
+KNOWN = {name.lower(): name for name in (*FIELDS, *OUTPUTS, *LATER)}
+
+_BLANK = r"(?:\s|\#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+"
+_ENTRY = r"[A-Za-z_][\w.]*+\s*="
+_BEGIN = re.compile(rf"{_BLANK}(?:\[{_BLANK}{_ENTRY}|{_ENTRY}[^\n]*;[ \t]*(?:\#|//|/\*|$))", re.DOTALL | re.MULTILINE)
+_MACRO = re.compile("|".join(re.escape(f"{{{name}}}") for name in sorted(MACROS)))
+
+
+class Translation(NamedTuple):
+    """The fields of a campaign (docs/jdl.md), and by field the attribute that says most of it."""
+
+    fields: dict[str, Any]
+    attributes: Mapping[str, Attribute]
+
+    def located(self, problem: Problem) -> Problem:
+        """A problem with a field, told of the attribute where it was written."""
+        attribute = self.attributes.get(re.split(r"[.\[]", problem.place)[0])
+        if attribute is None:
+            return problem
+        return problem._replace(place=str(attribute.place), message=f"{attribute.name}: {problem.message}")
+
+
+def is_dirac(text: str) -> bool:
+    """By its begin: an attribute behind a bracket, or one that ends its line with a semicolon."""
+    return _BEGIN.match(text) is not None
+
+
+def translate(text: str) -> Translation:
+    """Raise DescriptionError with all that is wrong, or has no meaning here."""
+    job = _Job(parse(text))
+    job.check_names()
+    sequences = read_sequences(job.section, job.problems)
+    fields = job.fields(sequences)
+    job.check_outputs()
+    if job.problems:
+        raise DescriptionError(job.problems)
+    attributes = {field: job.section[name.lower()] for name, field in reversed(FIELDS.items()) if job.has(name)}
+    return Translation(fields, attributes)
+
+
+class _Job:
+    """The attributes of a job, and what is wrong with them."""
+
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        self.problems: list[Problem] = []
+
+    def fields(self, sequences: Sequences | None) -> dict[str, Any]:
+        executable, arguments = self._text("Executable"), self._text("Arguments")
+        environment = self._texts("ExecutionEnvironment")
+        names = self._names_used(sequences)
+        count = sequences.length if sequences else 1
+        fields: dict[str, Any] = {
+            "name": self._text("JobName") or PurePosixPath(executable).name,
+            "exec_file": f"{shlex.quote(substituted(executable, names))} {substituted(arguments, names)}".strip(),
+            "params": sequences.parameters(names) if sequences and names else [[]] * count,
+            "clusters": dict.fromkeys(self._sites()),
+        }
+        if environment:
+            pairs = (text.partition("=")[::2] for text in environment)
+            fields["environment"] = {name.strip(): substituted(value, names) for name, value in pairs}
+        for name in ("CPUTime", "NumberOfProcessors"):
+            if self.has(name):
+                value = self.section[name.lower()].value
+                fields[FIELDS[name]] = float(value) if isinstance(value, Decimal) else value
+        if "resources" in fields:
+            fields["resources"] = {"cpu": fields["resources"]}
+        return fields
+
+    def has(self, name: str) -> bool:
+        return name.lower() in self.section
+
+    def check_names(self) -> None:
+        """Nothing is left out in silence."""
+        for name, attribute in self.section.items():
+            if name not in KNOWN and not is_of_sequences(name):
+                hint = did_you_mean(name, KNOWN)
+                self._complain(attribute.name, "has no meaning here", hint or "leave it out")
+        for name, capability in LATER.items():
+            if self.has(name) and not _is_nothing(self.section[name.lower()].value):
+                self._complain(name, f"{capability} is not supported yet", "leave it out")
+        for name in ("Executable", "Site"):
+            if not self.has(name):
+                self.problems.append(Problem("the description", f"{name} is missing"))
+
+    def check_outputs(self) -> None:
+        """What a task writes to its output and its errors is kept for all tasks; other files are not fetched."""
+        kept = {self._text("StdOutput"), self._text("StdError")}
+        for name in self._texts("OutputSandbox"):
+            if name not in kept:
+                self._complain("OutputSandbox", f"only StdOutput and StdError are kept, not {shown(name)}")
+
+    def _sites(self) -> list[str]:
+        sites = self._texts("Site")
+        if any(site.lower() == "any" for site in sites):
+            self._complain("Site", "name the clusters, 'ANY' is not supported yet")
+        return sites
+
+    def _names_used(self, sequences: Sequences | None) -> set[str]:
+        """Of the sequences, those that the job's texts hold."""
+        used: set[str] = set()
+        for name in ("Executable", "Arguments", "ExecutionEnvironment"):
+            texts = self._texts(name)
+            here = used_names(texts) if sequences else set()
+            known = {*sequences.values, NUMBER} if sequences else set()
+            for unknown in sorted(here - known):
+                missing = "Parameters" if unknown == UNNAMED else f"Parameters.{unknown}"
+                self._complain(name, f"{_mark(unknown)} stands for no sequence", f"there is no {missing}")
+            if macro := next(filter(None, map(_MACRO.search, texts)), None):
+                self._complain(name, f"{macro[0]} has a meaning here", "write %n or %j")
+            used |= here & known
+        return used
+
+    def _text(self, name: str) -> str:
+        texts = self._texts(name)
+        if len(texts) > 1:
+            self._complain(name, "expected one text, not several")
+        return texts[0] if texts else ""
+
+    def _texts(self, name: str) -> list[str]:
+        """One text or a list of them; none where there is nothing."""
+        value = self.section[name.lower()].value if self.has(name) else []
+        values = value if isinstance(value, list) else [value]
+        for wrong in values:
+            if not isinstance(wrong, str):
+                self._complain(name, f"expected text, not {shown(wrong)}", "put it in double quotes")
+        return [text for text in values if isinstance(text, str)]
+
+    def _complain(self, name: str, message: str, hint: str = "") -> None:
+        problem = Problem(str(self.section[name.lower()].place), f"{name}: {message}", hint)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def _mark(name: str) -> str:
+    return f"%{name}" if name == UNNAMED else f"%({name})s"
+
+
+def _is_nothing(value: Value) -> bool:
+    return value in ("", [], {}) or (isinstance(value, str) and value.lower() == "any")

@@ -61,7 +61,7 @@ def oar(nodes: int, cores_per_node: int) -> Machine:
 
 
 def gridengine(nodes: int, cores_per_node: int) -> Machine:
-    """Grid Engine 8.1.9 as measured on a small real server: 18 jobs/s in rounds of 1.5 s, 1.4 s to preempt and start."""
+    """Grid Engine 8.1.9 as measured on a small real server: 18 jobs/s in rounds of 1.5 s, 1.4 s to preempt, start."""
     return Machine(
         nodes,
         cores_per_node,

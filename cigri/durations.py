@@ -3,10 +3,13 @@
 import math
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, zip_longest
+from typing import TypeVar
 
 SHORTEST = 0.125  # seconds; the first bin holds all that is shorter
 STEPS = 4  # bins per factor of two, so that a quantile is at most 19 % off
 LAST = 112  # from here on (over a year) all is the same
+
+Number = TypeVar("Number", int, float)
 
 
 def bin_of(seconds: float) -> int:
@@ -26,25 +29,26 @@ def counted(durations: Iterable[float]) -> list[int]:
     return counts
 
 
-def added(many: Iterable[Sequence[int]]) -> list[int]:
+def added(many: Iterable[Sequence[Number]]) -> list[Number]:
     """The counts of several as one."""
     return [sum(column) for column in zip_longest(*many, fillvalue=0)]
 
 
-def quantile(counts: Sequence[int], share: float) -> float | None:
+def quantile(counts: Sequence[float], share: float) -> float | None:
     """The duration in seconds that `share` of the counted ones do not exceed; None of nothing."""
     total = sum(counts)
     if not total:
         return None
     rank = share * total
-    before = 0
+    before = 0.0
     for place, upto in enumerate(accumulate(counts)):
         if upto >= rank and counts[place]:
-            low, high = _edge(place), _edge(place + 1)
+            low, high = edge(place), edge(place + 1)
             return low + (high - low) * (rank - before) / counts[place]
         before = upto
-    return _edge(len(counts))
+    return edge(len(counts))
 
 
-def _edge(place: int) -> float:
+def edge(place: int) -> float:
+    """Where a bin begins, in seconds."""
     return 0.0 if place <= 0 else SHORTEST * 2.0 ** ((place - 1) / STEPS)

@@ -53,6 +53,16 @@ class BudgetSettings(Section):
     longest: float = Field(3600.0, gt=0, description="seconds a cluster is set aside at most")
 
 
+class NodeSettings(Section):
+    share: float = Field(
+        0.25, ge=0, le=1, description="part of a cluster's nodes, of those seen lately, that may be left out as sick"
+    )
+    backoff: float = Field(
+        1800.0, gt=0, description="seconds a sick node is left out the first time; doubles each time"
+    )
+    longest: float = Field(86_400.0, gt=0, description="seconds a sick node is left out at most")
+
+
 class GroupingSettings(Section):
     target: float = Field(
         60.0, ge=0, description="seconds that a job of several short tasks shall last; 0: one task a job, always"
@@ -112,6 +122,7 @@ class Settings(Section):
     almighty: AlmightySettings = AlmightySettings()
     jobs: JobSettings = JobSettings()
     budget: BudgetSettings = BudgetSettings()
+    nodes: NodeSettings = NodeSettings()
     grouping: GroupingSettings = GroupingSettings()
     forecast: ForecastSettings = ForecastSettings()
     policy: PolicySettings = PolicySettings()

@@ -64,9 +64,10 @@ class StepState(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an attempt ended."""
+    """How an attempt ended. DOUBTFUL: as a success, but so soon that something is wrong with its cluster or node."""
 
     SUCCESS = "success"
+    DOUBTFUL = "doubtful"
     RESUBMIT = "resubmit"
     RESUBMIT_END = "resubmit_end"
     CHECKPOINTED = "checkpointed"
@@ -147,7 +148,7 @@ CAMPAIGN_MOVES: Mapping[CampaignState, frozenset[CampaignState]] = {
 TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
     TaskState.WAITING: frozenset({TaskState.ASSIGNED, TaskState.CANCELLED}),
     TaskState.ASSIGNED: frozenset({TaskState.WAITING, TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED}),
-    TaskState.DONE: frozenset(),
+    TaskState.DONE: frozenset({TaskState.WAITING}),  # its result was doubted
     TaskState.FAILED: frozenset({TaskState.WAITING, TaskState.CANCELLED}),
     TaskState.CANCELLED: frozenset(),
 }

@@ -78,6 +78,7 @@ def end_jobs(
     exit_code: int | None = 0,
     seconds: float = 10.0,
     reason: str = "",
+    node: str = "node-1",
     now: datetime = NOON,
 ) -> None:
     """Each task of these jobs ends so; a task that is given up gets its event."""
@@ -90,7 +91,7 @@ def end_jobs(
         verdict = judge(outcome, past, JobSettings())
         ended.append(EndedAttempt(*about, outcome, exit_code, now.timestamp() - seconds, seconds, verdict))
     started = now.timestamp() - seconds
-    jobs = [EndedJob(i, campaigns[i], kinds[i], outcome, exit_code, "node-1", reason, started) for i in job_ids]
+    jobs = [EndedJob(i, campaigns[i], kinds[i], outcome, exit_code, node, reason, started) for i in job_ids]
     put_ended(conn, cluster_id, ended, jobs, now)
     for one in ended:
         if one.verdict.state is TaskState.FAILED:

@@ -23,6 +23,7 @@ NEXT_STEPS = {
     "TASK_FAILED": "`gridstat -j JOB -E` shows why; `gridevents -f -e EVENT` accepts it, with -r the task runs again",
     "PROLOGUE_FAILED": "correct what the prologue needs, then `gridevents -f -r -e EVENT` runs it again",
     "EPILOGUE_FAILED": "`gridevents -f -e EVENT` lets the campaign end, with -r the epilogue runs again",
+    "RESULTS_DOUBTED": "look at some; `gridevents -f -e EVENT` believes them, with -r the tasks are done again",
     "CLUSTER_SET_ASIDE": "it heals by itself; `gridevents -f -e EVENT` gives the cluster back at once",
 }
 

@@ -35,7 +35,7 @@ def _of_now(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
         return found
     if part.free == 0 and not part.running:
         return Obstacle("full", "no core is free")
-    return Obstacle("ok")
+    return Obstacle("ok", part.why or "" if part.doubted else "")
 
 
 def _of_hours(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle | None:
@@ -89,6 +89,8 @@ def _of_campaign_there(part: PartView, now: datetime) -> Obstacle | None:
     why = f": {part.why}" if part.why else ""
     if part.prologue is StepState.FAILED:
         return Obstacle("prologue failed", f"`gridevents -f -r` runs it again{why}")
+    if part.is_sink:
+        return Obstacle("doubted", part.why or f"{part.doubted} results are doubted")
     if part.set_aside_until is not None and part.set_aside_until > now:
         return Obstacle("set aside", part.why or f"until {moment(part.set_aside_until)}")
     if part.set_aside_until is not None:

@@ -17,7 +17,7 @@ BRIEF = ("ok", "full", "on trial")  # states of a cycle, of which the metaschedu
 SENTENCES = {
     CutReason.WAITING_LIMIT: "{used} jobs of the grid wait there, {most} may (max_waiting)",
     CutReason.MAX_JOBS: "it has {used} jobs there, {most} may be (max_jobs)",
-    CutReason.TRIAL: "too many tasks in a row failed there: one job at a time until one succeeds",
+    CutReason.TRIAL: "tasks failed there, or ended too soon: one job at a time until one succeeds",
     CutReason.SCOUTS: "it is new there: {used} of {most} scouts are under way, and more follow as they succeed",
     CutReason.LIMIT: "{used} of {most} {name} are in use (`limits`)",
     CutReason.USER: "the jobs of user {name} have {used} of {most} cores (quota)",

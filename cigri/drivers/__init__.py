@@ -94,6 +94,7 @@ class BatchRequest:
     project: str = ""
     properties: str = ""
     types: tuple[str, ...] = ()  # the batch system's own types of jobs
+    exclude: tuple[str, ...] = ()  # nodes where no job shall run, by the names that jobs there have told
 
 
 @dataclass(frozen=True, slots=True)

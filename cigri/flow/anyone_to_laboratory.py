@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, select
 
+from cigri.flow.updator_to_anyone import DOUBTED
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, ForecastHistory
 from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskCount
 
@@ -74,6 +76,11 @@ def has_work(conn: Connection) -> bool:
         .where(or_(func.coalesce(counts.c.live, 0) > 0, func.coalesce(counts.c.failed, 0) == 0))
     )
     return conn.scalar(on_its_way.limit(1)) is not None
+
+
+def list_doubts(conn: Connection) -> list[int]:
+    """Events of doubted results that somebody has to decide on."""
+    return list(conn.scalars(select(Event.c.id).where(Event.c.code == DOUBTED, Event.c.closed_at.is_(None))))
 
 
 def list_demands(conn: Connection) -> list[Demand]:

@@ -16,6 +16,8 @@ from cigri.tables.grid import Event, Project
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
 
+OBSTACLES = ("CLUSTER_SET_ASIDE", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED", *HALT_PROBLEMS)
+
 
 class CampaignView(NamedTuple):
     """A campaign; its tasks by state (`assigned`: in jobs), its open `errors`, and what is forecast of it.
@@ -62,6 +64,7 @@ class PartView(NamedTuple):
     `set_aside_until` and `why` are this campaign's; what follows, to `fallback_because`, is the cluster's.
     `cluster_hours` is what its configuration says of them, which jobs of some types follow.
     `is_held` is the user's wish; so many of the waiting jobs are `held` there, and of the running ones `suspended`.
+    `doubted` tasks are done, and seem not to have been; `is_sink`: for that the cluster is set aside.
     """
 
     campaign_id: int
@@ -89,6 +92,8 @@ class PartView(NamedTuple):
     suspended: int
     job_type: str
     walltime: int
+    doubted: int
+    is_sink: bool
     cluster_hours: dict[str, Any]
 
 
@@ -186,7 +191,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
         .where(
             Event.c.subject == func.concat("campaign ", part.c.campaign_id, " on ", Cluster.c.name),
             Event.c.closed_at.is_(None),
-            Event.c.code.in_(("CLUSTER_SET_ASIDE", "PROLOGUE_FAILED", "EPILOGUE_FAILED", *HALT_PROBLEMS)),
+            Event.c.code.in_(OBSTACLES),
         )
         .order_by(Event.c.id.desc())
         .limit(1)
@@ -219,6 +224,8 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             live.c.suspended,
             func.coalesce(part.c.settings["type"].astext, "best-effort"),
             part.c.settings["walltime"].as_integer(),
+            part.c.doubted,
+            part.c.sink_since.is_not(None),
             Cluster.c.config,
         )
         .select_from(part)

@@ -39,10 +39,10 @@ class Claim(NamedTuple):
 class Want(NamedTuple):
     """A campaign that could use a cluster: `width` cores a job, `live` jobs of its own there now.
 
-    `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures;
-    `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay waiting
-    behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None: as the
-    rest allows. `proven`: tasks that succeeded there, and jobs that have run for a while.
+    `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures
+    or doubts; `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay
+    waiting behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None:
+    as the rest allows. `proven`: tasks that succeeded there, and jobs that have run for a while.
 
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
     are free; `hazard`: kills per core-second.
@@ -164,7 +164,7 @@ def list_wants(
             func.coalesce(live.c.n, 0),
             cast(waiting.c.n - func.coalesce(elsewhere, 0), BigInteger),
             func.coalesce(Forecast.c.ratio, 1.0 / part.c.width),
-            part.c.errors >= errors,
+            or_(part.c.errors >= errors, and_(part.c.doubted_below.is_not(None), part.c.done == 0)),
             func.coalesce(bound.c.n, 0),
             Forecast.c.keep,
             Forecast.c.send,
@@ -187,6 +187,7 @@ def list_wants(
             part.c.prologue.in_((StepState.NONE, StepState.DONE)),
             ~is_share_held(part.c.campaign_id, part.c.cluster_id),
             or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)),
+            part.c.sink_since.is_(None),
         )
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )

@@ -76,7 +76,7 @@ def put_epilogues(conn: Connection, now: datetime | None = None, shut: Collectio
 
 
 def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
-    """End the campaigns whose tasks are all over, whose steps are done and whose failures nobody still looks at."""
+    """End the campaigns whose tasks and steps are all over, and whose failures and doubts nobody still looks at."""
     part = CampaignCluster
     steps = select(part.c.campaign_id).where(
         part.c.campaign_id == Campaign.c.id, part.c.epilogue.in_((StepState.WAITING, StepState.RUNNING))
@@ -84,7 +84,7 @@ def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
     failures = select(Event.c.id).where(
         Event.c.campaign_id == Campaign.c.id,
         Event.c.closed_at.is_(None),
-        Event.c.code.in_(("TASK_FAILED", "EPILOGUE_FAILED")),
+        Event.c.code.in_(("TASK_FAILED", "EPILOGUE_FAILED", "RESULTS_DOUBTED")),
     )
     idle = and_(_is_over(), ~steps.exists(), ~failures.exists())
     treated = _hold(conn, select(Campaign.c.id).where(idle))

@@ -1,10 +1,8 @@
 """The runner tells how many jobs wait on a cluster, and that a cluster refuses a campaign's jobs."""
 
 from datetime import datetime
-from functools import cache
 
-from sqlalchemy import Connection, and_, bindparam, func, select
-from sqlalchemy.sql.selectable import Select
+from sqlalchemy import Connection, and_, func, select
 
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
@@ -15,13 +13,8 @@ from cigri.tables.jobs import Job
 
 def count_waiting(conn: Connection, cluster_id: int) -> int:
     """Our jobs in the cluster's queue that have not started, or are about to be there; but for held ones."""
-    return conn.execute(_waiting(), {"here": cluster_id}).scalar_one()
-
-
-@cache
-def _waiting() -> Select[int]:
     waiting = and_(Job.c.state.in_((JobState.LAUNCHING, JobState.SUBMITTED)), Job.c.halted_since.is_(None))
-    return select(func.count()).where(Job.c.cluster_id == bindparam("here"), waiting)
+    return conn.execute(select(func.count()).where(Job.c.cluster_id == cluster_id, waiting)).scalar_one()
 
 
 def put_refusal(

@@ -206,14 +206,11 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
     for campaign_id in {attempt.campaign_id for attempt in attempts}:
         lasted = done.get(campaign_id, [])
         values: dict[str, Any] = {
-            "done": CampaignCluster.c.done + len(lasted),
             "failed": CampaignCluster.c.failed + failed[campaign_id],
             "resubmitted": CampaignCluster.c.resubmitted + again[campaign_id],
-            "seconds": CampaignCluster.c.seconds + sum(lasted),
-            "squares": CampaignCluster.c.squares + sum(seconds**2 for seconds in lasted),
         }
         if lasted:
-            values["durations"] = _added(CampaignCluster.c.durations, counted(lasted))
+            values |= changed_totals(lasted)
         conn.execute(
             update(CampaignCluster)
             .where(CampaignCluster.c.campaign_id == campaign_id, CampaignCluster.c.cluster_id == cluster_id)
@@ -230,6 +227,17 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
                 set_={"tasks": Completion.c.tasks + len(lasted)},
             )
         )
+
+
+def changed_totals(lasted: Sequence[float], times: int = 1) -> dict[str, Any]:
+    """New values of a share's totals when tasks of these durations have succeeded, or (-1) do not count any longer."""
+    part = CampaignCluster
+    return {
+        "done": part.c.done + times * len(lasted),
+        "seconds": func.greatest(part.c.seconds + times * sum(lasted), 0.0),
+        "squares": func.greatest(part.c.squares + times * sum(seconds**2 for seconds in lasted), 0.0),
+        "durations": _added(part.c.durations, [times * count for count in counted(lasted)]),
+    }
 
 
 def _added(counts: ColumnElement[list[int]], more: list[int]) -> ScalarSelect[list[int]]:

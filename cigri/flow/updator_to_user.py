@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, cast, func, or_, select, true
+from sqlalchemy import ARRAY, BigInteger, Connection, Text, cast, func, or_, select, true
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from cigri.database import clock
 from cigri.states import WAITING_JOBS, JobState
-from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage, Drain
+from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage, Drain, ExcludedNode
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Job
 
@@ -16,7 +17,7 @@ from cigri.tables.jobs import Job
 class ClusterView(NamedTuple):
     """A cluster: cores at the last visit (None: never visited), our live jobs, since when and why it is away.
 
-    `drained_by`: when it is to be empty, if the operator drains it.
+    `drained_by`: when it is to be empty, if the operator drains it. `sick_nodes` get no jobs now.
     """
 
     id: int
@@ -35,6 +36,7 @@ class ClusterView(NamedTuple):
     away_since: datetime | None
     why: str | None
     drained_by: datetime | None
+    sick_nodes: list[str]
 
 
 class Usage(NamedTuple):
@@ -67,6 +69,11 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
         .limit(1)
         .lateral()
     )
+    sick = (
+        select(func.array_agg(aggregate_order_by(ExcludedNode.c.node, ExcludedNode.c.node), type_=ARRAY(Text)))
+        .where(ExcludedNode.c.cluster_id == Cluster.c.id, ExcludedNode.c.until > func.now())
+        .scalar_subquery()
+    )
     state = ClusterState
     statement = (
         select(
@@ -86,6 +93,7 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             away.c.opened_at,
             away.c.message,
             Drain.c.deadline,
+            func.coalesce(sick, []),
         )
         .select_from(Cluster)
         .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)

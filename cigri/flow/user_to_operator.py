@@ -7,7 +7,9 @@ from sqlalchemy import BigInteger, Connection, and_, literal, or_, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock, rows, wake
+from cigri.flow.updator_to_anyone import DOUBTED
 from cigri.flow.user_to_metascheduler import reopen_campaign
+from cigri.flow.user_to_updator import believe, redo_doubted
 from cigri.states import StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -22,7 +24,8 @@ def fix_events(
 ) -> int:
     """Close open events of the user's campaigns; `resubmit` puts the failed tasks they are about back in line.
 
-    Closing the event of a cluster set aside for a campaign gives the campaign that cluster again at once.
+    Closing the event of a cluster set aside for a campaign gives the campaign that cluster again at once. Doubted
+    results are believed, or their tasks done again.
     """
     wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
@@ -36,16 +39,21 @@ def fix_events(
         .values(closed_at=clock(now), closed_by=user)
         .returning(Event.c.code, Event.c.campaign_id, Event.c.cluster_id, Event.c.task_id)
     ).all()
+    redone: set[int] = set()
     for row in fixed:
         part = CampaignCluster
         here = and_(part.c.campaign_id == row.campaign_id, part.c.cluster_id == row.cluster_id)
         if row.code == "CLUSTER_SET_ASIDE":
             conn.execute(update(part).where(here).values(errors=0, strikes=0, blocked_until=None))
+        elif row.code == DOUBTED and not resubmit:
+            believe(conn, row.campaign_id, row.cluster_id)
+        elif row.code == DOUBTED and redo_doubted(conn, row.campaign_id, row.cluster_id):
+            redone.add(row.campaign_id)
         elif row.code in STEPS and resubmit:
             conn.execute(update(part).where(here).values({STEPS[row.code]: StepState.WAITING}))
     if resubmit:
         tasks = [row.task_id for row in fixed if row.task_id is not None]
-        again = _resubmit(conn, tasks) | {row.campaign_id for row in fixed if row.code in STEPS}
+        again = _resubmit(conn, tasks) | {row.campaign_id for row in fixed if row.code in STEPS} | redone
         for campaign_id in again:
             reopen_campaign(conn, campaign_id, user, now)
     if fixed:

@@ -53,7 +53,9 @@ class CampaignClusterColumns(Columns):
 
     `errors` counts failures since the last success; `strikes` how often in a row the budget was used up.
     Totals (`done`, `seconds`, `squares`, in s and s^2 of successful tasks) are what forecasts are made of;
-    `durations` counts the same tasks by duration, in the bins of cigri/durations.py.
+    `durations` counts the same tasks by duration, in the bins of cigri/durations.py. Of them all, `doubted` tasks are
+    left out, which ended within `doubted_below` seconds; that stays known when somebody has said what to do with them.
+    `sink_since`: the cluster is set aside for this. `is_trusted`: a user has said that tasks may be so short there.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -72,6 +74,10 @@ class CampaignClusterColumns(Columns):
     strikes: Named[int] = Column(server_default="0")
     blocked_until: Named[datetime | None]
     durations: Named[list[int]] = Column(ARRAY(BigInteger), server_default="{}")
+    doubted: Named[int] = Column(server_default="0")
+    doubted_below: Named[float | None]
+    sink_since: Named[datetime | None]
+    is_trusted: Named[bool] = Column(server_default="false")
 
 
 CampaignCluster = table(
@@ -79,6 +85,8 @@ CampaignCluster = table(
     CampaignClusterColumns,
     CheckConstraint("width > 0", name="width"),
     CheckConstraint("max_jobs > 0", name="max_jobs"),
+    CheckConstraint("doubted >= 0", name="doubted"),
+    CheckConstraint("sink_since IS NULL OR doubted_below IS NOT NULL", name="sink"),
     Index(None, "cluster_id"),
     Index("ix_campaign_clusters_hours", "campaign_id", postgresql_where=FOLLOWS_HOURS),
 )

@@ -99,3 +99,21 @@ class DrainColumns(Columns):
 
 
 Drain = table("drains", DrainColumns, CheckConstraint("keep >= 0", name="keep"))
+
+
+class ExcludedNodeColumns(Columns):
+    """A node that gets no job of ours before `until`; after that it is on trial, until a task has ended there well.
+
+    `strikes`: how often in a row it was found to be sick; `asked_by` is cigri, or an operator.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    node: Named[str] = Column(primary_key=True)
+    since: Named[datetime]
+    until: Named[datetime]
+    strikes: Named[int]
+    reason: Named[str]
+    asked_by: Named[str]
+
+
+ExcludedNode = table("excluded_nodes", ExcludedNodeColumns, CheckConstraint("strikes > 0", name="strikes"))

@@ -31,7 +31,8 @@ class Simulated(Driver):
 
     def submit(self, request: BatchRequest) -> str:
         about = {"tag": request.tag, "size": request.size, "cores": request.resources.width}
-        return _line("submit", **about, walltime=request.walltime, besteffort=request.besteffort)
+        about |= {"walltime": request.walltime, "besteffort": request.besteffort, "exclude": request.exclude}
+        return _line("submit", **about)
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         if answer.status == TOO_LARGE:

@@ -14,7 +14,10 @@ class GridTask(NamedTuple):
 
 
 class GridJob(NamedTuple):
-    """One element of an array; its tasks run one after the other, each whatever the end of the one before."""
+    """One element of an array; its tasks run one after the other, each whatever the end of the one before.
+
+    `exclude`: the mask of nodes where it shall not run.
+    """
 
     tag: str
     array_index: int
@@ -23,6 +26,7 @@ class GridJob(NamedTuple):
     walltime: float
     besteffort: bool
     tasks: Sequence[GridTask]
+    exclude: int = 0
 
 
 class JobSight(NamedTuple):

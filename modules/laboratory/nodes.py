@@ -31,16 +31,17 @@ class Nodes:
     def fit(self, cores: int, within: int = ANYWHERE) -> Places | None:
         """So many on one of these nodes, the fullest that has room; more than a node has: from anywhere."""
         if cores > self.cores_per_node:
-            return self.spread(cores) if cores <= self.free and within == ANYWHERE else None
+            there = cores <= self.free and cores <= self._free_within(within)
+            return self.spread(cores, within) if there else None
         for free in range(max(cores, 1), self.cores_per_node + 1):
             if found := self._with[free] & within:
                 return [(_lowest(found), cores)]
         return None
 
-    def spread(self, cores: int) -> Places:
+    def spread(self, cores: int, within: int = ANYWHERE) -> Places:
         """So many, no more than are free, from as few nodes as will do."""
         places: Places = []
-        seen = 0
+        seen = ~within
         while cores > 0:
             if cores <= self.cores_per_node and (place := self.fit(cores, ~seen)):
                 return places + place
@@ -66,6 +67,9 @@ class Nodes:
     def bring_up(self, node: int) -> None:
         self._down[node] = False
         self._move(node, self.cores_per_node)
+
+    def _free_within(self, mask: int) -> int:
+        return self.free if mask == ANYWHERE else sum(free for n, free in enumerate(self._free) if mask >> n & 1)
 
     def _emptiest(self, within: int) -> tuple[int, int]:
         for free in range(self.cores_per_node, 0, -1):

@@ -37,6 +37,11 @@ class Run:
     due: float | None = None
 
     @property
+    def excluded(self) -> int:
+        """The mask of nodes where it shall not run."""
+        return 0
+
+    @property
     def held(self) -> int:
         """Cores it has by now."""
         return sum(cores for _, cores in self.places)
@@ -66,6 +71,10 @@ class GridRun(Run):
     is_astray: bool = False
     dying_as: RemoteState | None = None
     heir: Run | None = None
+
+    @property
+    def excluded(self) -> int:
+        return self.job.exclude
 
     @property
     def node(self) -> int:

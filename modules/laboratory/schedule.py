@@ -104,13 +104,14 @@ def victims(killable: Iterable[Waiting], cores: int) -> list[Waiting]:
     return needed
 
 
-def hold(cores: int, nodes: Nodes, running: Iterable[Placed]) -> Hold | None:
+def hold(cores: int, nodes: Nodes, running: Iterable[Placed], excluded: int = 0) -> Hold | None:
     """The nodes that will be free soonest, by walltimes, for a job that finds no room; None while too many are down."""
     need = min(cores, nodes.cores_per_node)
-    ends: dict[int, list[tuple[float, int]]] = {node: [] for node in nodes.up()}
+    ends: dict[int, list[tuple[float, int]]] = {node: [] for node in nodes.up() if not excluded >> node & 1}
     for job in running:
         for node, held in job.places:
-            ends[node].append((job.expected_end, held))
+            if node in ends:
+                ends[node].append((job.expected_end, held))
     soonest = sorted((_ready(nodes.free_on(node), need, ends[node]), node) for node in ends)
     chosen = soonest[: ceil(cores / nodes.cores_per_node)]
     if len(chosen) * need < cores:

@@ -80,13 +80,14 @@ class Scheduler:
 
     def _allowed(self, run: Run) -> int:
         """The nodes where this besteffort job may start; a hold is void once the job it is for no longer waits."""
+        mine = ANYWHERE & ~run.excluded
         if self._hold is None or self._held_for not in self._backlog.besteffort:
-            return ANYWHERE
+            return mine
         is_in_time = self._agenda.now + run.walltime <= self._hold.until
-        return ANYWHERE if run.number == self._held_for or is_in_time else ~self._hold.nodes
+        return mine if run.number == self._held_for or is_in_time else mine & ~self._hold.nodes
 
     def _hold_for(self, run: Run) -> None:
         """Hold nodes, unless there is a hold for this job, and its time has not passed."""
         if self._hold is None or run.number != self._held_for or self._hold.until <= self._agenda.now:
             self._held_for = run.number
-            self._hold = hold(run.cores, self._execution.nodes, self._execution.running.values())
+            self._hold = hold(run.cores, self._execution.nodes, self._execution.running.values(), run.excluded)

@@ -14,6 +14,7 @@ from cigri.remote import Answer
 from modules.laboratory.batch_system import BatchSystem
 from modules.laboratory.driver import REFUSED, TOO_LARGE, Order, answered, order_of, shown
 from modules.laboratory.jobs import GridJob, GridTask, TaskEnd
+from modules.laboratory.ledger import node_name
 
 BUNDLED = re.compile(
     r"\( :\n(.*?)\n\)\ns=\$\?; printf '\\n%s %s %s\\n' (\S+) (\S+) \$s; printf '\\n%s\\n' \2 >&2\n", re.DOTALL
@@ -128,6 +129,7 @@ class Site:
     def _submit(self, home: Home, user: str, about: Mapping[str, Any]) -> Answer:
         batch_id = batch_of(about["tag"])
         campaign_id, written = home.campaigns[batch_id], home.batches[batch_id]
+        excluded = sum(1 << node for node in range(self.system.machine.nodes) if node_name(node) in about["exclude"])
         jobs = [
             GridJob(
                 about["tag"],
@@ -137,6 +139,7 @@ class Site:
                 about["walltime"],
                 about["besteffort"],
                 list(self._told(campaign_id, written[index])),
+                excluded,
             )
             for index in range(1, about["size"] + 1)
         ]

@@ -14,9 +14,10 @@ from cigri import jdl
 from cigri.database import Database
 from cigri.drivers import Driver
 from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_laboratory import has_work
+from cigri.flow.anyone_to_laboratory import has_work, list_doubts
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import put_campaign
+from cigri.flow.user_to_operator import fix_events
 from cigri.gateway import Gateway, Seen
 from cigri.program import Report, RunOnce, Tools
 from cigri.remote import Answer
@@ -31,6 +32,9 @@ from modules.laboratory.site import Site, Workload
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 """Second 0 of every scenario: a Monday, at midnight."""
+
+USERS_LOOK = 600.0
+"""Seconds between two looks of the users at what went wrong."""
 
 T = TypeVar("T")
 
@@ -83,6 +87,7 @@ class World:
     def __init__(self, scenario: Scenario, database: Database, directory: Path) -> None:
         self.scenario, self.now = scenario, 0.0
         self.cycles = 0
+        self._looked_at = 0.0
         self.campaigns: dict[int, Arrival] = {}
         """Those submitted, by id."""
         self._tasks: dict[int, list[GridTask]] = {}
@@ -106,6 +111,7 @@ class World:
             begun = self.now
             self._submit_due()
             self.cycle()
+            self._look_at_events()
             watch(self)
             self._advance(max(begun + self.scenario.cycle, self.now))
             if not self._has_work() and self._arrivals:
@@ -162,6 +168,15 @@ class World:
                 campaign_id = put_campaign(conn, new, found.parameters(), self.clock())
             self.campaigns[campaign_id] = arrival
             self._tasks[campaign_id] = _tasks(arrival, self.scenario.seed)
+
+    def _look_at_events(self) -> None:
+        """As careful users do: what is doubted is done again."""
+        if self.now < self._looked_at + USERS_LOOK:
+            return
+        self._looked_at = self.now
+        with self._tools.database.begin() as conn:
+            if doubts := list_doubts(conn):
+                fix_events(conn, doubts, "root", resubmit=True, now=self.clock())
 
     def _systems(self) -> Iterator[tuple[str, BatchSystem]]:
         for cluster in self.scenario.clusters:

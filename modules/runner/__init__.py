@@ -17,6 +17,7 @@ from cigri.flow.anyone_to_clusters import (
     put_array_limit,
     put_failure,
 )
+from cigri.flow.anyone_to_runner import list_excluded
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_busy, list_launches, put_batch
 from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.runner_to_campaign_schedulers import (
@@ -54,10 +55,11 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
 
 
 class Work(NamedTuple):
-    """What is to be done for one user of a cluster."""
+    """What is to be done for one user of a cluster; nothing shall run on the nodes that are `excluded`."""
 
     unsettled: list[LaunchingBatch]
     launches: list[Launch]
+    excluded: list[str]
 
 
 class Prepared(NamedTuple):
@@ -79,7 +81,8 @@ def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) ->
             unsettled = list_launching(conn, cluster.id)
             room = cluster.config.max_waiting - count_waiting(conn, cluster.id)
             launches = list_launches(conn, cluster.id, max(room, 0), cluster.config.max_array)
-        work: dict[str, Work] = defaultdict(lambda: Work([], []))
+            excluded = list_excluded(conn, cluster.id, now)
+        work: dict[str, Work] = defaultdict(lambda: Work([], [], excluded))
         for batch in unsettled:
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():
@@ -103,7 +106,9 @@ def _serve(
     try:
         for batch in work.unsettled:
             _reconcile(tools, cluster, key, batch, report, now)
-        chosen = [_prepare(tools, cluster, key, launch, now) for launch in work.launches[:BATCHES_AT_ONCE]]
+        chosen = [
+            _prepare(tools, cluster, key, launch, work.excluded, now) for launch in work.launches[:BATCHES_AT_ONCE]
+        ]
         prepared = [one for one in chosen if one is not None]
         if prepared:
             _submit(tools, cluster, user, prepared, report, now)
@@ -134,7 +139,9 @@ def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str, now: date
     return is_away
 
 
-def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: datetime | None) -> Prepared | None:
+def _prepare(
+    tools: Tools, cluster: ClusterRow, key: str, launch: Launch, excluded: Sequence[str], now: datetime | None
+) -> Prepared | None:
     """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
     driver = tools.gateway.driver(cluster)
     with tools.database.begin() as conn:
@@ -143,7 +150,7 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, now: d
         return None
     try:
         base, hours = tools.gateway.base(cluster, key), hours_of(cluster.config, tools.settings.hours)
-        plan, request = plan_batch(cluster, base, key, driver.prelude, launch, batch, hours)
+        plan, request = plan_batch(cluster, base, key, driver.prelude, launch, batch, hours, excluded)
         if stand_in := cluster.config.stand_in:
             request = mapped(request, stand_in.pools)
         if problems := driver.problems(request):
@@ -185,7 +192,8 @@ def _settle(
         report["batches too large"] += 1
         return
     except SubmissionRefused as error:
-        _refuse(tools, cluster, sent.launch, sent.batch, str(error), now)
+        left_out = f" (left out as sick: {', '.join(sent.request.exclude)})" if sent.request.exclude else ""
+        _refuse(tools, cluster, sent.launch, sent.batch, f"{error}{left_out}", now)
         report["refused batches"] += 1
         return
     with tools.database.begin() as conn:

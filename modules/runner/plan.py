@@ -1,6 +1,7 @@
 """What a batch is: the files written to the cluster, and the request to its batch system."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -26,6 +27,7 @@ def plan_batch(
     launch: Launch,
     batch: PreparedBatch,
     hours: Hours | None = None,
+    exclude: Sequence[str] = (),
 ) -> tuple[BatchPlan, BatchRequest]:
     """What is written to the cluster and what is asked of its batch system; pure."""
     settings = ClusterSettings.model_validate(launch.settings)
@@ -65,6 +67,7 @@ def plan_batch(
         project=settings.project or launch.project,
         properties=settings.properties,
         types=settings.types if launch.kind is JobKind.TASKS else (),
+        exclude=tuple(exclude),
     )
     return plan, request
 

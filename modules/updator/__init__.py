@@ -32,13 +32,14 @@ from cigri.flow.runner_to_updator import (
     move_seen,
 )
 from cigri.flow.updator_to_metascheduler import put_cluster_state, put_trials
-from cigri.flow.updator_to_predictor import put_ended
+from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
 from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import JobKind, JobState
 from cigri.verdicts import FAULT_OF_TASK
 from cigri.wrapper import Receipt, collect, journal, parse_tail, place_of, tail
+from modules.updator.doubts import examine
 from modules.updator.glimpse import Glimpse, journal_key, read
 from modules.updator.news import events, trials
 
@@ -156,7 +157,8 @@ def _take_in(
     ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
     tails = _tails(tools, cluster, key, user, jobs, ends)
     with tools.database.begin() as conn:
-        _settle(conn, tools, cluster, jobs, findings, ends, tails, now)
+        fresh = _settle(conn, tools, cluster, jobs, findings, ends, tails, now)
+    report.update(examine(tools, cluster, fresh, now))
     before = tools.gateway.settled.get((cluster.id, user), Receipt())
     lines = {**before.lines, **glimpse.collected.lines}
     ended = {end.job.job_id for end in findings.ended}
@@ -218,18 +220,20 @@ def _settle(
     ends: Ends,
     tails: Mapping[tuple[int, int], str],
     now: datetime | None,
-) -> None:
+) -> list[EndedAttempt]:
+    """Give the attempts whose ends are news."""
     if findings.seen:
         move_seen(conn, findings.seen, now)
     if findings.missing:
         mark_missing(conn, findings.missing, now)
     if not ends.attempts and not ends.jobs:
-        return
+        return []
     moved = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
     fresh = [attempt for attempt in ends.attempts if attempt.task_id in moved]
     reasons = {job.job_id: job.reason for job in ends.jobs}
     put_events(conn, events(cluster, fresh, ends, reasons, tails), now)
     put_trials(conn, cluster.id, cluster.name, trials(fresh, tails), tools.settings.budget, now)
+    return fresh
 
 
 def _tails(

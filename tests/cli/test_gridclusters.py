@@ -13,8 +13,10 @@ from cigri.cli.clusters import widths
 from cigri.database import Database, server_time
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
+from cigri.flow.anyone_to_runner import put_exclusion
 from cigri.flow.operator_to_updator import enable_cluster, put_cluster
 from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.settings import NodeSettings
 from tests.cli.running import Run, running
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 
@@ -139,3 +141,12 @@ def test_a_cluster_tells_its_hours_and_whether_it_is_within_them(run: Run, datab
     told = run("-i", "later").out
     assert "outside its hours until" in told
     assert f"{later[0]}:00" in told
+
+
+def test_sick_nodes_are_named(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+    assert "sick" not in run("-i", "dahu").out
+    with database.begin() as conn:
+        put_exclusion(conn, cluster, "dahu", "dahu-3", "of 9 tasks 9 failed", NodeSettings())
+    assert "dahu-3" in next(line for line in run("-i", "dahu").out.splitlines() if "sick" in line)

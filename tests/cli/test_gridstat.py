@@ -17,6 +17,7 @@ from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.metascheduler_to_user import Cut, put_cuts
 from cigri.flow.operator_to_updator import enable_cluster
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
+from cigri.flow.updator_to_anyone import Doubted, put_doubts
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import BudgetSettings
@@ -338,6 +339,21 @@ def test_why_tells_what_keeps_a_campaign_from_more_jobs_on_each_cluster(
     (first, second) = json.loads(run("--why", str(campaign), "--json")[1])
     assert (first["reason"], first["name"], first["used"], first["most"]) == ("limit", "matlab", 8, 9)
     assert (second["reason"], second["state"]) == (None, "disabled")
+
+
+def test_results_that_are_doubted_are_shown_with_the_way_on(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 2), seconds=0.1)
+        put_doubts(conn, Doubted(campaign, cluster, "dahu", 0.5, None, "2 of 2 tasks ended within 0.5 s"))
+    for words in ((str(campaign),), ("--why", str(campaign))):
+        told = run(*words).out
+        assert " doubted " in told
+        assert "2 of 2 tasks ended within 0.5 s. 2 results are doubted, and the cluster is set aside" in told
+        assert "with --resubmit the tasks are done again" in told
+    assert run("-f", str(campaign)).out.count("done (doubtful)") == 2
+    assert "RESULTS_DOUBTED" in run("-e", str(campaign)).out
 
 
 def test_why_is_about_one_campaign(run: Run) -> None:

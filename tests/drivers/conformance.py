@@ -61,6 +61,7 @@ class Site(ABC):
     rival: str = field(default=RIVAL, kw_only=True)  # "" where there can be no second user
     operator: str = field(default=USER, kw_only=True)  # who may suspend the user's jobs
     never_preempts: str = field(default="", kw_only=True)  # why not
+    nodes: str = field(default="", kw_only=True)  # as jobs there name them
     condition: str = field(default="", kw_only=True)  # the commands that show its operator all nodes and jobs
     batches: "list[Batch]" = field(default_factory=list, init=False)  # that a test submitted
 
@@ -257,3 +258,15 @@ class Conformance:
         [job] = overtime.until_ended(150).values()
         assert job.state == RemoteState.TIMEOUT
         assert overtime.said("warned") == "warned\n"
+
+    def test_no_job_runs_on_a_node_that_is_left_out(self, site: Site) -> None:
+        """Of the last node none is made; of a host that is its own cluster there is none to leave out."""
+        says = 'printf "%s\\n" "$CIGRI_NODE" >>"$1/said"\n'
+        nodes = site.nodes.split()
+        for sick in nodes[:1]:
+            out = sick if len(nodes) > 1 else "not-there"
+            batch = site.submit(BatchRequest("left-out", 2, 60, exclude=(out,)), says)
+            assert {job.exit_code for job in batch.until_ended().values()} == {0}
+            assert set(batch.said("said").split()) <= set(nodes) - {out}
+            with pytest.raises(SubmissionRefused):
+                site.submit(BatchRequest("nowhere", 1, 60, exclude=tuple(nodes)))

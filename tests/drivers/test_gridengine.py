@@ -195,3 +195,18 @@ def test_the_capacity_is_that_of_the_queues_of_our_jobs() -> None:
     driver = load("gridengine", {"queue": "day.q@@fast", "besteffort_queue": "night.q"})
     assert "'day.q night.q'" in driver.capacity("")
     assert " own.q " in driver.capacity("own.q")
+
+
+@pytest.mark.parametrize(
+    ("properties", "requests"),
+    [
+        ("", ["h=!(n1|n2.site)"]),
+        ("arch=lx*,h=big*|fat*", ["arch=lx*", "h=(big*|fat*)&!(n1|n2.site)"]),
+        ("-l hostname=big*  -l gpu", ["gpu", "h=(big*)&!(n1|n2.site)"]),
+    ],
+)
+def test_sick_nodes_are_left_out_beside_the_users_own_wishes(properties: str, requests: list[str]) -> None:
+    asked = words(GRID_ENGINE.submit(BatchRequest(TAG, 1, 60, properties=properties, exclude=("n1", "n2.site"))))
+    assert [word for before, word in pairwise(asked) if before == "-l"][1:] == requests
+    strange = BatchRequest(TAG, 1, 60, exclude=("n1)|(*",))
+    assert GRID_ENGINE.problems(strange) == ["'n1)|(*' cannot be the name of a node of Grid Engine"]

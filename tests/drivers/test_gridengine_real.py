@@ -52,7 +52,7 @@ class GridEngineSite(Site):
 
 def gridengine_site() -> GridEngineSite:
     known = "Grid Engine 8.1.9", "7777777.1", "unknown queue"
-    return GridEngineSite(load("gridengine", OPTIONS), *known, condition="qstat -f -u '*'")
+    return GridEngineSite(load("gridengine", OPTIONS), *known, nodes="gamma", condition="qstat -f -u '*'")
 
 
 def recording_sites() -> Iterator[tuple[str, GridEngineSite]]:
@@ -175,6 +175,12 @@ class TestGridEngine(Conformance):
         assert (batch.said("nodes"), batch.said("memory")) == ("gamma\n", f"{2 * 501 * 1024}\n")
         for fact in ("project: grid", "priority: -7", "hard_queue_list: all.q", "soft resource_list: mem_free=999G"):
             assert fact in shown
+
+    def test_a_host_is_left_out_of_those_that_a_user_names(self, site: Site) -> None:
+        request = BatchRequest("hosts", 1, 60, properties="arch=lx*,h=gam*|other", exclude=("other", "third"))
+        assert site.submit(request, "exit 0\n").until_ended()[1].exit_code == 0
+        with pytest.raises(SubmissionRefused, match="no suitable queues"):
+            site.submit(replace(request, tag="no-hosts", exclude=("other", "gamma")))
 
     def test_what_can_never_start_is_refused(self, site: Site) -> None:
         wishes = [ResourceRequest(cpu=40), ResourceRequest(others={"licence": 99}), ResourceRequest(others={"gpu": 1})]

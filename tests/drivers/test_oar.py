@@ -352,3 +352,14 @@ def test_the_prelude_names_each_node_once(tmp_path: Path) -> None:
     script = f"PATH=/nowhere OAR_NODEFILE=nodes OAR_ARRAY_INDEX=3 OAR_JOB_ID=7\n{OAR.prelude}\ncigri_nodes"
     ended = run(f"{script}; echo $CIGRI_INDEX $CIGRI_REMOTE_ID $CIGRI_NODE", tmp_path)
     assert (ended.stdout, ended.stderr) == ("n1\nn2\n3 7 n1\n", "")
+
+
+def test_sick_nodes_are_left_out_beside_the_users_own_wishes() -> None:
+    request = BatchRequest(TAG, 1, 60, properties="gpu = 1 OR fast = 1", exclude=("n1", "n2.site"))
+    assert "--property=(gpu = 1 OR fast = 1) AND (network_address NOT IN ('n1', 'n2.site'))" in words(
+        OAR.submit(request)
+    )
+    alone = BatchRequest(TAG, 1, 60, exclude=("n1",))
+    assert "--property=network_address NOT IN ('n1')" in words(OAR.submit(alone))
+    with pytest.raises(ValueError, match="no node"):
+        OAR.submit(BatchRequest(TAG, 1, 60, exclude=("n1') OR ('' = '",)))

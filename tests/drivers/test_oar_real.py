@@ -37,7 +37,7 @@ class OarSite(Site):
 
 def oar_site() -> OarSite:
     known = "OAR 2.5.9", "7777777", "The queue nowhere does not exist"
-    return OarSite(load("oar", {}), *known, condition="oarnodes -s; oarstat")
+    return OarSite(load("oar", {}), *known, nodes="delta-n1 delta-n2", condition="oarnodes -s; oarstat")
 
 
 def recording_sites() -> Iterator[tuple[str, OarSite]]:

@@ -374,3 +374,10 @@ def test_ten_thousand_live_jobs_are_read_at_once() -> None:
     jobs = SLURM.parse_status(answer, "cigri-")
     assert time.process_time() - begun < 0.2
     assert len(jobs) == 10_000
+
+
+def test_sick_nodes_are_left_out_beside_the_users_own_wishes() -> None:
+    asked = SLURM.submit(BatchRequest(TAG, 1, 60, properties="fast", exclude=("n1", "n2.site")))
+    assert " --constraint=fast " in asked
+    assert " --exclude=n1,n2.site " in asked
+    assert "--exclude" not in SLURM.submit(BatchRequest(TAG, 1, 60))

@@ -52,7 +52,7 @@ def slurm_site(name: str) -> SlurmSite:
     logs = 'cd "$(dirname "$(scontrol show config | sed -n "s/^SlurmctldLogFile *= //p")")"'
     condition = f"scontrol -o show nodes; scontrol -o show jobs; {logs}; tail -n 60 slurm*.log"
     known = "Slurm 22.05.8", "7777777_1", "Invalid partition name"
-    return SlurmSite(driver, *known, name, operator="root", condition=condition)
+    return SlurmSite(driver, *known, name, operator="root", nodes=f"{name}-n1 {name}-n2", condition=condition)
 
 
 def recording_sites() -> Iterator[tuple[str, SlurmSite]]:

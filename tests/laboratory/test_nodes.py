@@ -42,6 +42,8 @@ def test_only_the_nodes_of_a_mask_are_used() -> None:
     assert nodes.fit(1, ~0b01) == [(1, 1)]
     assert nodes.fit(1, 0) is None
     assert nodes.fit(5, ~0b01) is None
+    assert Nodes(3, 4).fit(6, ~0b010) == [(0, 4), (2, 2)]
+    assert Nodes(3, 4).fit(9, ~0b010) is None
 
 
 def test_nothing_fits_on_a_node_that_is_down() -> None:

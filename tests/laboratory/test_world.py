@@ -103,3 +103,31 @@ def test_the_same_seed_is_the_same_history(server: Path, database: Database, emp
         world(place, clusters=clusters).run()
     assert history(database) == history(other)
     other.close()
+
+
+def test_a_node_that_swallows_tasks_is_left_out_and_all_are_done_in_the_end(database: Database) -> None:
+    sick = {"black_holes": [{"node": 1, "since": 0, "until": 1e9}]}
+    clusters = [{"name": "ann", "nodes": 5, "cores_per_node": 4, "faults": sick}]
+    run = world(database, clusters=clusters, campaigns=[{"tasks": 200, "seconds": {"mean": 200, "cv": 0.2}}])
+    run.run()
+    assert counts(database) == {"done": 200}
+    outcomes = [row[3] for row in history(database)]
+    assert outcomes.count("success") == 200
+    assert outcomes.count("doubtful") >= 10
+    done = sum(row[5] for row in history(database) if row[3] == "success")
+    assert done > 200 * 150  # none of them was swallowed
+    with database.begin() as conn:
+        assert conn.scalars(text("SELECT node FROM excluded_nodes")).all() == ["node-2"]
+
+
+def test_a_cluster_that_swallows_tasks_is_set_aside_and_the_other_does_them(database: Database) -> None:
+    holes = [{"node": node, "since": 0, "until": 1e9} for node in range(2)]
+    clusters = [
+        {"name": "ann", "nodes": 2, "cores_per_node": 4, "faults": {"black_holes": holes}},
+        {"name": "bob", "nodes": 4, "cores_per_node": 4},
+    ]
+    run = world(database, clusters=clusters, campaigns=[{"tasks": 200, "seconds": {"mean": 200, "cv": 0.2}}])
+    run.run()
+    assert counts(database) == {"done": 200}
+    good = [row for row in history(database) if row[3] == "success"]
+    assert {row[0] for row in good} == {"bob"}

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -13,6 +13,7 @@ NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 QUEUE = rf"{NAME}(?:@[A-Za-z0-9_.@-]+)?"
 VALUE = r"[A-Za-z0-9_.:*?!|&()\[\]@/+-]+"
 REQUEST = re.compile(rf"{NAME}(?:={VALUE})?(?:,{NAME}(?:={VALUE})?)*")
+HOST = ("h", "hostname")
 OURS = frozenset({"h_rt", "s_rt", "slots", "queue"})  # said by the walltime, the cores and the queue
 
 
@@ -94,6 +95,8 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
     for name in wish.others:
         if not re.fullmatch(NAME, name) or name in {*OURS, options.memory}:
             yield f"{name!r} is no resource that can be asked for by name; see qconf -sc for those of the cluster"
+    if strange := [node for node in request.exclude if not re.fullmatch(r"[A-Za-z0-9._-]+", node)]:
+        yield f"{strange[0]!r} cannot be the name of a node of Grid Engine"
     for field, text, pattern in (("queue", request.queue, QUEUE), ("project", request.project, NAME)):
         if text and not re.fullmatch(pattern, text):
             yield f"{text!r} cannot be the name of a {field} of Grid Engine"
@@ -110,7 +113,7 @@ def placement(options: Options, request: BatchRequest) -> list[str]:
     user = read_properties(request.properties)
     queue = request.queue or (besteffort and options.besteffort_queue) or options.queue
     words = ["-hard", "-l", ",".join(_limits(options, request))]
-    for hard in (*site.hard, *user.hard):
+    for hard in _without((*site.hard, *user.hard), request.exclude):
         words += ["-l", hard]
     for name in (queue, *site.queues, *user.queues):
         words += ["-q", name] if name else []
@@ -123,6 +126,16 @@ def placement(options: Options, request: BatchRequest) -> list[str]:
         words += ["-p", str(options.priority)]
     soft = (*site.soft, *user.soft)
     return words + (["-soft"] if soft else []) + [word for one in soft for word in ("-l", one)]
+
+
+def _without(hard: Sequence[str], nodes: Sequence[str]) -> list[str]:
+    """On none of these nodes: one request for the host, since of several Grid Engine heeds the last only."""
+    if not nodes:
+        return list(hard)
+    wishes = [wish for one in hard for wish in one.split(",")]
+    hosts = [f"({wish.partition('=')[2]})" for wish in wishes if wish.partition("=")[0] in HOST]
+    others = [wish for wish in wishes if wish.partition("=")[0] not in HOST]
+    return [*others, "h=" + "&".join([*hosts, f"!({'|'.join(nodes)})"])]
 
 
 def _limits(options: Options, request: BatchRequest) -> list[str]:

@@ -21,6 +21,7 @@ from cigri.remote import Answer
 NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
 JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command
 SIGNAL = 14  # SIGALRM, which the wrapper leaves to the prelude
+NODE = "network_address"  # the property that OAR's node files name nodes by
 
 ONE = "resource_id = (SELECT min(resource_id) FROM resources)"
 LISTS = f"""\
@@ -130,6 +131,8 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         project = request.project or options.project
         conditions = [wish for wish in (options.properties, request.properties) if wish]
         conditions += [f"{options.memory} >= {mem}"] if options.memory and mem else []
+        if nodes := ", ".join(f"'{_name(node)}'" for node in request.exclude):
+            conditions.append(f"{NODE} NOT IN ({nodes})")
         joined = conditions[0] if len(conditions) == 1 else " AND ".join(f"({wish})" for wish in conditions)
         wishes = {"queue": queue, "project": project, "property": joined}
         return [f"--{name}={value}" for name, value in wishes.items() if value]
@@ -230,10 +233,10 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         return f"OAR {found[1]}"
 
 
-def _name(tag: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", tag):
-        raise ValueError(f"no tag of ours: {tag!r}")
-    return tag
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", text):
+        raise ValueError(f"no tag of ours, and no node: {text!r}")
+    return text
 
 
 def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -154,6 +154,7 @@ cigri_nodes() {
             "constraint": constraints[0] if len(constraints) == 1 else "&".join(f"({wish})" for wish in constraints),
             "nice": options.nice,
             "reservation": options.reservation,
+            "exclude": ",".join(request.exclude),
         }
         return [f"--{name}={value}" for name, value in wishes.items() if value]
 

@@ -12,6 +12,7 @@ ACTIONS = {
     "disable": "give it no new jobs; those it has are watched to their end",
     "drain": "give it no new jobs, and tell or kill those that run by a time",
     "undrain": "end that",
+    "nodes": "nodes that are left out as sick; give them jobs again",
     "remove": "forget a cluster that no campaign has used",
     "map": "say which account runs a grid user's jobs there",
 }

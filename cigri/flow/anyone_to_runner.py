@@ -1,0 +1,107 @@
+"""Whoever finds nodes sick, or well again, tells the runner, which leaves them out of what it submits."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.database import clock
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.settings import NodeSettings
+from cigri.states import EventLevel
+from cigri.tables.clusters import Cluster
+from cigri.tables.clusters import ExcludedNode as NodeRow
+
+CODE = "NODE_EXCLUDED"
+
+
+class ExcludedNode(NamedTuple):
+    """`is_out`: it gets no job now; else it is on trial, until a task has ended there well."""
+
+    cluster: str
+    node: str
+    since: datetime
+    until: datetime
+    strikes: int
+    reason: str
+    asked_by: str
+    is_out: bool
+
+
+def list_excluded(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[str]:
+    """Nodes that get no job now."""
+    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > clock(now))
+    return list(conn.scalars(mine.order_by(NodeRow.c.node)))
+
+
+def list_suspected(conn: Connection, cluster_id: int) -> list[str]:
+    """Those, and the ones on trial."""
+    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id)
+    return list(conn.scalars(mine.order_by(NodeRow.c.node)))
+
+
+def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | None = None) -> list[ExcludedNode]:
+    """For people: of one cluster, or of all."""
+    row = NodeRow
+    about = (Cluster.c.name, row.c.node, row.c.since, row.c.until, row.c.strikes, row.c.reason, row.c.asked_by)
+    found = select(*about, row.c.until > clock(now)).join(Cluster, Cluster.c.id == row.c.cluster_id)
+    if cluster:
+        found = found.where(Cluster.c.name == cluster)
+    return [ExcludedNode._make(one) for one in conn.execute(found.order_by(Cluster.c.name, row.c.node))]
+
+
+def put_exclusion(
+    conn: Connection,
+    cluster_id: int,
+    cluster: str,
+    node: str,
+    reason: str,
+    limits: NodeSettings,
+    now: datetime | None = None,
+) -> bool:
+    """Leave the node out for a while, twice as long as the last time; False when it is out already."""
+    pause = func.least(limits.backoff * func.power(2.0, func.least(NodeRow.c.strikes, 20)), limits.longest)
+    new = insert(NodeRow).values(
+        cluster_id=cluster_id,
+        node=node,
+        since=clock(now),
+        until=clock(now) + timedelta(seconds=min(limits.backoff, limits.longest)),
+        strikes=1,
+        reason=reason,
+        asked_by="cigri",
+    )
+    again = {"since": clock(now), "until": clock(now) + _seconds(pause), "strikes": NodeRow.c.strikes + 1}
+    again |= {"reason": reason, "asked_by": "cigri"}
+    until = conn.scalar(
+        new.on_conflict_do_update(
+            index_elements=[NodeRow.c.cluster_id, NodeRow.c.node], set_=again, where=NodeRow.c.until <= clock(now)
+        ).returning(NodeRow.c.until)
+    )
+    if until is None:
+        return False
+    words = f"{reason}; it gets no job until {until:%Y-%m-%d %H:%M:%S} UTC, then it is tried again"
+    advice = f"`cigri cluster nodes {cluster} --admit {node}` gives it jobs at once"
+    event = NewEvent(CODE, EventLevel.WARNING, _subject(cluster, node), f"{words}; {advice}", cluster_id=cluster_id)
+    put_events(conn, [event], now)
+    return True
+
+
+def admit_nodes(
+    conn: Connection, cluster_id: int, cluster: str, nodes: Collection[str], by: str, now: datetime | None = None
+) -> int:
+    """Forget what was held against these nodes; give the number of those of which something was."""
+    mine = and_(NodeRow.c.cluster_id == cluster_id, NodeRow.c.node.in_(nodes))
+    gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
+    close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by, now)
+    return len(gone)
+
+
+def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
+    return func.make_interval(0, 0, 0, 0, 0, 0, number)
+
+
+def _subject(cluster: str, node: str) -> str:
+    return f"node {node} of {cluster}"

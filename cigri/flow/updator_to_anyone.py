@@ -1,0 +1,192 @@
+"""The updator doubts results that came too soon: they are marked, and count no longer, until somebody says."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Double, and_, case, cast, func, literal, or_, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.database import clock, rows
+from cigri.durations import counted
+from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.updator_to_predictor import changed_totals
+from cigri.states import EventLevel, JobKind, JobState, Outcome
+from cigri.tables.campaigns import CampaignCluster, Completion
+from cigri.tables.clusters import Cluster, ExcludedNode
+from cigri.tables.jobs import Attempt, Job
+from cigri.verdicts import NEVER_RAN
+
+DOUBTED = "RESULTS_DOUBTED"
+LATEST = 3000  # ended tasks of a campaign on a cluster that are looked at, node by node
+NOT_BAD = (
+    *NEVER_RAN,
+    Outcome.SUCCESS,
+    Outcome.DOUBTFUL,
+    Outcome.RESUBMIT,
+    Outcome.RESUBMIT_END,
+    Outcome.CHECKPOINTED,
+    Outcome.PREEMPTED,
+    Outcome.KILLED,
+)
+
+
+class Span(NamedTuple):
+    """How long a campaign's tasks lasted on a cluster, in the bins of cigri/durations.py, without the doubted ones.
+
+    `running`: how long, for some time already, those run that run, by node.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    cluster: str
+    durations: list[int]
+    doubted_below: float | None
+    is_sink: bool
+    is_trusted: bool
+    running: Mapping[str, list[int]] = MappingProxyType({})
+
+
+class NodeEnds(NamedTuple):
+    """The latest ends of a campaign's tasks on a node; `on_trial`: they came after its exclusion had expired."""
+
+    campaign_id: int
+    node: str
+    durations: list[int]
+    bad: int
+    on_trial: bool
+
+
+SHORTEST_RUN = 10.0  # seconds
+
+
+class Doubted(NamedTuple):
+    """Successes of a campaign on a cluster that took less than `below` seconds: on these `nodes`, or (None) on all."""
+
+    campaign_id: int
+    cluster_id: int
+    cluster: str
+    below: float
+    nodes: Collection[str] | None
+    why: str
+
+
+def list_spans(conn: Connection, campaign_ids: Collection[int]) -> list[Span]:
+    """Of these campaigns on all their clusters."""
+    part = CampaignCluster
+    is_sink = part.c.sink_since.is_not(None)
+    about = (part.c.campaign_id, part.c.cluster_id, Cluster.c.name, part.c.durations, part.c.doubted_below)
+    found = select(*about, is_sink, part.c.is_trusted).join(Cluster, Cluster.c.id == part.c.cluster_id)
+    wanted = found.where(part.c.campaign_id.in_(campaign_ids)).order_by(part.c.campaign_id, part.c.cluster_id)
+    return [Span(*row) for row in conn.execute(wanted)]
+
+
+def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
+    """With the tasks that, alone in their job, had run for SHORTEST_RUN when their cluster was visited last."""
+    other = Attempt.alias()
+    is_shared = select(other.c.task_id).where(other.c.job_id == Job.c.id, other.c.position == 2).exists()
+    lasted = cast(func.extract("epoch", Cluster.c.visited_at - Job.c.started_at), Double)
+    found = conn.execute(
+        select(Job.c.campaign_id, Job.c.cluster_id, func.coalesce(Job.c.node, ""), lasted)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .where(Job.c.campaign_id.in_({span.campaign_id for span in spans}), Job.c.state == JobState.RUNNING)
+        .where(Job.c.kind == JobKind.TASKS, lasted >= SHORTEST_RUN, Job.c.halted_since.is_(None), ~is_shared)
+    )
+    running: dict[tuple[int, int], dict[str, list[float]]] = {}
+    for campaign_id, cluster_id, node, seconds in found:
+        running.setdefault((campaign_id, cluster_id), {}).setdefault(node, []).append(seconds)
+    return [
+        span._replace(running={node: counted(some) for node, some in mine.items()})
+        for span in spans
+        for mine in [running.get((span.campaign_id, span.cluster_id), {})]
+    ]
+
+
+def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[NodeEnds]:
+    """The latest of a campaign on a cluster; of a node that was excluded, those of jobs that were made since."""
+    sick = ExcludedNode
+    latest = (
+        select(Job.c.node, Attempt.c.outcome, Attempt.c.seconds, sick.c.node.is_not(None).label("on_trial"))
+        .join(Attempt, Attempt.c.job_id == Job.c.id)
+        .outerjoin(sick, and_(sick.c.cluster_id == Job.c.cluster_id, sick.c.node == Job.c.node))
+        .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id, Job.c.node.is_not(None))
+        .where(Attempt.c.outcome.is_not(None), Attempt.c.outcome.not_in((*NEVER_RAN, Outcome.DOUBTFUL)))
+        .where(or_(sick.c.node.is_(None), Job.c.created_at > sick.c.until))
+        .order_by(Job.c.id.desc())
+        .limit(LATEST)
+    )
+    ends: dict[str, tuple[list[float], int, bool]] = {}
+    for place, outcome, seconds, on_trial in conn.execute(latest):
+        node = place or ""
+        lasted, bad, _ = ends.get(node, ([], 0, False))
+        if outcome is Outcome.SUCCESS:
+            lasted.append(seconds or 0.0)
+        ends[node] = lasted, bad + (outcome not in NOT_BAD), on_trial
+    return [NodeEnds(campaign_id, node, counted(lasted), bad, trial) for node, (lasted, bad, trial) in ends.items()]
+
+
+def put_doubts(
+    conn: Connection, doubted: Doubted, *, job_ids: Collection[int] | None = None, now: datetime | None = None
+) -> int:
+    """Mark these results, of these jobs only if given, and give their number; all nodes: the cluster is set aside."""
+    part = CampaignCluster
+    here = and_(part.c.campaign_id == doubted.campaign_id, part.c.cluster_id == doubted.cluster_id, ~part.c.is_trusted)
+    is_sink = literal(doubted.nodes is None)
+    values = {
+        "doubted_below": func.greatest(part.c.doubted_below, doubted.below),
+        "sink_since": case((is_sink, func.coalesce(part.c.sink_since, clock(now))), else_=part.c.sink_since),
+    }
+    if not conn.execute(update(part).where(here).values(values).returning(part.c.campaign_id)).all():
+        return 0  # somebody has just said that they are right
+    lasted = _mark(conn, doubted, job_ids)
+    if lasted:
+        _take_out(conn, here, lasted)
+    if lasted or job_ids is None:
+        _tell(conn, doubted, now)
+    return len(lasted)
+
+
+def _mark(conn: Connection, doubted: Doubted, job_ids: Collection[int] | None) -> list[float]:
+    chosen = [Job.c.campaign_id == doubted.campaign_id, Job.c.cluster_id == doubted.cluster_id]
+    if doubted.nodes is not None:
+        chosen.append(Job.c.node.in_(doubted.nodes))
+    if job_ids is not None:
+        wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+        chosen.append(Job.c.id.in_(select(wanted.c.id)))
+    marked = conn.execute(
+        update(Attempt)
+        .where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome == Outcome.SUCCESS, *chosen)
+        .where(func.coalesce(Attempt.c.seconds, 0.0) < doubted.below)
+        .values(outcome=Outcome.DOUBTFUL)
+        .returning(Attempt.c.seconds)
+    )
+    return [seconds or 0.0 for seconds in marked.scalars()]
+
+
+def _take_out(conn: Connection, here: ColumnElement[bool], lasted: Sequence[float]) -> None:
+    """Of the totals, and as many of the completions of each minute as their part in all."""
+    part, number = CampaignCluster, len(lasted)
+    kept = cast(part.c.done - number, Double) / func.greatest(part.c.done, 1)
+    same = and_(Completion.c.campaign_id == part.c.campaign_id, Completion.c.cluster_id == part.c.cluster_id)
+    left = cast(func.round(Completion.c.tasks * kept), BigInteger)
+    conn.execute(update(Completion).where(same, here).values(tasks=left))
+    conn.execute(update(part).where(here).values(changed_totals(lasted, -1) | {"doubted": part.c.doubted + number}))
+
+
+def _tell(conn: Connection, doubted: Doubted, now: datetime | None) -> None:
+    part = CampaignCluster
+    here = and_(part.c.campaign_id == doubted.campaign_id, part.c.cluster_id == doubted.cluster_id)
+    number = conn.scalar(select(part.c.doubted).where(here))
+    words = f"{doubted.why}. {number} results are doubted"
+    aside = ", and the cluster is set aside for this campaign" if doubted.nodes is None else ""
+    advice = "`gridevents --fix` believes them; with --resubmit the tasks are done again"
+    event = NewEvent(
+        DOUBTED,
+        EventLevel.ERROR,
+        f"campaign {doubted.campaign_id} on {doubted.cluster}",
+        f"{words}{aside}; {advice}",
+        doubted.campaign_id,
+        doubted.cluster_id,
+    )
+    put_events(conn, [event], now)

@@ -1,0 +1,54 @@
+"""A user says what becomes of results that the updator doubts: they are right, or the tasks are done again."""
+
+from sqlalchemy import Connection, and_, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.flow.updator_to_predictor import changed_totals
+from cigri.states import Outcome, TaskState
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task
+from cigri.verdicts import FIRST_IN_LINE
+
+
+def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
+    """They count as before, and what tasks of the campaign do there is not doubted again."""
+    part = CampaignCluster
+    lasted = conn.scalars(
+        update(Attempt)
+        .where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome == Outcome.DOUBTFUL)
+        .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id)
+        .where(Task.c.id == Attempt.c.task_id, Task.c.attempts == Attempt.c.number)
+        .values(outcome=Outcome.SUCCESS)
+        .returning(Attempt.c.seconds)
+    ).all()
+    totals = changed_totals([seconds or 0.0 for seconds in lasted]) if lasted else {}
+    settled = {"doubted": 0, "doubted_below": None, "sink_since": None, "is_trusted": True}
+    conn.execute(update(part).where(_here(campaign_id, cluster_id)).values(totals | settled))
+
+
+def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
+    """Their tasks wait again, with a clean past: are there any? The cluster is tried again with one job."""
+    doubted = (
+        select(Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id)
+        .where(Attempt.c.outcome == Outcome.DOUBTFUL, Task.c.attempts == Attempt.c.number)
+    )
+    again = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
+    anew = {"priority": FIRST_IN_LINE, "checkpoint_cluster_id": None, "stopped_at": None}
+    moved = conn.execute(
+        update(Task)
+        .where(Task.c.id.in_(doubted), Task.c.state == TaskState.DONE)
+        .values(state=TaskState.WAITING, **again, **anew)
+        .returning(Task.c.id)
+    ).all()
+    settled = {"doubted": 0, "sink_since": None}
+    conn.execute(update(CampaignCluster).where(_here(campaign_id, cluster_id)).values(settled))
+    return bool(moved)
+
+
+def _here(campaign_id: int, cluster_id: int) -> ColumnElement[bool]:
+    part = CampaignCluster
+    return and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)

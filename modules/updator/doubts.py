@@ -1,0 +1,152 @@
+"""Looks for sick nodes and for clusters that swallow tasks, whenever tasks of a campaign have ended."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.durations import added, bin_of
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.anyone_to_runner import admit_nodes, list_excluded, list_suspected, put_exclusion
+from cigri.flow.updator_to_anyone import Doubted, NodeEnds, Span, add_running, list_node_ends, list_spans, put_doubts
+from cigri.flow.updator_to_predictor import EndedAttempt
+from cigri.program import Report, Tools
+from cigri.states import Outcome
+from cigri.verdicts import FAULT_OF_TASK
+from modules.updator.holes import Hole, Tally, find_holes
+from modules.updator.sinks import LONGEST, Doubt, find_sinks
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")  # of a node; what a job's files say may be anything
+BAD = FAULT_OF_TASK | {Outcome.LOST, Outcome.NODE_FAILURE}
+
+
+class Place(NamedTuple):
+    cluster_id: int
+    name: str
+
+
+def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], now: datetime | None) -> Report:
+    """What the ends that a visit has just brought tell of this cluster's nodes, and of their campaigns everywhere."""
+    report: Report = Counter()
+    campaigns = {attempt.campaign_id for attempt in fresh}
+    if not campaigns:
+        return report
+    with tools.database.begin() as conn:
+        spans = list_spans(conn, campaigns)
+        suspected = list_suspected(conn, cluster.id)
+    here = [span for span in spans if span.cluster_id == cluster.id]
+    report["results doubted"] += sum(_go_on(tools, span, suspected, fresh, now) for span in here)
+    failing = {attempt.campaign_id for attempt in fresh if attempt.outcome in BAD}
+    mixed = {span.campaign_id for span in spans if _is_mixed(span)}
+    spans = [span for span in spans if suspected or span.campaign_id in failing | mixed]
+    if not spans:
+        return +report
+    spans = _read(tools, {span.campaign_id for span in spans})
+    report.update(_judge_nodes(tools, Place(cluster.id, cluster.name), spans, now))
+    for campaign_id in sorted(mixed):
+        report.update(_judge_clusters(tools, _read(tools, {campaign_id}), now))
+    return +report
+
+
+def _read(tools: Tools, campaigns: Collection[int]) -> list[Span]:
+    with tools.database.begin() as conn:
+        return add_running(conn, list_spans(conn, campaigns))
+
+
+def _is_mixed(span: Span) -> bool:
+    """Do some tasks end soon enough to be suspicious?"""
+    return not span.is_trusted and any(span.durations[: bin_of(LONGEST)])
+
+
+def _go_on(
+    tools: Tools, span: Span, suspected: Collection[str], fresh: Sequence[EndedAttempt], now: datetime | None
+) -> int:
+    """Doubt the same of what has ended since."""
+    below = span.doubted_below
+    if below is None or not (span.is_sink or suspected):
+        return 0
+    mine = (attempt for attempt in fresh if attempt.campaign_id == span.campaign_id)
+    jobs = {attempt.job_id for attempt in mine if attempt.outcome is Outcome.SUCCESS and (attempt.seconds or 0) < below}
+    if not jobs:
+        return 0
+    where = "there" if span.is_sink else f"on {', '.join(suspected)}"
+    why = f"Tasks end within {below:.3g} s {where}, and last elsewhere"
+    about = (span.campaign_id, span.cluster_id, span.cluster, below, None if span.is_sink else suspected, why)
+    with tools.database.begin() as conn:
+        return put_doubts(conn, Doubted(*about), job_ids=jobs, now=now)
+
+
+def _judge_nodes(tools: Tools, place: Place, spans: Sequence[Span], now: datetime | None) -> Report:
+    """Leave sick nodes out, as many as may be, and doubt what ended at once on them."""
+    here = [span for span in spans if span.cluster_id == place.cluster_id]
+    with tools.database.begin() as conn:
+        ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
+        out = list_excluded(conn, place.cluster_id, now)
+    elsewhere: dict[int, list[list[int]]] = {span.campaign_id: [] for span in here}
+    for span in spans:
+        if span.cluster_id != place.cluster_id and span.campaign_id in elsewhere:
+            elsewhere[span.campaign_id].append(_all(span))
+    tallies = [tally for tally in _tallies(ends, here) if NAME.fullmatch(tally.node)]
+    verdicts = find_holes(tallies, elsewhere, [span.campaign_id for span in here if span.is_trusted])
+    known = len({tally.node for tally in tallies} | set(out))
+    most = min(int(tools.settings.nodes.share * known), known - 1) - len(out)
+    report: Report = Counter()
+    with tools.database.begin() as conn:
+        report["nodes healed"] = admit_nodes(conn, place.cluster_id, place.name, verdicts.healed, "cigri", now)
+    for hole in verdicts.holes[: max(0, most)]:
+        report.update(_leave_out(tools, place, hole, now))
+    return report
+
+
+def _tallies(ends: Sequence[NodeEnds], spans: Sequence[Span]) -> list[Tally]:
+    """With what runs now, also on nodes where nothing has ended yet."""
+    running = {(span.campaign_id, node): counts for span in spans for node, counts in span.running.items()}
+    tallies = [
+        Tally(end.campaign_id, end.node, end.durations, end.bad, running.pop((end.campaign_id, end.node), ()), trial)
+        for end in ends
+        for trial in [end.on_trial]
+    ]
+    return tallies + [Tally(campaign_id, node, (), 0, counts) for (campaign_id, node), counts in running.items()]
+
+
+def _all(span: Span) -> list[int]:
+    """Ended or not."""
+    return added([span.durations, *span.running.values()])
+
+
+def _leave_out(tools: Tools, place: Place, hole: Hole, now: datetime | None) -> Report:
+    report: Report = Counter()
+    with tools.database.begin() as conn:
+        for campaign_id, below in sorted(hole.doubted.items()):
+            why = f"Tasks ended within {below:.3g} s on node {hole.node}, and last elsewhere"
+            doubted = Doubted(campaign_id, place.cluster_id, place.name, below, [hole.node], why)
+            report["results doubted"] += put_doubts(conn, doubted, now=now)
+        excluded = put_exclusion(conn, *place, hole.node, str(hole), tools.settings.nodes, now)
+        report["nodes left out"] += excluded
+    return report
+
+
+def _judge_clusters(tools: Tools, spans: Sequence[Span], now: datetime | None) -> Report:
+    """Where one node is to blame, the others are not; else the cluster is set aside for the campaign."""
+    report: Report = Counter()
+    for cluster_id in _sinks(spans):
+        span = next(span for span in spans if span.cluster_id == cluster_id)
+        report.update(_judge_nodes(tools, Place(cluster_id, span.cluster), spans, now))
+        spans = _read(tools, {span.campaign_id})
+        if (doubt := _sinks(spans).get(cluster_id)) is None:
+            continue
+        why = f"{doubt.quick} of {doubt.ended} tasks ended within {doubt.below:.3g} s, elsewhere they last"
+        why += f" {doubt.usual:.0f} s"
+        about = (span.campaign_id, cluster_id, span.cluster, doubt.below, None, why)
+        with tools.database.begin() as conn:
+            report["results doubted"] += put_doubts(conn, Doubted(*about), now=now)
+        report["sinks"] += 1
+    return report
+
+
+def _sinks(spans: Sequence[Span]) -> dict[int, Doubt]:
+    on_trial = {span.cluster_id for span in spans if span.doubted_below is not None}
+    found = find_sinks({span.cluster_id: _all(span) for span in spans}, on_trial)
+    settled = {span.cluster_id for span in spans if span.is_sink or span.is_trusted}
+    return {cluster_id: doubt for cluster_id, doubt in found.items() if cluster_id not in settled}

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
-from typing import NamedTuple
 
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
@@ -38,7 +37,7 @@ def share(
     stock = Stock(rooms, wants, ceilings, settings.scouts)
     waited = {claim.campaign_id: claim.waited for claim in claims}
     for _, turns in groupby(line_up(claims, settings, order, facts), key=lambda turn: turn.rank):
-        group = [_served(stock, turn) for turn in turns]
+        group = [_Served(turn) for turn in turns]
         _serve(stock, group)
         for one in group if not stock.reserved else ():
             if waited[one.campaign_id] > settings.reserve_after and stock.reserve(one.campaign_id):
@@ -46,16 +45,22 @@ def share(
     return stock
 
 
-class _Served(NamedTuple):
-    """A turn: its weight beside others of the same rank, and what the campaign wants in it, the best cluster last."""
+class _Served:
+    """A turn under way; what the campaign wants is looked at when it is its turn, the best cluster last."""
 
-    campaign_id: int
-    weight: float
-    most: int | None
-    wants: list[Want]
+    def __init__(self, turn: Turn) -> None:
+        self.campaign_id, self.clusters, self.weight, self.most = (
+            turn.campaign_id,
+            turn.clusters,
+            turn.weight,
+            turn.most,
+        )
+        self.wants: list[Want] | None = None
 
     def next(self, stock: Stock) -> tuple[Want, int] | None:
         """What it may be given now, and how many jobs; where it is nothing, it is nothing for the rest of the cycle."""
+        if self.wants is None:
+            self.wants = stock.open_to(self.campaign_id, self.clusters)[::-1]
         while self.wants and not stock.is_served(self.campaign_id):
             want = self.wants[-1]
             if (most := stock.most(want)) > 0:
@@ -64,16 +69,12 @@ class _Served(NamedTuple):
         return None
 
 
-def _served(stock: Stock, turn: Turn) -> _Served:
-    return _Served(turn.campaign_id, turn.weight, turn.most, stock.open_to(turn.campaign_id, turn.clusters)[::-1])
-
-
 def _serve(stock: Stock, group: Sequence[_Served]) -> None:
     """One alone takes all it can use; of several, the one that holds the fewest cores for its weight gets a portion."""
     if len(group) == 1:
         _serve_alone(stock, group[0])
         return
-    idle = sum(stock.clusters[cluster].idle for cluster in {want.cluster_id for one in group for want in one.wants})
+    idle = stock.idle(set().union(*(one.clusters for one in group)))
     portion = int(idle) // (PORTIONS * len(group))
     line = [((held := stock.held(one.campaign_id)) / one.weight, place, held) for place, one in enumerate(group)]
     heapify(line)

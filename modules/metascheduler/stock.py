@@ -1,7 +1,8 @@
 """What is left in one cycle of clusters and tasks, and what keeps a campaign from more of it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from math import inf
 
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, Want
@@ -71,14 +72,18 @@ class Stock:
         self._bound: set[int] = set()
         self._fastest: dict[int, float] = {}  # mean duration of a campaign's tasks, where they are the shortest
         self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
-        for want in wants:
-            self.wants[want.campaign_id][want.cluster_id] = want
+        self._held: Counter[int] = Counter()
+        for want in wants:  # this loop is most of what sharing a large grid costs
+            campaign_id, cluster_id = want.campaign_id, want.cluster_id
+            self.wants[campaign_id][cluster_id] = want
+            if want.live:
+                self._held[campaign_id] += want.live * want.width
             if want.bound:
-                self._bound.add(want.campaign_id)
-            if want.mean is not None:
-                self._fastest[want.campaign_id] = min(want.mean, self._fastest.get(want.campaign_id, want.mean))
-            if want.cluster_id in self.clusters:
-                self.clusters[want.cluster_id].hear(want)
+                self._bound.add(campaign_id)
+            if want.mean is not None and want.mean < self._fastest.get(campaign_id, inf):
+                self._fastest[campaign_id] = want.mean
+            if (want.send is not None or want.keep is not None) and cluster_id in self.clusters:
+                self.clusters[cluster_id].hear(want)
         self.tasks = {campaign_id: next(iter(mine.values())).waiting for campaign_id, mine in self.wants.items()}
         self.given: dict[tuple[int, int], int] = {}
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
@@ -90,6 +95,10 @@ class Stock:
             return [mine[cluster] for cluster in self.clusters if cluster in mine]
         some = mine if len(clusters) == len(mine) else set(clusters)
         return self._by_completion([mine[cluster] for cluster in self._open if cluster in some and cluster in mine])
+
+    def idle(self, clusters: Iterable[int]) -> float:
+        """Free cores of those of these clusters that are not full yet."""
+        return sum(self.clusters[cluster].idle for cluster in clusters if cluster in self._open)
 
     def is_served(self, campaign_id: int) -> bool:
         """Has it been given all its tasks, and has none that wait for one cluster?"""
@@ -141,6 +150,7 @@ class Stock:
         given = self.given_to(want)
         self.tasks[want.campaign_id] -= max(0, jobs - max(0, want.bound - given))
         self.given[want.campaign_id, want.cluster_id] = given + jobs
+        self._held[want.campaign_id] += jobs * want.width
         self.ceilings.take((want.campaign_id, want.cluster_id), jobs)
         cluster = self.clusters[want.cluster_id]
         cluster.take(jobs, want.ratio)
@@ -156,8 +166,7 @@ class Stock:
 
     def held(self, campaign_id: int) -> int:
         """Cores of its jobs that live, wherever they are."""
-        mine = self.wants[campaign_id].values()
-        return sum((want.live + self.given_to(want)) * want.width for want in mine)
+        return self._held[campaign_id]
 
     def reserve(self, campaign_id: int) -> bool:
         """Keep the free cores of one cluster for a job of several that finds too few anywhere, until there are enough.

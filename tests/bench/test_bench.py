@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from modules.metascheduler.policies import names
 from tests.bench.__main__ import main
 from tests.bench.table import BEGIN, END, render, row, write
 
@@ -18,6 +19,11 @@ def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str])
     [local] = {float(figure.split()[0]) for what, figure in figures.items() if what.startswith("local: 50 `true`")}
     assert local > 0
     assert any("HyperQueue: " in line for line in lines)
+
+
+def test_sharing_is_measured_for_each_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["share", "--size", "3"]) == 0
+    assert capsys.readouterr().out.count("| share: 3 campaigns on 60 clusters by ") == len(names())
 
 
 def test_rows_go_between_the_marks_and_replace_those_of_their_subject(tmp_path: Path) -> None:

@@ -336,6 +336,14 @@ def test_cores_kept_for_another_are_told() -> None:
     ]
 
 
+def test_what_a_campaign_is_given_for_its_patience_counts_as_held() -> None:
+    wants = [a_want(1), a_want(2)]
+    claims = [claim._replace(waited=1000.0 * (claim.campaign_id == 1)) for claim in claims_of(wants)]
+    settings = PolicySettings(patience=600.0, handful=2, scouts=0)
+    shared = share([a_room(free=4)], wants, claims, settings, load("fairshare"))
+    assert shared.given == {(1, 1): 2, (2, 1): 2}
+
+
 @pytest.mark.parametrize("order", names())
 def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
     """1,000 campaigns on 60 clusters; it takes a tenth of this at the most on a slow core that is left in peace."""

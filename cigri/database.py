@@ -33,6 +33,10 @@ WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
 
 
+_KEY = func.hashtextextended(bindparam("name", type_=Text), 0)
+_LOCK, _UNLOCK = select(func.pg_try_advisory_lock(_KEY)), select(func.pg_advisory_unlock(_KEY))
+
+
 class Database:
     """An engine with our habits; every use is `with database.begin() as conn` around one short transaction."""
 
@@ -76,7 +80,7 @@ class Database:
         except OperationalError as error:
             raise DatabaseUnavailable(f"the database does not answer: {error.orig}") from error
         with connection as conn:
-            taken = bool(conn.scalar(select(func.pg_try_advisory_lock(func.hashtextextended(name, 0)))))
+            taken = bool(conn.scalar(_LOCK, {"name": name}))
             try:
                 yield taken
             finally:
@@ -86,7 +90,7 @@ class Database:
     @staticmethod
     def _unlock(conn: Connection, name: str) -> None:
         try:
-            conn.execute(select(func.pg_advisory_unlock(func.hashtextextended(name, 0))))
+            conn.execute(_UNLOCK, {"name": name})
         except (OperationalError, InterfaceError):
             conn.invalidate()  # the server has released the lock together with the session
 

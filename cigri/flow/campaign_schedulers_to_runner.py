@@ -2,14 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, cast, false, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Connection,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    false,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.sql.dml import ReturningInsert, Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
+from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import NOW, clock, given, packed, rows
 from cigri.flow.campaign_schedulers_to_metascheduler import fitting, lock_ceilings
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
@@ -19,6 +37,8 @@ from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
 
+IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
+PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
 
@@ -176,14 +196,7 @@ def list_launches(
 
     With as many tasks as can be sent in one command: `max_tasks`, unless the first job alone has more.
     """
-    tasks_of = select(func.count()).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
-    found = conn.execute(
-        select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime, tasks_of)
-        .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
-        .where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.TO_LAUNCH, ~is_job_held())
-        .order_by(Job.c.id)
-        .limit(limit)
-    ).all()
+    found = conn.execute(_to_launch(), {"here": cluster_id, "most": limit}).all()
     if not found:
         return []
     totals = accumulate(row[-1] for row in found)
@@ -207,34 +220,54 @@ def put_batch(
 ) -> PreparedBatch | None:
     """Commit the intention to submit: a batch with its tag. None when a job has been taken away meanwhile."""
     job_ids = [job.id for job in launch.jobs]
-    locked = conn.execute(
-        select(Job.c.id).where(Job.c.id.in_(job_ids), Job.c.state == JobState.TO_LAUNCH).with_for_update()
-    ).all()
-    if len(locked) != len(job_ids):
+    if len(conn.execute(_unlaunched(), {"wanted": packed(IDS, [(id,) for id in job_ids])}).all()) != len(job_ids):
         return None
+    about = {
+        "prefix": f"cigri.{grid_key}.",
+        "campaign": launch.campaign_id,
+        "here": cluster_id,
+        "account": launch.local_user,
+        "jobs": len(job_ids),
+        "now": now,
+    }
+    batch = PreparedBatch._make(conn.execute(_new_batch(), about).one())
+    places = packed(PLACES, [(id, index) for index, id in enumerate(job_ids, start=1)])
+    conn.execute(_launching(), {"places": places, "batch": batch.id})
+    return batch
+
+
+@cache
+def _unlaunched() -> Select[int]:
+    wanted = given("wanted", IDS)
+    jobs = select(Job.c.id).join(wanted, wanted.c.id == Job.c.id).where(Job.c.state == JobState.TO_LAUNCH)
+    return jobs.with_for_update(of=Job)
+
+
+@cache
+def _new_batch() -> ReturningInsert[*tuple[Any, ...]]:
     new = select(func.nextval(func.pg_get_serial_sequence("batches", "id")).label("id")).subquery("new")
     values = {
         "id": new.c.id,
-        "tag": literal(f"cigri.{grid_key}.") + cast(new.c.id, Text),
-        "campaign_id": literal(launch.campaign_id),
-        "cluster_id": literal(cluster_id),
-        "local_user": literal(launch.local_user),
+        "tag": bindparam("prefix", type_=Text) + cast(new.c.id, Text),
+        "campaign_id": bindparam("campaign", type_=BigInteger),
+        "cluster_id": bindparam("here", type_=BigInteger),
+        "local_user": bindparam("account", type_=Text),
         "state": literal(BatchState.LAUNCHING, Batch.c.state.type),
-        "size": literal(len(job_ids)),
-        "created_at": clock(now),
+        "size": bindparam("jobs", type_=BigInteger),
+        "created_at": NOW,
     }
-    batch = conn.execute(
-        insert(Batch)
-        .from_select(list(values), select(*values.values()))
-        .returning(Batch.c.id, Batch.c.tag, Batch.c.created_at)
-    ).one()
-    places = rows("places", {"id": BigInteger(), "i": BigInteger()}, [(id, i) for i, id in enumerate(job_ids, start=1)])
-    conn.execute(
+    created = insert(Batch).from_select(list(values), select(*values.values()))
+    return created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at)
+
+
+@cache
+def _launching() -> Update:
+    places = given("places", PLACES)
+    return (
         update(Job)
         .where(Job.c.id == places.c.id, Job.c.state == JobState.TO_LAUNCH)
-        .values(state=JobState.LAUNCHING, batch_id=batch.id, array_index=places.c.i)
+        .values(state=JobState.LAUNCHING, batch_id=bindparam("batch", type_=BigInteger), array_index=places.c.i)
     )
-    return PreparedBatch._make(batch)
 
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
@@ -248,10 +281,30 @@ def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnEl
     return [WaitingTask._make(row) for row in conn.execute(found)]
 
 
+@cache
+def _to_launch() -> Select[*tuple[Any, ...]]:
+    tasks_of = select(func.count()).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    return (
+        select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime, tasks_of)
+        .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .where(Job.c.cluster_id == bindparam("here"), Job.c.state == JobState.TO_LAUNCH, ~is_job_held())
+        .order_by(Job.c.id)
+        .limit(bindparam("most", type_=BigInteger))
+    )
+
+
 def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
-    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    tasks: dict[int, list[LaunchTask]] = {}
+    for job_id, *task in conn.execute(_carried(), {"wanted": packed(IDS, [(job_id,) for job_id in job_ids])}):
+        tasks.setdefault(job_id, []).append(LaunchTask._make(task))
+    return tasks
+
+
+@cache
+def _carried() -> Select[*tuple[Any, ...]]:
+    wanted = given("wanted", IDS)
     continues = func.coalesce(Task.c.checkpoint_cluster_id == Job.c.cluster_id, false())
-    found = conn.execute(
+    return (
         select(
             Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number, Task.c.parameter, Task.c.priority, continues
         )
@@ -260,16 +313,18 @@ def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[Launch
         .join(Task, Task.c.id == Attempt.c.task_id)
         .order_by(Attempt.c.job_id, Attempt.c.position)
     )
-    tasks: dict[int, list[LaunchTask]] = {}
-    for job_id, *task in found:
-        tasks.setdefault(job_id, []).append(LaunchTask._make(task))
-    return tasks
 
 
 def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, tuple[Any, ...]]:
-    part = CampaignCluster
-    mapping = and_(UserMapping.c.cluster_id == cluster_id, UserMapping.c.grid_user == Campaign.c.grid_user)
-    found = conn.execute(
+    found = conn.execute(_described(), {"here": cluster_id, "campaigns": sorted(campaign_ids)})
+    return {row[0]: tuple(row[1:]) for row in found}
+
+
+@cache
+def _described() -> Select[*tuple[Any, ...]]:
+    part, here = CampaignCluster, bindparam("here", type_=BigInteger)
+    mapping = and_(UserMapping.c.cluster_id == here, UserMapping.c.grid_user == Campaign.c.grid_user)
+    return (
         select(
             Campaign.c.id,
             Campaign.c.name,
@@ -280,10 +335,9 @@ def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[in
             Forecast.c.mean,
             part.c.settings,
         )
-        .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == cluster_id))
+        .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == here))
         .outerjoin(UserMapping, mapping)
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
-        .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id == cluster_id))
-        .where(Campaign.c.id.in_(campaign_ids))
+        .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id == here))
+        .where(Campaign.c.id == func.any(bindparam("campaigns", type_=ARRAY(BigInteger))))
     )
-    return {row[0]: tuple(row[1:]) for row in found}

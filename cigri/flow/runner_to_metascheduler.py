@@ -1,8 +1,10 @@
 """The runner tells how many jobs wait on a cluster, and that a cluster refuses a campaign's jobs."""
 
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, bindparam, func, select
+from sqlalchemy.sql.selectable import Select
 
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
@@ -13,8 +15,13 @@ from cigri.tables.jobs import Job
 
 def count_waiting(conn: Connection, cluster_id: int) -> int:
     """Our jobs in the cluster's queue that have not started, or are about to be there; but for held ones."""
+    return conn.execute(_waiting(), {"here": cluster_id}).scalar_one()
+
+
+@cache
+def _waiting() -> Select[int]:
     waiting = and_(Job.c.state.in_((JobState.LAUNCHING, JobState.SUBMITTED)), Job.c.halted_since.is_(None))
-    return conn.execute(select(func.count()).where(Job.c.cluster_id == cluster_id, waiting)).scalar_one()
+    return select(func.count()).where(Job.c.cluster_id == bindparam("here"), waiting)
 
 
 def put_refusal(

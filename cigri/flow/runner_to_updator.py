@@ -22,12 +22,12 @@ from sqlalchemy import (
     type_coerce,
     update,
 )
-from sqlalchemy.sql.dml import Update
+from sqlalchemy.sql.dml import ReturningUpdate, Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, clock, given, packed, rows
+from cigri.database import NOW, clock, given, packed
 from cigri.states import BatchState, JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -36,6 +36,7 @@ from cigri.tables.wishes import CheckpointRequest, Kill
 from cigri.verdicts import Saving
 
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
+INDEXES: Mapping[str, TypeEngine[Any]] = {"array_index": BigInteger(), "remote_id": Text()}
 PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "position": Integer()}
 SEEN: Mapping[str, TypeEngine[Any]] = {
     "id": BigInteger(),
@@ -96,24 +97,7 @@ class LiveAttempt(NamedTuple):
 
 def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str], now: datetime | None = None) -> int:
     """The batch is in the cluster's queue; indexes without a remote id are known by the tag alone."""
-    conn.execute(
-        update(Batch)
-        .where(Batch.c.id == batch_id, Batch.c.state == BatchState.LAUNCHING)
-        .values(state=BatchState.SUBMITTED, settled_at=clock(now))
-    )
-    ids = rows("ids", {"array_index": BigInteger(), "remote_id": Text()}, list(remote_ids.items()))
-    told = (
-        select(Job.c.id, ids.c.remote_id)
-        .outerjoin(ids, ids.c.array_index == Job.c.array_index)
-        .where(Job.c.batch_id == batch_id)
-        .subquery("told")
-    )
-    moved = conn.execute(
-        update(Job)
-        .where(Job.c.id == told.c.id, Job.c.state == JobState.LAUNCHING)
-        .values(state=JobState.SUBMITTED, submitted_at=clock(now), remote_id=told.c.remote_id)
-        .returning(Job.c.id)
-    )
+    moved = conn.execute(_submitted(), {"ids": packed(INDEXES, remote_ids.items()), "batch": batch_id, "now": now})
     return len(moved.all())
 
 
@@ -153,6 +137,30 @@ def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None 
         update(Job)
         .where(Job.c.id.in_(job_ids), Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
         .values(missing_since=clock(now))
+    )
+
+
+@cache
+def _submitted() -> ReturningUpdate[int]:
+    ids, batch_id = given("ids", INDEXES), bindparam("batch", type_=BigInteger)
+    settled = (
+        update(Batch)
+        .where(Batch.c.id == batch_id, Batch.c.state == BatchState.LAUNCHING)
+        .values(state=BatchState.SUBMITTED, settled_at=NOW)
+        .cte("settled")
+    )
+    told = (
+        select(Job.c.id, ids.c.remote_id)
+        .outerjoin(ids, ids.c.array_index == Job.c.array_index)
+        .where(Job.c.batch_id == batch_id)
+        .subquery("told")
+    )
+    return (
+        update(Job)
+        .where(Job.c.id == told.c.id, Job.c.state == JobState.LAUNCHING)
+        .values(state=JobState.SUBMITTED, submitted_at=NOW, remote_id=told.c.remote_id)
+        .returning(Job.c.id)
+        .add_cte(settled)
     )
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     Connection,
     and_,
+    bindparam,
     cast,
     delete,
     func,
@@ -19,10 +21,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.clusters import ClusterConfig, parse_config
-from cigri.database import clock, rows
+from cigri.database import NOW, clock, rows
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import BudgetSettings
@@ -76,12 +79,27 @@ def put_cluster_state(
     conn: Connection, cluster_id: int, capacity: Capacity, used_by_us: int, now: datetime | None = None
 ) -> None:
     """The present state, and one row of history a minute."""
-    values = {"cluster_id": cluster_id, "at": clock(now), "used_by_us": used_by_us, **capacity._asdict()}
-    statement = upsert(ClusterState).values(values)
-    fields = {name: statement.excluded[name] for name in values if name != "cluster_id"}
-    conn.execute(statement.on_conflict_do_update(index_elements=[ClusterState.c.cluster_id], set_=fields))
-    conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(visited_at=clock(now)))
-    conn.execute(upsert(ClusterUsage).values({**values, "at": minute_of(clock(now))}).on_conflict_do_nothing())
+    conn.execute(_state(), {"here": cluster_id, "ours": used_by_us, "now": now, **_seen(capacity)})
+
+
+@cache
+def _state() -> Update:
+    here = bindparam("here", type_=BigInteger)
+    values = {name: bindparam(f"{name}_cores", type_=BigInteger) for name in Capacity._fields}
+    values |= {"cluster_id": here, "used_by_us": bindparam("ours", type_=BigInteger)}
+    state = upsert(ClusterState).values({**values, "at": NOW})
+    fields = {name: state.excluded[name] for name in (*values, "at") if name != "cluster_id"}
+    return (
+        update(Cluster)
+        .where(Cluster.c.id == here)
+        .values(visited_at=NOW)
+        .add_cte(state.on_conflict_do_update(index_elements=[ClusterState.c.cluster_id], set_=fields).cte("state"))
+        .add_cte(upsert(ClusterUsage).values({**values, "at": minute_of(NOW)}).on_conflict_do_nothing().cte("usage"))
+    )
+
+
+def _seen(capacity: Capacity) -> dict[str, int]:
+    return {f"{name}_cores": cores for name, cores in capacity._asdict().items()}
 
 
 def minute_of(time: ColumnElement[datetime]) -> ColumnElement[datetime]:

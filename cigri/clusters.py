@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from cigri.algorithms import AlgorithmOrNone
 from cigri.errors import ConfigError
 from cigri.fallback import Fallback
 from cigri.settings import TimeZone, Windows
@@ -49,6 +50,7 @@ class ClusterConfig(BaseModel):
     directory: str = Field(".cigri", pattern=r"^/?[A-Za-z0-9._/-]+$", description="where files go, below the home")
     max_waiting: int = Field(200, gt=0, description="jobs of ours that may wait in its queue, never more")
     keep_waiting: int = Field(20, ge=0, description="jobs kept waiting behind a full cluster, so that no core idles")
+    algorithm: AlgorithmOrNone = Field("", description="how much is sent there; empty: as forecast.algorithm says")
     max_array: int = Field(1000, gt=0, description="largest array; lowered when the cluster says that it takes less")
     poll_interval: float = Field(5.0, ge=0, description="shortest time between two visits")
     timeout: float = Field(60.0, gt=0, description="longest time one command may take")

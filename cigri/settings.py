@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from cigri.algorithms import Algorithm
 from cigri.errors import ConfigError
 from cigri.hours import known_zone, readable_windows
 from cigri.sources import default_data_directory, gather
@@ -70,7 +71,7 @@ class GroupingSettings(Section):
 
 
 class ForecastSettings(Section):
-    algorithm: str = Field("lean", description="how much is sent to clusters: docs/prediction.md")
+    algorithm: Algorithm = Field("lean", description="how much is sent to clusters: docs/prediction.md")
     window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput is taken")
     recent: float = Field(900.0, gt=0, description="seconds of the past from which starts, kills, local load are taken")
     history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")

@@ -21,7 +21,7 @@ class Progress(NamedTuple):
 
     `window_seconds` reaches back to the first completion in the window, at most its length; `window_squares` adds up
     the squares of its tasks per minute. `durations`: cigri/durations.py. `submitted` jobs since the last pass;
-    `ratio`, `free`, `memory` are those of the last forecast.
+    `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
     """
 
     campaign_id: int
@@ -42,6 +42,7 @@ class Progress(NamedTuple):
     ratio: float | None = None
     free: int | None = None
     memory: Mapping[str, float] = MappingProxyType({})
+    algorithm: str = ""
 
 
 def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
@@ -68,6 +69,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             Forecast.c.ratio,
             Forecast.c.free,
             func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB),  # to read an empty one costs, too
+            func.coalesce(part.c.settings["algorithm"].astext, ""),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
@@ -80,7 +82,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
-    return [Progress._make((*row[:-1], row[-1] or {})) for row in conn.execute(statement)]
+    return [Progress._make((*row[:-2], row[-2] or {}, row[-1])) for row in conn.execute(statement)]
 
 
 def add_up_counts(conn: Connection, longest: int = 200) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from cigri.algorithms import AlgorithmOrNone
 from cigri.jdl.checkpoint import CheckpointOrNone
 from cigri.jdl.fields import (
     CommandLine,
@@ -39,6 +40,7 @@ class ClusterSettings(BaseModel):
     properties: Line = ""
     max_jobs: Positive | None = None
     limits: Limits = {}
+    algorithm: AlgorithmOrNone = ""
     retries: Natural = 0
     checkpoint: CheckpointOrNone = None
     idempotent: Truth = False

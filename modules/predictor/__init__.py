@@ -12,7 +12,7 @@ from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.program import Report, Tools
 from modules.predictor.algorithms import Flow, Prediction, load
 from modules.predictor.estimates import deviation, interval, mean, throughput, together
-from modules.predictor.flows import flow, measure
+from modules.predictor.flows import Service, flow, measure
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
 
@@ -20,7 +20,6 @@ FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no d
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """One forecast per open campaign and cluster, and one per campaign."""
     settings = tools.settings.forecast
-    predict = load(settings.algorithm)
     with tools.database.begin() as conn:
         progress = list_progress(conn, settings.window, now)
         if not progress:
@@ -31,11 +30,19 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         endings = list_endings(conn, horizons, now)
         flows = [flow(part, services.get(part.cluster_id), endings) for part in progress]
-        forecasts = forecast(progress, [predict(one) for one in flows], flows, time)
+        chosen = [_algorithm(part, services.get(part.cluster_id), settings.algorithm) for part in progress]
+        algorithms = {name: load(name) for name in set(chosen)}
+        predictions = [algorithms[name](known) for name, known in zip(chosen, flows, strict=True)]
+        forecasts = forecast(progress, predictions, flows, time)
         put_forecasts(conn, forecasts, settings.history, now)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
     return Counter({"forecasts": len(forecasts)})
+
+
+def _algorithm(part: Progress, service: Service | None, otherwise: str) -> str:
+    """The campaign's for that cluster, else the cluster's, else everybody's."""
+    return part.algorithm or (service.config.algorithm if service else "") or otherwise
 
 
 def forecast(

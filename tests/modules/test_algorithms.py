@@ -1,13 +1,20 @@
 """What each algorithm predicts: published formulas with numbers worked by hand, and what holds for all of them."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from cigri.errors import ConfigError
-from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, lean, load, model_free, names, pi
+from cigri.algorithms import names
+from cigri.clusters import parse_config
+from cigri.errors import CigriError, ConfigError
+from cigri.jdl import ClusterSettings, parse
+from cigri.settings import Settings
+from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, lean, load, model_free, pi
 
 ALL = {
     *("simple", "slow-start", "two-way-adaptive", "adaptive-down-exponential-up"),
@@ -43,6 +50,27 @@ flows = st.builds(
 
 def test_each_algorithm_is_named_as_its_file() -> None:
     assert set(names()) == ALL
+
+
+@pytest.mark.parametrize("name", ["magic", "slow_start", "", "__init__"])
+def test_an_unknown_algorithm_is_refused_where_it_is_chosen(name: str) -> None:
+    with pytest.raises(ValidationError, match="there are: adaptive-down"):
+        Settings.model_validate({"forecast": {"algorithm": name}})
+    for check in (lambda: parse_config("dahu", {"driver": "local", "algorithm": name}), lambda: described(name)):
+        if name:
+            with pytest.raises(CigriError, match="there are: adaptive-down"):
+                check()
+        else:
+            check()
+
+
+def described(algorithm: str) -> ClusterSettings:
+    content = {"name": "n", "nb_jobs": 1, "clusters": {"c": {"exec_file": "e", "algorithm": algorithm}}}
+    return parse(json.dumps(content), base=Path(), home=Path()).clusters["c"]
+
+
+def test_a_campaign_has_an_algorithm_of_its_own() -> None:
+    assert described("tap").algorithm == "tap"
 
 
 @pytest.mark.parametrize("name", ["magic", "slow_start", "", "__init__"])

@@ -1,18 +1,25 @@
 """Forecasts of a real run, and passes that have nothing to do."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import cast, event, select, update
+from sqlalchemy.dialects.postgresql import JSONB
 
+from cigri.database import Database
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
+from cigri.gateway import Gateway
+from cigri.program import Tools
+from cigri.settings import Settings
+from cigri.tables.campaigns import CampaignCluster, Forecast
 from modules import campaign_schedulers, metascheduler, predictor
 from modules.predictor.algorithms import Flow, Prediction
+from tests.factories import NOON, a_campaign, a_cluster
 from tests.grid import Grid
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,6 +67,35 @@ def test_a_real_run_is_forecast_with_a_history(local: Grid) -> None:
     history = local.rows("SELECT remaining, at FROM forecast_history WHERE cluster_id IS NULL ORDER BY at")
     assert len(history) > 2
     assert [row["remaining"] for row in history] == sorted((row["remaining"] for row in history), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("grid", "cluster", "campaign", "is_tap"),
+    [
+        ("lean", "", "", False),
+        ("tap", "", "", True),
+        ("lean", "tap", "", True),
+        ("tap", "simple", "", False),
+        ("simple", "lean", "tap", True),
+        ("tap", "tap", "lean", False),
+    ],
+)
+def test_the_nearest_place_says_the_algorithm(
+    database: Database, grid: str, cluster: str, campaign: str, is_tap: bool
+) -> None:
+    """Only the tap says how many jobs to send."""
+    settings = Settings.model_validate({"forecast": {"algorithm": grid}})
+    with database.begin() as conn:
+        a_cluster(conn, algorithm=cluster)
+        campaign_id = a_campaign(conn, 3)
+        chosen = cast({"algorithm": campaign}, JSONB)
+        settled = update(CampaignCluster).values(settings=CampaignCluster.c.settings + chosen)
+        conn.execute(settled.where(CampaignCluster.c.campaign_id == campaign_id))
+    with closing(Gateway()) as gateway:
+        predictor.run_once(Tools(database, settings, gateway), NOON)
+    with database.begin() as conn:
+        sends = conn.scalars(select(Forecast.c.send).where(Forecast.c.cluster_id.is_not(None))).all()
+    assert [send is not None for send in sends] == [is_tap]
 
 
 def test_the_end_of_an_endless_campaign_is_not_told() -> None:

@@ -4,11 +4,11 @@ Its name in `forecast.algorithm` is that of the file, with hyphens. docs/predict
 """
 
 import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from cigri.algorithms import names
 from cigri.errors import ConfigError
 
 MOST_JOBS = 1000.0  # jobs per core; more has no meaning, and doubles without end
@@ -69,15 +69,10 @@ class Prediction(NamedTuple):
 Algorithm = Callable[[Flow], Prediction]
 
 
-def names() -> list[str]:
-    """Every algorithm there is."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
-
-
 def load(name: str) -> Algorithm:
     """The algorithm of that name; raise ConfigError when there is none."""
     if name not in names():
-        raise ConfigError(f"forecast.algorithm: there is no algorithm {name!r}; there are: {', '.join(names())}")
+        raise ConfigError(f"there is no algorithm {name!r}; there are: {', '.join(names())}")
     predict: Algorithm = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").predict
     return predict
 

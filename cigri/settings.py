@@ -43,6 +43,7 @@ class JobSettings(Section):
         3600.0, ge=0, description="seconds a task waits for the cluster that has its checkpoint"
     )
     waiting_too_long: float = Field(900.0, gt=0, description="seconds in a queue before a job is tried elsewhere")
+    moves: int = Field(5, ge=0, description="times a task may be taken out of a queue to be tried elsewhere")
     walltime_slack: float = Field(1800.0, ge=0, description="seconds past its walltime after which a job is killed")
     verify_kill: float = Field(60.0, gt=0, description="seconds after which a kill that had no effect is sent again")
     stderr_tail: int = Field(2000, ge=0, description="bytes of standard error kept in the event of a failed task")

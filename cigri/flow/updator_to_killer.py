@@ -4,16 +4,50 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, cast, func, literal, select, union_all
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Float,
+    ScalarSelect,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
 from cigri.database import clock, rows
-from cigri.states import JobKind, JobState, KillReason, StepState
-from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.clusters import Cluster
-from cigri.tables.jobs import Job
+from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
+from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
+from cigri.tables.clusters import Cluster, ClusterState
+from cigri.tables.jobs import Attempt, Job
 from cigri.tables.wishes import Halt, Kill
+
+LARGEST = 2**31 - 1
+SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
+
+
+class Queue(NamedTuple):
+    """Our jobs that wait on a cluster and the cores they ask for, free cores, and how many are forecast to be kept."""
+
+    cluster_id: int
+    waiting: int
+    waiting_cores: int
+    free: int
+    keep: int
+
+
+class Patience(NamedTuple):
+    """Seconds in a queue, seconds past the walltime; and how often a task may be taken out of a queue in all."""
+
+    waiting: float
+    walltime: float
+    moves: int
 
 
 class Unwanted(NamedTuple):
@@ -21,53 +55,108 @@ class Unwanted(NamedTuple):
     reason: KillReason
 
 
+def list_queues(conn: Connection) -> list[Queue]:
+    """Of clusters that were visited, and where jobs of ours wait that are not held."""
+    waiting = (
+        select(Job.c.cluster_id, func.count().label("jobs"), cast(func.sum(Job.c.width), BigInteger).label("cores"))
+        .where(Job.c.state == JobState.SUBMITTED, Job.c.halted_since.is_(None))
+        .group_by(Job.c.cluster_id)
+        .subquery()
+    )
+    kept = case((Forecast.c.send.is_not(None), LARGEST), else_=Forecast.c.keep)  # what is sent in any case is of use
+    keep = select(func.max(kept)).where(Forecast.c.cluster_id == waiting.c.cluster_id).scalar_subquery()
+    found = conn.execute(
+        select(waiting.c.cluster_id, waiting.c.jobs, waiting.c.cores, ClusterState.c.free, func.coalesce(keep, 0))
+        .join(ClusterState, ClusterState.c.cluster_id == waiting.c.cluster_id)
+        .order_by(waiting.c.cluster_id)
+    )
+    return [Queue._make(row) for row in found]
+
+
 def list_unwanted(
-    conn: Connection,
-    max_waiting: Mapping[int, int],
-    waiting_too_long: float,
-    walltime_slack: float,
-    now: datetime | None = None,
+    conn: Connection, max_waiting: Mapping[int, tuple[int, int]], patience: Patience, now: datetime | None = None
 ) -> list[Unwanted]:
-    """Jobs on these clusters that nobody has asked to kill yet; `max_waiting` by cluster, the others in seconds."""
-    clusters = rows("visited", {"id": BigInteger(), "max_waiting": BigInteger()}, list(max_waiting.items()))
+    """Jobs on these clusters that nobody has asked to kill yet.
+
+    `max_waiting` by cluster: how many may wait, and to how many an excess is cut that no longer is of use.
+    """
+    columns = dict.fromkeys(("id", "max_waiting", "useful"), BigInteger())
+    clusters = rows("visited", columns, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
     found = conn.execute(
         union_all(
-            _excess(clusters), _waiting_too_long(clusters, waiting_too_long, now), _late(clusters, walltime_slack, now)
+            _excess(clusters, patience, now),
+            _waiting_too_long(clusters, patience, now),
+            _late(clusters, patience.walltime, now),
         )
     )
     return sorted(Unwanted(job_id, KillReason(reason)) for job_id, reason in found)
 
 
-def _excess(clusters: TableValuedAlias) -> Select[int, str]:
-    """Jobs waiting beyond a cluster's limit, the newest; those that are held are in nobody's way."""
+def _excess(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:
+    """Jobs waiting beyond a cluster's limit, or beyond what is of use, the newest; held ones are in nobody's way."""
     place = func.row_number().over(partition_by=Job.c.cluster_id, order_by=Job.c.id).label("place")
+    may_move = and_(Job.c.submitted_at <= clock(now) - timedelta(seconds=SETTLED), _may_move(patience.moves))
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.FLOOD)
-        .add_columns(clusters.c.max_waiting, place)
+        .add_columns(clusters.c.max_waiting, clusters.c.useful, place, may_move.label("may_move"))
         .where(Job.c.halted_since.is_(None))
         .subquery()
     )
-    return select(waiting.c.id, waiting.c.reason).where(waiting.c.place > waiting.c.max_waiting)
+    is_idle = and_(waiting.c.place > waiting.c.useful, waiting.c.may_move)
+    return select(waiting.c.id, waiting.c.reason).where(or_(waiting.c.place > waiting.c.max_waiting, is_idle))
 
 
-def _waiting_too_long(clusters: TableValuedAlias, seconds: float, now: datetime | None) -> Select[int, str]:
-    """Jobs that have waited longer than `seconds`, of campaigns that have another usable cluster to go to.
+def _waiting_too_long(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:
+    """Jobs that have waited too long, the newest, as many as have free cores on other clusters of their campaigns.
 
     The time for which they were held does not count.
     """
-    part = CampaignCluster
-    elsewhere = (
-        select(part.c.campaign_id)
-        .join(Cluster, Cluster.c.id == part.c.cluster_id)
-        .where(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id != Job.c.cluster_id)
-        .where(part.c.blocked_until.is_(None), part.c.prologue != StepState.FAILED)
-        .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
-        .exists()
-    )
     told = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
-    old = Job.c.submitted_at + _seconds(Job.c.halted_seconds + seconds) <= clock(now)
-    waiting = _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
-    return waiting.where(old, elsewhere, ~told, Job.c.kind == JobKind.TASKS)
+    old = Job.c.submitted_at + _seconds(Job.c.halted_seconds + patience.waiting) <= clock(now)
+    order = func.row_number().over(partition_by=(Job.c.campaign_id, Job.c.cluster_id), order_by=Job.c.id.desc())
+    room = _room_elsewhere().label("room")
+    waiting = (
+        _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
+        .add_columns((Job.c.width * order).label("cores"), room)
+        .where(old, ~told, _may_move(patience.moves))
+        .subquery()
+    )
+    return select(waiting.c.id, waiting.c.reason).where(waiting.c.cores <= waiting.c.room)
+
+
+def _room_elsewhere() -> ScalarSelect[int]:
+    """Cores that are free, and for which no job of ours waits, on other clusters that the job's campaign may use."""
+    part, other = CampaignCluster, Job.alias()
+    claimed = (
+        select(func.coalesce(func.sum(other.c.width), 0))
+        .where(other.c.cluster_id == part.c.cluster_id, other.c.state.in_(WAITING_JOBS))
+        .correlate(part)
+        .scalar_subquery()
+    )
+    return (
+        select(func.coalesce(func.sum(func.greatest(ClusterState.c.free - claimed, 0)), 0))
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .join(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
+        .where(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id != Job.c.cluster_id)
+        .where(part.c.blocked_until.is_(None), part.c.sink_since.is_(None), part.c.prologue != StepState.FAILED)
+        .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
+        .correlate(Job)
+        .scalar_subquery()
+    )
+
+
+def _may_move(moves: int) -> ColumnElement[bool]:
+    """A job of tasks, none of which was taken out of queues too often already."""
+    mine, past = Attempt.alias(), Attempt.alias()
+    often = (
+        select(func.count())
+        .where(past.c.task_id == mine.c.task_id, past.c.outcome == Outcome.WITHDRAWN)
+        .correlate(mine)
+        .scalar_subquery()
+    )
+    stubborn = select(mine.c.task_id).where(mine.c.job_id == Job.c.id, often >= moves).correlate(Job).exists()
+    test = select(Campaign.c.id).where(Campaign.c.id == Job.c.campaign_id, Campaign.c.type == CampaignType.TEST)
+    return and_(Job.c.kind == JobKind.TASKS, ~test.correlate(Job).exists(), ~stubborn)
 
 
 def _late(clusters: TableValuedAlias, slack: float, now: datetime | None) -> Select[int, str]:

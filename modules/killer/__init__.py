@@ -18,13 +18,14 @@ from cigri.flow.anyone_to_killer import KillOrder, ask_kills, list_wished, take_
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.killer_to_updator import HaltOrder, is_any_held, take_halts, unsend_halts
 from cigri.flow.operator_to_anyone import list_out_of_hours
-from cigri.flow.updator_to_killer import list_unwanted
+from cigri.flow.updator_to_killer import LARGEST, Patience, list_queues, list_unwanted
 from cigri.program import Report, Tools, summed
 from cigri.remote import Bundle
 from cigri.states import EventLevel, KillReason
 from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain
 from modules.killer.halts import by_verb, steerable, tell_result
+from modules.killer.queues import most_useful
 
 MANY_TRIES = 5
 
@@ -53,9 +54,14 @@ def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow], now: da
     """Ask for the kills that nobody but the grid asks for."""
     report: Report = Counter()
     limits = tools.settings.jobs
-    max_waiting = {cluster.id: cluster.config.max_waiting for cluster in clusters}
+    patience = Patience(limits.waiting_too_long, limits.walltime_slack, limits.moves)
+    queues = {queue.cluster_id: queue for queue in list_queues(conn)}
+    max_waiting = {
+        one.id: (one.config.max_waiting, most_useful(queues[one.id], one.config) if one.id in queues else LARGEST)
+        for one in clusters
+    }
     unwanted: dict[KillReason, list[int]] = defaultdict(list)
-    for job_id, reason in list_unwanted(conn, max_waiting, limits.waiting_too_long, limits.walltime_slack, now):
+    for job_id, reason in list_unwanted(conn, max_waiting, patience, now):
         unwanted[reason].append(job_id)
     for cluster_id, leaving in list_out_of_hours(conn, tools.settings.hours, now).items():
         unwanted[KillReason.HOURS] += leaving if cluster_id in max_waiting else ()

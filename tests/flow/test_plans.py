@@ -21,7 +21,7 @@ from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_un
 from cigri.flow.runner_to_metascheduler import count_waiting
 from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.flow.runner_to_updator import list_attempts, list_watched
-from cigri.flow.updator_to_killer import list_unwanted
+from cigri.flow.updator_to_killer import Patience, list_unwanted
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_killer import take_checkpoint_orders
 from cigri.settings import HoursSettings, JobSettings
@@ -131,7 +131,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "requests": lambda large, conn: take_checkpoint_orders(conn, large.cluster, NOON),
     "waiting": lambda large, conn: count_waiting(conn, large.cluster),
     "kills": lambda large, conn: take_kills(conn, large.cluster, 60.0),
-    "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: 5}, 60.0, 60.0, NOON),
+    "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: (5, 5)}, Patience(60.0, 60.0, 5), NOON),
     "wished": lambda large, conn: list_wished(conn),
     "prologues": lambda large, conn: put_prologues(conn),
     "epilogues": lambda large, conn: put_epilogues(conn),

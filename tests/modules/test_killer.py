@@ -104,6 +104,7 @@ def test_a_job_that_waits_too_long_is_tried_elsewhere(local: Grid, there: Site) 
     assert kills(local) == []  # and one that takes no jobs is none
     with local.database.begin() as conn:
         conn.exec_driver_sql("UPDATE clusters SET is_enabled = true WHERE id = 2")
+    updator.run_once(local.tools)  # which finds free cores there
     killer.run_once(local.tools)
     assert kills(local) == ["waiting_too_long"]
     until(lambda: updator.run_once(local.tools) and local.counts() == {"assigned": 4, "waiting": 1})

@@ -66,6 +66,15 @@ def temporary() -> Iterator[Path]:
             stop(directory)
 
 
+def copy(directory: Path, name: str) -> str:
+    """The URL of a new database on the running server, like its own one, to which nobody may be connected."""
+    import psycopg
+
+    with psycopg.connect(url(directory, "postgres"), autocommit=True) as conn:
+        conn.execute(f'CREATE DATABASE "{name}" TEMPLATE "{DATABASE}" STRATEGY FILE_COPY')
+    return url(directory, name)
+
+
 def stop(directory: Path) -> bool:
     """Stop the server; False when it was not running."""
     info = _running(directory)

@@ -22,6 +22,7 @@ EXAMPLES = """\
   gridsub campaign.json                  submit a campaign
   gridsub -t test campaign.json          try it first: one task on each cluster
   gridsub --check campaign.json          see what would run, submit nothing
+  gridsub --simulate campaign.json       see when it would end, submit nothing
   generate | gridsub                     read the description from a pipe
   gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12"""
 
@@ -82,6 +83,7 @@ def _parser() -> Parser:
     parser.add_argument("-F", "--jobfile", dest="more", action="append", type=file, metavar="FILE", help="tasks for -c")
     parser.add_argument("-J", "--jsonjob", dest="more", action="append", type=text, metavar="JSON", help="tasks for -c")
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
+    parser.add_argument("--simulate", action="store_true", help="validate and show when it would end; submit nothing")
     parser.add_argument("-d", "--details", action="store_true", help="show what was stored")
     parser.add_argument("--output", choices=("text", "json"), default="text", help="how the answer is printed")
     return parser
@@ -91,6 +93,8 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
     described = [*(options.sources or []), *options.files]
     more: list[Source] = options.more or []
     if options.campaign is None:
+        if options.check and options.simulate:
+            parser.error("--check and --simulate are two questions: ask one")
         if more:
             parser.error("-F and -J add tasks to a campaign: say which with -c ID")
         if not described and sys.stdin.isatty():
@@ -101,6 +105,8 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
             parser.error("-c takes one campaign")
         if described or options.type:
             parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
+        if options.simulate:
+            parser.error("--simulate is about a new campaign; `gridstat ID` tells the end of one that is there")
         if not more:
             parser.error("-c needs the tasks to add: -F FILE or -J JSON")
         sources = more
@@ -134,6 +140,8 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             _show(candidates, user, missing, options.output)
         if faults:
             raise CigriError("\n".join([*faults, "nothing was submitted"]))
+        if options.simulate:
+            return _simulate(candidates, user, options.output)
         return DONE if options.check or not database else _store(database, candidates, user, options)
 
 
@@ -254,6 +262,14 @@ def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], o
     for candidate in candidates:
         for line in preview(candidate.description, user, missing, None):
             print(safe(line))
+
+
+def _simulate(candidates: Sequence[Candidate], user: str, output: str) -> int:
+    from cigri.cli.foresight import show_foresight
+    from cigri.submission import new_campaign
+
+    show_foresight([(new_campaign(one.description, user), one.description.count) for one in candidates], output)
+    return DONE
 
 
 def _store(database: "Database", candidates: Sequence[Candidate], user: str, options: argparse.Namespace) -> int:

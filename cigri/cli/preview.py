@@ -64,6 +64,8 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     others = [f"{amount} {name}" for name, amount in request.others.items()]
     yield "resources", " or ".join(request.native) or ", ".join([resources, *memory, *others])
     yield "walltime", _duration(settings.walltime)
+    if settings.duration:
+        yield "duration", f"{_duration(settings.duration)} expected"
     yield "type", settings.type
     yield "queue", settings.queue or "(the cluster's default)"
     if settings.types:

@@ -83,6 +83,13 @@ def list_doubts(conn: Connection) -> list[int]:
     return list(conn.scalars(select(Event.c.id).where(Event.c.code == DOUBTED, Event.c.closed_at.is_(None))))
 
 
+def count_left(conn: Connection, campaign_id: int) -> int:
+    """Its tasks that wait or are under way."""
+    count = TaskCount.c
+    mine = select(func.coalesce(func.sum(count.n), 0)).where(count.campaign_id == campaign_id)
+    return int(conn.execute(mine.where(count.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))).scalar_one())
+
+
 def list_demands(conn: Connection) -> list[Demand]:
     """Each campaign in treatment."""
     part = CampaignCluster

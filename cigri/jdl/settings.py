@@ -33,6 +33,7 @@ class ClusterSettings(BaseModel):
     environment: Environment = {}
     resources: Resources = Resources()
     walltime: Seconds = 3600
+    duration: Seconds | None = None
     type: TypeOfJobs = "best-effort"
     types: Annotated[TypesOfJobs, Field(validation_alias=AliasChoices("types", "cluster_job_type"))] = ()
     queue: Line = ""

@@ -132,12 +132,18 @@ class Execution:
         if not run.is_firm:
             self.killable[run.number] = run
             self.killable_cores += run.cores
+            if (preemption := self._mishaps.preemption(run.cores)) is not None:
+                self._agenda.at(now + preemption, partial(self._preempt, run))
         run.since = now
         latency = self._machine.start_latency
         length = min(latency + sum(task.seconds for task in run.job.tasks), run.walltime)
         if (vanishing := self._mishaps.vanishing(length)) is not None:
             self._agenda.at(now + vanishing, partial(self._end, run, VANISHED))
         self._agenda.at(now + latency, partial(self._next_task, run))
+
+    def _preempt(self, run: GridRun) -> None:
+        if run.phase is Phase.RUNNING:
+            self.kill(run, RemoteState.PREEMPTED, self._machine.grace)
 
     def _next_task(self, run: GridRun) -> None:
         """Also the end of a job that has none left, or shall begin none."""

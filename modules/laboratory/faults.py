@@ -35,6 +35,7 @@ class Faults(NamedTuple):
     `vanishing`: it is gone at some moment of its run, without records and without a history. `said_waiting`: the list
     shows it waiting while it runs. `said_unknown`: the list has a word for it that nobody knows. `unanswered`: per
     submission, that it is done and its answer lost. `slowness`: seconds per command for each waiting job.
+    `preemptions`: per core-second of a besteffort job of ours, that it is preempted for somebody who is not simulated.
     """
 
     mean_time_between_crashes: float | None = None
@@ -47,6 +48,7 @@ class Faults(NamedTuple):
     said_unknown: float = 0.0
     unanswered: float = 0.0
     slowness: float = 0.0
+    preemptions: float = 0.0
 
 
 NO_FAULTS = Faults()
@@ -92,6 +94,11 @@ class Mishaps:
     def vanishing(self, seconds: float) -> float | None:
         """After how long a job that would run for so long vanishes."""
         return self._luck_of_jobs.uniform(0.0, seconds) if self._happens(self.faults.vanishing) else None
+
+    def preemption(self, cores: int) -> float | None:
+        """After how long a job of so many cores is preempted, if it still runs."""
+        rate = self.faults.preemptions * cores
+        return self._luck_of_jobs.expovariate(rate) if rate > 0 else None
 
     def black_hole(self, node: int, now: float) -> BlackHole | None:
         return next((hole for hole in self._holes.get(node, ()) if hole.since <= now < hole.until), None)

@@ -1,30 +1,22 @@
 """A grid in virtual time: the real modules on a real database, and clusters that are simulated."""
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from cigri import jdl
 from cigri.database import Database
-from cigri.drivers import Driver
-from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_laboratory import has_work, list_doubts
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import put_campaign
 from cigri.flow.user_to_operator import fix_events
-from cigri.gateway import Gateway, Seen
-from cigri.program import Report, RunOnce, Tools
-from cigri.remote import Answer
 from cigri.submission import new_campaign
-from modules.almighty import CYCLE
 from modules.laboratory.batch_system import BatchSystem
-from modules.laboratory.driver import Simulated
+from modules.laboratory.clockwork import Clockwork
 from modules.laboratory.jobs import GridTask
 from modules.laboratory.load import LocalJob, jobs_of
 from modules.laboratory.scenario import Scenario, SimulatedCampaign
@@ -36,42 +28,6 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 USERS_LOOK = 600.0
 """Seconds between two looks of the users at what went wrong."""
 
-T = TypeVar("T")
-
-
-class SimulatedGateway(Gateway):
-    """Reaches the simulated clusters, one after the other so that each run is the same; what would have been side by
-    side takes the time of the slowest."""
-
-    def __init__(self, sites: dict[str, Site]) -> None:
-        super().__init__()
-        self._sites = sites
-        self._spent: dict[str, float] = defaultdict(float)
-        self._driver = Simulated({})
-
-    def driver(self, cluster: ClusterRow) -> Driver:
-        return self._driver
-
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
-        self.commands[cluster.name] += 1
-        site = self._sites[cluster.name]
-        self._spent[cluster.name] += site.system.answer_seconds()
-        return site.run(user, script)
-
-    def visit(
-        self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
-    ) -> Seen:
-        return Seen({cluster.name: visit(cluster) for cluster in clusters}, [], {})
-
-    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
-        return [action(user) for user in users]
-
-    def take_spent(self) -> float:
-        """Seconds that the commands since the last call would have taken."""
-        spent = max(self._spent.values(), default=0.0)
-        self._spent.clear()
-        return spent
-
 
 class Arrival(NamedTuple):
     """A campaign that is submitted at `at`."""
@@ -81,24 +37,21 @@ class Arrival(NamedTuple):
     number: int
 
 
-class World:
+class World(Clockwork):
     """One run of a scenario; `directory` is where the files lie that it names. The database must be empty."""
 
     def __init__(self, scenario: Scenario, database: Database, directory: Path) -> None:
-        self.scenario, self.now = scenario, 0.0
-        self.cycles = 0
+        self.scenario = scenario
         self._looked_at = 0.0
         self.campaigns: dict[int, Arrival] = {}
         """Those submitted, by id."""
         self._tasks: dict[int, list[GridTask]] = {}
         self._loads = dict(_loads(scenario, directory))
         speeds = {name: cluster.speed for cluster in scenario.clusters for name in cluster.names}
-        self.sites = {
+        sites = {
             name: Site(system, self._workload(speeds[name]), START.timestamp()) for name, system in self._systems()
         }
-        self.gateway = SimulatedGateway(self.sites)
-        self._tools = Tools(database, scenario.tuned, self.gateway)
-        self._modules: list[RunOnce] = [import_module(f"modules.{name}").run_once for name in CYCLE]
+        super().__init__(database, scenario.tuned, sites, START)
         self._arrivals = sorted(_arrivals(scenario), key=lambda arrival: (arrival.at, arrival.number), reverse=True)
         with database.begin() as conn:
             for cluster in scenario.clusters:
@@ -113,23 +66,10 @@ class World:
             self.cycle()
             self._look_at_events()
             watch(self)
-            self._advance(max(begun + self.scenario.cycle, self.now))
+            self.advance(max(begun + self.scenario.cycle, self.now))
             if not self._has_work() and self._arrivals:
-                self._advance(self._arrivals[-1].at)
-        self._advance(max(self.scenario.length, self.now))
-
-    def cycle(self) -> Report:
-        """One pass of each module, as the almighty has them; commands take their time."""
-        report: Report = Counter()
-        patience = self._tools.settings.almighty.patience
-        for run_once in self._modules:
-            report.update(run_once(self._tools, self.clock()))
-            self._advance(self.now + min(self.gateway.take_spent(), patience))
-        self.cycles += 1
-        return report
-
-    def clock(self) -> datetime:
-        return START + timedelta(seconds=self.now)
+                self.advance(self._arrivals[-1].at)
+        self.advance(max(self.scenario.length, self.now))
 
     def tasks(self, campaign_id: int) -> Sequence[GridTask]:
         """What the tasks of a campaign do, by number, on a cluster of speed 1."""
@@ -149,13 +89,8 @@ class World:
             system.advance(self.now)
             yield name, system
 
-    def _advance(self, until: float) -> None:
-        for site in self.sites.values():
-            site.system.advance(until)
-        self.now = until
-
     def _has_work(self) -> bool:
-        with self._tools.database.begin() as conn:
+        with self.tools.database.begin() as conn:
             return has_work(conn)
 
     def _submit_due(self) -> None:
@@ -163,7 +98,7 @@ class World:
             arrival = self._arrivals.pop()
             text = json.dumps(_description(arrival.described, list(self.sites)))
             found = jdl.parse(text, format="json", base=Path("/"), home=Path("/"))
-            with self._tools.database.begin() as conn:
+            with self.tools.database.begin() as conn:
                 new = new_campaign(found, arrival.described.user)
                 campaign_id = put_campaign(conn, new, found.parameters(), self.clock())
             self.campaigns[campaign_id] = arrival
@@ -174,7 +109,7 @@ class World:
         if self.now < self._looked_at + USERS_LOOK:
             return
         self._looked_at = self.now
-        with self._tools.database.begin() as conn:
+        with self.tools.database.begin() as conn:
             if doubts := list_doubts(conn):
                 fix_events(conn, doubts, "root", resubmit=True, now=self.clock())
 

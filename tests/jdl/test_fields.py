@@ -26,6 +26,7 @@ def settings(**fields: Any) -> ClusterSettings:
         ("walltime", 300.0, 300),
         ("walltime", "1:30", 5400),
         ("walltime", "26:00:01", 93601),
+        ("duration", "00:05:00", 300),
         ("prologue_walltime", "00:01:00", 60),
         ("epilogue_walltime", None, None),
         ("type", "best-effort", "best-effort"),

@@ -1,0 +1,82 @@
+"""What would become of campaigns if they were submitted now: asked of the laboratory, a program of its own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from cigri.cli.command import print_json, print_table, safe
+from cigri.cli.wording import duration, moment
+from cigri.errors import CigriError
+
+if TYPE_CHECKING:
+    from cigri.flow.user_to_metascheduler import NewCampaign
+
+LABORATORY = (sys.executable, "-P", "-m", "modules.laboratory")
+
+
+def show_foresight(campaigns: "Sequence[tuple[NewCampaign, int]]", output: str) -> None:
+    """`campaigns` with their numbers of tasks; raise CigriError when one could not run at all."""
+    answer = _ask([{"campaign": _plain(campaign), "tasks": tasks} for campaign, tasks in campaigns])
+    if output == "json":
+        print_json(answer)
+        return
+    for campaign in answer["campaigns"]:
+        for line in _lines(campaign, answer):
+            print(safe(line))
+        if campaign["shares"]:
+            print_table(("cluster", "tasks", "core-hours"), list(_rows(campaign)))
+
+
+def _ask(orders: Sequence[Mapping[str, Any]]) -> Any:
+    """It shows its progress on our standard error, and ends with us when we are interrupted."""
+    with subprocess.Popen(LABORATORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as laboratory:
+        out, _ = laboratory.communicate(json.dumps(orders))
+    if laboratory.returncode != 0:
+        raise CigriError(f"the simulation failed (exit status {laboratory.returncode}); nothing was submitted")
+    answer = json.loads(out)
+    if "error" in answer:
+        raise CigriError(f"{answer['error']}; nothing was submitted")
+    return answer
+
+
+def _plain(campaign: "NewCampaign") -> dict[str, Any]:
+    return campaign._asdict() | {"clusters": {name: part._asdict() for name, part in campaign.clusters.items()}}
+
+
+def _lines(campaign: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:
+    yield f"campaign {campaign['name']}: {campaign['tasks']} tasks; nothing was submitted"
+    if campaign["expected"] is None:
+        yield "  expected end  never, as the grid stands: no simulation came to its end"
+    else:
+        low, expected, high = (_when(campaign, name) for name in ("low", "expected", "high"))
+        yield f"  expected end  {expected}"
+        yield f"  90 % between  {low}"
+        yield f"           and  {high}"
+    yield f"  one task      {duration(campaign['task'])}, from {campaign['durations']}"
+    if campaign["durations"] == "the walltime alone":
+        yield "                (say `duration` in the description, and the interval is narrower)"
+    yield f"  simulated     {_how(campaign)}; campaigns under way now: {answer['ahead']}"
+    for name, why in answer["closed"].items():
+        yield f"  without {name}: {why}"
+
+
+def _when(campaign: Mapping[str, Any], name: str) -> str:
+    return f"{moment(datetime.fromisoformat(campaign[f'{name}_end']))} (in {duration(campaign[name])})"
+
+
+def _how(campaign: Mapping[str, Any]) -> str:
+    cut = f", {campaign['unfinished']} without an end" if campaign["unfinished"] else ""
+    small = f", a grid {campaign['cores']:.1f} times smaller" if campaign["cores"] > 1 else ""
+    together = f", {campaign['together']} tasks as one" if campaign["together"] > 1 else ""
+    return f"{campaign['runs']} times{cut}{small}{together}"
+
+
+def _rows(campaign: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    hours = campaign["core_hours"]
+    for name, share in campaign["shares"].items():
+        yield name, f"{share:.0%}", f"{hours[name]:.2f}"
+    if len(hours) > 1:
+        yield "all", "100%", f"{sum(hours.values()):.2f}"

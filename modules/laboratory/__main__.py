@@ -1,0 +1,67 @@
+"""The laboratory as a program: campaigns in JSON on its standard input, what would become of them on its output.
+
+`gridsub --simulate` starts it. The grid is that of this installation, and is only read.
+"""
+
+import json
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cigri import installation
+from cigri.database import Database
+from cigri.errors import CigriError
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
+from cigri.settings import load
+from cigri.states import CampaignType
+from modules.laboratory.whatif.foresight import foresee
+from modules.laboratory.whatif.plan import Order
+
+TERMINATED = 143  # as a shell shows SIGTERM
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its database ends with it
+    orders = [_order(values) for values in json.load(sys.stdin)]
+    database = Database(installation.find_database())
+    try:
+        report = foresee(database, load(), orders, _progress())
+    except CigriError as error:
+        answer: dict[str, Any] = {"error": str(error)}
+    else:
+        campaigns = []
+        for one in report.campaigns:
+            ends = {name: report.when(getattr(one, name)) for name in ("low", "expected", "high")}
+            dates = {f"{name}_end": end.isoformat() if end else None for name, end in ends.items()}
+            campaigns.append(one._asdict() | dates)
+        answer = {"at": report.at.isoformat(), "campaigns": campaigns, "closed": report.closed, "ahead": report.ahead}
+    finally:
+        database.close()
+    json.dump(answer, sys.stdout)
+    return 0
+
+
+def _order(values: dict[str, Any]) -> Order:
+    campaign = values["campaign"]
+    parts = {name: NewCampaignCluster(**part) for name, part in campaign["clusters"].items()}
+    return Order(NewCampaign(**campaign | {"type": CampaignType(campaign["type"]), "clusters": parts}), values["tasks"])
+
+
+def _progress() -> Callable[[int, int], None]:
+    """One line that is written over, on a terminal only."""
+    begun = time.monotonic()
+    width = shutil.get_terminal_size().columns - 1
+
+    def show(done: int, runs: int) -> None:
+        text = f"simulated {done} of {runs} times in {time.monotonic() - begun:.0f} s" if done < runs else ""
+        sys.stderr.write(f"\r{text[:width]:{width}}\r")
+        sys.stderr.flush()
+
+    return show if sys.stderr.isatty() else lambda *_: None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

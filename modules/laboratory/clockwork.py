@@ -1,0 +1,86 @@
+"""The modules on simulated clusters in virtual time, cycle by cycle."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from importlib import import_module
+from typing import TypeVar
+
+from cigri.database import Database
+from cigri.drivers import Driver
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.gateway import Gateway, Seen
+from cigri.program import Report, RunOnce, Tools
+from cigri.remote import Answer
+from cigri.settings import Settings
+from modules.almighty import CYCLE
+from modules.laboratory.driver import Simulated
+from modules.laboratory.site import Site
+
+T = TypeVar("T")
+
+
+class SimulatedGateway(Gateway):
+    """Reaches the simulated clusters, one after the other so that each run is the same; what would have been side by
+    side takes the time of the slowest."""
+
+    def __init__(self, sites: Mapping[str, Site]) -> None:
+        super().__init__()
+        self._sites = sites
+        self._spent: dict[str, float] = defaultdict(float)
+        self._driver = Simulated({})
+
+    def driver(self, cluster: ClusterRow) -> Driver:
+        return self._driver
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        self.commands[cluster.name] += 1
+        site = self._sites[cluster.name]
+        self._spent[cluster.name] += site.system.answer_seconds()
+        return site.run(user, script)
+
+    def visit(
+        self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
+    ) -> Seen:
+        return Seen({cluster.name: visit(cluster) for cluster in clusters}, [], {})
+
+    def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
+        return [action(user) for user in users]
+
+    def take_spent(self) -> float:
+        """Seconds that the commands since the last call would have taken."""
+        spent = max(self._spent.values(), default=0.0)
+        self._spent.clear()
+        return spent
+
+
+class Clockwork:
+    """`now` counts the seconds since `start`; the database has the clusters of `sites`, by name."""
+
+    def __init__(self, database: Database, settings: Settings, sites: Mapping[str, Site], start: datetime) -> None:
+        self.now = 0.0
+        self.cycles = 0
+        self.sites = sites
+        self.gateway = SimulatedGateway(sites)
+        self.tools = Tools(database, settings, self.gateway)
+        self._start = start
+        self._modules: list[RunOnce] = [import_module(f"modules.{name}").run_once for name in CYCLE]
+
+    def cycle(self) -> Report:
+        """One pass of each module, as the almighty has them; commands take their time."""
+        report: Report = Counter()
+        patience = self.tools.settings.almighty.patience
+        for run_once in self._modules:
+            report.update(run_once(self.tools, self.clock()))
+            self.advance(self.now + min(self.gateway.take_spent(), patience))
+        self.cycles += 1
+        return report
+
+    def clock(self) -> datetime:
+        return self._start + timedelta(seconds=self.now)
+
+    def advance(self, until: float) -> None:
+        """Let the clusters go on by themselves."""
+        for site in self.sites.values():
+            site.system.advance(until)
+        self.now = until

@@ -1,0 +1,141 @@
+"""What is to be played, from a picture of the grid and the campaigns that somebody may submit; pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cigri.errors import CigriError
+from cigri.flow.grid_to_laboratory import Past, Picture
+from cigri.flow.user_to_metascheduler import NewCampaign
+from cigri.states import SubjectKind
+from modules.laboratory.whatif.durations import Durations, Total, durations
+from modules.laboratory.whatif.scale import Scale, Work, scale
+
+Command = tuple[str, str]
+"""A user and what they run."""
+
+
+class Order(NamedTuple):
+    """A campaign as it would be submitted, and its number of tasks."""
+
+    campaign: NewCampaign
+    tasks: int
+
+    @property
+    def command(self) -> Command:
+        return self.campaign.user, next(iter(self.campaign.clusters.values())).settings["exec_file"]
+
+
+class Plan(NamedTuple):
+    """`works` by campaign; those of `orders`, which may be submitted, have the numbers -1, -2...
+
+    `rooms`: cores that others leave, by cluster; `names` of the clusters where anything can run; `closed`: why the
+    others are left out, by name. `cycle`: seconds between two cycles of the real grid.
+    """
+
+    picture: Picture
+    orders: Mapping[int, Order]
+    works: Mapping[int, Work]
+    scale: Scale
+    names: Mapping[int, str]
+    closed: Mapping[str, str]
+    cycle: float
+
+
+def plan(picture: Picture, orders: Sequence[Order], period: float) -> Plan:
+    """`period`: seconds between two cycles, as set. Raise CigriError when a campaign could run nowhere."""
+    numbered = {-place: order for place, order in enumerate(orders, start=1)}
+    names, closed = _clusters(picture)
+    past = _by_command(picture.past)
+    works = {number: _ordered(order, picture, names, past) for number, order in numbered.items()}
+    for number, order in numbered.items():
+        if not works[number].widths:
+            raise CigriError(_nowhere(order, closed))
+    works |= _stored(picture, names, past)
+    seen = {cluster_id: picture.clusters[cluster_id] for cluster_id in names}
+    rooms = {cluster_id: max(0, one.total - one.unavailable - one.others) for cluster_id, one in seen.items()}
+    cycle = max((one.cycle or 0.0 for one in seen.values()), default=0.0) or period
+    return Plan(picture, numbered, works, scale(works, list(numbered), rooms, cycle), names, closed, cycle)
+
+
+def _clusters(picture: Picture) -> tuple[dict[int, str], dict[str, str]]:
+    names, closed = {}, {}
+    for row in picture.rows["clusters"]:
+        seen = picture.clusters.get(row["id"])
+        if not row["is_enabled"]:
+            closed[row["name"]] = "its operator has disabled it"
+        elif seen is None:
+            closed[row["name"]] = "it has not been visited yet"
+        elif seen.total <= seen.unavailable:
+            closed[row["name"]] = "none of its cores is available"
+        else:
+            names[row["id"]] = row["name"]
+    return names, closed
+
+
+def _nowhere(order: Order, closed: Mapping[str, str]) -> str:
+    reasons = "; ".join(f"{name}: {closed.get(name, 'it has too few cores')}" for name in order.campaign.clusters)
+    return (
+        f"campaign {order.campaign.name} could run on none of its clusters now ({reasons}): "
+        "see `gridclusters`; clusters are visited while `cigri almighty` runs"
+    )
+
+
+def _by_command(past: Iterable[Past]) -> Mapping[Command, Mapping[int, Total]]:
+    known: dict[Command, dict[int, Total]] = defaultdict(dict)
+    for one in past:
+        known[one.user, one.command][one.cluster_id] = Total(one.done, one.seconds, one.squares)
+    return known
+
+
+def _ordered(
+    order: Order, picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]
+) -> Work:
+    parts = {
+        cluster_id: order.campaign.clusters[name]
+        for cluster_id, name in names.items()
+        if name in order.campaign.clusters and order.campaign.clusters[name].width <= picture.clusters[cluster_id].total
+    }
+    widths = {cluster_id: part.width for cluster_id, part in parts.items()}
+    known = _durations({id: part.settings for id, part in parts.items()}, past.get(order.command, {}))
+    limits = {row["name"]: row["capacity"] for row in picture.rows["limits"]}
+    most = [limits[name] // tokens for part in parts.values() for name, tokens in part.limits.items()]
+    most += [cores // max(widths.values(), default=1) for cores in _quotas(picture, order.campaign.user)]
+    if parts and all(part.max_jobs for part in parts.values()):
+        most.append(sum(part.max_jobs or 0 for part in parts.values()))
+    return Work(order.tasks, known, widths, min(most, default=None))
+
+
+def _quotas(picture: Picture, user: str) -> list[int]:
+    """The user's on the whole grid, if there is one."""
+    quotas = {
+        row["name"]: row["cores"]
+        for row in picture.rows["quotas"]
+        if row["cluster_id"] is None and row["kind"] is SubjectKind.USER
+    }
+    return [quotas[name] for name in (user, "*") if name in quotas][:1]
+
+
+def _stored(picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]) -> dict[int, Work]:
+    """Campaigns that are under way."""
+    users = {row["id"]: row["grid_user"] for row in picture.rows["campaigns"]}
+    shares: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in picture.rows["campaign_clusters"]:
+        if row["cluster_id"] in names:
+            shares[row["campaign_id"]].append(row)
+    works = {}
+    for campaign_id, tasks in picture.left.items():
+        if not (mine := shares.get(campaign_id)):
+            continue
+        settings = {row["cluster_id"]: row["settings"] for row in mine}
+        command = users[campaign_id], mine[0]["settings"]["exec_file"]
+        limits = [row["max_jobs"] for row in mine]
+        most = sum(limits) if all(limits) else None
+        widths = {row["cluster_id"]: row["width"] for row in mine}
+        works[campaign_id] = Work(tasks, _durations(settings, past.get(command, {})), widths, most)
+    return works
+
+
+def _durations(settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total]) -> Durations:
+    said = {cluster_id: one.get("duration") for cluster_id, one in settings.items()}
+    return durations(past, said, {cluster_id: one["walltime"] for cluster_id, one in settings.items()})

@@ -1,0 +1,92 @@
+"""A small grid that takes as long as the real one; pure.
+
+`cores` real cores are one simulated core, on every cluster, and as many tasks of each campaign are one: what the work
+takes is the same, and so is the last task. Of a campaign whose tasks fill its cores many times, several tasks are one
+that lasts as long as they do one after the other: the more rounds, the less the last one matters.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from random import Random
+from typing import NamedTuple
+
+from modules.laboratory.whatif.durations import Durations
+
+MOST_TASKS = 80
+ROUNDS = 10  # of tasks on the cores of a campaign, that are left of more
+LOOKS = 20  # cycles until the campaign would end, alone on the grid
+LOOKS_AT_ALL = 25  # cycles until all would have ended
+STEADY = 20  # cycles of equal length, before they grow
+GROWTH = 1.15
+
+
+class Work(NamedTuple):
+    """What a campaign still has to do: cores of a job by cluster, and the most jobs it may have at a time."""
+
+    tasks: int
+    durations: Durations
+    widths: Mapping[int, int]
+    most: int | None = None
+
+
+class Scale(NamedTuple):
+    """`cores` as above; `together` by campaign: tasks that are one; `cycle`: seconds between two cycles at first.
+
+    `all_work`: seconds until everything would have ended.
+    """
+
+    cores: float
+    together: Mapping[int, int]
+    cycle: float
+    all_work: float
+
+    def tasks(self, campaign_id: int, tasks: int, luck: Random) -> int:
+        """Simulated ones for so many real ones."""
+        return rounded(tasks / self.cores / self.together[campaign_id], luck)
+
+    def count(self, most: int) -> int:
+        """A limit on jobs or cores; one that allows something still does."""
+        return max(1, round(most / self.cores)) if most > 0 else 0
+
+    def pause(self, cycles: int, now: float) -> float:
+        """Seconds from one cycle to the next: longer ones late, when a second more or less is nothing."""
+        grown = self.cycle * GROWTH ** max(0, cycles - STEADY)
+        return min(grown, max(self.cycle, self.all_work / LOOKS_AT_ALL)) if now < 2 * self.all_work else grown
+
+
+def scale(works: Mapping[int, Work], own: Collection[int], rooms: Mapping[int, int], cycle: float) -> Scale:
+    """`rooms`: cores that others leave, by cluster; `cycle`: seconds of a real one, none is shorter."""
+    slots = {campaign_id: _slots(work, rooms) for campaign_id, work in works.items()}
+    together = {
+        campaign_id: max(1, math.floor(work.tasks / slots[campaign_id] / ROUNDS)) for campaign_id, work in works.items()
+    }
+    played = sum(work.tasks / together[campaign_id] for campaign_id, work in works.items())
+    cores = max(1.0, played / MOST_TASKS)
+    alone = min(_seconds(works[campaign_id], slots[campaign_id]) for campaign_id in own)
+    shortest = min(works[campaign_id].durations.mean * together[campaign_id] for campaign_id in own)
+    everything = sum(_seconds(work, slots[campaign_id]) for campaign_id, work in works.items())
+    return Scale(cores, together, max(cycle, min(alone / LOOKS, shortest / 2)), everything)
+
+
+def shared_out(parts: Mapping[int, float], luck: Random) -> dict[int, int]:
+    """Each up or down, so that the mean is the part, and the sum is as near as can be."""
+    shares, sum_so_far, before = {}, luck.random(), 0
+    for key in luck.sample(list(parts), len(parts)):
+        sum_so_far += parts[key]
+        shares[key] = math.floor(sum_so_far) - before
+        before = math.floor(sum_so_far)
+    return shares
+
+
+def rounded(number: float, luck: Random) -> int:
+    """Up or down, so that the mean is the number."""
+    return math.floor(number + luck.random())
+
+
+def _slots(work: Work, rooms: Mapping[int, int]) -> int:
+    slots = sum(rooms.get(cluster_id, 0) // width for cluster_id, width in work.widths.items())
+    return max(1, slots if work.most is None else min(slots, work.most))
+
+
+def _seconds(work: Work, slots: int) -> float:
+    return max(1.0, work.tasks / slots) * work.durations.mean

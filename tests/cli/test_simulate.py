@@ -1,0 +1,87 @@
+"""gridsub --simulate: what it foretells comes true, and it changes nothing."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from cigri.cli.gridsub import main
+from cigri.database import Database
+from tests.cli.conftest import AsUser
+from tests.factories import a_campaign, a_cluster
+from tests.grid import Grid
+
+Capture = pytest.CaptureFixture[str]
+
+
+def contents(database: Database) -> dict[str, tuple[int, int]]:
+    """Rows of every table, and the last transaction that touched one."""
+    with database.begin() as conn:
+        tables = conn.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).all()
+        last = "coalesce(max(greatest(xmin::text::bigint, xmax::text::bigint)), 0)"
+        found = {name: conn.execute(text(f"SELECT count(*), {last} FROM {name}")).one() for name in tables}
+        return {name: (rows, touched) for name, (rows, touched) in found.items()}
+
+
+def described(**fields: Any) -> str:
+    return json.dumps({"name": "n", "exec_file": "sleep 1", "clusters": {"dahu": {}}, "nb_jobs": 4} | fields)
+
+
+def test_a_real_campaign_ends_in_the_interval(local: Grid, grid: Database, as_user: AsUser, capsys: Capture) -> None:
+    as_user(local.site.user)
+    local.cycle()  # the cluster is visited
+    before = contents(grid)
+    words = described(walltime=60, duration=1, clusters={"here": {}}, nb_jobs=24)
+    assert main(["--simulate", "--output", "json", "-j", words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert contents(grid) == before
+    (campaign,) = told["campaigns"]
+    local.submit([str(number) for number in range(24)], "sleep 1", walltime=60)
+    local.run_to_end()
+    took = local.one("SELECT extract(epoch FROM max(ended_at) - min(submitted_at)) FROM campaigns")
+    assert campaign["low"] < took < campaign["high"]
+    assert 24 / 4 < campaign["expected"] < 30  # four cores
+    assert campaign["shares"] == {"here": 1.0}
+    assert campaign["core_hours"]["here"] == pytest.approx(24 / 3600, rel=0.4)
+    assert (campaign["runs"], campaign["unfinished"]) == (5, 0)
+    assert campaign["durations"] == "the duration in the description"
+    span = datetime.fromisoformat(campaign["expected_end"]) - datetime.fromisoformat(told["at"])
+    assert span.total_seconds() == pytest.approx(campaign["expected"], abs=0.01)
+
+
+def test_a_campaign_that_can_run_nowhere_is_told_so(grid: Database, as_user: AsUser, capsys: Capture) -> None:
+    as_user("alice")
+    with grid.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, 3)
+        conn.execute(text("UPDATE clusters SET is_enabled = false"))
+    before = contents(grid)
+    assert main(["--simulate", "-j", described()]) == 1
+    assert "none of its clusters now (dahu: its operator has disabled it)" in capsys.readouterr().err
+    assert contents(grid) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--simulate", "--check", "-j", "{}"], "ask one"),
+        (["--simulate", "-c", "3", "-J", "[]"], "gridstat ID"),
+        (["--simulated", "-j", "{}"], "did you mean --simulate?"),
+    ],
+)
+def test_words_that_mean_nothing_are_refused(grid: Database, capsys: Capture, words: list[str], said: str) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_it_is_checked_first_as_a_submission_is(grid: Database, as_user: AsUser, capsys: Capture) -> None:
+    as_user("alice")
+    with grid.begin() as conn:
+        a_cluster(conn)
+    assert main(["--simulate", "-j", described(clusters={"dauh": {}}), "-j", described(duration="soon")]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "no such cluster" in said.err
+    assert "duration" in said.err

@@ -1,0 +1,181 @@
+"""What if: how a small grid stands for a large one, and what is foretold of one campaign behind another."""
+
+import math
+from random import Random
+from statistics import fmean
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from cigri import schema
+from cigri.database import Database
+from cigri.errors import CigriError
+from cigri.flow.grid_to_laboratory import take_picture
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
+from cigri.settings import Settings
+from cigri.states import CampaignType
+from modules.laboratory.whatif import others
+from modules.laboratory.whatif.board import board
+from modules.laboratory.whatif.durations import Durations, Total, durations
+from modules.laboratory.whatif.future import Future, Outcome
+from modules.laboratory.whatif.interval import errors, interval
+from modules.laboratory.whatif.plan import Order, Plan, plan
+from modules.laboratory.whatif.scale import MOST_TASKS, Work, scale, shared_out
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+TEN = durations({}, {1: 10}, {1: 3600})
+
+
+def an_order(tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = ("dahu",), **fields: Any) -> Order:
+    settings = {"exec_file": "run", "walltime": 3600, "retries": 0, "duration": seconds, **fields}
+    part = NewCampaignCluster(settings, 1, None, False, False)
+    return Order(NewCampaign("n", "bob", CampaignType.DEFAULT, "", "", {}, dict.fromkeys(clusters, part)), tasks)
+
+
+def made(database: Database, *orders: Order) -> Plan:
+    with database.begin() as conn:
+        picture = take_picture(conn, {order.command for order in orders}, others.STEP, NOON)
+    return plan(picture, orders, 2.0)
+
+
+def test_what_was_measured_goes_before_what_is_said_and_that_before_the_walltime() -> None:
+    past = {1: Total(10, 200.0, 4000.0), 2: Total(1, 50.0, 2500.0)}
+    known = durations(past, {1: 7, 2: 7}, {1: 100, 2: 100})
+    assert known.means == {1: 20.0, 2: pytest.approx(250 / 11)}  # one task is no measure of a cluster
+    said = durations({}, {1: 7, 2: None}, {1: 100, 2: 100})
+    assert said.means == {1: 7.0, 2: 7.0}
+    assert known.doubt < said.doubt < durations({}, {}, {1: 100}).doubt
+
+
+def test_the_walltime_alone_leaves_a_factor_of_twenty() -> None:
+    known = durations({}, {}, {1: 3600})
+    assert known.mean * math.exp(1.645 * known.doubt) == pytest.approx(3600)
+    assert known.mean * math.exp(-1.645 * known.doubt) == pytest.approx(3600 / 20)
+
+
+def test_several_tasks_as_one_last_as_long_and_vary_less() -> None:
+    known = Durations({1: 10.0}, {1: 3600.0}, 0.5, 0.2, "")
+    drawn = [known.draw(1, Random(seed), 0.0, 16) for seed in range(500)]
+    assert fmean(drawn) == pytest.approx(160, rel=0.03)
+    assert fmean((seconds - 160) ** 2 for seconds in drawn) == pytest.approx(16 * 25, rel=0.3)
+
+
+def test_no_task_lasts_longer_than_its_walltime() -> None:
+    known = durations({}, {1: 90}, {1: 100})
+    assert max(known.draw(1, Random(seed), 2.0) for seed in range(200)) == 95.0
+
+
+def test_a_small_campaign_is_played_as_it_is() -> None:
+    small = scale({-1: Work(24, TEN, {1: 1})}, [-1], {1: 4}, 2.0)
+    assert (small.cores, small.together, small.cycle) == (1.0, {-1: 1}, 3.0)
+
+
+@pytest.mark.parametrize(("tasks", "room"), [(100, 4), (1000, 640), (1_000_000, 10_000), (1_000_000, 4)])
+def test_what_is_played_is_bounded_and_the_work_per_core_is_the_same(tasks: int, room: int) -> None:
+    small = scale({-1: Work(tasks, TEN, {1: 1})}, [-1], {1: room}, 2.0)
+    played = tasks / small.cores / small.together[-1]
+    assert played <= MOST_TASKS + 1
+    assert played * small.together[-1] / (room / small.cores) == pytest.approx(tasks / room)
+
+
+def test_shares_are_right_in_the_mean_and_in_sum() -> None:
+    parts = {1: 0.3, 2: 1.25, 3: 2.45}
+    drawn = [shared_out(parts, Random(seed)) for seed in range(2000)]
+    assert {sum(shares.values()) for shares in drawn} == {4}
+    for key, part in parts.items():
+        assert fmean(shares[key] for shares in drawn) == pytest.approx(part, abs=0.05)
+
+
+def test_the_past_comes_again_from_where_it_is_now() -> None:
+    history = [float(step % others.STEPS_A_DAY) for step in range(2 * others.STEPS_A_DAY)]
+    coming = others.levels(history, 10.0, 1, 3 * others.STEPS_A_DAY)
+    assert coming[0] == 10.0
+    assert coming[20] == pytest.approx(20.0, abs=0.01)
+    assert coming[others.STEPS_A_DAY + 20] == pytest.approx(20.0, abs=0.01)
+    assert others.levels([], 5.0, 0, 1) == [5.0]
+
+
+def test_jobs_of_others_use_what_is_foreseen() -> None:
+    wanted = [3, 5, 1, 1, 4]
+    jobs = list(others.jobs(wanted))
+    middle = [(step + 0.5) * others.STEP for step in range(len(wanted))]
+    used = [sum(job.cores for job in jobs if job.submitted <= at < job.submitted + job.seconds) for at in middle]
+    assert used == wanted
+    assert jobs == sorted(jobs, key=lambda job: job.submitted)
+
+
+def test_the_interval_is_wider_the_more_runs_differ_and_never_a_point() -> None:
+    alike, apart = interval([100.0] * 5, 0.0), interval([60.0, 80.0, 100.0, 130.0, 170.0], 0.0)
+    assert apart.low < alike.low < 90 < alike.expected < 110 < alike.high < apart.high
+    assert interval([100.0], 0.0).high > alike.high
+    assert interval([100.0] * 5, 30.0).high == alike.high + 30
+
+
+def test_runs_stand_for_all_errors() -> None:
+    drawn = errors(5)
+    assert drawn[0] == pytest.approx(0)
+    assert fmean(drawn) == pytest.approx(0, abs=1e-9)
+    assert max(drawn) > 1.2
+
+
+def test_earlier_tasks_of_the_command_are_known(database: Database) -> None:
+    with database.begin() as conn:
+        cluster_id = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 4, user="bob"), cluster_id, 4)
+        run_jobs(conn, jobs)
+        end_jobs(conn, cluster_id, jobs, seconds=30.0)
+    known = made(database, an_order(5, exec_file="/bin/true")).works[-1].durations
+    assert (known.mean, known.source) == (30.0, "4 earlier tasks of the same command")
+    assert made(database, an_order(5, exec_file="other")).works[-1].durations.mean == 100.0
+
+
+def test_a_campaign_without_a_cluster_that_works_is_refused(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, free=0, used=0)
+    with pytest.raises(CigriError, match="dahu: none of its cores is available"):
+        made(database, an_order(5))
+
+
+def test_large_grids_are_played_as_small_ones(database: Database) -> None:
+    names = tuple(f"c{number}" for number in range(20))
+    with database.begin() as conn:
+        for name in names:
+            a_cluster(conn, name, free=1000, max_waiting=500)
+        a_campaign(conn, 300, clusters=names[:3])
+    drawn = board(made(database, an_order(1_000_000, clusters=names)), Random(1))
+    assert sum(one.machine.cores for one in drawn.clusters.values()) < 20
+    assert sum(order.tasks for order in drawn.orders.values()) <= MOST_TASKS + 1
+    assert {row["id"] for row in drawn.rows["clusters"]} == set(drawn.clusters)
+    assert all(row["config"]["driver"] == "simulated" for row in drawn.rows["clusters"])
+
+
+def played(database: Database, url: str, ahead: int) -> Outcome:
+    """16 tasks of 100 s on 4 cores, behind so many more."""
+    with database.begin() as conn:
+        a_cluster(conn, free=4)
+        if ahead:
+            a_campaign(conn, ahead)
+            conn.execute(text("UPDATE campaign_clusters SET settings = settings || '{\"duration\": 100}'"))
+    it = made(database, an_order(16))
+    fresh = Database(url)
+    try:
+        schema.upgrade(fresh)
+        luck = Random(1)
+        return Future(fresh, Settings(), it, board(it, luck), luck, 0.0).run(math.inf)[-1]
+    finally:
+        fresh.close()
+
+
+def test_alone_it_takes_its_work_over_the_cores(database: Database, empty_url: str) -> None:
+    outcome = played(database, empty_url, 0)
+    assert outcome.end is not None
+    assert 400 * 0.85 <= outcome.end < 600
+    assert outcome.tasks == {"dahu": 16}
+    assert outcome.work["dahu"] == pytest.approx(1600, rel=0.3)
+
+
+def test_what_goes_first_is_waited_for(database: Database, empty_url: str) -> None:
+    outcome = played(database, empty_url, 40)
+    assert outcome.end is not None
+    assert (40 + 16) * 100 / 4 * 0.85 < outcome.end < 2500

@@ -1,26 +1,24 @@
 """What a simulated batch system knows of our jobs and says of them, and the records that their tasks left."""
 
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import NamedTuple
 
 from cigri.drivers import RemoteState
 from modules.laboratory.jobs import JobSight, TaskEnd
 from modules.laboratory.runs import GridRun, Phase
 
-
-class Past(NamedTuple):
-    owner: str
-    sight: JobSight
+MEMORY = 86_400.0  # seconds for which the ends of jobs are known
 
 
 class Ledger:
-    """Live jobs by owner, the ends of the others, and each owner's outbox."""
+    """Live jobs by owner, the ends of the others for a day, and each owner's outbox."""
 
     def __init__(self) -> None:
         self._live: dict[str, dict[str, GridRun]] = {}
         self._owners: dict[str, str] = {}
-        self._ended: dict[str, JobSight] = {}
+        self._ended: OrderedDict[str, JobSight] = OrderedDict()
+        self._ends: deque[float] = deque()
         self._outboxes: dict[str, dict[int, TaskEnd]] = {}
         self._records = 0
 
@@ -42,6 +40,10 @@ class Ledger:
         self._ended[run.remote_id] = JobSight(
             job.tag, job.array_index, run.remote_id, state, exit_code, started, now, node
         )
+        self._ends.append(now)
+        while self._ends[0] < now - MEMORY:
+            self._ends.popleft()
+            self._ended.popitem(last=False)
         self.forget(run)
 
     def forget(self, run: GridRun) -> None:

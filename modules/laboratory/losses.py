@@ -53,10 +53,8 @@ def lowest(points: Points, since: float, until: float) -> float:
     """The least value from `since` to `until`, a change at `until` left out."""
     place = bisect_right(points, since, key=_time) - 1
     least = points[place][1] if place >= 0 else 0.0
-    for time, value in points[place + 1 :]:
-        if time >= until:
-            break
-        least = min(least, value)
+    while (place := place + 1) < len(points) and points[place][0] < until:
+        least = min(least, points[place][1])
     return least
 
 

@@ -1,8 +1,10 @@
 """What is measured while a simulated cluster runs: exact integrals over virtual time, and the steps of what changes."""
 
+from array import array
 from collections import Counter
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 
 class Use(IntEnum):
@@ -38,17 +40,43 @@ class Loss(NamedTuple):
     work: float
 
 
-class Steps:
-    """A piecewise constant figure: `points` are (time, value from then on), times rising."""
+class Points(Sequence[tuple[float, float]]):
+    """(time, value from then on), times rising; in two arrays, since a week has millions of them."""
 
     def __init__(self, value: float) -> None:
-        self.points: list[tuple[float, float]] = [(0.0, value)]
+        self._times, self._values = array("d", [0.0]), array("d", [value])
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[float, float]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[tuple[float, float]]: ...
+    def __getitem__(self, place: int | slice) -> tuple[float, float] | list[tuple[float, float]]:
+        if isinstance(place, slice):
+            return list(zip(self._times[place], self._values[place], strict=True))
+        return self._times[place], self._values[place]
+
+    def put(self, time: float, value: float) -> None:
+        """From the last point's time on, or later."""
+        if self._times[-1] == time:
+            self._values[-1] = value
+        else:
+            self._times.append(time)
+            self._values.append(value)
+
+
+class Steps:
+    """A piecewise constant figure."""
+
+    def __init__(self, value: float) -> None:
+        self.points = Points(value)
 
     def set(self, time: float, value: float) -> None:
-        if self.points[-1][0] == time:
-            self.points[-1] = (time, value)
-        elif self.points[-1][1] != value:
-            self.points.append((time, value))
+        last, before = self.points[-1]
+        if last == time or before != value:
+            self.points.put(time, value)
 
 
 class Meters:

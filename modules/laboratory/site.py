@@ -56,11 +56,20 @@ class Written(NamedTuple):
 class Home:
     """What one user has on the cluster."""
 
-    batches: dict[int, Mapping[int, Written]] = field(default_factory=dict)
+    batches: dict[int, dict[int, Written]] = field(default_factory=dict)
     campaigns: dict[int, int] = field(default_factory=dict)  # by batch
     voided: set[int] = field(default_factory=set)
     outbox: dict[str, list[str]] = field(default_factory=dict)
     journals: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+
+    def forget(self, name: str) -> None:
+        """All that is in this file of the outbox is stored, and its job over: nobody asks for it again."""
+        if self.outbox.pop(name, None) is None:
+            return
+        batch_id, index = map(int, name.split("-"))
+        del self.journals[batch_id, index], self.batches[batch_id][index]
+        if not self.batches[batch_id]:
+            del self.batches[batch_id]
 
 
 class Site:
@@ -158,7 +167,7 @@ class Site:
     def _collect(self, home: Home, user: str, text: str) -> Answer:
         for over in OVER.finditer(text):
             for name in over[1].splitlines():
-                home.outbox.pop(name, None)
+                home.forget(name)
         self._receive(home, user)
         stored, limit = STORED.search(text), LIMIT.search(text)
         if stored is None or limit is None:
@@ -196,7 +205,10 @@ class Site:
         while ends := self.system.ended_tasks(user):
             for end in ends:
                 batch_id = batch_of(end.tag)
-                line = self._record(home.batches[batch_id][end.array_index], end)
+                written = home.batches.get(batch_id, {}).get(end.array_index)
+                if written is None:
+                    continue  # it was given up, and all that it had told is stored
+                line = self._record(written, end)
                 home.outbox.setdefault(f"{batch_id}-{end.array_index}", []).append(line)
                 home.journals.setdefault((batch_id, end.array_index), []).append(line)
             self.system.ended_tasks(user, [end.number for end in ends], 0)

@@ -65,6 +65,18 @@ def test_records_stay_until_they_are_acknowledged() -> None:
     assert cluster.ended_tasks(OWNER, acknowledged=[3]) == []
 
 
+def test_the_ends_of_jobs_are_known_for_a_day() -> None:
+    cluster = a_cluster()
+    first = submit(cluster, grid_jobs(1, 10.0))
+    cluster.advance(100.0)
+    later = submit(cluster, grid_jobs(1, 10.0))
+    cluster.advance(86_400.0)
+    assert len(cluster.past([*first, *later])) == 2
+    last = submit(cluster, grid_jobs(1, 50.0))
+    cluster.advance(86_500.0)
+    assert [sight.remote_id for sight in cluster.past([*first, *later, *last])] == [*later, *last]
+
+
 def test_a_job_fails_by_a_task_and_the_others_still_run() -> None:
     cluster = a_cluster()
     [job] = grid_jobs(1, [1.0, 1.0])

@@ -145,7 +145,12 @@ def test_every_job_ends_once_and_none_is_lost_unless_jobs_vanish(scenario: Scena
 def test_the_same_seed_gives_the_same_history_however_often_one_looks(scenario: Scenario) -> None:
     def history(step: float) -> tuple[list[JobSight], list[TaskEnd], dict[int, float], list[tuple[float, float]]]:
         cluster, ids = play(scenario, step)
-        return cluster.past(ids), cluster.ended_tasks(OWNER), cluster.meters.local_starts, cluster.meters.idle.points
+        return (
+            cluster.past(ids),
+            cluster.ended_tasks(OWNER),
+            cluster.meters.local_starts,
+            list(cluster.meters.idle.points),
+        )
 
     assert history(0.9) == history(50.0)
 

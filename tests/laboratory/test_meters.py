@@ -10,7 +10,7 @@ def test_steps_keep_one_value_for_each_instant_and_only_changes() -> None:
     steps.set(1.0, 2)
     steps.set(2.0, 2)
     steps.set(3.0, 4)
-    assert steps.points == [(0.0, 4), (1.0, 2), (3.0, 4)]
+    assert list(steps.points) == [(0.0, 4), (1.0, 2), (3.0, 4)]
 
 
 def test_core_seconds_are_split_by_what_cores_do() -> None:
@@ -52,7 +52,7 @@ def test_idle_cores_are_those_without_a_local_job_whatever_we_run() -> None:
     for cluster in (alone, shared):
         cluster.advance(100.0)
     expected = [(0.0, 8), (10.0, 2), (30.0, 8), (40.0, 0), (45.0, 8)]
-    assert alone.meters.idle.points == expected == shared.meters.idle.points
+    assert list(alone.meters.idle.points) == expected == list(shared.meters.idle.points)
 
 
 def test_our_waiting_jobs_are_known_at_each_moment() -> None:
@@ -62,5 +62,5 @@ def test_our_waiting_jobs_are_known_at_each_moment() -> None:
     cluster.advance(4.5)
     cluster.cancel(ids[11:])
     cluster.advance(30.0)
-    assert cluster.meters.waiting.points == [(0.0, 0), (1.5, 12), (2.0, 4), (4.5, 3), (12.0, 0)]
+    assert list(cluster.meters.waiting.points) == [(0.0, 0), (1.5, 12), (2.0, 4), (4.5, 3), (12.0, 0)]
     assert cluster.meters.starts == {2: 8, 12: 3}

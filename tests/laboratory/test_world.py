@@ -52,6 +52,9 @@ def test_a_campaign_ends_when_its_tasks_are_done(database: Database) -> None:
         ended = conn.execute(text("SELECT ended_at FROM campaigns")).scalar_one()
     shortest = 20 * 100 / 8  # all eight cores, always
     assert shortest < (ended - START).total_seconds() < 3 * shortest
+    homes = run.sites["ann"]._homes.values()
+    assert sum(len(home.journals) for home in homes) < 20  # what is stored is forgotten
+    assert sum(len(jobs) for home in homes for jobs in home.batches.values()) < 20
     assert run.sites["ann"].system.meters.useful == pytest.approx(sum(row[5] for row in history(database)), rel=0.001)
 
 

@@ -49,6 +49,29 @@ def quantile(counts: Sequence[float], share: float) -> float | None:
     return edge(len(counts))
 
 
+def mean_beyond(counts: Sequence[int], seconds: float) -> float | None:
+    """The mean of the counted durations that are longer than `seconds`; None when there is none."""
+    number = total = 0.0
+    for place in range(bin_of(seconds), len(counts)):
+        low, high = max(edge(place), seconds), edge(place + 1)
+        share = counts[place] * (high - low) / (high - edge(place))
+        number, total = number + share, total + share * (low + high) / 2
+    return total / number if number > 0 else None
+
+
+def longest(counts: Sequence[int]) -> float:
+    """No counted duration is longer; the bins end with one that is not empty."""
+    return edge(len(counts))
+
+
+def scaled(counts: Sequence[int], factor: float) -> list[int]:
+    """The same durations, each `factor` times as long, to the next bin."""
+    shift = round(STEPS * math.log2(factor))
+    if shift >= 0:
+        return [0] * shift + list(counts) if counts else []
+    return [sum(counts[: 1 - shift]), *counts[1 - shift :]] if counts else []
+
+
 def edge(place: int) -> float:
     """Where a bin begins, in seconds."""
     return 0.0 if place <= 0 else SHORTEST * 2.0 ** ((place - 1) / STEPS)

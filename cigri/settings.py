@@ -80,6 +80,8 @@ class ForecastSettings(Section):
 
 class PolicySettings(Section):
     order: str = Field("fifo", description="who goes first: fifo, affinity, fairshare or eta; see docs/scheduling.md")
+    scheduler: str = Field("workqueue", description="of campaigns that name none: workqueue, prediction or finalize")
+    replicas: bool = Field(True, description="begin the last tasks of campaigns that want it a second time elsewhere")
     half_life: float = Field(7.0, gt=0, description="fairshare: days after which what was used counts half as much")
     patience: float = Field(
         3600.0, gt=0, description="seconds without a job after which a campaign is given some before all others"

@@ -64,7 +64,10 @@ class StepState(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an attempt ended. DOUBTFUL: as a success, but so soon that something is wrong with its cluster or node."""
+    """How an attempt ended. DOUBTFUL: as a success, but so soon that something is wrong with its cluster or node.
+
+    SUPERSEDED: another attempt at its task has won, whatever became of this one.
+    """
 
     SUCCESS = "success"
     DOUBTFUL = "doubtful"
@@ -80,10 +83,11 @@ class Outcome(StrEnum):
     KILLED = "killed"
     WITHDRAWN = "withdrawn"
     REFUSED = "refused"
+    SUPERSEDED = "superseded"
 
 
 class KillReason(StrEnum):
-    """Why we kill. USER ends the task; after all others the task goes back in line."""
+    """Why we kill. USER ends the task; SUPERSEDED: it is over already; after all others the task goes back in line."""
 
     USER = "user"
     FLOOD = "flood"
@@ -91,6 +95,7 @@ class KillReason(StrEnum):
     WALLTIME = "walltime"
     DRAIN = "drain"
     HOURS = "hours"
+    SUPERSEDED = "superseded"
 
 
 class SubjectKind(StrEnum):

@@ -23,4 +23,8 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
         for name, settings in description.clusters.items()
     }
     kind = CampaignType(description.campaign_type)
-    return NewCampaign(description.name, user, kind, description.project, description.scheduler, {}, parts)
+    about = (description.name, user, kind, description.project, description.scheduler)
+    replicate = description.replicate
+    if replicate is None:
+        return NewCampaign(*about, {}, parts)
+    return NewCampaign(*about, {}, parts, replicate.budget, replicate.max_replicas)

@@ -21,6 +21,7 @@ OF_THE_TASK = frozenset(range(128)) - GAVE_UP
 
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
 NEVER_RAN = frozenset({Outcome.WITHDRAWN, Outcome.REFUSED})
+FREE = NEVER_RAN | {Outcome.SUPERSEDED}
 ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})
 ASKED_TO_END = frozenset({"exit", "terminated", "walltime"})
 
@@ -71,6 +72,10 @@ class Verdict(NamedTuple):
     deaths: int = 0
     resubmissions: int = 0
     checkpoints: int = 0
+
+
+STAYS = Verdict(TaskState.ASSIGNED, IN_LINE)
+"""Another attempt at the task lives, or has won."""
 
 
 def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None, *, continues: bool = False) -> Outcome:
@@ -125,7 +130,7 @@ def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
     if outcome in FAULT_OF_TASK:
         state = TaskState.WAITING if past.failures < past.retries else TaskState.FAILED
         return Verdict(state, IN_LINE, failures=1)
-    if outcome in NEVER_RAN:
+    if outcome in FREE:
         return Verdict(TaskState.WAITING, FIRST_IN_LINE)
     state = TaskState.WAITING if past.deaths < limits.deaths else TaskState.FAILED
     return Verdict(state, FIRST_IN_LINE, deaths=1)
@@ -142,3 +147,5 @@ def outcome_of_kill(kill: KillReason) -> Outcome:
             return Outcome.PREEMPTED
         case KillReason.FLOOD | KillReason.WAITING_TOO_LONG | KillReason.HOURS:
             return Outcome.WITHDRAWN
+        case KillReason.SUPERSEDED:
+            return Outcome.SUPERSEDED

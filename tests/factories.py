@@ -37,13 +37,15 @@ def a_campaign(
     name: str = "povray",
     user: str = "alice",
     clusters: Sequence[str] = ("dahu",),
+    max_replicas: int | None = None,
     now: datetime = NOON,
 ) -> int:
-    """A campaign of tasks that wait: so many, or with these parameters."""
+    """A campaign of tasks that wait: so many, or with these parameters; replicas may use half its core-seconds."""
     parameters: Sequence[object] = [str(i) for i in range(tasks)] if isinstance(tasks, int) else tasks
     settings = {"exec_file": "/bin/true", "walltime": 3600, "retries": 0}
     parts = {cluster: NewCampaignCluster(settings, 1, None, False, False) for cluster in clusters}
-    campaign = NewCampaign(name, user, CampaignType.DEFAULT, "", "workqueue", {}, parts)
+    replicas = (0.5, max_replicas) if max_replicas else (None, None)
+    campaign = NewCampaign(name, user, CampaignType.DEFAULT, "", "workqueue", {}, parts, *replicas)
     return put_campaign(conn, campaign, parameters, now)
 
 
@@ -55,6 +57,11 @@ def submitted_jobs(
     assert len(waiting) == jobs * tasks
     chosen = [NewJob(cluster_id, 1, 3600, waiting[i * tasks : (i + 1) * tasks]) for i in range(jobs)]
     put_jobs(conn, campaign_id, chosen, now)
+    return launch_jobs(conn, cluster_id, jobs, now=now)
+
+
+def launch_jobs(conn: Connection, cluster_id: int, jobs: int, *, now: datetime = NOON) -> list[int]:
+    """So many jobs that wait for it come into the cluster's queue, remote ids r1, r2..."""
     ids = []
     for launch in list_launches(conn, cluster_id, jobs, jobs):
         batch = put_batch(conn, launch, cluster_id, grid_key(conn), now)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.durations import LAST, added, bin_of, counted, quantile
+from cigri.durations import LAST, added, bin_of, counted, longest, mean_beyond, quantile, scaled
 
 durations = st.floats(0.2, 1e6)
 
@@ -58,3 +58,26 @@ def test_the_median_moves() -> None:
 
 def test_a_quantile_between_two_durations_is_the_shorter_one() -> None:
     assert quantile(counted([10.0] * 5 + [1000.0] * 5), 0.5) == pytest.approx(10, rel=0.19)
+
+
+@given(st.lists(durations, min_size=1), durations)
+def test_the_mean_of_what_lasts_longer(lasted: list[float], seconds: float) -> None:
+    counts = counted(lasted)
+    later = [one for one in lasted if bin_of(one) > bin_of(seconds)]
+    found = mean_beyond(counts, seconds)
+    if later and len(later) == len([one for one in lasted if bin_of(one) >= bin_of(seconds)]):
+        assert found == pytest.approx(sum(later) / len(later), rel=0.1)
+    if found is None:
+        assert seconds >= longest(counts)
+    else:
+        assert seconds <= found <= longest(counts)
+
+
+@pytest.mark.parametrize("factor", [0.25, 1.0, 8.0])
+def test_durations_on_a_machine_of_another_speed(factor: float) -> None:
+    assert scaled(counted([100.0, 400.0]), factor) == counted([100.0 * factor, 400.0 * factor])
+
+
+def test_what_is_too_short_on_another_machine_is_the_shortest() -> None:
+    assert scaled(counted([0.2, 0.3, 10.0]), 2.0**-5) == counted([0.01, 0.01, 10.0 / 32])
+    assert scaled([], 2.0) == scaled([], 0.5) == []

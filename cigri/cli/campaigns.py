@@ -8,7 +8,9 @@ from cigri.calibration import Told, calibration
 from cigri.cli.command import print_json, print_table
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.wording import LETTERS, duration, moment, percent, print_fields, rate, short
+from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView, StoredDescription
+from cigri.serving import serving
 from cigri.states import CampaignState
 
 LIST = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
@@ -49,11 +51,15 @@ def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: 
 
 
 def print_campaign(
-    campaign: CampaignView, parts: Sequence[PartView], told: Sequence[Told], now: datetime, headerless: bool
+    campaign: CampaignView,
+    parts: Sequence[PartView],
+    more: Sequence[tuple[str, object]],
+    now: datetime,
+    headerless: bool,
 ) -> None:
-    """`told`: the intervals that were forecast of its end."""
+    """`more`: fields that are not part of the view."""
     c = campaign
-    print_fields([*_fields(campaign, parts, now), ("Forecasts", _trust(told))])
+    print_fields([*_fields(campaign, parts, now), *more])
     print()
     standings = [obstacle(campaign, part, now) for part in parts]
     print_table(
@@ -160,9 +166,28 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
     ]
 
 
-def _trust(told: Sequence[Told]) -> str | None:
+def more_fields(
+    campaign: CampaignView, default: str, told: Sequence[Told], replicas: ReplicasView | None
+) -> list[tuple[str, object]]:
+    """The scheduler that serves it now, the intervals that were forecast of its end, and what became of replicas."""
     share = calibration(told)
-    return None if share is None else f"{100 * share:.0f} % of {len(told)} intervals told beforehand held the end"
+    trust = None if share is None else f"{100 * share:.0f} % of {len(told)} intervals told beforehand held the end"
+    spent = None
+    if replicas is not None and (replicas.begun or campaign.max_replicas):
+        spent = f"{replicas.begun} begun, {replicas.won} won, {replicas.live} live; "
+        spent += f"losers have burnt {replicas.burnt:.0f} core-seconds"
+    return [
+        ("Scheduler", served_by(campaign, default) if campaign.is_open else None),
+        ("Forecasts", trust),
+        ("Replicas", spent),
+    ]
+
+
+def served_by(campaign: CampaignView, default: str) -> str:
+    """The campaign scheduler of now; `default` is that of the grid."""
+    c = campaign
+    marks = {"has_done": c.done > 0, "has_waiting": c.waiting > 0, "is_replicated": c.max_replicas is not None}
+    return serving(c.type, c.scheduler, default, **marks)
 
 
 def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:

@@ -135,8 +135,10 @@ def _list(conn: "Connection", asked: Namespace) -> int:
 
 
 def _campaign(conn: "Connection", asked: Namespace) -> int:
-    from cigri.cli.campaigns import plain, plain_part, plain_trust, print_campaign
+    from cigri import settings
+    from cigri.cli.campaigns import more_fields, plain, plain_part, plain_trust, print_campaign, served_by
     from cigri.cli.jobs import print_tasks
+    from cigri.flow.campaign_schedulers_to_user import count_replicas
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
     from cigri.flow.predictor_to_user import list_told
 
@@ -145,12 +147,15 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
         raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
     parts, told, now = list_parts(conn, asked.ids), list_told(conn, asked.ids), present(conn)
     tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
+    replicas = count_replicas(conn, campaign.id) if asked.full else None
+    default = settings.load().policy.scheduler
     if asked.json:
-        answer = {**plain(campaign), **plain_trust(told)}
+        answer = {**plain(campaign), **plain_trust(told), "served_by": served_by(campaign, default)}
         answer["clusters"] = [plain_part(campaign, part, now) for part in parts]
-        print_json(answer | ({"tasks": [task._asdict() for task in tasks]} if asked.full else {}))
+        full = {"tasks": [task._asdict() for task in tasks]}
+        print_json(answer | (full | {"replicas": replicas._asdict()} if replicas else {}))
         return DONE
-    print_campaign(campaign, parts, told, now, asked.headerless)
+    print_campaign(campaign, parts, more_fields(campaign, default, told, replicas), now, asked.headerless)
     if tasks:
         print()
         print_tasks(tasks, asked.headerless)

@@ -23,6 +23,9 @@ def preview(description: Description, user: str, missing: Collection[str], campa
     yield f"campaign {description.name} ({kind}) of {user}: {_tasks(description.count)}"
     if description.project:
         yield f"  project      {description.project}"
+    if replicate := description.replicate:
+        share = f"{100 * replicate.budget:g} % of the core-seconds used"
+        yield f"  replicate    the last tasks, with at most {share}, {replicate.max_replicas} at a time for each task"
     for name, settings in description.clusters.items():
         yield f"  on {name}{' (NO SUCH CLUSTER)' if name in missing else ''}:"
         for label, value in _facts(settings):
@@ -41,6 +44,7 @@ def preview_json(description: Description, user: str, campaign_id: int | None) -
         "type": description.campaign_type,
         "scheduler": description.scheduler,
         "project": description.project,
+        "replicate": description.replicate.model_dump() if description.replicate else None,
         "tasks": description.count,
         "clusters": {
             name: {

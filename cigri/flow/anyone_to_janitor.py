@@ -10,7 +10,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import close_events
-from cigri.states import CampaignState, JobState
+from cigri.states import CampaignState, JobState, Outcome
 from cigri.tables.campaigns import Bucket, Campaign, Completion, ForecastHistory
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.grid import Event
@@ -68,7 +68,10 @@ def list_old_campaigns(conn: Connection, days: float, now: datetime | None = Non
 
 
 def archive_campaign(conn: Connection, campaign_id: int, now: datetime | None = None) -> int:
-    """Keep one row per task, with its last attempt; remove tasks, jobs and batches. Give the number of tasks."""
+    """Keep one row per task, with the attempt that was a success, or the last; remove tasks, jobs and batches.
+
+    Give the number of tasks.
+    """
     last = (
         select(
             Attempt.c.task_id,
@@ -81,7 +84,7 @@ def archive_campaign(conn: Connection, campaign_id: int, now: datetime | None = 
         .ext(distinct_on(Attempt.c.task_id))
         .join(Job, Job.c.id == Attempt.c.job_id)
         .where(Job.c.campaign_id == campaign_id)
-        .order_by(Attempt.c.task_id, Attempt.c.number.desc())
+        .order_by(Attempt.c.task_id, Attempt.c.outcome == Outcome.SUPERSEDED, Attempt.c.number.desc())
         .subquery()
     )
     names = ["campaign_id", "number", "parameter", "state", "attempts"]

@@ -47,6 +47,13 @@ class SeenCampaign(NamedTuple):
     last_first_start: datetime | None
 
 
+class Lost(NamedTuple):
+    """Core-seconds of attempts on a cluster that lost against others at their tasks: in all, and of those killed."""
+
+    seconds: float
+    killed: float
+
+
 class Foretelling(NamedTuple):
     """A forecast of a campaign's end, from the history."""
 
@@ -151,6 +158,24 @@ def list_ended_tasks(conn: Connection) -> list[EndedTask]:
         .order_by(ended, Task.c.id)
     )
     return [EndedTask._make(row) for row in conn.execute(statement)]
+
+
+def list_lost(conn: Connection) -> dict[str, Lost]:
+    """By cluster; those without are left out."""
+    part = CampaignCluster
+    lasted = func.coalesce(Attempt.c.seconds, func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
+    work = cast(func.coalesce(func.sum(lasted * part.c.width), 0.0), Float)
+    killed = cast(func.coalesce(func.sum(lasted * part.c.width).filter(Attempt.c.exit_code.is_(None)), 0.0), Float)
+    found = conn.execute(
+        select(Cluster.c.name, work, killed)
+        .select_from(Attempt)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(part, and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id))
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .where(Attempt.c.outcome == Outcome.SUPERSEDED)
+        .group_by(Cluster.c.name)
+    )
+    return {name: Lost(seconds, killed) for name, seconds, killed in found}
 
 
 def list_seen_campaigns(conn: Connection) -> list[SeenCampaign]:

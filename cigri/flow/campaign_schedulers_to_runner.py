@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningInsert, Update
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.selectable import Select
+from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import NOW, clock, given, packed, rows
@@ -39,6 +39,7 @@ from cigri.tables.tasks import Task
 
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
+ATTEMPT = ("task_id", "number", "job_id", "position")
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
 
@@ -143,14 +144,49 @@ def take_continuing(
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
     """Assign locked tasks to new jobs; each task gets its next attempt. Those of jobs above a ceiling go on waiting."""
-    fits = (
-        fitting(lock_ceilings(conn, campaign_id), campaign_id, [(job.cluster_id, job.side) for job in jobs])
-        if jobs
-        else []
-    )
-    jobs = [job for job, is_under in zip(jobs, fits, strict=True) if is_under]
+    jobs = _under_ceilings(conn, campaign_id, jobs)
     if not jobs:
         return 0
+    chosen = _create(conn, campaign_id, jobs, now)
+    conn.execute(
+        update(Task)
+        .where(Task.c.id == chosen.c.task_id, Task.c.state == TaskState.WAITING)
+        .values(state=TaskState.ASSIGNED, attempts=Task.c.attempts + 1)
+    )
+    _attempt(conn, chosen, is_replica=False)
+    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(served_at=clock(now)))
+    return len(jobs)
+
+
+def put_replicas(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
+    """One more attempt, in a job of its own, at tasks that are in jobs already; give the number of jobs made.
+
+    Left out is what has become of somebody else's concern meanwhile: a task that is being settled, or has ended, or has
+    got another attempt; and what is above a ceiling.
+    """
+    wanted = [job.tasks[0].id for job in jobs]
+    locked = select(Task.c.id, Task.c.attempts).where(Task.c.id.in_(wanted), Task.c.state == TaskState.ASSIGNED)
+    found = conn.execute(locked.order_by(Task.c.id).with_for_update(skip_locked=True, key_share=True))
+    attempts = {task_id: number for task_id, number in found}
+    jobs = [job for job in jobs if attempts.get(job.tasks[0].id) == job.tasks[0].attempts]
+    jobs = _under_ceilings(conn, campaign_id, jobs)
+    if not jobs:
+        return 0
+    chosen = _create(conn, campaign_id, jobs, now)
+    conn.execute(update(Task).where(Task.c.id == chosen.c.task_id).values(attempts=Task.c.attempts + 1))
+    _attempt(conn, chosen, is_replica=True)
+    return len(jobs)
+
+
+def _under_ceilings(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> list[NewJob]:
+    if not jobs:
+        return []
+    fits = fitting(lock_ceilings(conn, campaign_id), campaign_id, [(job.cluster_id, job.side) for job in jobs])
+    return [job for job, is_under in zip(jobs, fits, strict=True) if is_under]
+
+
+def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None) -> TableValuedAlias:
+    """Jobs to launch, and as a table the attempts that they carry."""
     created = conn.execute(
         insert(Job)
         .values(campaign_id=campaign_id, kind=JobKind.TASKS, state=JobState.TO_LAUNCH, created_at=clock(now))
@@ -170,16 +206,12 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
         for job_id, job in zip(created, jobs, strict=True)
         for position, task in enumerate(job.tasks, start=1)
     ]
-    columns = dict.fromkeys(("task_id", "number", "job_id", "position"), BigInteger())
-    chosen = rows("chosen", columns, attempts)
-    conn.execute(
-        update(Task)
-        .where(Task.c.id == chosen.c.task_id, Task.c.state == TaskState.WAITING)
-        .values(state=TaskState.ASSIGNED, attempts=Task.c.attempts + 1)
-    )
-    conn.execute(insert(Attempt).from_select(list(columns), select(*(chosen.c[name] for name in columns))))
-    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(served_at=clock(now)))
-    return len(jobs)
+    return rows("chosen", dict.fromkeys(ATTEMPT, BigInteger()), attempts)
+
+
+def _attempt(conn: Connection, chosen: TableValuedAlias, *, is_replica: bool) -> None:
+    values = select(*(chosen.c[name] for name in ATTEMPT), literal(is_replica))
+    conn.execute(insert(Attempt).from_select([*ATTEMPT, "is_replica"], values))
 
 
 def list_busy(conn: Connection) -> set[int]:

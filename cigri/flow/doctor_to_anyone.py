@@ -50,12 +50,15 @@ _there = (
 )
 _of_live_job = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None)).exists()
 
+_other = Attempt.alias()
+_was_replicated = select(_other.c.task_id).where(_other.c.task_id == Attempt.c.task_id, _other.c.is_replica).exists()
+
 RULES: dict[str, Select[Any]] = {
     "an assigned task has a live attempt": select(Task.c.id).where(Task.c.state == TaskState.ASSIGNED, ~_live),
-    "only an assigned task has a live attempt": (
+    "only assigned tasks, and losers, have live attempts": (
         select(Attempt.c.task_id)
         .join(Task, Task.c.id == Attempt.c.task_id)
-        .where(Attempt.c.outcome.is_(None), Task.c.state != TaskState.ASSIGNED, ~Attempt.c.is_replica)
+        .where(Attempt.c.outcome.is_(None), Task.c.state != TaskState.ASSIGNED, ~_was_replicated)
     ),
     "a live attempt has a live job": (
         select(Attempt.c.task_id)

@@ -23,7 +23,8 @@ class CampaignView(NamedTuple):
     """A campaign; its tasks by state (`assigned`: in jobs), its open `errors`, and what is forecast of it.
 
     The end, `eta`, lies between `eta_low` and `eta_high` with a probability of 90 %.
-    `is_held`: its user wants it to stand still as a whole.
+    `is_held`: its user wants it to stand still as a whole. `scheduler`: the one it names; `max_replicas` None: its last
+    tasks are not replicated.
     """
 
     id: int
@@ -48,6 +49,8 @@ class CampaignView(NamedTuple):
     eta_low: datetime | None
     eta_high: datetime | None
     is_held: bool
+    scheduler: str
+    max_replicas: int | None
 
     @property
     def total(self) -> int:
@@ -119,6 +122,7 @@ class StoredDescription(NamedTuple):
     type: CampaignType
     project: str
     scheduler: str
+    replicate: dict[str, Any] | None
     requirements: dict[str, Any]
     clusters: dict[str, dict[str, Any]]
 
@@ -156,6 +160,8 @@ def list_campaigns(
             Forecast.c.eta_low,
             Forecast.c.eta_high,
             held.exists(),
+            Campaign.c.scheduler,
+            Campaign.c.max_replicas,
         )
         .select_from(Campaign)
         .join(counts, true())
@@ -267,7 +273,14 @@ def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str
 
 def find_description(conn: Connection, campaign_id: int) -> StoredDescription | None:
     row = conn.execute(
-        select(Campaign.c.name, Campaign.c.type, func.coalesce(Project.c.name, ""), Campaign.c.scheduler)
+        select(
+            Campaign.c.name,
+            Campaign.c.type,
+            func.coalesce(Project.c.name, ""),
+            Campaign.c.scheduler,
+            Campaign.c.replica_budget,
+            Campaign.c.max_replicas,
+        )
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(Campaign.c.id == campaign_id)
     ).one_or_none()
@@ -282,7 +295,9 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
     )
     wanted = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id).limit(1)
     settings = {name: dict(values) for name, values in clusters}
-    return StoredDescription(*row, requirements=conn.scalar(wanted) or {}, clusters=settings)
+    name, type, project, scheduler, budget, max_replicas = row
+    replicate = None if budget is None else {"budget": budget, "max_replicas": max_replicas}
+    return StoredDescription(name, type, project, scheduler, replicate, conn.scalar(wanted) or {}, settings)
 
 
 def present(conn: Connection) -> datetime:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, or_, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
@@ -17,6 +18,8 @@ from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Offer as OfferRow
 from cigri.tables.tasks import Task, TaskCount
+
+ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
 class Claim(NamedTuple):
@@ -45,7 +48,7 @@ class Want(NamedTuple):
     as the rest allows. `proven`: tasks that succeeded there, and jobs that have run for a while.
 
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
-    are free; `hazard`: kills per core-second.
+    are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
     """
 
     campaign_id: int
@@ -64,6 +67,12 @@ class Want(NamedTuple):
     mean: float | None = None
     delay: float = 0.0
     hazard: float = 0.0
+    spare: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Is there more to be given to it than what is left over?"""
+        return self.waiting > 0 or self.bound > 0 or not self.spare
 
 
 class Offer(NamedTuple):
@@ -77,6 +86,8 @@ class Offer(NamedTuple):
 
 
 class TakenOffer(NamedTuple):
+    """As forecast, `startable` jobs start at once. `replica_budget`, `max_replicas` None: no task is replicated."""
+
     campaign_id: int
     cluster_id: int
     jobs: int
@@ -84,6 +95,9 @@ class TakenOffer(NamedTuple):
     walltime: int
     scheduler: str
     type: CampaignType
+    startable: int | None = None
+    replica_budget: float | None = None
+    max_replicas: int | None = None
 
 
 def has_open_campaigns(conn: Connection) -> bool:
@@ -136,13 +150,10 @@ def list_wants(
     elsewhere = (
         select(func.sum(bound.c.n)).where(bound.c.campaign_id == part.c.campaign_id).correlate(part).scalar_subquery()
     )
-    waiting = (
-        select(TaskCount.c.campaign_id, cast(func.sum(TaskCount.c.n), BigInteger).label("n"))
-        .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
-        .where(TaskCount.c.state == TaskState.WAITING)
-        .group_by(TaskCount.c.campaign_id)
-        .subquery()
-    )
+    is_replicated = and_(Campaign.c.max_replicas.is_not(None), Campaign.c.type == CampaignType.DEFAULT)
+    waiting = _tasks(TaskState.WAITING).subquery("waiting")
+    assigned = _tasks(TaskState.ASSIGNED).where(is_replicated).subquery("assigned")
+    spare = cast(func.coalesce(assigned.c.n * Campaign.c.max_replicas, 0), BigInteger)
     live = (
         select(
             Job.c.campaign_id,
@@ -162,7 +173,7 @@ def list_wants(
             part.c.width,
             part.c.max_jobs,
             func.coalesce(live.c.n, 0),
-            cast(waiting.c.n - func.coalesce(elsewhere, 0), BigInteger),
+            cast(func.coalesce(waiting.c.n, 0) - func.coalesce(elsewhere, 0), BigInteger),
             func.coalesce(Forecast.c.ratio, 1.0 / part.c.width),
             or_(part.c.errors >= errors, and_(part.c.doubted_below.is_not(None), part.c.done == 0)),
             func.coalesce(bound.c.n, 0),
@@ -172,9 +183,11 @@ def list_wants(
             Forecast.c.mean,
             func.coalesce(ClusterForecast.c.queue_delay, 0.0),
             func.coalesce(ClusterForecast.c.hazard, 0.0),
+            spare,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
-        .join(waiting, waiting.c.campaign_id == part.c.campaign_id)
+        .outerjoin(waiting, waiting.c.campaign_id == part.c.campaign_id)
+        .outerjoin(assigned, assigned.c.campaign_id == part.c.campaign_id)
         .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
         .outerjoin(bound, and_(bound.c.campaign_id == part.c.campaign_id, bound.c.cluster_id == part.c.cluster_id))
         .outerjoin(
@@ -183,7 +196,7 @@ def list_wants(
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
         .where(
             Campaign.c.state == CampaignState.IN_TREATMENT,
-            waiting.c.n > 0,
+            or_(waiting.c.n > 0, spare > 0),
             part.c.prologue.in_((StepState.NONE, StepState.DONE)),
             ~is_share_held(part.c.campaign_id, part.c.cluster_id),
             or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)),
@@ -192,6 +205,16 @@ def list_wants(
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
     return [Want._make(row) for row in conn.execute(statement)]
+
+
+def _tasks(state: TaskState) -> Select[int, int]:
+    """So many tasks (`n`) of each campaign in treatment."""
+    return (
+        select(TaskCount.c.campaign_id, cast(func.sum(TaskCount.c.n), BigInteger).label("n"))
+        .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .where(TaskCount.c.state == state)
+        .group_by(TaskCount.c.campaign_id)
+    )
 
 
 def put_offers(conn: Connection, offers: Sequence[Offer], now: datetime | None = None) -> None:
@@ -218,15 +241,18 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
             part.c.settings["walltime"].as_integer().label("walltime"),
             Campaign.c.scheduler,
             Campaign.c.type,
+            cast(func.floor(Forecast.c.ratio * Forecast.c.free + ALMOST), BigInteger).label("startable"),
+            Campaign.c.replica_budget,
+            Campaign.c.max_replicas,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .outerjoin(
+            Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
+        )
         .where(part.c.campaign_id.in_({campaign_id for campaign_id, _ in offers}))
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .with_for_update(read=True, of=Campaign, skip_locked=True)  # nobody cancels it while its jobs are made
     )
     found = [(offers[key], row) for row in known if (key := (row.campaign_id, row.cluster_id)) in offers]
     found.sort(key=lambda pair: pair[0].rank)
-    return [
-        TakenOffer(row.campaign_id, row.cluster_id, offer.jobs, row.width, row.walltime, row.scheduler, row.type)
-        for offer, row in found
-    ]
+    return [TakenOffer(row.campaign_id, row.cluster_id, offer.jobs, *row[2:]) for offer, row in found]

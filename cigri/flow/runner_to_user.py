@@ -16,7 +16,10 @@ from cigri.tables.wishes import CheckpointRequest, Kill
 
 
 class TaskView(NamedTuple):
-    """A task and its last attempt; `id` and what is known of the job are None once the campaign is archived."""
+    """A task and the attempt that was a success, or the last.
+
+    `id` and what is known of the job are None once the campaign is archived.
+    """
 
     id: int | None
     campaign_id: int
@@ -94,6 +97,7 @@ class JobView(NamedTuple):
     is_held: bool
 
 
+RESULTS = (Outcome.SUCCESS, Outcome.DOUBTFUL)
 _IS_LIVE = Job.c.state != JobState.ENDED
 _IS_HALTED = and_(_IS_LIVE, Job.c.halted_since.is_not(None))
 
@@ -187,6 +191,10 @@ def list_attempts_of_task(conn: Connection, task_id: int) -> list[AttemptView]:
 
 
 def _tasks() -> Select[*tuple[Any, ...]]:
+    """With the attempt that was a success, or the last."""
+    other = Attempt.alias()
+    won = select(other.c.number).where(other.c.task_id == Task.c.id, other.c.outcome.in_(RESULTS))
+    shown = case((Task.c.state == TaskState.DONE, won.scalar_subquery()), else_=Task.c.attempts)
     return (
         select(
             Task.c.id,
@@ -207,7 +215,7 @@ def _tasks() -> Select[*tuple[Any, ...]]:
             _IS_HALTED,
         )
         .select_from(Task)
-        .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts))
+        .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == shown))
         .outerjoin(Job, Job.c.id == Attempt.c.job_id)
         .outerjoin(Cluster, Cluster.c.id == Job.c.cluster_id)
     )

@@ -16,12 +16,12 @@ from cigri.states import EventLevel, JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.clusters import Cluster, ExcludedNode
 from cigri.tables.jobs import Attempt, Job
-from cigri.verdicts import NEVER_RAN
+from cigri.verdicts import FREE
 
 DOUBTED = "RESULTS_DOUBTED"
 LATEST = 3000  # ended tasks of a campaign on a cluster that are looked at, node by node
 NOT_BAD = (
-    *NEVER_RAN,
+    *FREE,
     Outcome.SUCCESS,
     Outcome.DOUBTFUL,
     Outcome.RESUBMIT,
@@ -111,7 +111,7 @@ def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[
         .join(Attempt, Attempt.c.job_id == Job.c.id)
         .outerjoin(sick, and_(sick.c.cluster_id == Job.c.cluster_id, sick.c.node == Job.c.node))
         .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id, Job.c.node.is_not(None))
-        .where(Attempt.c.outcome.is_not(None), Attempt.c.outcome.not_in((*NEVER_RAN, Outcome.DOUBTFUL)))
+        .where(Attempt.c.outcome.is_not(None), Attempt.c.outcome.not_in((*FREE, Outcome.DOUBTFUL)))
         .where(or_(sick.c.node.is_(None), Job.c.created_at > sick.c.until))
         .order_by(Job.c.id.desc())
         .limit(LATEST)

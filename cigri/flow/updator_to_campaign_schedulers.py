@@ -1,6 +1,6 @@
 """The updator says how long tasks last and how jobs start and die; campaign schedulers size their jobs by it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, func, select, true
@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
 from cigri.jdl import ClusterSettings
 from cigri.states import JobState, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.clusters import Cluster
+from cigri.tables.clusters import Cluster, ClusterForecast
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
 
@@ -37,6 +37,44 @@ class Pace(NamedTuple):
     deaths: int
     lived: float
     waiting: int
+
+
+class Ground(NamedTuple):
+    """A campaign on one cluster: cores and walltime of a job, and what its `done` tasks and the cluster tell.
+
+    `seconds`: sum of the tasks' durations, `durations` as in cigri/durations.py; `delay`: seconds that a job waits even
+    if cores are free; `hazard`: kills per core-second.
+    """
+
+    cluster_id: int
+    width: int
+    walltime: int
+    done: int
+    seconds: float
+    durations: Sequence[int]
+    delay: float
+    hazard: float
+
+
+def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
+    """A campaign on each of its clusters."""
+    part = CampaignCluster
+    found = conn.execute(
+        select(
+            part.c.cluster_id,
+            part.c.width,
+            part.c.settings["walltime"].as_integer(),
+            part.c.done,
+            part.c.seconds,
+            part.c.durations,
+            func.coalesce(ClusterForecast.c.queue_delay, 0.0),
+            func.coalesce(ClusterForecast.c.hazard, 0.0),
+        )
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
+        .where(part.c.campaign_id == campaign_id)
+        .order_by(part.c.cluster_id)
+    )
+    return [Ground._make(row) for row in found]
 
 
 def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:

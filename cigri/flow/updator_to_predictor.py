@@ -1,7 +1,7 @@
 """The updator hands over what has ended; its sums are what the predictor reckons with."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -28,12 +28,13 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import clock, rows
 from cigri.durations import counted
 from cigri.flow.anyone_to_killer import close_kills
+from cigri.flow.campaign_schedulers_to_updator import Standing, lock_replicated, supersede
 from cigri.flow.updator_to_metascheduler import put_usage
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
-from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, Verdict
+from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, Verdict
 
 
 class EndedAttempt(NamedTuple):
@@ -69,21 +70,52 @@ def put_ended(
     attempts: Sequence[EndedAttempt],
     jobs: Sequence[EndedJob],
     now: datetime | None = None,
-) -> set[int]:
-    """Settle ends by compare-and-set and give the tasks that moved; an end already settled changes nothing."""
+) -> list[EndedAttempt]:
+    """Settle ends by compare-and-set and give those that were news; an end already settled changes nothing.
+
+    Of several attempts at a task the first success is the task's. That one loses is decided here, too: it comes back as
+    superseded; and one that ends badly while another lives leaves the task ASSIGNED.
+    """
+    standing = lock_replicated(conn, {a.campaign_id for a in attempts}, [a.task_id for a in attempts])
+    attempts = list(settle(attempts, standing))
     moved = _end_attempts(conn, attempts)
-    fresh = [attempt for attempt in attempts if attempt.task_id in moved]
-    _move_tasks(conn, cluster_id, fresh, now)
+    fresh = [attempt for attempt in attempts if (attempt.task_id, attempt.number) in moved]
+    _move_tasks(conn, cluster_id, [attempt for attempt in fresh if attempt.outcome is not Outcome.SUPERSEDED], now)
     over = _end_jobs(conn, jobs, now)
     if jobs:
         put_usage(conn, over, now)
         close_kills(conn, [job.job_id for job in jobs])
     _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
     _add_up(conn, cluster_id, fresh, now)
-    return moved
+    if standing:
+        supersede(conn, list(standing), now)
+    return fresh
 
 
-def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int]:
+def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, Standing]) -> Iterator[EndedAttempt]:
+    """What each end means to a task that has, or had, several attempts; pure.
+
+    A user's kill ends the task as a whole. Whatever else ends while another attempt lives costs nothing.
+    """
+    over = {task_id for task_id, task in standing.items() if task.state is not TaskState.ASSIGNED}
+    live = {task_id: set(task.live) for task_id, task in standing.items()}
+    for attempt in attempts:
+        task_id = attempt.task_id
+        others = live.get(task_id, set()) - {attempt.number}
+        if task_id in standing and attempt.number not in standing[task_id].live:
+            yield attempt  # settled before
+        elif task_id in over and attempt.outcome is not Outcome.KILLED:
+            yield attempt._replace(outcome=Outcome.SUPERSEDED, verdict=STAYS)
+        elif others and attempt.verdict.state not in (TaskState.DONE, TaskState.CANCELLED):
+            live[task_id] = others
+            yield attempt._replace(verdict=STAYS)
+        else:
+            if task_id in standing:
+                over.add(task_id)
+            yield attempt
+
+
+def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[tuple[int, int]]:
     if not attempts:
         return set()
     columns: dict[str, Any] = {
@@ -106,13 +138,16 @@ def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[int
             started_at=func.to_timestamp(ended.c.started),
             seconds=ended.c.seconds,
         )
-        .returning(Attempt.c.task_id)
+        .returning(Attempt.c.task_id, Attempt.c.number)
     )
-    return set(moved.scalars())
+    return {(task_id, number) for task_id, number in moved}
 
 
 def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
-    """A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster."""
+    """A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster.
+
+    One that stays where it is may have left a checkpoint.
+    """
     if not attempts:
         return
     columns: dict[str, Any] = {"id": BigInteger(), "state": Text()}
@@ -201,7 +236,7 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
             done[attempt.campaign_id].append(attempt.seconds or 0.0)
         elif attempt.verdict.state is TaskState.FAILED:
             failed[attempt.campaign_id] += 1
-        else:
+        elif attempt.verdict is not STAYS:
             again[attempt.campaign_id] += 1
     for campaign_id in {attempt.campaign_id for attempt in attempts}:
         lasted = done.get(campaign_id, [])

@@ -14,6 +14,7 @@ from cigri.database import clock, rows, wake
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.campaign_schedulers_to_updator import supersede
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.states import (
     CAMPAIGN_MOVES,
@@ -224,11 +225,13 @@ def _kill(conn: Connection, job_ids: list[int], user: str, now: datetime | None)
         .values(outcome=Outcome.KILLED)
         .returning(Attempt.c.task_id)
     ).cte("gone")
-    conn.execute(
+    cancelled = conn.scalars(
         update(Task)
         .where(Task.c.id == gone.c.task_id, Task.c.state == TaskState.ASSIGNED)
         .values(state=TaskState.CANCELLED)
+        .returning(Task.c.id)
     )
+    supersede(conn, list(cancelled), now)
     for step, kind in (("prologue", JobKind.PROLOGUE), ("epilogue", JobKind.EPILOGUE)):
         conn.execute(
             update(CampaignCluster)

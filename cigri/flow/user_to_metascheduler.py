@@ -28,7 +28,10 @@ COPY_BLOCK = 2**18  # characters
 
 
 class NewCampaign(NamedTuple):
-    """`clusters` gives the settings (ClusterSettings as JSON) by name; `requirements` are those of the bucket."""
+    """`clusters` gives the settings (ClusterSettings as JSON) by name; `requirements` are those of the bucket.
+
+    `replica_budget` and `max_replicas` are those of the table; both None: no task is replicated.
+    """
 
     name: str
     user: str
@@ -37,6 +40,8 @@ class NewCampaign(NamedTuple):
     scheduler: str
     requirements: Mapping[str, Any]
     clusters: Mapping[str, "NewCampaignCluster"]
+    replica_budget: float | None = None
+    max_replicas: int | None = None
 
 
 class NewCampaignCluster(NamedTuple):
@@ -62,6 +67,8 @@ def put_campaign(
             state=CampaignState.IN_TREATMENT,
             scheduler=campaign.scheduler,
             submitted_at=clock(now),
+            replica_budget=campaign.replica_budget,
+            max_replicas=campaign.max_replicas,
         )
         .returning(Campaign.c.id)
     ).scalar_one()

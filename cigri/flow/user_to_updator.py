@@ -3,6 +3,7 @@
 from sqlalchemy import Connection, and_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
+from cigri.errors import CigriError
 from cigri.flow.updator_to_predictor import changed_totals
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
@@ -18,7 +19,7 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
         update(Attempt)
         .where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome == Outcome.DOUBTFUL)
         .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id)
-        .where(Task.c.id == Attempt.c.task_id, Task.c.attempts == Attempt.c.number)
+        .where(_is_last())
         .values(outcome=Outcome.SUCCESS)
         .returning(Attempt.c.seconds)
     ).all()
@@ -28,14 +29,19 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
 
 
 def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
-    """Their tasks wait again, with a clean past: are there any? The cluster is tried again with one job."""
+    """Their tasks wait again, with a clean past: are there any? The cluster is tried again with one job.
+
+    Raise CigriError as long as another attempt at one of them, which was too late, has not ended.
+    """
     doubted = (
         select(Attempt.c.task_id)
         .join(Job, Job.c.id == Attempt.c.job_id)
-        .join(Task, Task.c.id == Attempt.c.task_id)
         .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id)
-        .where(Attempt.c.outcome == Outcome.DOUBTFUL, Task.c.attempts == Attempt.c.number)
+        .where(Attempt.c.outcome == Outcome.DOUBTFUL, _is_last())
     )
+    late = select(Attempt.c.job_id).where(Attempt.c.task_id.in_(doubted), Attempt.c.outcome.is_(None)).limit(1)
+    if (job_id := conn.scalar(late)) is not None:
+        raise CigriError(f"job {job_id} is still being killed, which runs such a task; try again when it has ended")
     again = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
     anew = {"priority": FIRST_IN_LINE, "checkpoint_cluster_id": None, "stopped_at": None}
     moved = conn.execute(
@@ -47,6 +53,13 @@ def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
     settled = {"doubted": 0, "sink_since": None}
     conn.execute(update(CampaignCluster).where(_here(campaign_id, cluster_id)).values(settled))
     return bool(moved)
+
+
+def _is_last() -> ColumnElement[bool]:
+    """No other attempt has counted since."""
+    later = Attempt.alias()
+    after = later.c.task_id == Attempt.c.task_id, later.c.number > Attempt.c.number
+    return ~select(later.c.task_id).where(*after, later.c.outcome.is_distinct_from(Outcome.SUPERSEDED)).exists()
 
 
 def _here(campaign_id: int, cluster_id: int) -> ColumnElement[bool]:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cigri.jdl.fields import Line, Name
 from cigri.jdl.parameters import Parameter, names_of
+from cigri.jdl.replication import Replication, ReplicationOrNone
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable
 
@@ -23,6 +24,7 @@ class Heading(BaseModel):
     campaign_type: CampaignType = "default"
     scheduler: Line = ""
     project: Line = ""
+    replicate: ReplicationOrNone = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Description:
     campaign_type: CampaignType = "default"
     scheduler: str = ""
     project: str = ""
+    replicate: Replication | None = None
 
     @property
     def count(self) -> int:
@@ -51,7 +54,7 @@ class Description:
         return names_of(next(self.parameters(), None))
 
     def with_changes(self, **fields: Any) -> "Description":
-        """A copy with other values of name, campaign_type, scheduler or project."""
+        """A copy with other values of name, campaign_type, scheduler, project or replicate."""
         heading = {key: getattr(self, key) for key in Heading.model_fields}
         return replace(self, **dict(Heading.model_validate(heading | fields)))
 

@@ -23,7 +23,11 @@ FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
 
 
 class CampaignColumns(Numbered):
-    """`served_at`: when jobs were last made of its tasks."""
+    """`served_at`: when jobs were last made of its tasks.
+
+    At its end tasks may have `max_replicas` more attempts at a time, which may burn `replica_budget` of the
+    core-seconds that all have used; both null: none.
+    """
 
     name: Named[str]
     grid_user: Named[str]
@@ -37,12 +41,16 @@ class CampaignColumns(Numbered):
     archived_at: Named[datetime | None]
     priority: Named[int] = Column(server_default="0")
     served_at: Named[datetime | None]
+    replica_budget: Named[float | None]
+    max_replicas: Named[int | None]
 
 
 Campaign = table(
     "campaigns",
     CampaignColumns,
     CheckConstraint("(state IN ('terminated', 'cancelled')) = (ended_at IS NOT NULL)", name="ended"),
+    CheckConstraint("(replica_budget IS NULL) = (max_replicas IS NULL)", name="replicas"),
+    CheckConstraint("replica_budget > 0 AND replica_budget <= 1 AND max_replicas > 0", name="replica_budget"),
     Index("ix_campaigns_open", "id", postgresql_where="state IN ('in_treatment', 'paused')"),
     Index(None, "grid_user", "id"),
 )

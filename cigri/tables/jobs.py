@@ -87,7 +87,10 @@ Job = table(
 
 
 class AttemptColumns(Columns):
-    """One try of one task, carried by a job at `position`; live while `outcome` is null."""
+    """One try of one task, carried by a job at `position`; live while `outcome` is null.
+
+    A replica was begun while another attempt lived; the first success of them is the task's.
+    """
 
     task_id: Named[int] = Column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
     number: Named[int] = Column(primary_key=True)
@@ -110,4 +113,5 @@ Attempt = table(
         unique=True,
         postgresql_where="outcome IS NULL AND NOT is_replica",
     ),
+    Index("ix_attempts_replicas", "task_id", postgresql_where="is_replica"),
 )

@@ -14,23 +14,35 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.errors import ConfigError
-from cigri.flow.campaign_schedulers_to_runner import NewJob, WaitingTask, put_jobs, take_continuing, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import (
+    NewJob,
+    WaitingTask,
+    put_jobs,
+    put_replicas,
+    take_continuing,
+    take_waiting,
+)
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
-from cigri.flow.updator_to_campaign_schedulers import list_paces
+from cigri.flow.runner_to_campaign_schedulers import burnt, list_tries
+from cigri.flow.updator_to_campaign_schedulers import Pace, list_grounds, list_paces
 from cigri.program import Report, Tools
+from cigri.serving import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers.grouping import Room, Size, size
 
+MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
+Paces = Mapping[tuple[int, int], Pace]
 Sizes = Mapping[tuple[int, int], Size]
 """What a job may carry, by campaign and cluster."""
 
 
 class Place(NamedTuple):
-    """Room for `jobs` jobs on a cluster, each with at most `tasks` tasks."""
+    """Room for `jobs` jobs on a cluster, each with at most `tasks` tasks; `startable`: as forecast, start at once."""
 
     cluster_id: int
     jobs: int
     tasks: int = 1
+    startable: int | None = None
 
 
 class Assignment(NamedTuple):
@@ -48,20 +60,41 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Turn every offer into jobs to launch."""
     with tools.database.begin() as conn:
         offers = take_offers(conn)
-        sizes = _sizes(conn, offers, tools.settings.grouping.target)
+        paces = _paces(conn, offers)
+        sizes = _sizes(offers, paces, tools.settings.grouping.target)
         report: Report = Counter()
         for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
-            jobs = _jobs(conn, campaign_id, list(mine), sizes, tools.settings.jobs.same_cluster, now)
+            served = _served(list(mine), paces, tools.settings.policy.scheduler)
+            jobs = _jobs(conn, campaign_id, served, sizes, tools.settings.jobs.same_cluster, now)
             report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
+            report["replicas"] += _replicate(conn, served, jobs, now)
     return +report
 
 
-def _sizes(conn: Connection, offers: Sequence[TakenOffer], target: float) -> Sizes:
+def _paces(conn: Connection, offers: Sequence[TakenOffer]) -> Paces:
+    """Of the campaigns that are no tests."""
+    wanted = {offer.campaign_id for offer in offers if offer.type is not CampaignType.TEST}
+    return {(pace.campaign_id, pace.cluster_id): pace for pace in list_paces(conn, wanted)} if wanted else {}
+
+
+def _served(offers: Sequence[TakenOffer], paces: Paces, default: str) -> list[TakenOffer]:
+    """One campaign's offers, with the name of the scheduler that serves it now."""
+    first = offers[0]
+    mine = [pace for (campaign_id, _), pace in paces.items() if campaign_id == first.campaign_id]
+    name = serving(
+        first.type,
+        first.scheduler,
+        default,
+        has_done=any(pace.done for pace in mine),
+        has_waiting=any(pace.waiting for pace in mine),
+        is_replicated=first.max_replicas is not None,
+    )
+    return [offer._replace(scheduler=name) for offer in offers]
+
+
+def _sizes(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes:
     """How many tasks a job of each offer takes; a test campaign tries every cluster with one task."""
     wanted = [offer for offer in offers if offer.type is not CampaignType.TEST]
-    if not wanted:
-        return {}
-    paces = {(pace.campaign_id, pace.cluster_id): pace for pace in list_paces(conn, {o.campaign_id for o in wanted})}
     places = Counter({key: pace.live for key, pace in paces.items()})
     places.update({(offer.campaign_id, offer.cluster_id): offer.jobs for offer in wanted})
     everywhere: Counter[int] = Counter()
@@ -101,6 +134,27 @@ def _jobs(
     return jobs
 
 
+def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[NewJob], now: datetime | None) -> int:
+    """Use what the waiting tasks of a campaign leave of its offers for second attempts, if its user wants them."""
+    from modules.campaign_schedulers.finalize import Outlook, replicate  # a scheduler: it imports from here
+
+    first = offers[0]
+    left = Counter({offer.cluster_id: offer.jobs for offer in offers})
+    for job in jobs:
+        left[job.cluster_id] -= job.side
+    if first.replica_budget is None or first.max_replicas is None or not +left:
+        return 0
+    outlook = Outlook(list_grounds(conn, first.campaign_id))
+    budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id, now)
+    tries = list_tries(conn, first.campaign_id, MOST_TRIES, now)
+    known, where = {one.task_id: one for one in tries}, {offer.cluster_id: offer for offer in offers}
+    new = []
+    for replica in replicate(tries, outlook, +left, first.max_replicas, budget):
+        one, offer = known[replica.task_id], where[replica.cluster_id]
+        new.append(NewJob(offer.cluster_id, offer.width, offer.walltime, [WaitingTask(*one[:3], 0)]))
+    return put_replicas(conn, first.campaign_id, new, now)
+
+
 def assign(
     tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, Size]
 ) -> Iterator[NewJob]:
@@ -113,7 +167,7 @@ def assign(
     left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
     for some, sizes in ((alone, dict.fromkeys(most, Size())), (others, most)):
         rooms = {cluster_id: left[cluster_id] // sizes[cluster_id].side for cluster_id in offers}
-        places = [Place(cluster_id, jobs, sizes[cluster_id].tasks) for cluster_id, jobs in rooms.items() if jobs]
+        places = [_place(offers[cluster_id], jobs, sizes[cluster_id]) for cluster_id, jobs in rooms.items() if jobs]
         for chosen in _choose(offers, len(some), places) if some and places else ():
             offer, mine = offers[chosen.cluster_id], [some[index] for index in chosen.tasks]
             side = min(sizes[chosen.cluster_id].side, len(mine))
@@ -121,13 +175,14 @@ def assign(
             yield NewJob(chosen.cluster_id, offer.width * side, offer.walltime, mine, side)
 
 
+def _place(offer: TakenOffer, jobs: int, size: Size) -> Place:
+    startable = None if offer.startable is None else offer.startable // size.side
+    return Place(offer.cluster_id, jobs, size.tasks, startable)
+
+
 def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
     first = next(iter(offers.values()))
-    return load(first.scheduler or default(first.type))(waiting, places)
-
-
-def default(type: CampaignType) -> str:
-    return "test" if type is CampaignType.TEST else "workqueue"
+    return load(first.scheduler)(waiting, places)
 
 
 def names() -> list[str]:

@@ -11,10 +11,12 @@ from cigri.database import Database
 from cigri.flow.anyone_to_laboratory import (
     Demand,
     EndedTask,
+    Lost,
     SeenCampaign,
     list_demands,
     list_ended_tasks,
     list_foretellings,
+    list_lost,
     list_seen_campaigns,
 )
 from cigri.states import CampaignType
@@ -36,6 +38,8 @@ from modules.laboratory.losses import Past, avoidable
 from modules.laboratory.meters import Meters, Waste
 from modules.laboratory.results import CampaignResults, ClusterResults, Point, Results
 from modules.laboratory.world import START, World
+
+NOTHING_LOST = Lost(0.0, 0.0)
 
 
 class Reading(NamedTuple):
@@ -69,7 +73,7 @@ class Notebook:
         """After the run."""
         with self._database.begin() as conn:
             tasks, campaigns = list_ended_tasks(conn), list_seen_campaigns(conn)
-            told = _told(conn, campaigns)
+            told, lost = _told(conn, campaigns), list_lost(conn)
         alone = {name: system for name, system in world.without_us()}
         speeds = {name: cluster.speed for cluster in world.scenario.clusters for name in cluster.names}
         idle = {name: Profile(system.meters.idle.points, speeds[name]) for name, system in alone.items()}
@@ -85,7 +89,10 @@ class Notebook:
             scheduler,
             world.scenario.seed,
             world.now,
-            tuple(self._cluster(world, name, alone[name], could[name]) for name in world.sites),
+            tuple(
+                self._cluster(world, name, alone[name], could[name], lost.get(name, NOTHING_LOST))
+                for name in world.sites
+            ),
             tuple(seen),
             slowdowns(_times(task, users[task.campaign_id]) for task in tasks),
             None if last is None else last - first,
@@ -112,7 +119,7 @@ class Notebook:
         if len(asked) > 1:
             self._services.append(Service(received, asked))
 
-    def _cluster(self, world: World, name: str, alone: BatchSystem, avoidable: float) -> ClusterResults:
+    def _cluster(self, world: World, name: str, alone: BatchSystem, avoidable: float, lost: Lost) -> ClusterResults:
         system = world.sites[name].system
         meters = system.meters
         starts = [
@@ -125,13 +132,14 @@ class Notebook:
             system.machine.cores,
             self._harvestable[name],
             self._harvested[name],
-            avoidable,
+            max(0.0, avoidable - lost.killed),
             sum(loss.work for loss in meters.losses) + meters.wasted[Waste.BLACK_HOLE] - avoidable,
             delay.jobs,
             delay.seconds,
             delay.delay,
             world.gateway.commands[name],
             _points(meters.waiting.points),
+            lost.seconds,
         )
 
 

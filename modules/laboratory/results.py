@@ -19,7 +19,8 @@ class ClusterResults(NamedTuple):
     that our jobs held. `avoidable` and `unavoidable`: what killed jobs had done and had to be done again; avoidable is
     what a better decision would have saved (modules/laboratory/losses.py). `local_delay` is the sum of the seconds
     that local jobs started later than they would have without the grid, `local_seconds` that of their run times.
-    `waiting`: jobs of ours in the queue.
+    `waiting`: jobs of ours in the queue. `lost`: work of attempts that lost against another one at the same task, which
+    is not wasted by a kill.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ClusterResults(NamedTuple):
     local_delay: float
     commands: int
     waiting: tuple[Point, ...]
+    lost: float = 0.0
 
     @property
     def harvested_share(self) -> float | None:
@@ -49,6 +51,10 @@ class ClusterResults(NamedTuple):
     @property
     def unavoidable_share(self) -> float | None:
         return ratio(self.unavoidable, self.harvested)
+
+    @property
+    def lost_share(self) -> float | None:
+        return ratio(self.lost, self.harvested)
 
     @property
     def delay_share(self) -> float | None:
@@ -141,6 +147,7 @@ def together(name: str, clusters: Sequence[ClusterResults]) -> ClusterResults:
         sum(cluster.local_delay for cluster in clusters),
         sum(cluster.commands for cluster in clusters),
         added([cluster.waiting for cluster in clusters]),
+        sum(cluster.lost for cluster in clusters),
     )
 
 

@@ -47,6 +47,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now, tools.settings.policy.scouting
         )
         wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in shut]
+        if not tools.settings.policy.replicas:
+            wants = [want._replace(spare=0) for want in wants if want.waits]
         shared = _share(conn, tools.settings.policy, wants, now)
         put_offers(conn, shared.offers(), now)
         put_cuts(conn, list(explain(shared)), now)
@@ -58,5 +60,5 @@ def _share(conn: Connection, settings: PolicySettings, wants: Sequence[Want], no
     usage = list_usage(conn, settings.half_life, now)
     add_up_usage(conn, settings.half_life, now)
     facts = Facts(list_affinities(conn), list_targets(conn), usage)
-    claims, ceilings = list_claims(conn, wants, now), find_ceilings(conn)
+    claims, ceilings = list_claims(conn, [want for want in wants if want.waits], now), find_ceilings(conn)
     return share(list_rooms(conn), wants, claims, settings, load(settings.order), facts, ceilings)

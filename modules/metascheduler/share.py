@@ -32,7 +32,8 @@ def share(
 
     A cluster takes what its free cores can start at once and `keep_waiting` jobs more, but never more than
     `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there. The first in line
-    that finds too few cores free anywhere, and has waited for a while, has those of one cluster kept for it.
+    that finds too few cores free anywhere, and has waited for a while, has those of one cluster kept for it. Free cores
+    that nobody else can use are for second attempts at the tasks of campaigns near their end.
     """
     stock = Stock(rooms, wants, ceilings, settings.scouts)
     waited = {claim.campaign_id: claim.waited for claim in claims}
@@ -42,6 +43,7 @@ def share(
         for one in group if not stock.reserved else ():
             if waited[one.campaign_id] > settings.reserve_after and stock.reserve(one.campaign_id):
                 break
+    _give_spare(stock)
     return stock
 
 
@@ -87,6 +89,16 @@ def _serve(stock: Stock, group: Sequence[_Served]) -> None:
         stock.take(want, jobs)
         held += jobs * want.width
         heappush(line, (held / group[place].weight, place, held))
+
+
+def _give_spare(stock: Stock) -> None:
+    """Those with the fewest tasks left come first."""
+    spares = {campaign_id: max(want.spare for want in mine.values()) for campaign_id, mine in stock.wants.items()}
+    for campaign_id, left in sorted(spares.items(), key=lambda pair: pair[1]):
+        for want in stock.open_to(campaign_id, tuple(stock.wants[campaign_id])) if left else ():
+            if (jobs := stock.most_spare(want, left)) > 0:
+                stock.take(want, jobs)
+                left -= jobs
 
 
 def _serve_alone(stock: Stock, one: _Served) -> None:

@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import inf
 
+from cigri.completion import expected_seconds
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.states import CampaignType
-from modules.metascheduler.completion import expected_seconds
 
 MOST_DOUBLINGS = 20
 LARGEST = 2**31 - 1
@@ -44,20 +44,21 @@ class Cluster:
         if want.send is not None:
             return want.send - given
         keep = self.keep if want.keep is None else want.keep
-        return self._startable(want.ratio) + max(0, keep - self.behind)
+        return self.startable(want.ratio) + max(0, keep - self.behind)
 
     def wait(self, ratio: float, mean: float) -> float:
         """Seconds until one more job has a core, if as many as run now end in `mean` seconds."""
-        return 0.0 if self._startable(ratio) else (self.behind + 1) * mean / max(1, self.running)
+        return 0.0 if self.startable(ratio) else (self.behind + 1) * mean / max(1, self.running)
 
     def take(self, jobs: int, ratio: float) -> None:
-        at_once = min(jobs, self._startable(ratio))
+        at_once = min(jobs, self.startable(ratio))
         self.idle = max(0.0, self.idle - at_once / ratio)
         self.behind += jobs - at_once
         self.queue -= jobs
         self.given += jobs
 
-    def _startable(self, ratio: float) -> int:
+    def startable(self, ratio: float) -> int:
+        """Jobs that could start at once."""
         return int(self.idle * ratio + ALMOST)
 
 
@@ -126,10 +127,18 @@ class Stock:
         most = self._most_by_rights(want)
         return most and min(most, self.clusters[want.cluster_id].room(want, self.given_to(want)))
 
-    def _most_by_rights(self, want: Want) -> int:
-        """If only there were cores."""
+    def most_spare(self, want: Want, tasks: int) -> int:
+        """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place."""
+        if want.cluster_id not in self._open or not self.is_served(want.campaign_id):
+            return 0
+        return min(self._most_by_rights(want, tasks), self.clusters[want.cluster_id].startable(want.ratio))
+
+    def _most_by_rights(self, want: Want, tasks: int | None = None) -> int:
+        """If only there were cores; for the tasks that wait, unless it is said for how many."""
         given = self.given_to(want)
-        most = min(self.tasks[want.campaign_id] + max(0, want.bound - given), self.clusters[want.cluster_id].queue)
+        if tasks is None:
+            tasks = self.tasks[want.campaign_id] + max(0, want.bound - given)
+        most = min(tasks, self.clusters[want.cluster_id].queue)
         live = want.live + given
         if want.type is CampaignType.TEST or want.is_on_trial:  # one there
             most = min(most, 1 - live)

@@ -228,8 +228,7 @@ def _settle(
         mark_missing(conn, findings.missing, now)
     if not ends.attempts and not ends.jobs:
         return []
-    moved = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
-    fresh = [attempt for attempt in ends.attempts if attempt.task_id in moved]
+    fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
     reasons = {job.job_id: job.reason for job in ends.jobs}
     put_events(conn, events(cluster, fresh, ends, reasons, tails), now)
     put_trials(conn, cluster.id, cluster.name, trials(fresh, tails), tools.settings.budget, now)

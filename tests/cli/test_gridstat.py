@@ -13,6 +13,7 @@ from cigri.cli.reasons import SENTENCES
 from cigri.database import Database, server_time
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_janitor import archive_campaign
+from cigri.flow.campaign_schedulers_to_runner import NewJob, WaitingTask, put_replicas
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.metascheduler_to_user import Cut, put_cuts
 from cigri.flow.operator_to_updator import enable_cluster
@@ -23,7 +24,7 @@ from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from tests.cli.running import Run, running
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
 
 
 @pytest.fixture
@@ -90,6 +91,7 @@ Throughput:    360 jobs/h
 Failure rate:  25.0 %
 Resubmit rate: 25.0 %
 Errors:        1 to fix: `gridstat -e 1`
+Scheduler:     workqueue
 
 Cluster  State     To launch  Waiting  Running  Prologue  Epilogue  Done  Failed  Resubmitted  Jobs/h  Mean    Deviation
 dahu     ok        0          1        1        none      none      2     1       1            36.0    10.0 s  0.5 s
@@ -156,6 +158,31 @@ def test_a_full_view_shows_the_tasks(run: Run, campaign: int) -> None:
     assert [task["number"] for task in run("-f", campaign, "-n", 2, "--json").json["tasks"]] == [5, 4]
     assert [task["number"] for task in run("-f", campaign, "-n", 2, "-o", 1, "--json").json["tasks"]] == [1, 2]
     assert run(campaign, "--json").json.keys() >= {"clusters", "total", "done"}
+
+
+def test_replicas_and_the_scheduler_of_now_are_shown(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn), a_cluster(conn, "luke")
+        campaign = a_campaign(conn, 2, clusters=("dahu", "luke"), max_replicas=1)
+        conn.execute(text("UPDATE campaigns SET scheduler = ''"))
+    shown = run("-f", campaign).out
+    assert "Scheduler: test" in shown
+    assert "Replicas:  0 begun, 0 won, 0 live; losers have burnt 0 core-seconds" in shown
+    with database.begin() as conn:
+        submitted_jobs(conn, campaign, 1, 2)
+        put_replicas(conn, campaign, [NewJob(2, 1, 60, [WaitingTask(id, 1, 1, 0)]) for id in (1, 2)])
+        run_jobs(conn, [1, 2, *launch_jobs(conn, 2, 2)])
+        end_jobs(conn, 2, [3])
+        end_jobs(conn, 1, [1], Outcome.SUPERSEDED, seconds=8.0)
+    shown = run("-f", campaign).out
+    assert "Scheduler:     finalize" in shown
+    assert "Replicas:      2 begun, 1 won, 1 live; losers have burnt 8 core-seconds" in shown
+    assert "Replicas" not in run(campaign).out
+    answer = run("-f", campaign, "--json").json
+    assert answer["replicas"] == {"begun": 2, "won": 1, "live": 1, "burnt": 8.0}
+    assert answer["served_by"] == "finalize"
+    assert "running (replica)" in run("--task", 2).out
+    assert run("-J", campaign).json["replicate"] == {"budget": 0.5, "max_replicas": 1}
 
 
 def test_several_campaigns_are_summed_up(run: Run, campaign: int, database: Database) -> None:

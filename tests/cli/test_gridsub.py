@@ -114,7 +114,10 @@ def test_nothing_is_stored_when_one_of_several_is_wrong(grid: Database, tmp_path
         (json.dumps(PLAIN | {"params": ["a\0b"]}).encode(), "holds a NUL character"),
         (json.dumps(PLAIN | {"params": ["it's"]}).encode(), "a quote is not closed"),
         (json.dumps(PLAIN | {"scheduler": "workqueu"}).encode(), "did you mean 'workqueue'?"),
-        (json.dumps(PLAIN | {"scheduler": "../../etc/passwd"}).encode(), "there are: test, workqueue"),
+        (
+            json.dumps(PLAIN | {"scheduler": "../../etc/passwd"}).encode(),
+            "finalize, prediction, test, workqueue",
+        ),
     ],
 )
 def test_hostile_descriptions_are_refused_in_words(

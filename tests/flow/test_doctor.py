@@ -13,7 +13,9 @@ from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 END = "state = 'ended', outcome = 'lost', ended_at = now()"
 BREAK = {
     "an assigned task has a live attempt": "UPDATE tasks SET state = 'assigned' WHERE state = 'waiting'",
-    "only an assigned task has a live attempt": "UPDATE tasks SET state = 'waiting' WHERE state = 'assigned'",
+    "only assigned tasks, and losers, have live attempts": (
+        "UPDATE tasks SET state = 'waiting' WHERE state = 'assigned'"
+    ),
     "a live attempt has a live job": f"UPDATE jobs SET {END} WHERE state = 'to_launch'",
     "a live job has a live attempt": "UPDATE attempts SET outcome = 'lost' WHERE outcome IS NULL",
     "a submitted job has a submitted batch": "UPDATE batches SET state = 'void'",

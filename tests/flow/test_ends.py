@@ -50,7 +50,7 @@ def test_a_result_of_the_first_attempt_never_touches_the_second(database: Databa
         end_jobs(conn, cluster, [first], Outcome.LOST, exit_code=None)
         (second,) = submitted_jobs(conn, campaign, cluster, 1)
         before = totals(conn)
-        assert put_ended(conn, cluster, *late) == set()
+        assert put_ended(conn, cluster, *late) == []
         assert totals(conn) == before
         assert conn.execute(select(Task.c.state)).scalar_one() is TaskState.ASSIGNED
         assert [job.job_id for job in list_watched(conn, cluster)] == [second]

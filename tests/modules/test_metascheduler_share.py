@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.clusters import ClusterConfig
+from cigri.completion import expected_seconds
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.metascheduler_to_user import Cut
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.settings import PolicySettings
 from cigri.states import CampaignType, CeilingKind, CutReason
-from modules.metascheduler.completion import expected_seconds
 from modules.metascheduler.cuts import explain
 from modules.metascheduler.policies import load, names
 from modules.metascheduler.share import NO_CEILINGS, share
@@ -45,9 +45,10 @@ def a_want(
     mean: float | None = None,
     delay: float = 0.0,
     hazard: float = 0.0,
+    spare: int = 0,
 ) -> Want:
     about = (campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound, keep, send, proven)
-    return Want(*about, mean, delay, hazard)
+    return Want(*about, mean, delay, hazard, spare)
 
 
 def claims_of(wants: Sequence[Want], **about: object) -> list[Claim]:
@@ -358,3 +359,40 @@ def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
     started = process_time()
     assert sum(offer.jobs for offer in share(rooms, wants, claims, NO_SCOUTS, load(order)).offers()) == 60 * 40
     assert process_time() - started < 1.0
+
+
+def near_its_end(campaign: int, cluster: int = 1, spare: int = 5, **about: int) -> Want:
+    return a_want(campaign, cluster, waiting=0, spare=spare, **about)  # type: ignore[arg-type]
+
+
+def with_the_rest(rooms: Sequence[Room], wants: Sequence[Want]) -> dict[tuple[int, int], int]:
+    claims = claims_of([want for want in wants if want.waits])
+    return {offer[:2]: offer.jobs for offer in share(rooms, wants, claims, NO_SCOUTS).offers()}
+
+
+def test_what_nobody_else_can_use_is_for_the_last_tasks_of_campaigns() -> None:
+    assert with_the_rest([a_room(free=10)], [near_its_end(1), a_want(2, waiting=7)]) == {(2, 1): 7, (1, 1): 3}
+    assert with_the_rest([a_room(free=10)], [near_its_end(1), a_want(2, waiting=30)]) == {(2, 1): 10}
+
+
+def test_replicas_take_free_cores_only() -> None:
+    """Not the places of jobs that wait behind a full cluster."""
+    assert with_the_rest([a_room(free=0, keep=9)], [near_its_end(1)]) == {}
+    assert with_the_rest([a_room(free=2, keep=9)], [near_its_end(1)]) == {(1, 1): 2}
+    assert with_the_rest([a_room(free=9)], [near_its_end(1, max_jobs=4, live=1)]) == {(1, 1): 3}
+
+
+def test_a_campaign_is_replicated_once_all_its_tasks_have_places() -> None:
+    rooms = [a_room(1, free=4), a_room(2, free=9)]
+    waiting = [a_want(waiting=3, spare=4), a_want(cluster=2, waiting=3, spare=4)]
+    assert with_the_rest(rooms, waiting) == {(1, 1): 3 + 1, (1, 2): 3}
+    assert with_the_rest(rooms[:1], [a_want(waiting=5, spare=4)]) == {(1, 1): 4}
+    bound = [a_want(waiting=0, bound=5, spare=4, max_jobs=2), near_its_end(1, 2)]
+    assert with_the_rest(rooms, bound) == {(1, 1): 2}
+
+
+def test_the_campaign_with_the_fewest_tasks_left_is_replicated_first() -> None:
+    assert with_the_rest([a_room(free=6)], [near_its_end(1, spare=5), near_its_end(2, spare=2)]) == {
+        (2, 1): 2,
+        (1, 1): 4,
+    }

@@ -60,6 +60,13 @@ UNAVOIDABLE = Figure(
 WASTED = Figure(
     "wasted", "Wasted by kills", "core-seconds", "Work lost to kills, avoidable or not, that had to be done again."
 )
+LOST = Figure(
+    "lost_share",
+    "Spent on attempts that lost",
+    "share",
+    "Core-seconds of attempts that lost against another one at the same task (replicas, or what they replaced), over "
+    "the core-seconds that our jobs held.",
+)
 DELAY = Figure(
     "local_delay_share",
     "Delay of local jobs",
@@ -125,6 +132,7 @@ SUMMARY: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
     (AVOIDABLE, lambda results: results.grid.avoidable_share),
     (UNAVOIDABLE, lambda results: results.grid.unavoidable_share),
     (WASTED, lambda results: results.grid.wasted),
+    (LOST, lambda results: results.grid.lost_share),
     (DELAY, lambda results: results.grid.delay_share),
     (MEAN_DELAY, lambda results: results.grid.mean_delay),
     (MAKESPAN, lambda results: results.makespan),

@@ -13,7 +13,7 @@ from modules.laboratory.results import (
 EVIL = "<script>alert('x')</script>&\"\x00\x1b]\ud800"
 WAITING = (Point(0, 0), Point(60, 4), Point(1800, 1))
 
-ONE = ClusterResults("blue", 8, 1000, 960, 10, 38, 20, 5000, 25, 120, WAITING)
+ONE = ClusterResults("blue", 8, 1000, 960, 10, 38, 20, 5000, 25, 120, WAITING, 9.6)
 TWO = ClusterResults(EVIL, 16, 3000, 2880, 20, 0, 30, 5000, 15, 80, (Point(30, 2), Point(60, 0)))
 
 SMALL = Results(

@@ -43,6 +43,7 @@ def test_the_summary() -> None:
         ["Wasted by avoidable kills", "0.78 %", "≤ 2.00 % met"],
         ["Wasted by other kills", "0.99 %", ""],
         ["Wasted by kills", "0 core-h", ""],
+        ["Spent on attempts that lost", "0.25 %", ""],
         ["Delay of local jobs", "0.40 %", "≤ 1.00 % met"],
         ["Mean delay of a local job", "0.80 s", ""],
         ["Makespan", "1 h 25 min", ""],

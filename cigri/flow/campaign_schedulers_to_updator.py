@@ -1,0 +1,65 @@
+"""Campaign schedulers begin several attempts at a task; the updator settles which of them counts."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, select
+
+from cigri.database import rows
+from cigri.flow.anyone_to_killer import ask_kills
+from cigri.states import JobState, KillReason, TaskState
+from cigri.tables.campaigns import Campaign
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task
+
+
+class Standing(NamedTuple):
+    """A task of which more is to be known than one end: its state, and the numbers of its live attempts."""
+
+    state: TaskState
+    live: frozenset[int]
+
+
+def lock_replicated(conn: Connection, campaign_ids: Collection[int], task_ids: Collection[int]) -> dict[int, Standing]:
+    """Of these tasks those that have several live attempts, or are over; none gets another attempt before the commit.
+
+    Only tasks of campaigns that are replicated can have; they are locked in order, before anything else of them is.
+    """
+    chosen = select(Campaign.c.id).where(Campaign.c.id.in_(campaign_ids), Campaign.c.max_replicas.is_not(None))
+    replicated = list(conn.scalars(chosen)) if campaign_ids else []
+    if not replicated:
+        return {}
+    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
+    states = {
+        row.id: row.state
+        for row in conn.execute(
+            select(Task.c.id, Task.c.state)
+            .join(wanted, wanted.c.id == Task.c.id)
+            .where(Task.c.campaign_id.in_(replicated))
+            .order_by(Task.c.id)
+            .with_for_update(of=Task, key_share=True)
+        )
+    }
+    live: dict[int, set[int]] = defaultdict(set)
+    there = select(Attempt.c.task_id, Attempt.c.number).join(wanted, wanted.c.id == Attempt.c.task_id)
+    for task_id, number in conn.execute(there.where(Attempt.c.outcome.is_(None))):
+        live[task_id].add(number)
+    return {
+        task_id: Standing(state, frozenset(live[task_id]))
+        for task_id, state in states.items()
+        if state is not TaskState.ASSIGNED or len(live[task_id]) > 1
+    }
+
+
+def supersede(conn: Connection, task_ids: Collection[int], now: datetime | None = None) -> None:
+    """Ask for the jobs with attempts at these tasks to be killed, if all that they still carry is over."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
+    mine = select(Attempt.c.job_id).join(wanted, wanted.c.id == Attempt.c.task_id)
+    carried = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None))
+    needed = carried.join(Task, Task.c.id == Attempt.c.task_id).where(Task.c.state == TaskState.ASSIGNED)
+    losing = select(Job.c.id).where(
+        Job.c.id.in_(mine), Job.c.state != JobState.ENDED, carried.exists(), ~needed.exists()
+    )
+    ask_kills(conn, list(conn.scalars(losing.order_by(Job.c.id))), KillReason.SUPERSEDED, "cigri", now)

@@ -16,7 +16,10 @@ from cigri.tables.tasks import Task, TaskCount
 
 
 class Demand(NamedTuple):
-    """A campaign in treatment: cores that run for it, and those that its waiting tasks would fill on `clusters`."""
+    """A campaign in treatment: cores that run for it, and those that its waiting tasks would fill on `clusters`.
+
+    A task whose job waits in the queue of one cluster could have run on any.
+    """
 
     user: str
     running: int
@@ -116,22 +119,27 @@ def list_demands(conn: Connection) -> list[Demand]:
         .group_by(TaskCount.c.campaign_id)
         .subquery()
     )
-    running = (
-        select(Job.c.campaign_id, func.sum(Job.c.width).label("cores"))
-        .where(Job.c.state == JobState.RUNNING)
+    is_running = Job.c.state == JobState.RUNNING
+    jobs = (
+        select(
+            Job.c.campaign_id,
+            func.coalesce(func.sum(Job.c.width).filter(is_running), 0).label("running"),
+            func.coalesce(func.sum(Job.c.width).filter(~is_running), 0).label("queued"),
+        )
+        .where(Job.c.state != JobState.ENDED)
         .group_by(Job.c.campaign_id)
         .subquery()
     )
     statement = (
         select(
             Campaign.c.grid_user,
-            cast(func.coalesce(running.c.cores, 0), BigInteger),
-            cast(func.coalesce(waiting.c.n, 0) * places.c.width, BigInteger),
+            cast(func.coalesce(jobs.c.running, 0), BigInteger),
+            cast(func.coalesce(waiting.c.n, 0) * places.c.width + func.coalesce(jobs.c.queued, 0), BigInteger),
             places.c.names,
         )
         .join(places, places.c.campaign_id == Campaign.c.id)
         .outerjoin(waiting, waiting.c.campaign_id == Campaign.c.id)
-        .outerjoin(running, running.c.campaign_id == Campaign.c.id)
+        .outerjoin(jobs, jobs.c.campaign_id == Campaign.c.id)
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )

@@ -1,17 +1,22 @@
 """Anyone asks for a job to die; the killer takes the request, and it is closed when the job has ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, literal, or_, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.dml import Update
+from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import clock, given, packed, rows
 from cigri.states import JobState, KillReason
 from cigri.tables.clusters import Drain
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import CheckpointRequest, Kill, Shutdown
+
+IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 
 
 class KillOrder(NamedTuple):
@@ -85,4 +90,10 @@ def unsend_kills(conn: Connection, job_ids: Sequence[int]) -> None:
 
 def close_kills(conn: Connection, job_ids: Sequence[int]) -> None:
     """These jobs have ended."""
-    conn.execute(update(Kill).where(Kill.c.job_id.in_(job_ids), Kill.c.is_open).values(is_open=False))
+    conn.execute(_closed(), {"ended": packed(IDS, [(job_id,) for job_id in job_ids])})
+
+
+@cache
+def _closed() -> Update:
+    ended = given("ended", IDS)
+    return update(Kill).where(Kill.c.job_id == ended.c.id, Kill.c.is_open).values(is_open=False)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -21,11 +21,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.sql.dml import Update
+from sqlalchemy.sql.dml import Insert, Update
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.types import TypeEngine
 
 from cigri.clusters import ClusterConfig, parse_config
-from cigri.database import NOW, clock, rows
+from cigri.database import NOW, clock, given, packed
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import BudgetSettings
@@ -36,6 +37,7 @@ from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Usage
 
+IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 SECONDS_A_DAY = 86_400.0
 USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
@@ -145,7 +147,12 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
 
 def put_usage(conn: Connection, job_ids: Collection[int], now: datetime | None = None) -> None:
     """What jobs that have just ended used; those that never started used nothing."""
-    ended = rows("ended", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    conn.execute(_used(), {"ended": packed(IDS, [(job_id,) for job_id in job_ids]), "now": now})
+
+
+@cache
+def _used() -> Insert:
+    ended = given("ended", IDS)
     lasted = func.greatest(func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
     sums = (
         select(
@@ -153,7 +160,7 @@ def put_usage(conn: Connection, job_ids: Collection[int], now: datetime | None =
             Campaign.c.project_id,
             func.sum(Job.c.width * lasted),
             func.sum(Job.c.width * Job.c.walltime),
-            clock(now),
+            NOW,
         )
         .select_from(Job)
         .join(ended, ended.c.id == Job.c.id)
@@ -161,7 +168,7 @@ def put_usage(conn: Connection, job_ids: Collection[int], now: datetime | None =
         .where(Job.c.started_at.is_not(None), Job.c.ended_at.is_not(None))
         .group_by(Campaign.c.grid_user, Campaign.c.project_id)
     )
-    conn.execute(insert(Usage).from_select(["grid_user", "project_id", "used", "asked", "at"], sums))
+    return insert(Usage).from_select(["grid_user", "project_id", "used", "asked", "at"], sums)
 
 
 def list_usage(conn: Connection, half_life: float, now: datetime | None = None) -> dict[tuple[str, str], Consumption]:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -14,6 +15,7 @@ from sqlalchemy import (
     ScalarSelect,
     Text,
     and_,
+    bindparam,
     case,
     cast,
     column,
@@ -22,10 +24,12 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, aggregate_order_by, insert
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, aggregate_order_by, insert
+from sqlalchemy.sql.dml import ReturningUpdate, Update
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import NOW, given, packed
 from cigri.durations import counted
 from cigri.flow.anyone_to_killer import close_kills
 from cigri.flow.campaign_schedulers_to_updator import Standing, lock_replicated, supersede
@@ -35,6 +39,30 @@ from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, Verdict
+
+ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
+    "task_id": BigInteger(),
+    "number": BigInteger(),
+    "outcome": Text(),
+    "exit_code": BigInteger(),
+    "started": DOUBLE_PRECISION(),
+    "seconds": DOUBLE_PRECISION(),
+}
+TASKS: Mapping[str, TypeEngine[Any]] = {
+    "id": BigInteger(),
+    "state": Text(),
+    **dict.fromkeys(("priority", "failures", "deaths", "resubmissions", "checkpoints"), BigInteger()),
+    "has_saved": Boolean(),
+    "has_run": Boolean(),
+}
+JOBS: Mapping[str, TypeEngine[Any]] = {
+    "id": BigInteger(),
+    "outcome": Text(),
+    "exit_code": BigInteger(),
+    "node": Text(),
+    "reason": Text(),
+    "started": DOUBLE_PRECISION(),
+}
 
 
 class EndedAttempt(NamedTuple):
@@ -118,18 +146,15 @@ def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, Standing]) -
 def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[tuple[int, int]]:
     if not attempts:
         return set()
-    columns: dict[str, Any] = {
-        "task_id": BigInteger(),
-        "number": BigInteger(),
-        "outcome": Text(),
-        "exit_code": BigInteger(),
-        "started": DOUBLE_PRECISION(),
-        "seconds": DOUBLE_PRECISION(),
-    }
-    ended = rows(
-        "ended", columns, [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds) for a in attempts]
-    )
-    moved = conn.execute(
+    ended = [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds) for a in attempts]
+    moved = conn.execute(_attempts_ended(), {"ended": packed(ATTEMPTS, ended)})
+    return {(task_id, number) for task_id, number in moved}
+
+
+@cache
+def _attempts_ended() -> ReturningUpdate[int, int]:
+    ended = given("ended", ATTEMPTS)
+    return (
         update(Attempt)
         .where(Attempt.c.task_id == ended.c.task_id, Attempt.c.number == ended.c.number, Attempt.c.outcome.is_(None))
         .values(
@@ -140,7 +165,6 @@ def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[tup
         )
         .returning(Attempt.c.task_id, Attempt.c.number)
     )
-    return {(task_id, number) for task_id, number in moved}
 
 
 def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
@@ -150,16 +174,17 @@ def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttem
     """
     if not attempts:
         return
-    columns: dict[str, Any] = {"id": BigInteger(), "state": Text()}
-    columns |= {name: BigInteger() for name in ("priority", "failures", "deaths", "resubmissions", "checkpoints")}
-    columns |= {"has_saved": Boolean(), "has_run": Boolean()}
-    judged = rows(
-        "judged", columns, [(a.task_id, *a.verdict, a.has_saved, a.outcome not in NEVER_RAN) for a in attempts]
-    )
+    judged = [(a.task_id, *a.verdict, a.has_saved, a.outcome not in NEVER_RAN) for a in attempts]
+    conn.execute(_tasks_moved(), {"judged": packed(TASKS, judged), "here": cluster_id, "now": now})
+
+
+@cache
+def _tasks_moved() -> Update:
+    judged = given("judged", TASKS)
     again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
     gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
     waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))
-    conn.execute(
+    return (
         update(Task)
         .where(Task.c.id == judged.c.id, Task.c.state == TaskState.ASSIGNED, Campaign.c.id == Task.c.campaign_id)
         .values(
@@ -169,8 +194,10 @@ def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttem
             deaths=Task.c.deaths + judged.c.deaths,
             resubmissions=Task.c.resubmissions + judged.c.resubmissions,
             checkpoints=Task.c.checkpoints + judged.c.checkpoints,
-            checkpoint_cluster_id=case((judged.c.has_saved, cluster_id), else_=Task.c.checkpoint_cluster_id),
-            stopped_at=case((or_(judged.c.has_saved, waits_anew), clock(now)), else_=Task.c.stopped_at),
+            checkpoint_cluster_id=case(
+                (judged.c.has_saved, bindparam("here", type_=BigInteger)), else_=Task.c.checkpoint_cluster_id
+            ),
+            stopped_at=case((or_(judged.c.has_saved, waits_anew), NOW), else_=Task.c.stopped_at),
         )
     )
 
@@ -179,13 +206,17 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) 
     """A job began with the first of its tasks, and one of several is no success unless each of them is."""
     if not jobs:
         return set()
-    columns: dict[str, Any] = {"id": BigInteger(), "outcome": Text(), "exit_code": BigInteger()}
-    columns |= {"node": Text(), "reason": Text(), "started": DOUBLE_PRECISION()}
-    ended = rows("ended", columns, [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs])
+    ended = [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs]
+    return set(conn.scalars(_jobs_ended(), {"ended": packed(JOBS, ended), "now": now}))
+
+
+@cache
+def _jobs_ended() -> ReturningUpdate[int]:
+    ended = given("ended", JOBS)
     begun = select(func.min(Attempt.c.started_at)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
     is_success = ended.c.outcome == Outcome.SUCCESS.value
     outcome = cast(ended.c.outcome, Job.c.outcome.type)
-    over = conn.execute(
+    return (
         update(Job)
         .where(Job.c.id == ended.c.id, Job.c.state != JobState.ENDED)
         .values(
@@ -197,11 +228,10 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) 
             node=func.coalesce(func.nullif(ended.c.node, ""), Job.c.node),
             reason=func.nullif(ended.c.reason, ""),
             started_at=func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at),
-            ended_at=clock(now),
+            ended_at=NOW,
         )
         .returning(Job.c.id)
     )
-    return set(over.scalars())
 
 
 def _worse(field: Column[Any]) -> ScalarSelect[Any]:
@@ -252,16 +282,18 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
             .values(values)
         )
     for campaign_id, lasted in done.items():
-        minute = func.date_trunc("minute", clock(now))
-        statement = insert(Completion).values(
-            campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=len(lasted)
-        )
-        conn.execute(
-            statement.on_conflict_do_update(
-                index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],
-                set_={"tasks": Completion.c.tasks + len(lasted)},
-            )
-        )
+        conn.execute(_completed(), {"campaign": campaign_id, "here": cluster_id, "more": len(lasted), "now": now})
+
+
+@cache
+def _completed() -> Insert:
+    campaign_id, cluster_id, more = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "more"))
+    minute = func.date_trunc("minute", NOW)
+    statement = insert(Completion).values(campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=more)
+    return statement.on_conflict_do_update(
+        index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],
+        set_={"tasks": Completion.c.tasks + statement.excluded.tasks},
+    )
 
 
 def changed_totals(lasted: Sequence[float], times: int = 1) -> dict[str, Any]:

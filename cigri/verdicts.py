@@ -20,6 +20,8 @@ GAVE_UP = frozenset({74, 75, 78})
 OF_THE_TASK = frozenset(range(128)) - GAVE_UP
 
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
+TRIED_ELSEWHERE = FAULT_OF_TASK | {Outcome.NODE_FAILURE, Outcome.LOST}
+"""After these the next attempt is better made on another cluster: it may be this one that does not suit the task."""
 NEVER_RAN = frozenset({Outcome.WITHDRAWN, Outcome.REFUSED})
 FREE = NEVER_RAN | {Outcome.SUPERSEDED}
 ON_REQUEST = frozenset({Outcome.RESUBMIT, Outcome.RESUBMIT_END})

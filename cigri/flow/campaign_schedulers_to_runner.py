@@ -44,11 +44,14 @@ _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
 
 class WaitingTask(NamedTuple):
+    """`failed_on`: the cluster where its last attempt failed."""
+
     id: int
     bucket_id: int
     attempts: int
     priority: int
     deaths: int = 0
+    failed_on: int | None = None
 
 
 class NewJob(NamedTuple):
@@ -103,10 +106,10 @@ class PreparedBatch(NamedTuple):
     created_at: datetime
 
 
-def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int]:
+def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int, int | None]:
     """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming."""
     return (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths)
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
         .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW)
         .order_by(Task.c.priority.desc(), Task.c.id)
         .limit(limit)
@@ -304,7 +307,7 @@ def _launching() -> Update:
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
     found = (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths)
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
         .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
         .order_by(Task.c.id)
         .limit(limit)

@@ -5,21 +5,22 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, or_, select
+from sqlalchemy import BigInteger, Connection, Subquery, and_, cast, delete, func, insert, or_, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
-from cigri.states import CampaignState, CampaignType, JobState, StepState, TaskState
+from cigri.states import BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.grid import Project
-from cigri.tables.jobs import Job
+from cigri.tables.jobs import Batch, Job
 from cigri.tables.policy import Offer as OfferRow
 from cigri.tables.tasks import Task, TaskCount
 
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
+SENDINGS = 200  # latest batches, from which the time of a submission is taken
 
 
 class Claim(NamedTuple):
@@ -49,6 +50,8 @@ class Want(NamedTuple):
 
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
     are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
+    `sending`: seconds from the order to submit a batch to its acceptance, files of its tasks included; `shunned`: of
+    `waiting`, those that failed there last.
     """
 
     campaign_id: int
@@ -68,6 +71,8 @@ class Want(NamedTuple):
     delay: float = 0.0
     hazard: float = 0.0
     spare: int = 0
+    sending: float = 0.0
+    shunned: int = 0
 
     @property
     def waits(self) -> bool:
@@ -165,6 +170,7 @@ def list_wants(
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
         .subquery()
     )
+    shunned, sending = _shunned(), _sending()
     statement = (
         select(
             part.c.campaign_id,
@@ -184,6 +190,8 @@ def list_wants(
             func.coalesce(ClusterForecast.c.queue_delay, 0.0),
             func.coalesce(ClusterForecast.c.hazard, 0.0),
             spare,
+            func.coalesce(sending.c.seconds, 0.0),
+            func.coalesce(shunned.c.n, 0),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(waiting, waiting.c.campaign_id == part.c.campaign_id)
@@ -194,6 +202,10 @@ def list_wants(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
+        .outerjoin(sending, sending.c.cluster_id == part.c.cluster_id)
+        .outerjoin(
+            shunned, and_(shunned.c.campaign_id == part.c.campaign_id, shunned.c.cluster_id == part.c.cluster_id)
+        )
         .where(
             Campaign.c.state == CampaignState.IN_TREATMENT,
             or_(waiting.c.n > 0, spare > 0),
@@ -215,6 +227,31 @@ def _tasks(state: TaskState) -> Select[int, int]:
         .where(TaskCount.c.state == state)
         .group_by(TaskCount.c.campaign_id)
     )
+
+
+def _shunned() -> Subquery:
+    """Waiting tasks that failed on a cluster, and may go to another."""
+    return (
+        select(Task.c.campaign_id, Task.c.failed_cluster_id.label("cluster_id"), func.count().label("n"))
+        .where(Task.c.state == TaskState.WAITING, Task.c.failed_cluster_id.is_not(None))
+        .where(Task.c.checkpoint_cluster_id.is_(None))
+        .group_by(Task.c.campaign_id, Task.c.failed_cluster_id)
+        .subquery()
+    )
+
+
+def _sending() -> Subquery:
+    """The mean of the latest batches, by cluster."""
+    batch = Batch.c
+    latest = (
+        select(batch.cluster_id, func.extract("epoch", batch.settled_at - batch.created_at).label("seconds"))
+        .where(batch.state == BatchState.SUBMITTED)
+        .order_by(batch.settled_at.desc())
+        .limit(SENDINGS)
+        .subquery()
+    )
+    mean = cast(func.avg(func.greatest(latest.c.seconds, 0.0)), DOUBLE_PRECISION).label("seconds")
+    return select(latest.c.cluster_id, mean).group_by(latest.c.cluster_id).subquery()
 
 
 def put_offers(conn: Connection, offers: Sequence[Offer], now: datetime | None = None) -> None:

@@ -38,7 +38,7 @@ from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, T
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
-from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, Verdict
+from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
 
 ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "task_id": BigInteger(),
@@ -54,6 +54,7 @@ TASKS: Mapping[str, TypeEngine[Any]] = {
     **dict.fromkeys(("priority", "failures", "deaths", "resubmissions", "checkpoints"), BigInteger()),
     "has_saved": Boolean(),
     "has_run": Boolean(),
+    "has_failed": Boolean(),
 }
 JOBS: Mapping[str, TypeEngine[Any]] = {
     "id": BigInteger(),
@@ -174,7 +175,8 @@ def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttem
     """
     if not attempts:
         return
-    judged = [(a.task_id, *a.verdict, a.has_saved, a.outcome not in NEVER_RAN) for a in attempts]
+    ends = [(a, a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
+    judged = [(a.task_id, *a.verdict, a.has_saved, *ended) for a, *ended in ends]
     conn.execute(_tasks_moved(), {"judged": packed(TASKS, judged), "here": cluster_id, "now": now})
 
 
@@ -196,6 +198,9 @@ def _tasks_moved() -> Update:
             checkpoints=Task.c.checkpoints + judged.c.checkpoints,
             checkpoint_cluster_id=case(
                 (judged.c.has_saved, bindparam("here", type_=BigInteger)), else_=Task.c.checkpoint_cluster_id
+            ),
+            failed_cluster_id=case(
+                (judged.c.has_failed, bindparam("here", type_=BigInteger)), else_=Task.c.failed_cluster_id
             ),
             stopped_at=case((or_(judged.c.has_saved, waits_anew), NOW), else_=Task.c.stopped_at),
         )

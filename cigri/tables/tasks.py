@@ -12,7 +12,8 @@ from cigri.states import TaskState
 class TaskColumns(Numbered):
     """One parameter line; `number` counts from 0 in its campaign. `failures`: its own fault; `deaths`: the grid's.
 
-    A checkpoint of it is on `checkpoint_cluster_id`; `stopped_at` is when it began to wait for that cluster.
+    A checkpoint of it is on `checkpoint_cluster_id`; `stopped_at` is when it began to wait for that cluster. It last
+    failed on `failed_cluster_id`, by whatever fault but a preemption, and is tried on another if one is open to it.
     """
 
     campaign_id: Named[int]
@@ -28,10 +29,12 @@ class TaskColumns(Numbered):
     checkpoints: Named[int] = Column(server_default="0")
     checkpoint_cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
     stopped_at: Named[datetime | None]
+    failed_cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
 
 
 IS_NEW = "state = 'waiting' AND checkpoint_cluster_id IS NULL"
 CONTINUES = "state = 'waiting' AND checkpoint_cluster_id IS NOT NULL"
+ELSEWHERE = "state = 'waiting' AND failed_cluster_id IS NOT NULL"
 
 Task = table(
     "tasks",
@@ -41,6 +44,7 @@ Task = table(
     CheckConstraint("(checkpoint_cluster_id IS NULL) = (stopped_at IS NULL)", name="stopped_at_checkpoint"),
     Index("ix_tasks_waiting", "bucket_id", text("priority DESC"), "id", postgresql_where=IS_NEW),
     Index("ix_tasks_continuing", "campaign_id", "checkpoint_cluster_id", "id", postgresql_where=CONTINUES),
+    Index("ix_tasks_elsewhere", "campaign_id", "failed_cluster_id", postgresql_where=ELSEWHERE),
     Index("ix_tasks_failed", "campaign_id", postgresql_where="state = 'failed'"),
 )
 

@@ -28,6 +28,7 @@ from cigri.flow.updator_to_campaign_schedulers import Pace, list_grounds, list_p
 from cigri.program import Report, Tools
 from cigri.serving import serving
 from cigri.states import CampaignType
+from modules.campaign_schedulers.elsewhere import elsewhere
 from modules.campaign_schedulers.grouping import Room, Size, size
 
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
@@ -155,13 +156,18 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
     return put_replicas(conn, first.campaign_id, new, now)
 
 
-def assign(
-    tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, Size]
-) -> Iterator[NewJob]:
+def assign(tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, Size]) -> list[NewJob]:
     """The jobs that the campaign's scheduler makes of its tasks, none larger than `most` says of its cluster.
 
-    A task that has died with its job before goes alone: it may be what kills them.
+    A task that has failed on a cluster changes places with another one, if that takes it elsewhere.
     """
+    return elsewhere(list(_assigned(tasks, offers, most)), offers)
+
+
+def _assigned(
+    tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, Size]
+) -> Iterator[NewJob]:
+    """A task that has died with its job before goes alone: it may be what kills them."""
     alone = [task for task in tasks if task.deaths]
     others = [task for task in tasks if not task.deaths]
     left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
@@ -187,7 +193,7 @@ def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Pla
 
 def names() -> list[str]:
     """Every scheduler there is."""
-    return sorted({module.name for module in pkgutil.iter_modules(__path__)} - {"grouping"})
+    return sorted({module.name for module in pkgutil.iter_modules(__path__)} - {"grouping", "elsewhere"})
 
 
 def load(name: str) -> Choose:

@@ -90,12 +90,16 @@ class Stock:
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
 
     def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
-        """What the campaign wants of those that are not full yet; a test is not asked for room."""
+        """What the campaign wants of those that are not full yet; a test is not asked for room.
+
+        Where tasks have failed, they are offered a place only when all others have been asked.
+        """
         mine = self.wants[campaign_id]
         if next(iter(mine.values())).type is CampaignType.TEST:
-            return [mine[cluster] for cluster in self.clusters if cluster in mine]
+            return [mine[cluster]._replace(shunned=0) for cluster in self.clusters if cluster in mine]
         some = mine if len(clusters) == len(mine) else set(clusters)
-        return self._by_completion([mine[cluster] for cluster in self._open if cluster in some and cluster in mine])
+        best = self._by_completion([mine[cluster] for cluster in self._open if cluster in some and cluster in mine])
+        return best + [want._replace(shunned=0) for want in best if want.shunned]
 
     def idle(self, clusters: Iterable[int]) -> float:
         """Free cores of those of these clusters that are not full yet."""
@@ -113,7 +117,7 @@ class Stock:
 
         def seconds(want: Want) -> float:
             mean = fastest if want.mean is None else want.mean
-            delay = want.delay + self.clusters[want.cluster_id].wait(want.ratio, mean)
+            delay = want.sending + want.delay + self.clusters[want.cluster_id].wait(want.ratio, mean)
             return expected_seconds(mean, delay, want.hazard * want.width)
 
         return sorted(wants, key=seconds)
@@ -137,7 +141,7 @@ class Stock:
         """If only there were cores; for the tasks that wait, unless it is said for how many."""
         given = self.given_to(want)
         if tasks is None:
-            tasks = self.tasks[want.campaign_id] + max(0, want.bound - given)
+            tasks = max(0, self.tasks[want.campaign_id] - want.shunned) + max(0, want.bound - given)
         most = min(tasks, self.clusters[want.cluster_id].queue)
         live = want.live + given
         if want.type is CampaignType.TEST or want.is_on_trial:  # one there
@@ -195,7 +199,7 @@ class Stock:
         cluster = self.clusters[want.cluster_id]
         if want.type is CampaignType.TEST or want.send is not None or not 1 < want.width <= cluster.total:
             return False
-        return self._most_by_rights(want) > 0 and cluster.room(want, 0) == 0
+        return self._most_by_rights(want._replace(shunned=0)) > 0 and cluster.room(want, 0) == 0
 
     def given_to(self, want: Want) -> int:
         """Jobs in this cycle."""

@@ -44,7 +44,7 @@ def test_limits_and_quotas_are_new(database: Database) -> None:
         campaign = a_campaign(conn, 1)
         conn.execute(text("INSERT INTO campaign_limits VALUES (1, 1, 'matlab', 2)"))
     schema.downgrade(database, "0007")
-    schema.upgrade(database, "0008")
+    schema.upgrade(database)
     with database.begin() as conn:
         assert len(submitted_jobs(conn, campaign, 1, 1)) == 1
         assert conn.scalar(text("SELECT (SELECT count(*) FROM limits) + (SELECT count(*) FROM quotas)")) == 0

@@ -3,8 +3,9 @@
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cigri import embedded, sources
 
@@ -22,10 +23,19 @@ def database_url(settings: "Settings") -> str:
 def find_database() -> str:
     """As database_url, from the two settings that matter for it: a user's command need not check all the others."""
     values = sources.gather(os.environ).values
-    section = values.get("database", {})
-    url = section.get("url", "") if isinstance(section, dict) else ""
+    url = _one(values, "database", "url")
     directory = Path(str(values.get("data_directory") or sources.default_data_directory()))
-    return str(url) or embedded.url(directory.expanduser().absolute() / "database")
+    return url or embedded.url(directory.expanduser().absolute() / "database")
+
+
+def default_scheduler() -> str:
+    """That of campaigns that name none, by the setting policy.scheduler; in the same way."""
+    return _one(sources.gather(os.environ).values, "policy", "scheduler") or "workqueue"
+
+
+def _one(values: Mapping[str, Any], section: str, name: str) -> str:
+    found = values.get(section)
+    return str(found.get(name) or "") if isinstance(found, dict) else ""
 
 
 def set_up_log(level: int = logging.INFO) -> None:

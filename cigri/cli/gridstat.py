@@ -135,7 +135,7 @@ def _list(conn: "Connection", asked: Namespace) -> int:
 
 
 def _campaign(conn: "Connection", asked: Namespace) -> int:
-    from cigri import settings
+    from cigri import installation
     from cigri.cli.campaigns import more_fields, plain, plain_part, plain_trust, print_campaign, served_by
     from cigri.cli.jobs import print_tasks
     from cigri.flow.campaign_schedulers_to_user import count_replicas
@@ -148,7 +148,7 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     parts, told, now = list_parts(conn, asked.ids), list_told(conn, asked.ids), present(conn)
     tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
     replicas = count_replicas(conn, campaign.id) if asked.full else None
-    default = settings.load().policy.scheduler
+    default = installation.default_scheduler()
     if asked.json:
         answer = {**plain(campaign), **plain_trust(told), "served_by": served_by(campaign, default)}
         answer["clusters"] = [plain_part(campaign, part, now) for part in parts]

@@ -160,6 +160,16 @@ def test_a_full_view_shows_the_tasks(run: Run, campaign: int) -> None:
     assert run(campaign, "--json").json.keys() >= {"clusters", "total", "done"}
 
 
+def test_the_scheduler_of_campaigns_that_name_none_is_a_setting(
+    run: Run, campaign: int, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database.begin() as conn:
+        conn.execute(text("UPDATE campaigns SET scheduler = ''"))
+    assert run(campaign, "--json").json["served_by"] == "workqueue"
+    monkeypatch.setenv("CIGRI_SET_POLICY__SCHEDULER", "prediction")
+    assert run(campaign, "--json").json["served_by"] == "prediction"
+
+
 def test_replicas_and_the_scheduler_of_now_are_shown(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn), a_cluster(conn, "luke")

@@ -54,6 +54,7 @@ class ClusterConfig(BaseModel):
     max_array: int = Field(1000, gt=0, description="largest array; lowered when the cluster says that it takes less")
     poll_interval: float = Field(5.0, ge=0, description="shortest time between two visits")
     timeout: float = Field(60.0, gt=0, description="longest time one command may take")
+    most_load: float = Field(10.0, gt=0, description="load per core of its front-end above which less is asked of it")
     node_cores: int = Field(
         1, gt=0, description="cores of a node, for jobs that run short tasks side by side; 1: there are none"
     )

@@ -5,6 +5,7 @@ import os
 import pwd
 import shlex
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -50,6 +51,8 @@ class Gateway:
         """Per cluster and user, what is stored of the outbox there: told at the next visit."""
         self.commands: Counter[str] = Counter()
         """Remote commands per cluster since this process began."""
+        self.took: dict[tuple[str, str], float] = {}
+        """Seconds that the last command took that was answered, per cluster and user."""
 
     def driver(self, cluster: ClusterRow) -> Driver:
         with self._lock:
@@ -64,7 +67,10 @@ class Gateway:
         """Run sh text on a cluster as a local user; errors as Transport.run."""
         with self._lock:
             self.commands[cluster.name] += 1
-        return self._transport(cluster, user).run(script, cluster.config.timeout)
+        begun = time.monotonic()
+        answer = self._transport(cluster, user).run(script, cluster.config.timeout)
+        self.took[cluster.name, user] = time.monotonic() - begun
+        return answer
 
     def visitor(self, cluster: ClusterRow) -> str:
         """The account for questions that concern no user's jobs."""

@@ -128,6 +128,7 @@ class CutReason(StrEnum):
     ORDER = "order"
     RESERVED = "reserved"
     FORECAST = "forecast"
+    STRESS = "stress"
 
 
 class EventLevel(StrEnum):

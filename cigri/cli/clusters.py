@@ -100,6 +100,8 @@ def reason(cluster: ClusterView) -> str | None:
             return f"{since}tried again at {moment(cluster.paused_until)}{why}"
         case "unknown":
             return "not visited yet"
+        case _ if cluster.pace < 1:
+            return f"under stress, {cluster.pace:.0%} of the usual is asked of it: {cluster.stress}"
         case _:
             return None
 

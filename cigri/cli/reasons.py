@@ -25,6 +25,7 @@ SENTENCES = {
     CutReason.FULL: "no core is free for it, and {used} jobs wait behind those that can start, {most} are kept waiting",
     CutReason.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
     CutReason.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",
+    CutReason.STRESS: "its front-end is under stress: {name}; {used} jobs wait there, {most} may for the time being",
     CutReason.FORECAST: "the forecast lets {most} be sent in a cycle",
 }
 

@@ -9,7 +9,7 @@ from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.states import EventLevel
-from cigri.tables.clusters import Cluster
+from cigri.tables.clusters import Cluster, ClusterPace
 from cigri.tables.grid import Event, Grid
 
 FIRST_PAUSE = 5.0  # seconds
@@ -28,7 +28,7 @@ class ClusterRow(NamedTuple):
 
 
 def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | None = None) -> list[ClusterRow]:
-    """Clusters that are not paused after a failure; `due_only`: and that have not been visited too recently."""
+    """Clusters that are not paused after a failure; `due_only`: and not visited too recently, for their pace."""
     refused = select(Event.c.id).where(
         Event.c.code == ACCOUNT_REFUSED, Event.c.closed_at.is_(None), Event.c.cluster_id == Cluster.c.id
     )
@@ -37,7 +37,10 @@ def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | N
         or_(Cluster.c.blocked_until.is_(None), Cluster.c.blocked_until <= clock(now))
     )
     if due_only:
-        pause = func.make_interval(0, 0, 0, 0, 0, 0, cast(Cluster.c.config["poll_interval"].astext, Float))
+        slowness = 1.0 / func.coalesce(ClusterPace.c.pace, 1.0)
+        statement = statement.outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
+        interval = cast(Cluster.c.config["poll_interval"].astext, Float) * slowness
+        pause = func.make_interval(0, 0, 0, 0, 0, 0, interval)
         statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= clock(now)))
     found = conn.execute(statement.order_by(Cluster.c.id))
     return [

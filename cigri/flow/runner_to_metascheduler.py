@@ -7,6 +7,7 @@ from sqlalchemy import Connection, and_, bindparam, func, select
 from sqlalchemy.sql.selectable import Select
 
 from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.clusters_to_anyone import add_refusal
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.settings import BudgetSettings
 from cigri.states import EventLevel, JobState
@@ -38,4 +39,5 @@ def put_refusal(
     event = NewEvent("SUBMISSION_REFUSED", EventLevel.INFO, subject, message, campaign_id, cluster_id)
     put_events(conn, [event], now)
     trial = Trial(has_success=False, failures=budget.errors, example=message, is_refusal=True)
-    put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget, now)
+    if put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget, now):
+        add_refusal(conn, cluster_id)

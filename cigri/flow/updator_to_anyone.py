@@ -29,6 +29,7 @@ NOT_BAD = (
     Outcome.CHECKPOINTED,
     Outcome.PREEMPTED,
     Outcome.KILLED,
+    Outcome.SUPERSEDED,
 )
 
 

@@ -32,7 +32,7 @@ from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage
+from cigri.tables.clusters import Cluster, ClusterPace, ClusterState, ClusterUsage
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Usage
@@ -46,7 +46,8 @@ USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 class Room(NamedTuple):
     """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there.
 
-    `waiting_cores` are those that the waiting jobs ask for.
+    `waiting_cores` are those that the waiting jobs ask for. `pace`: the part of the usual that may be asked of it under
+    the `stress` that it is under.
 
     A held job does not wait for cores: it is in nobody's way.
     """
@@ -59,6 +60,8 @@ class Room(NamedTuple):
     running: int
     waiting_cores: int
     total: int
+    pace: float = 1.0
+    stress: str = ""
 
 
 class Consumption(NamedTuple):
@@ -133,7 +136,10 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
             func.coalesce(counts.c.running, 0),
             func.coalesce(counts.c.waiting_cores, 0),
             ClusterState.c.total,
+            func.coalesce(ClusterPace.c.pace, 1.0),
+            func.coalesce(ClusterPace.c.why, ""),
         )
+        .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)
         .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
@@ -221,9 +227,12 @@ def put_trials(
     trials: Mapping[int, Trial],
     budget: BudgetSettings,
     now: datetime | None = None,
-) -> None:
-    """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success."""
-    part = CampaignCluster
+) -> int:
+    """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success.
+
+    Give the number of campaigns for which it was set aside.
+    """
+    part, set_aside = CampaignCluster, 0
     for campaign_id, trial in trials.items():
         here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
         subject = f"campaign {campaign_id} on {cluster_name}"
@@ -248,6 +257,7 @@ def put_trials(
             .returning(part.c.errors, part.c.blocked_until)
         ).one_or_none()
         if aside is not None:
+            set_aside += 1
             why = "its jobs are refused" if trial.is_refusal else f"{aside.errors} tasks in a row failed"
             message = (
                 f"{why}; the cluster is set aside for this campaign until "
@@ -256,3 +266,4 @@ def put_trials(
             )
             event = NewEvent(SET_ASIDE, EventLevel.ERROR, subject, message, campaign_id, cluster_id)
             put_events(conn, [event], now)
+    return set_aside

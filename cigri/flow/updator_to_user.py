@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from cigri.database import clock
 from cigri.states import WAITING_JOBS, JobState
-from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage, Drain, ExcludedNode
+from cigri.tables.clusters import Cluster, ClusterPace, ClusterState, ClusterUsage, Drain, ExcludedNode
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Job
 
@@ -18,6 +18,7 @@ class ClusterView(NamedTuple):
     """A cluster: cores at the last visit (None: never visited), our live jobs, since when and why it is away.
 
     `drained_by`: when it is to be empty, if the operator drains it. `sick_nodes` get no jobs now.
+    `pace`: the part of the usual that is asked of it, for the `stress` it is under.
     """
 
     id: int
@@ -37,6 +38,8 @@ class ClusterView(NamedTuple):
     why: str | None
     drained_by: datetime | None
     sick_nodes: list[str]
+    pace: float
+    stress: str
 
 
 class Usage(NamedTuple):
@@ -94,9 +97,12 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             away.c.message,
             Drain.c.deadline,
             func.coalesce(sick, []),
+            func.coalesce(ClusterPace.c.pace, 1.0),
+            func.coalesce(ClusterPace.c.why, ""),
         )
         .select_from(Cluster)
         .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
+        .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
         .join(live, true())
         .outerjoin(away, true())
         .outerjoin(state, state.c.cluster_id == Cluster.c.id)

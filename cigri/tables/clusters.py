@@ -117,3 +117,20 @@ class ExcludedNodeColumns(Columns):
 
 
 ExcludedNode = table("excluded_nodes", ExcludedNodeColumns, CheckConstraint("strikes > 0", name="strikes"))
+
+
+class ClusterPaceColumns(Columns):
+    """What may be asked of a front-end, as a part of the usual: less under stress, for the reason `why`.
+
+    `usual`: seconds in which it answers in good times; `refused`: campaigns whose jobs it has refused since `at`.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    at: Named[datetime]
+    pace: Named[float]
+    usual: Named[float | None]
+    why: Named[str]
+    refused: Named[int]
+
+
+ClusterPace = table("cluster_paces", ClusterPaceColumns, CheckConstraint("pace > 0 AND pace <= 1", name="pace"))

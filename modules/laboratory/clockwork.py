@@ -36,7 +36,8 @@ class SimulatedGateway(Gateway):
     def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
         self.commands[cluster.name] += 1
         site = self._sites[cluster.name]
-        self._spent[cluster.name] += site.system.answer_seconds()
+        self.took[cluster.name, user] = site.system.answer_seconds()
+        self._spent[cluster.name] += self.took[cluster.name, user]
         return site.run(user, script)
 
     def visit(

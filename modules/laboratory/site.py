@@ -111,6 +111,8 @@ class Site:
             return self._void(home, int(found[2]))
         if "echo 'cigri-tail 1 there'" in text:
             return Answer(0, "cigri-tail 1 absent\n", "")
+        if "/proc/loadavg" in text:
+            return Answer(0, "0 1\n", "")
         raise ValueError(f"a simulated cluster does not understand: {text[:300]}")
 
     def _obey(self, home: Home, user: str, order: Order) -> Answer:

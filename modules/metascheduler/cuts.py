@@ -41,6 +41,8 @@ def _by_rights(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | No
 
 def _by_cluster(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | None:
     cluster = stock.clusters[want.cluster_id]
+    if cluster.queue <= 0 and cluster.pace < 1.0:
+        return CutReason.STRESS, cluster.stress, cluster.max_waiting - cluster.queue, cluster.max_waiting
     if cluster.queue <= 0:
         return CutReason.WAITING_LIMIT, "", cluster.max_waiting - cluster.queue, cluster.max_waiting
     if want.type is CampaignType.TEST:

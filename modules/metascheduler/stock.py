@@ -23,10 +23,11 @@ class Cluster:
         self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
         self.behind = _behind(room)
-        self.max_waiting = room.config.max_waiting
+        self.pace, self.stress = room.pace, room.stress
+        self.max_waiting = self.slowed(room.config.max_waiting) or 1
         self.queue = self.max_waiting - room.waiting
         self.given = 0
-        self.keep = self.longest_keep = room.config.keep_waiting
+        self.keep = self.longest_keep = self.slowed(room.config.keep_waiting)
         self.is_sent = False
 
     @property
@@ -37,14 +38,18 @@ class Cluster:
     def hear(self, want: Want) -> None:
         """What is forecast may open a cluster that is full as it is configured."""
         self.is_sent |= want.send is not None
-        self.longest_keep = max(self.longest_keep, want.keep or 0)
+        self.longest_keep = max(self.longest_keep, self.slowed(want.keep or 0))
 
     def room(self, want: Want, given: int) -> int:
         """Jobs that can start at once, and those that are kept waiting behind them; or what is forecast to be sent."""
         if want.send is not None:
-            return want.send - given
-        keep = self.keep if want.keep is None else want.keep
+            return self.slowed(want.send) - given
+        keep = self.keep if want.keep is None else self.slowed(want.keep)
         return self.startable(want.ratio) + max(0, keep - self.behind)
+
+    def slowed(self, number: int) -> int:
+        """As many as may be under stress."""
+        return number if self.pace >= 1.0 else int(number * self.pace)
 
     def wait(self, ratio: float, mean: float) -> float:
         """Seconds until one more job has a core, if as many as run now end in `mean` seconds."""

@@ -19,6 +19,7 @@ from cigri.flow.anyone_to_clusters import (
 )
 from cigri.flow.anyone_to_runner import list_excluded
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_busy, list_launches, put_batch
+from cigri.flow.clusters_to_anyone import find_pace
 from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.runner_to_campaign_schedulers import (
     LaunchingBatch,
@@ -55,11 +56,15 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
 
 
 class Work(NamedTuple):
-    """What is to be done for one user of a cluster; nothing shall run on the nodes that are `excluded`."""
+    """What is to be done for one user of a cluster; nothing shall run on the nodes that are `excluded`.
+
+    `most`: batches that may be sent now.
+    """
 
     unsettled: list[LaunchingBatch]
     launches: list[Launch]
     excluded: list[str]
+    most: int
 
 
 class Prepared(NamedTuple):
@@ -79,10 +84,12 @@ def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) ->
             return Counter({"locked clusters": 1})
         with tools.database.begin() as conn:
             unsettled = list_launching(conn, cluster.id)
-            room = cluster.config.max_waiting - count_waiting(conn, cluster.id)
-            launches = list_launches(conn, cluster.id, max(room, 0), cluster.config.max_array)
+            pace = find_pace(conn, cluster.id)
+            room = max(1, int(pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
+            max_array = max(1, int(pace * cluster.config.max_array))
+            launches = list_launches(conn, cluster.id, max(room, 0), max_array)
             excluded = list_excluded(conn, cluster.id, now)
-        work: dict[str, Work] = defaultdict(lambda: Work([], [], excluded))
+        work: dict[str, Work] = defaultdict(lambda: Work([], [], excluded, max(1, int(pace * BATCHES_AT_ONCE))))
         for batch in unsettled:
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():
@@ -106,9 +113,7 @@ def _serve(
     try:
         for batch in work.unsettled:
             _reconcile(tools, cluster, key, batch, report, now)
-        chosen = [
-            _prepare(tools, cluster, key, launch, work.excluded, now) for launch in work.launches[:BATCHES_AT_ONCE]
-        ]
+        chosen = [_prepare(tools, cluster, key, launch, work.excluded, now) for launch in work.launches[: work.most]]
         prepared = [one for one in chosen if one is not None]
         if prepared:
             _submit(tools, cluster, user, prepared, report, now)

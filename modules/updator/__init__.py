@@ -20,6 +20,7 @@ from cigri.flow.anyone_to_clusters import (
     put_success,
 )
 from cigri.flow.anyone_to_operator import put_events
+from cigri.flow.clusters_to_anyone import Strain, put_pace, take_pace
 from cigri.flow.runner_to_updator import (
     LiveAttempt,
     WatchedJob,
@@ -42,9 +43,11 @@ from cigri.wrapper import Receipt, collect, journal, parse_tail, place_of, tail
 from modules.updator.doubts import examine
 from modules.updator.glimpse import Glimpse, journal_key, read
 from modules.updator.news import events, trials
+from modules.updator.stress import LOAD, next_pace, parse_load
 
 logger = logging.getLogger(__name__)
 
+NOTED_EVERY = 60.0  # seconds between two notes of how a cluster without stress answers
 LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
@@ -79,6 +82,7 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> 
         with tools.database.begin() as conn:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
         return report
+    _note_pace(tools, cluster, answers["load"], tools.gateway.took.get((cluster.name, visitor), 0.0), now)
     problems = _take_in(tools, cluster, key, visitor, mine, answers, report, now)
     problems += _note_capacity(tools, cluster, answers, watched, now)
     for some in tools.gateway.side_by_side(by_user, lambda user: _ask_user(tools, cluster, key, user, by_user, now)):
@@ -121,7 +125,7 @@ def _ask(
 ) -> dict[str, Answer]:
     """Everything in one remote command; the list of jobs comes before the records, so that no end falls between."""
     driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
-    parts = {"capacity": driver.capacity("")} if is_visitor else {}
+    parts = {"capacity": driver.capacity(""), "load": LOAD} if is_visitor else {}
     if jobs:
         parts["status"] = driver.status(f"cigri.{key}.")
         parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, user), Receipt()))
@@ -262,6 +266,17 @@ def _tails(
 def _place(name: str) -> tuple[int, int]:
     job_id, position = name.split(".")
     return int(job_id), int(position)
+
+
+def _note_pace(tools: Tools, cluster: ClusterRow, answer: Answer, seconds: float, now: datetime | None) -> None:
+    """What may be asked of it from now on; a host that runs the jobs itself has their load."""
+    is_front_end = cluster.config.in_use.transport == "ssh"
+    with tools.database.begin() as conn:
+        before, refused, elapsed = take_pace(conn, cluster.id, now)
+        strain = Strain(seconds, parse_load(answer) if is_front_end else None, refused, elapsed)
+        after = next_pace(before, strain, cluster.config.most_load)
+        if after.pace < 1.0 or before.pace < 1.0 or before.usual is None or elapsed >= NOTED_EVERY:
+            put_pace(conn, cluster.id, after, now)
 
 
 def _note_capacity(

@@ -14,6 +14,7 @@ from cigri.database import Database, server_time
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_runner import put_exclusion
+from cigri.flow.clusters_to_anyone import Pace, put_pace
 from cigri.flow.operator_to_updator import enable_cluster, put_cluster
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.settings import NodeSettings
@@ -150,3 +151,11 @@ def test_sick_nodes_are_named(run: Run, database: Database) -> None:
     with database.begin() as conn:
         put_exclusion(conn, cluster, "dahu", "dahu-3", "of 9 tasks 9 failed", NodeSettings())
     assert "dahu-3" in next(line for line in run("-i", "dahu").out.splitlines() if "sick" in line)
+
+
+def test_a_cluster_under_stress_tells_its_figures(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        put_pace(conn, a_cluster(conn), Pace(0.25, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
+    told = "under stress, 25% of the usual is asked of it: it answers in 8.0 s, usually in 0.5 s"
+    assert told in run().out
+    assert told in run("-i", "dahu").out

@@ -1,0 +1,56 @@
+"""How much may be asked of a front-end: less, the longer it is under stress, and slowly more when it is not; pure.
+
+Signs of stress are answers that take SLOW times what is usual of it, a high load, and submissions of several campaigns
+refused. Under stress the pace is halved in REACTION seconds, down to LOWEST; else it comes back in RECOVERY seconds.
+What is usual follows slower answers only in the course of hours, so that a lasting stress is not soon taken for it.
+"""
+
+import re
+
+from cigri.flow.clusters_to_anyone import Pace, Strain
+from cigri.remote import Answer
+
+LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
+SLOW = 4.0  # times the usual answer
+SHORTEST_SLOW = 5.0  # seconds; what answers sooner is not slow
+MANY_REFUSED = 3  # campaigns
+REACTION = 30.0
+RECOVERY = 600.0
+LOWEST = 0.05
+LONGEST_STEP = 60.0  # seconds between two looks that count
+FORGETTING = 14_400.0  # seconds in which what is usual comes near to slower answers
+QUICKER = 0.2  # of the difference, at each quicker answer
+
+
+def next_pace(before: Pace, seen: Strain, most_load: float) -> Pace:
+    """The pace after one more look."""
+    usual = _usual(before.usual, seen)
+    why = "; ".join(_signs(before.usual or seen.answer, seen, most_load))
+    step = min(seen.elapsed, LONGEST_STEP)
+    pace = before.pace * 0.5 ** (step / REACTION) if why else before.pace + step / RECOVERY
+    pace = min(1.0, max(LOWEST, pace))
+    return Pace(pace, usual, why or (before.why if pace < 1.0 else ""))
+
+
+def parse_load(answer: Answer) -> float | None:
+    """The load per core that `LOAD` tells; None where there is no such thing."""
+    told = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
+    return float(told[1]) / int(told[2]) if told else None
+
+
+def _signs(usual: float, seen: Strain, most_load: float) -> list[str]:
+    signs = []
+    if seen.answer > max(SHORTEST_SLOW, SLOW * usual):
+        signs.append(f"it answers in {seen.answer:.1f} s, usually in {usual:.1f} s")
+    if seen.load is not None and seen.load > most_load:
+        signs.append(f"its load is {seen.load:.1f} per core, {most_load:g} is borne")
+    if seen.refused >= MANY_REFUSED:
+        signs.append(f"it refused jobs of {seen.refused} campaigns")
+    return signs
+
+
+def _usual(usual: float | None, seen: Strain) -> float:
+    if usual is None:
+        return seen.answer
+    weight = QUICKER if seen.answer < usual else min(1.0, min(seen.elapsed, LONGEST_STEP) / FORGETTING)
+    return usual + weight * (seen.answer - usual)

@@ -1,0 +1,137 @@
+"""Stress of a front-end lowers the pace before it hurts, and it recovers: the figures, and what heeds them."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+
+from cigri.clusters import ClusterConfig
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import find_cluster, list_clusters
+from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
+from cigri.flow.clusters_to_anyone import Pace, Strain, find_pace, put_pace, take_pace
+from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
+from cigri.flow.runner_to_metascheduler import put_refusal
+from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.remote import Answer
+from cigri.settings import BudgetSettings
+from cigri.states import CutReason
+from modules.metascheduler.cuts import explain
+from modules.metascheduler.stock import Stock
+from modules.updator.stress import LOWEST, next_pace, parse_load
+from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
+
+QUICK = Pace(1.0, 0.5)
+CASES = {
+    "the first answer is usual": (Pace(), Strain(9.0), Pace(1.0, 9.0)),
+    "all is well": (QUICK, Strain(0.5, 2.0, 0, 30.0), Pace(1.0, 0.5)),
+    "slow answers halve it": (QUICK, Strain(6.0, None, 0, 30.0), "it answers in 6.0 s, usually in 0.5 s"),
+    "not so slow that it would matter": (QUICK, Strain(4.9, None, 0, 30.0), ""),
+    "slow, as always there": (Pace(1.0, 3.0), Strain(11.9, None, 0, 30.0), ""),
+    "slower than always": (Pace(1.0, 3.0), Strain(12.1, None, 0, 30.0), "it answers in 12.1 s, usually in 3.0 s"),
+    "a load": (QUICK, Strain(0.5, 10.1, 0, 30.0), "its load is 10.1 per core, 10 is borne"),
+    "refusals": (QUICK, Strain(0.5, None, 3, 30.0), "it refused jobs of 3 campaigns"),
+    "one campaign refused": (QUICK, Strain(0.5, None, 1, 30.0), ""),
+    "all of it": (
+        QUICK,
+        Strain(6.0, 11.0, 4, 30.0),
+        "it answers in 6.0 s, usually in 0.5 s; its load is 11.0 per core, 10 is borne; it refused jobs of 4 campaigns",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_stress(case: str) -> None:
+    before, seen, after = CASES[case]
+    found = next_pace(before, seen, 10.0)
+    if isinstance(after, Pace):
+        assert found == after
+    else:
+        assert (found.pace, found.why) == (0.5 if after else 1.0, after)
+
+
+def test_stress_halves_the_pace_in_half_a_minute_and_ten_minutes_heal_it() -> None:
+    pace = QUICK
+    for _ in range(6):
+        pace = next_pace(pace, Strain(8.0, None, 0, 5.0), 10.0)
+    assert pace.pace == pytest.approx(0.5, rel=0.01)
+    for _ in range(100):
+        pace = next_pace(pace, Strain(8.0, None, 0, 5.0), 10.0)
+    assert pace.pace == LOWEST
+    assert pace.usual is not None
+    assert pace.usual < 2.0  # stress is not taken for what is usual
+    why = pace.why
+    pace = next_pace(pace, Strain(0.5, None, 0, 1000.0), 10.0)  # nobody looked for long: that counts as a minute
+    assert pace.pace == pytest.approx(LOWEST + 0.1)
+    assert pace.why == why
+    for _ in range(9):
+        pace = next_pace(pace, Strain(0.5, None, 0, 60.0), 10.0)
+    assert (pace.pace, pace.why) == (1.0, "")
+
+
+def test_what_is_usual_follows_quicker_answers_soon_and_slower_ones_in_hours() -> None:
+    assert next_pace(Pace(1.0, 2.0), Strain(1.0, None, 0, 5.0), 10.0).usual == pytest.approx(1.8)
+    assert next_pace(Pace(1.0, 2.0), Strain(3.0, None, 0, 60.0), 10.0).usual == pytest.approx(2.0 + 1 / 240)
+
+
+def test_the_load_is_read_or_not_there() -> None:
+    assert parse_load(Answer(0, "5.00 2\n", "")) == 2.5
+    for out in ("", "busy", "1.0 0\n", "1,5 2\n"):
+        assert parse_load(Answer(1, out, "")) is None
+
+
+def test_refusals_are_told_once_and_counted_by_campaign(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        put_pace(conn, cluster, QUICK, NOON)
+        for campaign in (a_campaign(conn, 1), a_campaign(conn, 1)):
+            for _ in range(3):  # its batches of one pass
+                put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings(), NOON)
+        assert take_pace(conn, cluster, NOON + timedelta(seconds=7)) == (QUICK, 2, 7.0)
+        put_pace(conn, cluster, Pace(0.5, 0.5, "why"), NOON)
+        assert take_pace(conn, cluster, NOON) == (Pace(0.5, 0.5, "why"), 0, 0.0)
+        assert find_pace(conn, cluster) == 0.5
+
+
+def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn, poll_interval=5)
+
+        def is_due(after: float) -> bool:
+            return bool(list_clusters(conn, due_only=True, now=NOON + timedelta(seconds=after)))
+
+        assert (is_due(4), is_due(6)) == (False, True)
+        put_pace(conn, cluster, Pace(0.1, 0.5, "why"), NOON)
+        assert (is_due(49), is_due(51)) == (False, True)
+
+
+def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn, free=50, max_waiting=100)
+        campaign = a_campaign(conn, 200)
+        submitted_jobs(conn, campaign, cluster, 5)
+        put_pace(conn, cluster, Pace(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"), NOON)
+        stock = Stock(list_rooms(conn), list_wants(conn, 10, 3600.0, NOON), Ceilings({}, {}, {}))
+        (want,) = stock.open_to(campaign, [cluster])
+        assert stock.most(want) == 5  # ten may wait, and five do
+        stock.take(want, 5)
+        (cut,) = explain(stock)
+        assert (cut.reason, cut.used, cut.most) == (CutReason.STRESS, 10, 10)
+        assert cut.name == "it answers in 8.0 s, usually in 0.5 s"
+
+
+def test_a_migration_later_all_is_at_its_usual_pace(database: Database) -> None:
+    from cigri import schema
+
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        a_campaign(conn, 1)
+        put_pace(conn, cluster, Pace(0.1, 0.5, "why"), NOON)
+        conn.execute(text("INSERT INTO cuts VALUES (1, 1, 'stress', 'why', 1, 1, now())"))
+    schema.downgrade(database, "0014")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert find_pace(conn, cluster) == 1.0
+        assert conn.scalar(text("SELECT count(*) FROM cuts")) == 0
+        assert find_cluster(conn, "dahu") is not None
+        assert ClusterConfig(driver="local").most_load == 10.0

@@ -68,7 +68,8 @@ def _when(campaign: Mapping[str, Any], name: str) -> str:
 
 
 def _how(campaign: Mapping[str, Any]) -> str:
-    cut = f", {campaign['unfinished']} without an end" if campaign["unfinished"] else ""
+    cut = f", {campaign['cut']} of them cut short" if campaign["cut"] else ""
+    cut += f", {campaign['unfinished']} without an end" if campaign["unfinished"] else ""
     small = f", a grid {campaign['cores']:.1f} times smaller" if campaign["cores"] > 1 else ""
     together = f", {campaign['together']} tasks as one" if campaign["together"] > 1 else ""
     return f"{campaign['runs']} times{cut}{small}{together}"

@@ -1,6 +1,7 @@
 """What if: how a small grid stands for a large one, and what is foretold of one campaign behind another."""
 
 import math
+from collections.abc import Callable
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -150,8 +151,8 @@ def test_large_grids_are_played_as_small_ones(database: Database) -> None:
     assert all(row["config"]["driver"] == "simulated" for row in drawn.rows["clusters"])
 
 
-def played(database: Database, url: str, ahead: int) -> Outcome:
-    """16 tasks of 100 s on 4 cores, behind so many more."""
+def played(database: Database, url: str, ahead: int, clock: Callable[[], float] = lambda: 0.0) -> Outcome:
+    """16 tasks of 100 s on 4 cores, behind so many more, until the clock shows 1."""
     with database.begin() as conn:
         a_cluster(conn, free=4)
         if ahead:
@@ -162,7 +163,7 @@ def played(database: Database, url: str, ahead: int) -> Outcome:
     try:
         schema.upgrade(fresh)
         luck = Random(1)
-        return Future(fresh, Settings(), it, board(it, luck), luck, 0.0).run(math.inf)[-1]
+        return Future(fresh, Settings(), it, board(it, luck), luck, 0.0).run(1.0, clock)[-1]
     finally:
         fresh.close()
 
@@ -173,6 +174,17 @@ def test_alone_it_takes_its_work_over_the_cores(database: Database, empty_url: s
     assert 400 * 0.85 <= outcome.end < 600
     assert outcome.tasks == {"dahu": 16}
     assert outcome.work["dahu"] == pytest.approx(1600, rel=0.3)
+
+
+def test_what_is_cut_short_is_continued_in_proportion(database: Database, empty_url: str) -> None:
+    whole = (16 * 100 / 4, 1600)
+    moments = iter([0.0] * 6)  # then it is over
+    outcome = played(database, empty_url, 0, lambda: next(moments, 2.0))
+    assert outcome.is_cut
+    assert 0 < sum(outcome.tasks.values()) < 16
+    assert outcome.end is not None
+    assert whole[0] * 0.7 < outcome.end < whole[0] * 1.7
+    assert outcome.work["dahu"] == pytest.approx(whole[1], rel=0.4)
 
 
 def test_what_goes_first_is_waited_for(database: Database, empty_url: str) -> None:

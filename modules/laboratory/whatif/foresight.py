@@ -23,15 +23,16 @@ from modules.laboratory.whatif.others import STEP
 from modules.laboratory.whatif.plan import Order, Plan, plan
 
 RUNS = 5
-BUDGET = 40.0  # seconds for all of them
+BUDGET = 32.0  # seconds for all of them
 MOST_AT_A_TIME = 4
 
 
 class Foresight(NamedTuple):
     """Of one campaign; times are seconds from submission, None: no run came to its end.
 
-    `shares`: part of the tasks by cluster; `core_hours` by cluster; `durations`: where they are from, `task`: seconds
-    of one; `cores` and `together`: how many real ones one simulated core, and one simulated task, stood for.
+    Of `runs`, `cut` were cut short and `unfinished` had no end in sight. `shares`: part of the tasks by cluster;
+    `core_hours` by cluster; `durations`: where they are from, `task`: seconds of one; `cores` and `together`: how many
+    real ones one simulated core, and one simulated task, stood for.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Foresight(NamedTuple):
     expected: float | None
     high: float | None
     runs: int
+    cut: int
     unfinished: int
     shares: dict[str, float]
     core_hours: dict[str, float]
@@ -130,6 +132,7 @@ def _foresight(made: Plan, number: int, outcomes: Sequence[Outcome]) -> Foresigh
         known.expected if known else None,
         known.high if known else None,
         len(outcomes),
+        sum(outcome.is_cut for outcome in outcomes),
         len(outcomes) - len(ends),
         {name: some / tasks.total() for name, some in tasks.most_common()},
         dict(sorted(hours.items(), key=lambda pair: -pair[1])),

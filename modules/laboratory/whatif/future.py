@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -27,11 +27,15 @@ FEWEST_DONE = 0.05  # of a campaign's tasks, from which its end can be told when
 
 
 class Outcome(NamedTuple):
-    """How a campaign went: seconds from submission to its end, None when there was none; core-seconds by cluster."""
+    """How a campaign went: seconds from submission to its end, None when there was none; core-seconds by cluster.
+
+    `is_cut`: not all its tasks were done in time, and the rest is thought to go as these did.
+    """
 
     end: float | None
     work: Mapping[str, float]
     tasks: Mapping[str, int]
+    is_cut: bool = False
 
 
 class Future(Clockwork):
@@ -51,11 +55,11 @@ class Future(Clockwork):
         }
         super().__init__(database, _small(settings, plan), sites, start)
 
-    def run(self, deadline: float) -> dict[int, Outcome]:
-        """By number of the plan; at `deadline` (of time.monotonic) it is cut short."""
+    def run(self, deadline: float, clock: Callable[[], float] = time.monotonic) -> dict[int, Outcome]:
+        """By number of the plan; it is cut short when the clock shows `deadline`."""
         self.advance(WARM_UP)
         self._submit()
-        while self._left() and self.now < FARTHEST and time.monotonic() < deadline:
+        while self._left() and self.now < FARTHEST and clock() < deadline:
             begun = self.now
             self.cycle()
             self.advance(max(begun + self._plan.scale.pause(self.cycles, begun), self.now))
@@ -91,7 +95,7 @@ class Future(Clockwork):
         seconds: dict[str, float] = defaultdict(float)
         for task in ended:
             seconds[task.cluster] += task.seconds * work.widths[ids[task.cluster]]
-        real = work.tasks / max(1, self._board.orders[number].tasks)  # for each simulated task
+        real = work.tasks / max(1, len(ended))  # for each simulated task
         factor = real / scale.together[number]
         coarse = (scale.together[number] - 1) * work.durations.mean / 2  # the last round of large tasks is less full
         last = max((task.ended for task in ended), default=self._plan.picture.at)
@@ -99,6 +103,7 @@ class Future(Clockwork):
             _end((last - self._plan.picture.at).total_seconds() - coarse, len(ended), left, self.now),
             {name: some * factor for name, some in seconds.items()},
             Counter(task.cluster for task in ended),
+            left > 0,
         )
 
 

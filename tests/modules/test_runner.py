@@ -7,6 +7,8 @@ import pytest
 from cigri.drivers import BatchRequest
 from cigri.drivers.local import Local
 from cigri.errors import ArrayTooLarge
+from cigri.flow.clusters_to_anyone import Pace, put_pace
+from cigri.flow.operator_to_updator import put_cluster
 from cigri.remote import Answer
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
@@ -89,3 +91,18 @@ def test_an_array_that_is_too_large_is_sent_again_in_parts(local: Grid, monkeypa
     assert local.one("SELECT max(size) FROM batches WHERE state <> 'void'") == 2
     assert local.one("SELECT count(*) FROM events WHERE code = 'SUBMISSION_REFUSED'") == 0
     assert local.one("SELECT sum(deaths + failures) FROM tasks") == 0
+
+
+def test_a_cluster_under_stress_gets_fewer_and_smaller_batches(local: Grid) -> None:
+    with local.database.begin() as conn:
+        put_cluster(conn, local.site.name, local.site.config | {"max_array": 20, "max_waiting": 60})
+    for _ in range(4):
+        local.submit(["1", "2", "3", "4"], command="exec sleep 60")
+    updator.run_once(local.tools)
+    metascheduler.run_once(local.tools)
+    campaign_schedulers.run_once(local.tools)
+    with local.database.begin() as conn:
+        put_pace(conn, 1, Pace(0.1, 0.1, "why"))
+    assert runner.run_once(local.tools)["submitted jobs"] <= 4  # two batches of two
+    assert local.one("SELECT max(size) FROM batches") == 2
+    local.kill_all_jobs()

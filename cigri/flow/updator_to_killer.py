@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import (
+    CTE,
     BigInteger,
     Connection,
     Float,
-    ScalarSelect,
     and_,
     case,
     cast,
@@ -114,34 +114,42 @@ def _waiting_too_long(clusters: TableValuedAlias, patience: Patience, now: datet
     told = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
     old = Job.c.submitted_at + _seconds(Job.c.halted_seconds + patience.waiting) <= clock(now)
     order = func.row_number().over(partition_by=(Job.c.campaign_id, Job.c.cluster_id), order_by=Job.c.id.desc())
-    room = _room_elsewhere().label("room")
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
-        .add_columns((Job.c.width * order).label("cores"), room)
+        .add_columns(Job.c.campaign_id, Job.c.cluster_id, (Job.c.width * order).label("cores"))
         .where(old, ~told, _may_move(patience.moves))
+        .cte("waiting")
+    )
+    free = _free_cores(waiting)
+    every = select(free.c.campaign_id, func.sum(free.c.cores).label("cores")).group_by(free.c.campaign_id).subquery()
+    here = and_(free.c.campaign_id == waiting.c.campaign_id, free.c.cluster_id == waiting.c.cluster_id)
+    return (
+        select(waiting.c.id, waiting.c.reason)
+        .join(every, every.c.campaign_id == waiting.c.campaign_id)
+        .outerjoin(free, here)
+        .where(waiting.c.cores <= every.c.cores - func.coalesce(free.c.cores, 0))
+    )
+
+
+def _free_cores(waiting: CTE) -> CTE:
+    """Free cores for which no job of ours waits, on the clusters that the campaigns of such jobs may use."""
+    part = CampaignCluster
+    claimed = (
+        select(Job.c.cluster_id, func.sum(Job.c.width).label("cores"))
+        .where(Job.c.state.in_(WAITING_JOBS))
+        .group_by(Job.c.cluster_id)
         .subquery()
     )
-    return select(waiting.c.id, waiting.c.reason).where(waiting.c.cores <= waiting.c.room)
-
-
-def _room_elsewhere() -> ScalarSelect[int]:
-    """Cores that are free, and for which no job of ours waits, on other clusters that the job's campaign may use."""
-    part, other = CampaignCluster, Job.alias()
-    claimed = (
-        select(func.coalesce(func.sum(other.c.width), 0))
-        .where(other.c.cluster_id == part.c.cluster_id, other.c.state.in_(WAITING_JOBS))
-        .correlate(part)
-        .scalar_subquery()
-    )
+    cores = func.greatest(ClusterState.c.free - func.coalesce(claimed.c.cores, 0), 0)
     return (
-        select(func.coalesce(func.sum(func.greatest(ClusterState.c.free - claimed, 0)), 0))
+        select(part.c.campaign_id, part.c.cluster_id, cores.label("cores"))
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
         .join(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
-        .where(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id != Job.c.cluster_id)
+        .outerjoin(claimed, claimed.c.cluster_id == part.c.cluster_id)
+        .where(part.c.campaign_id.in_(select(waiting.c.campaign_id)))
         .where(part.c.blocked_until.is_(None), part.c.sink_since.is_(None), part.c.prologue != StepState.FAILED)
         .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
-        .correlate(Job)
-        .scalar_subquery()
+        .cte("free")
     )
 
 

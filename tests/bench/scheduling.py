@@ -1,7 +1,7 @@
 """Every algorithm and policy in the scenarios that come with CiGri: what is harvested, wasted, delayed, and how soon.
 
 Most of an hour: not measured unless it is named. The algorithms take their turns under the policy fifo, the policies
-with lean where there are several users. Where ours is not ahead, its row says why.
+with lean where there are several users. Where ours is not ahead, its row says so, and why if somebody has looked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +22,10 @@ OF_SEVERAL_USERS = ("wide", "crowd")
 CLOSE = 0.005  # of a figure: no difference
 REASONS = {
     "tiny": "all is sent in two or three cycles, before anything is measured",
-    "daynight": "nobody foresees the evening on the first day: what is free then is filled one cycle later",
     "wide": "what is left of a node that no wide job fits in counts as free",
-    "sick": "what a failing node or a lost job takes is the same for all",
-    "crowd": "the giant's tasks, sent first, fill the queues of the others' clusters as well",
-    "tail": "the last long task decides, and where it happens to run",
-    "bursty": "the last tasks are killed by bursts that nobody foresees, and begin again",
-    "idle": "the last tasks decide, and where they happen to run",
+    "bursty": "the last long task was killed by a burst that nobody foresees, and began again",
 }
+UNKNOWN = "why is not known yet"
 
 
 class Variant(NamedTuple):
@@ -56,7 +52,7 @@ def rows(scenario: str, found: Mapping[Variant, Results]) -> Iterator[Row]:
     for variant, results in found.items():
         harvested, best = results.grid.harvested_share or 0.0, ours.grid.harvested_share
         behind = _behind(ours, rivals) if variant == Variant(OURS) else []
-        why = f"; not ahead in {' and '.join(behind)}: {REASONS[scenario]}" if behind else ""
+        why = f"; not ahead in {' and '.join(behind)}: {REASONS.get(scenario, UNKNOWN)}" if behind else ""
         name = f"{scenario}: {variant.algorithm}, {variant.policy}"
         ratio = f"{harvested / best:.3f}" if best else ""
         yield row(f"scheduling, {name}", f"{percent(harvested)} harvested", _more(results) + why, ratio)

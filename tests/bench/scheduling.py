@@ -20,11 +20,7 @@ ALGORITHMS = (OURS, *(name for name in names() if name != OURS))
 POLICIES = ("affinity", "fairshare", "eta")
 OF_SEVERAL_USERS = ("wide", "crowd")
 CLOSE = 0.005  # of a figure: no difference
-REASONS = {
-    "tiny": "all is sent in two or three cycles, before anything is measured",
-    "wide": "what is left of a node that no wide job fits in counts as free",
-    "bursty": "the last long task was killed by a burst that nobody foresees, and began again",
-}
+REASONS = {"tiny": "all is sent in two or three cycles, before anything is measured"}
 UNKNOWN = "why is not known yet"
 
 

@@ -49,7 +49,25 @@ def quantile(counts: Sequence[float], share: float) -> float | None:
     return edge(len(counts))
 
 
-def mean_beyond(counts: Sequence[int], seconds: float) -> float | None:
+def with_running(counts: Sequence[int], running: Iterable[float]) -> list[float]:
+    """The counts as they will be expected once those that run so long already have ended (Kaplan and Meier, 1958).
+
+    What nothing is known of, beyond the longest, lasts twice as long as that.
+    """
+    begun = counted(running)
+    known = added([counts, begun])
+    left, share, total, found = sum(known), 1.0, sum(known), list[float]()
+    for place, number in enumerate(known):
+        ended = counts[place] if place < len(counts) else 0
+        found.append(total * share * ended / left if left else 0.0)
+        share *= 1.0 - ended / left if left else 1.0
+        left -= number
+    if total * share > 1e-9:
+        found += [0.0] * (STEPS - 1) + [total * share]
+    return found
+
+
+def mean_beyond(counts: Sequence[float], seconds: float) -> float | None:
     """The mean of the counted durations that are longer than `seconds`; None when there is none."""
     number = total = 0.0
     for place in range(bin_of(seconds), len(counts)):
@@ -59,16 +77,16 @@ def mean_beyond(counts: Sequence[int], seconds: float) -> float | None:
     return total / number if number > 0 else None
 
 
-def longest(counts: Sequence[int]) -> float:
+def longest(counts: Sequence[float]) -> float:
     """No counted duration is longer; the bins end with one that is not empty."""
     return edge(len(counts))
 
 
-def scaled(counts: Sequence[int], factor: float) -> list[int]:
+def scaled(counts: Sequence[float], factor: float) -> list[float]:
     """The same durations, each `factor` times as long, to the next bin."""
     shift = round(STEPS * math.log2(factor))
     if shift >= 0:
-        return [0] * shift + list(counts) if counts else []
+        return [0.0] * shift + list(counts) if counts else []
     return [sum(counts[: 1 - shift]), *counts[1 - shift :]] if counts else []
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.durations import LAST, added, bin_of, counted, longest, mean_beyond, quantile, scaled
+from cigri.durations import LAST, added, bin_of, counted, longest, mean_beyond, quantile, scaled, with_running
 
 durations = st.floats(0.2, 1e6)
 
@@ -81,3 +81,19 @@ def test_durations_on_a_machine_of_another_speed(factor: float) -> None:
 def test_what_is_too_short_on_another_machine_is_the_shortest() -> None:
     assert scaled(counted([0.2, 0.3, 10.0]), 2.0**-5) == counted([0.01, 0.01, 10.0 / 32])
     assert scaled([], 2.0) == scaled([], 0.5) == []
+
+
+def test_those_that_run_are_expected_to_last_as_those_that_lasted_as_long() -> None:
+    counts = counted([100.0] * 8 + [1000.0] * 2)
+    assert with_running(counts, []) == pytest.approx(counts)
+    found = with_running(counts, [10.0] * 5)
+    assert found[bin_of(100.0)] == pytest.approx(8 * 1.5)
+    assert found[bin_of(1000.0)] == pytest.approx(2 * 1.5)
+    found = with_running(counts, [400.0] * 2)
+    assert (found[bin_of(100.0)], found[bin_of(1000.0)]) == pytest.approx((8.0, 4.0))
+
+
+def test_those_that_outlast_all_are_expected_to_last_twice_as_long() -> None:
+    found = with_running(counted([100.0] * 3), [1000.0])
+    assert sum(found) == pytest.approx(4.0)
+    assert found[bin_of(2000.0)] == pytest.approx(1.0)

@@ -145,9 +145,9 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
         left[job.cluster_id] -= job.side
     if first.replica_budget is None or first.max_replicas is None or not +left:
         return 0
-    outlook = Outlook(list_grounds(conn, first.campaign_id))
-    budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id, now)
     tries = list_tries(conn, first.campaign_id, MOST_TRIES, now)
+    outlook = Outlook(list_grounds(conn, first.campaign_id), tries)
+    budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id, now)
     known, where = {one.task_id: one for one in tries}, {offer.cluster_id: offer for offer in offers}
     new = []
     for replica in replicate(tries, outlook, +left, first.max_replicas, budget):

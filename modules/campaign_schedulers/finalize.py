@@ -1,10 +1,11 @@
 """The end of a campaign: what remains is begun a second time elsewhere, where nobody else has a use for the cores.
 
-An attempt that has run for a while without end lasts as long as those tasks did, on the mean, that outlasted it;
-durations of all clusters count, each as long as it would have been elsewhere by the means of their tasks. One that has
-outlasted all of them is perhaps in the wrong place: it is expected to last as long again as it has, and elsewhere no
-longer than the longest. So long, too, is one expected to wait that waits in a queue. A replica begins anew, on the
-cluster where it is expected to end first. What is gained is the difference; the largest gain comes first.
+An attempt that has run for a while without end lasts as long as those tasks did, on the mean, that outlasted it. Those
+that run still count, too (Kaplan and Meier, 1958), and durations of all clusters, each as long as it would have been
+elsewhere by the means there. One that has outlasted all that have ended is perhaps in the wrong place: it is expected
+to last as long again as it has, and elsewhere no longer than the longest. So long, too, is one expected to wait that
+waits in a queue. A replica begins anew, on the cluster where it is expected to end first. What is gained is the
+difference; the largest gain comes first.
 
 Replicas burn core-seconds: from its start each costs its cores, until the first of the attempts ends. All together may
 cost a part of the core-seconds that the campaign has used. (Replication in a work queue: WQR, da Silva, Cirne and
@@ -19,7 +20,7 @@ from math import exp, inf
 from typing import NamedTuple
 
 from cigri.completion import expected_seconds
-from cigri.durations import added, longest, mean_beyond, scaled
+from cigri.durations import added, longest, mean_beyond, scaled, with_running
 from cigri.flow.runner_to_campaign_schedulers import LiveTry
 from cigri.flow.updator_to_campaign_schedulers import Ground
 from modules.campaign_schedulers import Assignment, Place
@@ -43,21 +44,28 @@ def choose(waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
 
 
 class Outlook:
-    """How long tasks last and jobs wait on each cluster of a campaign, as measured."""
+    """How long tasks last and jobs wait on each cluster of a campaign, as measured; `tries` are what runs so far."""
 
-    def __init__(self, grounds: Sequence[Ground]) -> None:
+    def __init__(self, grounds: Sequence[Ground], tries: Sequence[LiveTry] = ()) -> None:
         self._grounds = {ground.cluster_id: ground for ground in grounds}
         known = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST}
-        means = {cluster_id: ground.seconds / ground.done for cluster_id, ground in known.items()}
+        running: dict[int, list[float]] = defaultdict(list)
+        for one in tries:
+            if one.ran and not one.ahead and not one.is_away:
+                running[one.cluster_id].append(one.ran)
+        counts = {id: with_running(ground.durations, running[id]) for id, ground in known.items()}
+        means = {id: mean_beyond(some, 0.0) or 1.0 for id, some in counts.items()}
         slowest = max(means.values(), default=1.0)
-        self._speeds = {cluster_id: slowest / max(mean, 1e-9) for cluster_id, mean in means.items()}
-        self._counts = added(scaled(known[id].durations, speed) for id, speed in self._speeds.items())
-        self.is_known = bool(self._counts)
+        self._speeds = {id: slowest / mean for id, mean in means.items()}
+        self._counts = added(scaled(counts[id], speed) for id, speed in self._speeds.items())
+        self._longest = longest(added(scaled(known[id].durations, speed) for id, speed in self._speeds.items()))
+        self.is_known = bool(known)
 
     def work(self, cluster_id: int, ran: float) -> float:
         """Seconds that a task lasts where tasks last longest, if it has run for so long on this cluster."""
-        found = mean_beyond(self._counts, ran * self._speed(cluster_id))
-        return longest(self._counts) if found is None else found
+        if self._has_outlasted_all(cluster_id, ran):
+            return self._longest
+        return mean_beyond(self._counts, ran * self._speed(cluster_id)) or self._longest
 
     def seconds(self, cluster_id: int, work: float) -> float:
         """That work on a cluster, undisturbed."""
@@ -91,12 +99,15 @@ class Outlook:
             return before + wait + self.completion(one.cluster_id, self.work(one.cluster_id, 0.0)) - ground.delay
         work = self.work(one.cluster_id, one.ran)
         left = before + max(0.0, self.seconds(one.cluster_id, work) - one.ran)
-        if one.ran * self._speed(one.cluster_id) >= longest(self._counts):
+        if self._has_outlasted_all(one.cluster_id, one.ran):
             left = before + one.ran
         if one.ran + left > ground.walltime:  # it will be killed there, and begin anew
             left = max(0.0, ground.walltime - one.ran) + self.completion(one.cluster_id, work)
         killed = 1 - exp(-min(50.0, ground.hazard * ground.width * left))
         return left + killed * self.completion(one.cluster_id, work)
+
+    def _has_outlasted_all(self, cluster_id: int, ran: float) -> bool:
+        return ran * self._speed(cluster_id) >= self._longest
 
     def _speed(self, cluster_id: int) -> float:
         """Of a cluster that is not known, as the fastest known one."""

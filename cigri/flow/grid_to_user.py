@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select, true
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect
 
 from cigri.database import server_time
 from cigri.flow.user_to_anyone import HALT_PROBLEMS, is_share_held
@@ -176,33 +177,7 @@ def list_campaigns(
 
 def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
     """These campaigns on each of their clusters."""
-    part = CampaignCluster
-    live = (
-        select(
-            func.count().filter(Job.c.state.in_((JobState.TO_LAUNCH, JobState.LAUNCHING))).label("to_launch"),
-            func.count().filter(Job.c.state == JobState.SUBMITTED).label("waiting"),
-            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
-            func.count(Job.c.halted_since).filter(Job.c.state == JobState.SUBMITTED).label("held"),
-            func.count(Job.c.halted_since).filter(Job.c.state == JobState.RUNNING).label("suspended"),
-        )
-        .where(
-            Job.c.campaign_id == part.c.campaign_id,
-            Job.c.cluster_id == part.c.cluster_id,
-            Job.c.state != JobState.ENDED,
-        )
-        .lateral()
-    )
-    why = (
-        select(Event.c.message)
-        .where(
-            Event.c.subject == func.concat("campaign ", part.c.campaign_id, " on ", Cluster.c.name),
-            Event.c.closed_at.is_(None),
-            Event.c.code.in_(OBSTACLES),
-        )
-        .order_by(Event.c.id.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
+    part, live = CampaignCluster, _live()
     statement = (
         select(
             part.c.campaign_id,
@@ -219,7 +194,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             Forecast.c.mean,
             Forecast.c.deviation,
             part.c.blocked_until,
-            why,
+            _obstacle(),
             Cluster.c.is_enabled,
             Cluster.c.blocked_until,
             ClusterState.c.free,
@@ -314,6 +289,38 @@ def _counts() -> Any:
         for state in TaskState
     )
     return select(*sums).where(TaskCount.c.campaign_id == Campaign.c.id).lateral()
+
+
+def _live() -> LateralFromClause:
+    """A share's jobs that have not ended, by state."""
+    part = CampaignCluster
+    return (
+        select(
+            func.count().filter(Job.c.state.in_((JobState.TO_LAUNCH, JobState.LAUNCHING))).label("to_launch"),
+            func.count().filter(Job.c.state == JobState.SUBMITTED).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+            func.count(Job.c.halted_since).filter(Job.c.state == JobState.SUBMITTED).label("held"),
+            func.count(Job.c.halted_since).filter(Job.c.state == JobState.RUNNING).label("suspended"),
+        )
+        .where(
+            Job.c.campaign_id == part.c.campaign_id,
+            Job.c.cluster_id == part.c.cluster_id,
+            Job.c.state != JobState.ENDED,
+        )
+        .lateral()
+    )
+
+
+def _obstacle() -> ScalarSelect[str]:
+    """What the last open event that stands in a share's way says."""
+    subject = func.concat("campaign ", CampaignCluster.c.campaign_id, " on ", Cluster.c.name)
+    return (
+        select(Event.c.message)
+        .where(Event.c.subject == subject, Event.c.closed_at.is_(None), Event.c.code.in_(OBSTACLES))
+        .order_by(Event.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
 
 
 def _hours(config: dict[str, Any]) -> dict[str, Any]:

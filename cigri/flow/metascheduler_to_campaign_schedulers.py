@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Subquery, and_, cast, delete, func, insert, or_, select
+from sqlalchemy import CTE, BigInteger, Connection, Subquery, and_, cast, delete, func, insert, or_, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
@@ -145,13 +146,7 @@ def list_wants(
     counts as proven.
     """
     part = CampaignCluster
-    bound = (
-        select(Task.c.campaign_id, Task.c.checkpoint_cluster_id.label("cluster_id"), func.count().label("n"))
-        .where(Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id.is_not(None))
-        .where(Task.c.stopped_at > clock(now) - timedelta(seconds=same_cluster))
-        .group_by(Task.c.campaign_id, Task.c.checkpoint_cluster_id)
-        .cte("bound")
-    )
+    bound = _bound(same_cluster, now)
     elsewhere = (
         select(func.sum(bound.c.n)).where(bound.c.campaign_id == part.c.campaign_id).correlate(part).scalar_subquery()
     )
@@ -159,18 +154,7 @@ def list_wants(
     waiting = _tasks(TaskState.WAITING).subquery("waiting")
     assigned = _tasks(TaskState.ASSIGNED).where(is_replicated).subquery("assigned")
     spare = cast(func.coalesce(assigned.c.n * Campaign.c.max_replicas, 0), BigInteger)
-    live = (
-        select(
-            Job.c.campaign_id,
-            Job.c.cluster_id,
-            func.count().label("n"),
-            func.count().filter(Job.c.started_at <= clock(now) - timedelta(seconds=scouting)).label("old"),
-        )
-        .where(Job.c.state != JobState.ENDED)
-        .group_by(Job.c.campaign_id, Job.c.cluster_id)
-        .subquery()
-    )
-    shunned, sending = _shunned(), _sending()
+    live, shunned, sending = _live(scouting, now), _shunned(), _sending()
     statement = (
         select(
             part.c.campaign_id,
@@ -196,16 +180,12 @@ def list_wants(
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(waiting, waiting.c.campaign_id == part.c.campaign_id)
         .outerjoin(assigned, assigned.c.campaign_id == part.c.campaign_id)
-        .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
-        .outerjoin(bound, and_(bound.c.campaign_id == part.c.campaign_id, bound.c.cluster_id == part.c.cluster_id))
-        .outerjoin(
-            Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
-        )
+        .outerjoin(live, _is_share(live.c))
+        .outerjoin(bound, _is_share(bound.c))
+        .outerjoin(Forecast, _is_share(Forecast.c))
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
         .outerjoin(sending, sending.c.cluster_id == part.c.cluster_id)
-        .outerjoin(
-            shunned, and_(shunned.c.campaign_id == part.c.campaign_id, shunned.c.cluster_id == part.c.cluster_id)
-        )
+        .outerjoin(shunned, _is_share(shunned.c))
         .where(
             Campaign.c.state == CampaignState.IN_TREATMENT,
             or_(waiting.c.n > 0, spare > 0),
@@ -226,6 +206,35 @@ def _tasks(state: TaskState) -> Select[int, int]:
         .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
         .where(TaskCount.c.state == state)
         .group_by(TaskCount.c.campaign_id)
+    )
+
+
+def _is_share(columns: Any) -> ColumnElement[bool]:
+    """Does a row tell of this campaign on this cluster?"""
+    part = CampaignCluster.c
+    return and_(columns.campaign_id == part.campaign_id, columns.cluster_id == part.cluster_id)
+
+
+def _bound(same_cluster: float, now: datetime | None) -> CTE:
+    """Tasks that wait for the cluster of their checkpoint."""
+    return (
+        select(Task.c.campaign_id, Task.c.checkpoint_cluster_id.label("cluster_id"), func.count().label("n"))
+        .where(Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id.is_not(None))
+        .where(Task.c.stopped_at > clock(now) - timedelta(seconds=same_cluster))
+        .group_by(Task.c.campaign_id, Task.c.checkpoint_cluster_id)
+        .cte("bound")
+    )
+
+
+def _live(scouting: float, now: datetime | None) -> Subquery:
+    """Jobs that have not ended, and those of them that have run for a while."""
+    is_old = Job.c.started_at <= clock(now) - timedelta(seconds=scouting)
+    counts = func.count().label("n"), func.count().filter(is_old).label("old")
+    return (
+        select(Job.c.campaign_id, Job.c.cluster_id, *counts)
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
+        .subquery()
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 import psycopg
 import pytest
 from sqlalchemy import Dialect
@@ -17,6 +18,12 @@ from tests.grid import Grid, Site, local_site
 from tests.localbatch.host import Host
 
 NUMBERS = itertools.count(1)
+
+# how long an example takes says how busy the machine is, no more: what hangs is ended by the time-out of its test
+hypothesis.settings.register_profile(
+    "untimed", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("untimed")
 
 
 class Compiled(NamedTuple):

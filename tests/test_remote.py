@@ -52,7 +52,7 @@ def test_no_part_is_no_answer() -> None:
 
 
 @given(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"])), st.text("\n cigr-0123456789af"))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_output_comes_back_as_it_is(out: str, err: str) -> None:
     part = f"printf %s {Word(out).quoted()}; printf %s {Word(err).quoted()} >&2; exit 9"
     answers = _ask({"one": part, "two": part})

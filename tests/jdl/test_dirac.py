@@ -218,7 +218,7 @@ SOUP = st.lists(
 
 
 @pytest.mark.timeout(60)
-@settings(max_examples=400, deadline=1000)
+@settings(max_examples=400)
 @given(st.one_of(SOUP, st.text(max_size=80)))
 def test_any_text_is_read_or_refused_at_a_place(text: str) -> None:
     try:

@@ -47,7 +47,7 @@ def test_a_quote_that_is_not_closed_is_seen(text: str) -> None:
     assert not is_balanced(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["a", "$", " ", "\t", "'", '"', "\\", "\\\n"]), max_size=14).map("".join))
 @example('a \'b \\\' "c\\""')
 @example("'a\nb' \"c\nd\\\ne\" \\\nf")
@@ -56,7 +56,7 @@ def test_quoting_is_that_of_sh(text: str) -> None:
     assert split(text) == words_of_sh(text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(WORDS)
 @example(["$(id)", "$HOME", "~", "*", ";", "a\nb", "'", '"', "", "`id`", "\\", "-n", "{index}", "{HOME}/x"])
 def test_a_word_reaches_the_cluster_as_it_is(words: list[str]) -> None:

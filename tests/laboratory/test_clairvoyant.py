@@ -56,7 +56,7 @@ def test_idle_core_seconds_are_those_between_two_times() -> None:
 
 
 @given(LOADS, st.lists(st.tuples(st.floats(1.0, 60.0), st.integers(1, 4)), min_size=1, max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_run_on_a_simulated_cluster_beats_the_bound(load: list[LocalJob], tasks: list[tuple[float, int]]) -> None:
     machine = EXACT._replace(preemption_delay=0.0)
     alone, shared = a_cluster(machine, load), a_cluster(machine, load)

@@ -119,7 +119,7 @@ def sums(meters: Meters) -> list[float]:
 
 
 @given(SCENARIOS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_cores_are_never_given_twice_and_every_core_second_is_counted_once(scenario: Scenario) -> None:
     cluster, _ = play(scenario, 0.9)
     meters = cluster.meters
@@ -128,7 +128,7 @@ def test_cores_are_never_given_twice_and_every_core_second_is_counted_once(scena
 
 
 @given(SCENARIOS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_every_job_ends_once_and_none_is_lost_unless_jobs_vanish(scenario: Scenario) -> None:
     scenario = scenario._replace(faults=scenario.faults._replace(vanishing=0.0))
     cluster, ids = play(scenario, 50.0)
@@ -141,7 +141,7 @@ def test_every_job_ends_once_and_none_is_lost_unless_jobs_vanish(scenario: Scena
 
 
 @given(SCENARIOS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_same_seed_gives_the_same_history_however_often_one_looks(scenario: Scenario) -> None:
     def history(step: float) -> tuple[list[JobSight], list[TaskEnd], dict[int, float], list[tuple[float, float]]]:
         cluster, ids = play(scenario, step)
@@ -156,7 +156,7 @@ def test_the_same_seed_gives_the_same_history_however_often_one_looks(scenario: 
 
 
 @given(MACHINES, LOADS, st.lists(st.floats(1.0, 300.0), min_size=1, max_size=60))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_our_besteffort_jobs_never_hold_the_cores_that_local_ones_would_have_at_once(
     machine: Machine, load: list[LocalJob], seconds: list[float]
 ) -> None:

@@ -41,7 +41,7 @@ BASE = default_base("grid-1")
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     arguments=st.lists(TEXT, max_size=5),
     value=TEXT,

@@ -48,6 +48,7 @@ def _plain(campaign: "NewCampaign") -> dict[str, Any]:
 
 def _lines(campaign: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"campaign {campaign['name']}: {campaign['tasks']} tasks; nothing was submitted"
+    yield f"  if submitted  {moment(datetime.fromisoformat(answer['at']))}"
     if campaign["expected"] is None:
         yield "  expected end  never, as the grid stands: no simulation came to its end"
     else:

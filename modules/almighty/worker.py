@@ -18,20 +18,19 @@ from cigri.settings import load
 
 logger = logging.getLogger(__name__)
 
+PRELOADED = (
+    "modules.updator",
+    "modules.predictor.algorithms.lean",
+    "modules.metascheduler",
+    "modules.campaign_schedulers.finalize",
+    "modules.runner",
+    "modules.killer",
+    "modules.janitor",
+    "modules.almighty.worker",
+)
 # forked from a process that has imported everything and has no threads: 10 ms and little memory each
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(
-    [
-        "modules.updator",
-        "modules.predictor.simple",
-        "modules.metascheduler",
-        "modules.campaign_schedulers.workqueue",
-        "modules.runner",
-        "modules.killer",
-        "modules.janitor",
-        "modules.almighty.worker",
-    ]
-)
+CONTEXT.set_forkserver_preload([*PRELOADED])
 FAREWELL = 10.0  # seconds that a worker gets to end by itself
 
 

@@ -14,6 +14,7 @@ from cigri.settings import Settings
 from modules.operator import installed
 
 CYCLE = ("updator", "predictor", "metascheduler", "campaign_schedulers", "runner", "killer")
+TRACEBACK = "Traceback (most recent call last):"
 SLACK = timedelta(seconds=60)  # over the longest pass: idle passes are noted together, and cron comes by the minute
 
 
@@ -76,15 +77,14 @@ def problems(health: Health, longest_pass: float) -> list[str]:
         found.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
         late = []
     found += [f"module {name} has not run for more than {longest_pass + SLACK.seconds:.0f} s" for name in late]
-    found += [
-        f"module {standing.name} failed: {last_line(standing.error)}" for standing in health.modules if standing.error
-    ]
+    found += [f"module {standing.name} failed: {gist(standing.error)}" for standing in health.modules if standing.error]
     return found
 
 
-def last_line(text: str) -> str:
-    """Of a traceback, what matters."""
-    return text.strip().splitlines()[-1] if text.strip() else ""
+def gist(error: str) -> str:
+    """Of a traceback the line that names the exception; what may follow it are details."""
+    last = error.rpartition(TRACEBACK)[2]
+    return next((line for line in last.splitlines() if line.strip() and not line[0].isspace()), "")
 
 
 def hidden(url: str) -> str:

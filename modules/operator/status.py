@@ -6,7 +6,7 @@ from typing import Any
 from cigri.cli.command import Parser, complain, print_json, print_table
 from cigri.settings import Settings, load
 from modules.operator.cluster.list import print_clusters
-from modules.operator.health import Health, last_line, look, problems
+from modules.operator.health import Health, gist, look, problems
 
 
 def run(argv: list[str]) -> int:
@@ -49,7 +49,7 @@ def _print(health: Health, settings: Settings) -> None:
                 f"{module.seconds or 0:.2f} s",
                 module.passes,
                 module.failures,
-                f"FAILED: {last_line(module.error)}"
+                f"FAILED: {gist(module.error)}"
                 if module.error
                 else ", ".join(f"{count} {what}" for what, count in module.counts.items()),
             )

@@ -16,6 +16,7 @@ from cigri.cli.command import Parser, complain
 from cigri.errors import CigriError, ConfigError
 from cigri.settings import Settings, load
 from modules.operator import installed
+from modules.operator.health import gist
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -120,7 +121,7 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
     failed = _wait_for_cycle(settings, database, process, began)
     print(f"The almighty is process {process.pid}; its log is {installed.log(settings)}")
     for name, error in failed.items():
-        complain(f"module {name} failed: {error.strip().splitlines()[-1]}; `cigri status` tells more")
+        complain(f"module {name} failed: {gist(error)}; `cigri status` tells more")
 
 
 def _wait_for_cycle(

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -14,10 +15,15 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from modules.almighty.worker import Worker
+from modules.almighty.worker import PRELOADED, Worker
 from tests.grid import Grid, until
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", PRELOADED)
+def test_what_workers_are_forked_with_is_there(name: str) -> None:
+    assert find_spec(name)
 
 
 @contextmanager

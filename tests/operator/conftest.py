@@ -88,6 +88,10 @@ class Installation:
         with psycopg.connect(embedded.url(self.data / "database"), autocommit=True) as conn:
             return conn.execute(statement.encode()).fetchall()
 
+    def execute(self, statements: str) -> None:
+        with psycopg.connect(embedded.url(self.data / "database"), autocommit=True) as conn:
+            conn.execute(statements.encode())
+
     def one(self, statement: str) -> object:
         [(value,)] = self.query(statement)
         return value

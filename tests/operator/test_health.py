@@ -1,7 +1,11 @@
+"""What `cigri status` calls a problem."""
+
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from cigri.flow.almighty_to_operator import Standing
-from modules.operator.health import CYCLE, Health, problems
+from modules.operator.health import CYCLE, TRACEBACK, Health, problems
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LONGEST_PASS = 120.0
@@ -44,9 +48,17 @@ def test_a_module_that_is_late_or_missing_is_named() -> None:
     assert [problem.split()[1] for problem in found] == ["runner", "killer"]
 
 
-def test_a_failed_pass_is_told_by_the_last_line_of_its_traceback() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        f"{TRACEBACK}\n  line 1\nValueError: x\n",
+        f"{TRACEBACK}\n  line 1\nKeyError: y\n\nwas the cause:\n\n{TRACEBACK}\n  2\nValueError: x\n\n[SQL: z]\n",
+        "ValueError: x",
+    ],
+)
+def test_a_failed_pass_is_told_by_its_last_exception(error: str) -> None:
     others = [standing(name) for name in CYCLE if name != "runner"]
-    failed = standing("runner", error="Traceback:\n  line 1\nValueError: x\n")
+    failed = standing("runner", error=error)
     assert problems(health(*others, failed), LONGEST_PASS) == ["module runner failed: ValueError: x"]
 
 

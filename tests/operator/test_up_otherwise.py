@@ -14,12 +14,19 @@ import pytest
 
 from tests.operator.conftest import CIGRI, Installation, until
 
+REFUSE_FORECASTS = """\
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the oracle is silent'; END $$;
+CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON forecasts EXECUTE FUNCTION refuse()"""
+"""Of all modules only the predictor writes there."""
 Install = Callable[..., Installation]
 ORDINARY = "daemon"  # an account of every Linux, with a home that exists
 
 
 def test_a_module_that_fails_is_an_event_and_stops_no_other(install: Install) -> None:
-    grid = install(CIGRI_SET_FORECAST__ALGORITHM="oracle", CIGRI_SET_ALMIGHTY__PERIOD="0.2")
+    grid = install(CIGRI_SET_ALMIGHTY__PERIOD="0.2")
+    assert grid.run("up", "--no-almighty").status == 0
+    grid.submit(1, "sleep 300")
+    grid.execute(REFUSE_FORECASTS)
     said = grid.run("up")
     assert said.status == 0, said
     assert "module predictor failed" in said.err
@@ -27,9 +34,10 @@ def test_a_module_that_fails_is_an_event_and_stops_no_other(install: Install) ->
     until(lambda: grid.query(query) == [("module predictor", True)])
     said = grid.run("status")
     assert said.status == 1
-    assert "oracle" in said.err
+    assert "the oracle is silent" in said.err
     assert grid.one("SELECT count(*) FROM modules WHERE error IS NULL AND name <> 'predictor'") == 5
-    assert grid.run("run", "predictor", more={"CIGRI_SET_FORECAST__ALGORITHM": "simple"}).status == 0
+    grid.execute("DROP TRIGGER refuse ON forecasts")
+    assert grid.run("run", "predictor").status == 0
 
 
 def test_modules_run_by_hand_without_the_almighty(install: Install) -> None:
@@ -51,7 +59,9 @@ def test_modules_run_by_hand_without_the_almighty(install: Install) -> None:
     until(is_over, 90, "the end of the campaign")
     assert grid.run("status").status == 0
     assert grid.run("run", "nosuch").status == 2
-    failed = grid.run("run", "predictor", more={"CIGRI_SET_FORECAST__ALGORITHM": "oracle"})
+    grid.submit(1)
+    grid.execute(REFUSE_FORECASTS)
+    failed = grid.run("run", "predictor")
     assert failed.status == 1
     assert "predictor failed" in failed.err
 

@@ -42,19 +42,17 @@ def render(rows: Sequence[Row]) -> str:
     return f"{about} Load: the 1-minute average at the end of each.\n\n{HEAD}{''.join(lines)}"
 
 
-def write(rows: Sequence[Row], files: Sequence[Path]) -> list[Path]:
-    """Put the rows into the table between the marks of each file that has them; give those files.
+def write(rows: Sequence[Row], file: Path) -> bool:
+    """Put the rows into the table between the marks of the file; False when it has none.
 
     Rows of the same subjects are replaced, the others stay.
     """
-    written = []
-    for file in files:
-        before, begin, rest = file.read_text().partition(BEGIN) if file.exists() else ("", "", "")
-        table, end, after = rest.partition(END)
-        if begin and end:
-            file.write_text(f"{before}{BEGIN}\n{render(_merged(_rows(table), rows))}{END}{after}")
-            written.append(file)
-    return written
+    before, begin, rest = file.read_text().partition(BEGIN)
+    table, end, after = rest.partition(END)
+    if not begin or not end:
+        return False
+    file.write_text(f"{before}{BEGIN}\n{render(_merged(_rows(table), rows))}{END}{after}")
+    return True
 
 
 def _rows(table: str) -> list[Row]:

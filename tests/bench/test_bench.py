@@ -47,16 +47,16 @@ def test_ours_says_in_its_row_where_it_is_not_ahead() -> None:
 
 
 def test_rows_go_between_the_marks_and_replace_those_of_their_subject(tmp_path: Path) -> None:
-    marked, unmarked, missing = tmp_path / "marked.md", tmp_path / "unmarked.md", tmp_path / "missing.md"
+    marked, unmarked = tmp_path / "marked.md", tmp_path / "unmarked.md"
     old = [row("stat: a", "1 s", "at most 2 s", "0.50"), row("stat: b", "5 s"), row("idle: c", "9 ms")]
     marked.write_text(f"before\n{BEGIN}\n{render(old)}{END}\nafter\n")
     unmarked.write_text("nothing here\n")
     new = [row("stat: d", "3 s"), row("local: e", "7 s")]
-    assert write(new, [marked, unmarked, missing]) == [marked]
+    assert write(new, marked)
+    assert not write(new, unmarked)
     assert marked.read_text() == f"before\n{BEGIN}\n{render([new[0], old[2], new[1]])}{END}\nafter\n"
     assert "| idle: c | 9 ms |" in marked.read_text()
     assert unmarked.read_text() == "nothing here\n"
-    assert not missing.exists()
 
 
 @pytest.mark.parametrize(

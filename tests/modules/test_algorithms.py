@@ -234,6 +234,13 @@ def test_lean_expects_a_burst_to_go_as_it_came() -> None:
     assert keep(swing=29) == 3
 
 
+def test_lean_does_not_expect_two_surprises_at_once() -> None:
+    """Two deviations of 12 and a burst of 32 are 40, not 56."""
+    assert keep(ending=0.0, ending_deviation=12.0) == 32
+    assert keep(ending=0.0, ending_deviation=0.0, swing=32, others=50) == 32
+    assert keep(ending=0.0, ending_deviation=12.0, swing=32, others=50) == 46
+
+
 def test_lean_knows_the_width() -> None:
     assert keep(ending=10.0, width=8) == 2
     assert lean.predict(BUSY._replace(width=8)).ratio == 0.125

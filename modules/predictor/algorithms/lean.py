@@ -47,7 +47,8 @@ def needed(flow: Flow) -> float:
     delay = _delay(flow)
     local = max((flow.releases - flow.arrivals) * delay, float(min(flow.swing, flow.others)))
     again = max(delay / flow.mean - 1.0, 0.0) if flow.mean else 0.0  # short jobs follow each other on a free core, too
-    cores = (flow.ending or 0.0) + flow.free * again + local + MARGIN * flow.ending_deviation
+    margin = math.hypot(MARGIN * flow.ending_deviation, local)  # each by itself: both together are rarer
+    cores = (flow.ending or 0.0) + flow.free * again + margin
     jobs = max(cores, 0.0) / flow.width
     if flow.start_rate is not None:
         jobs = min(jobs, HEADROOM * flow.start_rate * delay + 1.0)

@@ -41,8 +41,8 @@ class LocalUsers:
         for number, job in enumerate(self.jobs):
             if over.wait(max(0.0, since + job.submitted - time.time())):
                 return
-            self.submitted[number] = time.time()
             self._ids += NUMBER.findall(self._run(self._submission(number, job)))
+            self.submitted[number] = time.time()  # the batch system knows of it
 
     def begun(self) -> list[Begun]:
         """What became of those submitted."""

@@ -31,14 +31,18 @@ from tests.grid import oar_site, slurm_site
 SCENARIO = Path(__file__).with_suffix(".toml")
 SITES = {"alpha": slurm_site("alpha"), "delta": oar_site()}
 HELD = """\
-SELECT clusters.name, extract(epoch FROM jobs.started_at)::float, extract(epoch FROM jobs.ended_at)::float, width,
-       outcome = 'preempted'
-FROM jobs JOIN clusters ON clusters.id = jobs.cluster_id WHERE jobs.started_at IS NOT NULL"""
+SELECT extract(epoch FROM started_at)::float, extract(epoch FROM ended_at)::float, width
+FROM jobs WHERE started_at IS NOT NULL"""
+LOST = """\
+SELECT coalesce(sum(width * extract(epoch FROM ended_at - started_at) - done), 0)::float
+FROM jobs CROSS JOIN LATERAL (
+    SELECT coalesce(sum(seconds), 0) AS done FROM attempts WHERE job_id = jobs.id AND outcome = 'success'
+) AS tasks WHERE outcome = 'preempted' AND started_at IS NOT NULL"""
 LAST_START = "SELECT extract(epoch FROM max(started_at))::float FROM attempts"
 
 
 class Found(NamedTuple):
-    """Seconds, and core-seconds: `lost` those of jobs that gave way to local ones, whatever they had done."""
+    """Seconds, and core-seconds: `lost` those of jobs that gave way, less what their tasks (of one core) had done."""
 
     makespan: float
     harvested: float
@@ -164,7 +168,8 @@ def _seen(grid: Ground, drawn: Drawn, users: Sequence[LocalUsers], began: float,
     """Idle cores count as harvestable while tasks waited: until the last of them was started."""
     with grid.database.begin() as conn:
         last = conn.execute(text(LAST_START)).scalar_one()
-        ours = [(name, Held(*held), lost) for name, *held, lost in conn.execute(text(HELD))]
+        ours = [Held(*held) for held in conn.execute(text(HELD))]
+        lost = conn.execute(text(LOST)).scalar_one()
     harvestable = delay = 0.0
     for each in users:
         jobs, alone = drawn.jobs[each.cluster], drawn.alone[each.cluster]
@@ -173,6 +178,5 @@ def _seen(grid: Ground, drawn: Drawn, users: Sequence[LocalUsers], began: float,
             held = Held(begun or ended, over or ended, jobs[number].cores)
             harvestable -= held.within(began, last)
             delay += max(0.0, held.begun - submitted - (alone[number] - jobs[number].submitted))
-    harvested = sum(held.within(began, last) for _, held, _ in ours)
-    lost = sum(held.within(began, ended) for _, held, is_lost in ours if is_lost)
+    harvested = sum(held.within(began, last) for held in ours)
     return Found(ended - began, harvested, harvestable, lost, delay)

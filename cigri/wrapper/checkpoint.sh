@@ -16,6 +16,14 @@ cigri_find() { # cigri_listeners: the process, or those below it
     for cigri_child in $cigri_all; do cigri_find "$cigri_child"; done
 }
 
+cigri_seek() { # twice: a child that was forked meanwhile has the handlers that its parent got once we had looked at it
+    cigri_listeners=
+    cigri_find "$1"
+    [ -n "$cigri_listeners" ] || return 0
+    cigri_listeners=
+    cigri_find "$1"
+}
+
 cigri_listens() {
     cigri_handled=0
     while read -r cigri_key cigri_mask; do # to the end: bash keeps what is left of a file that is gone
@@ -56,8 +64,7 @@ cigri_mind() { # the running task; whoever kills the wrapper need not know of th
         while cigri_doze && kill -0 "$$" && kill -0 "$cigri_pid"; do # first a nap: for an instant the task is still sh
             cigri_clock
             if cigri_ask_is_due; then
-                cigri_listeners=
-                cigri_find "$cigri_pid"
+                cigri_seek "$cigri_pid"
                 [ -z "$cigri_listeners" ] || cigri_ask
             fi
         done

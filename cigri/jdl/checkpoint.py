@@ -1,12 +1,13 @@
 """When a task is asked to save its state: `checkpoint: {signal: USR2, before_walltime: 120, period: 3600}`."""
 
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from cigri.jdl.fields import Line, Seconds
-from cigri.jdl.problems import complaint, did_you_mean, wrong
+from cigri.jdl.problems import complaint, wrong
+from cigri.jdl.wish import Wish, wish
 
 # With their numbers on Linux. A shell lets the commands that it starts in the background ignore INT and QUIT.
 SIGNALS = MappingProxyType(
@@ -23,31 +24,14 @@ def _signal(value: str) -> str:
     return name
 
 
-class Checkpoint(BaseModel):
+class Checkpoint(Wish):
     """The signal that asks for it, how long before the walltime it comes, and how often else (None: never)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    usual: ClassVar[str] = "signal before the walltime"
 
     signal: Annotated[Line, AfterValidator(_signal)] = "USR2"
     before_walltime: Seconds = 120
     period: Seconds | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, value: Any) -> Any:
-        if isinstance(value, Checkpoint):
-            return value
-        if not isinstance(value, dict):
-            raise wrong("an object, or true", value, "write {} for the usual signal before the walltime")
-        for name in value:
-            if name not in cls.model_fields:
-                known = did_you_mean(name, cls.model_fields) or f"there are {', '.join(cls.model_fields)}"
-                raise complaint(f"{name!r} is unknown here", known)
-        return value
-
-
-def _wish(value: object) -> object:
-    return {} if value is True else None if value is False else value
 
 
 def _fits(checkpoint: Checkpoint | None, info: ValidationInfo) -> Checkpoint | None:
@@ -58,5 +42,5 @@ def _fits(checkpoint: Checkpoint | None, info: ValidationInfo) -> Checkpoint | N
     return checkpoint
 
 
-CheckpointOrNone = Annotated[Checkpoint | None, BeforeValidator(_wish), AfterValidator(_fits)]
+CheckpointOrNone = Annotated[Checkpoint | None, BeforeValidator(wish), AfterValidator(_fits)]
 """Stands after `walltime` in a model."""

@@ -1,12 +1,13 @@
 """Whether the last tasks are begun a second time elsewhere: `replicate: {budget: 0.05, max_replicas: 1}`."""
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BeforeValidator
 
 from cigri.jdl.fields import Positive
-from cigri.jdl.problems import complaint, did_you_mean, wrong
+from cigri.jdl.problems import complaint, wrong
+from cigri.jdl.wish import Wish, wish
 
 MOST_REPLICAS = 10
 
@@ -27,30 +28,13 @@ def _few(value: int) -> int:
     return value
 
 
-class Replication(BaseModel):
+class Replication(Wish):
     """What replicas may burn, as a share of the core-seconds used so far, and how many a task has at a time."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    usual: ClassVar[str] = "budget"
 
     budget: Annotated[float, BeforeValidator(_share)] = 0.05
     max_replicas: Annotated[Positive, AfterValidator(_few)] = 1
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, value: Any) -> Any:
-        if isinstance(value, Replication):
-            return value
-        if not isinstance(value, dict):
-            raise wrong("an object, or true", value, "write {} for the usual budget")
-        for name in value:
-            if name not in cls.model_fields:
-                known = did_you_mean(name, cls.model_fields) or f"there are {', '.join(cls.model_fields)}"
-                raise complaint(f"{name!r} is unknown here", known)
-        return value
 
-
-def _wish(value: object) -> object:
-    return {} if value is True else None if value is False else value
-
-
-ReplicationOrNone = Annotated[Replication | None, BeforeValidator(_wish)]
+ReplicationOrNone = Annotated[Replication | None, BeforeValidator(wish)]

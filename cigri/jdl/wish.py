@@ -1,0 +1,33 @@
+"""What is done only when it is asked for: `true` or `{}` is the usual way, an object says how, `false` and null: no."""
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from cigri.jdl.problems import complaint, did_you_mean, wrong
+
+
+class Wish(BaseModel):
+    """The settings of one such thing, each with a default; `usual` is a name for these, as in "the usual budget"."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    usual: ClassVar[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, dict):
+            raise wrong("an object, or true", value, f"write {{}} for the usual {cls.usual}")
+        for name in value:
+            if name not in cls.model_fields:
+                known = did_you_mean(name, cls.model_fields) or f"there are {', '.join(cls.model_fields)}"
+                raise complaint(f"{name!r} is unknown here", known)
+        return value
+
+
+def wish(value: object) -> object:
+    """For a field that holds a Wish or None."""
+    return {} if value is True else None if value is False else value

@@ -220,8 +220,8 @@ def test_lean_keeps_what_can_start_and_a_margin() -> None:
     assert keep(ending=500.0, start_rate=None, max_waiting=150) == 150
 
 
-def test_lean_counts_what_others_give_back_and_take() -> None:
-    """In 15 s: 0.5 cores a second more or fewer are 7.5."""
+def test_lean_counts_what_others_give_back() -> None:
+    """In 15 s 0.5 cores a second are 7.5; what they take shows in jobs that do not start, and costs nothing before."""
     assert keep(releases=0.5) == 12
     assert keep(releases=0.5, arrivals=0.5) == 3
     assert keep(arrivals=0.5) == 3

@@ -110,8 +110,10 @@ class Sshd:
 
     def signal_all(self, number: signal.Signals) -> None:
         assert self._process
-        for pid in [self._process.pid, *self.sessions()]:
-            os.kill(pid, number)
+        os.kill(self._process.pid, number)
+        for pid in self.sessions():
+            with contextlib.suppress(ProcessLookupError):  # a session that ends by itself
+                os.kill(pid, number)
 
     def sessions(self) -> list[int]:
         """The sshd processes of connections."""

@@ -372,7 +372,7 @@ def test_ten_thousand_live_jobs_are_read_at_once() -> None:
     answer = squeue(*running, f"5|5001-10000|PENDING|0|0|N/A|N/A||Priority|{TAG}|")
     begun = time.process_time()
     jobs = SLURM.parse_status(answer, "cigri-")
-    assert time.process_time() - begun < 0.2
+    assert time.process_time() - begun < 2
     assert len(jobs) == 10_000
 
 

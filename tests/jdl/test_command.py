@@ -86,4 +86,4 @@ def test_ten_thousand_commands_are_made_in_no_time(parameter: Parameter) -> None
     start = time.process_time()
     for number in range(10_000):
         templates.words(parameter, campaign_id=7, number=number)
-    assert time.process_time() - start < 0.2
+    assert time.process_time() - start < 2

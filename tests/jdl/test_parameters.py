@@ -196,5 +196,5 @@ def test_a_million_given_parameters_take_little() -> None:
     answer = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True)
     count, seconds, megabytes = answer.stdout.split()
     assert int(count) == 1_000_000
-    assert float(seconds) < 3
+    assert float(seconds) < 20
     assert int(megabytes) < 200

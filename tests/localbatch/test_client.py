@@ -73,7 +73,7 @@ def test_a_daemon_that_cannot_start_is_told_at_once(host: Host) -> None:
     assert done.returncode == 3
     assert f"see {host.spool}/log" in done.stderr
     assert "'cpu=none' is not of the form cpu=2" in (host.spool / "log").read_text()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_a_spool_that_cannot_be_made_is_told(host: Host) -> None:

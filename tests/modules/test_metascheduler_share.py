@@ -347,7 +347,7 @@ def test_what_a_campaign_is_given_for_its_patience_counts_as_held() -> None:
 
 @pytest.mark.parametrize("order", names())
 def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
-    """1,000 campaigns on 60 clusters; it takes a tenth of this at the most on a slow core that is left in peace."""
+    """1,000 campaigns on 60 clusters; a slow core that is left in peace takes a fiftieth of this."""
     clusters = range(1, 61)
     rooms = [a_room(cluster, free=50, waiting=30, keep=20, most=200) for cluster in clusters]
     wants = [a_want(campaign, cluster) for campaign in range(1, 1001) for cluster in clusters]
@@ -358,7 +358,7 @@ def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
     ]
     started = process_time()
     assert sum(offer.jobs for offer in share(rooms, wants, claims, NO_SCOUTS, load(order)).offers()) == 60 * 40
-    assert process_time() - started < 1.0
+    assert process_time() - started < 5
 
 
 def near_its_end(campaign: int, cluster: int = 1, spare: int = 5, **about: int) -> Want:

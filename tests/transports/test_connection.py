@@ -51,7 +51,7 @@ def test_a_caller_stuck_inside_paramiko_is_freed(
     started = time.monotonic()
     with pytest.raises(Unreachable):
         connections.transport("alpha", sshd.address(), me).run("true", 0.5)
-    assert time.monotonic() - started < TIMEOUT / 2
+    assert time.monotonic() - started < TIMEOUT
 
 
 def test_one_attempt_at_a_time_goes_to_a_host() -> None:

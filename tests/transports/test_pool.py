@@ -114,7 +114,7 @@ def test_waiting_for_a_busy_shell_counts_as_time() -> None:
     started = time.monotonic()
     with pytest.raises(Unreachable, match="all 4 sessions are busy"):
         server.ask("alice", timeout=0.2)
-    assert 0.15 < time.monotonic() - started < 5
+    assert 0.15 < time.monotonic() - started < 20
     assert len(server.shells) == LIMIT
     _finish(server, threads)
 

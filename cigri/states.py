@@ -131,6 +131,16 @@ class CutReason(StrEnum):
     STRESS = "stress"
 
 
+class PropertyLevel(StrEnum):
+    """Where a property of resources is declared; what is said nearer to the queue wins."""
+
+    GRID = "grid"
+    DRIVER = "driver"
+    SITE = "site"
+    CLUSTER = "cluster"
+    QUEUE = "queue"
+
+
 class EventLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"

@@ -9,20 +9,28 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_operator import close_events
+from cigri.flow.anyone_to_resources import mark_changed
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, Drain, UserMapping
+from cigri.tables.resources import Discovery, Queue
 
 
 def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
-    """Declare a cluster, or change the configuration of a declared one; True when it is new."""
+    """Declare a cluster, or change the configuration of a declared one; True when it is new.
+
+    A new one has its default queue; the nodes of a changed one are looked at again.
+    """
     known = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
     statement = insert(Cluster).values(name=name, config=dict(config))
-    conn.execute(
+    cluster_id = conn.execute(
         statement.on_conflict_do_update(
             index_elements=[Cluster.c.name],
             set_={"config": statement.excluded.config, "failures": 0, "blocked_until": None, "visited_at": None},
-        )
-    )
+        ).returning(Cluster.c.id)
+    ).scalar_one()
+    conn.execute(insert(Queue).values(cluster_id=cluster_id, name="", remote_name="").on_conflict_do_nothing())
+    conn.execute(delete(Discovery).where(Discovery.c.cluster_id == cluster_id))
+    mark_changed(conn)
     wake(conn)
     return known is None
 
@@ -51,6 +59,7 @@ def remove_cluster(conn: Connection, name: str) -> None:
             f"cluster {name} belongs to the history of campaigns (e.g. {used}): `cigri cluster disable {name}`"
         )
     conn.execute(delete(Cluster).where(Cluster.c.id == cluster_id))
+    mark_changed(conn)
 
 
 def map_user(conn: Connection, name: str, grid_user: str, local_user: str) -> None:

@@ -10,7 +10,10 @@ from cigri.columns import Columns, Numbered, table
 
 
 class ClusterColumns(Numbered):
-    """`config` is a ClusterConfig. `blocked_until` is the back-off after `failures` visits in a row that failed."""
+    """`config` is a ClusterConfig. `blocked_until` is the back-off after `failures` visits in a row that failed.
+
+    `site`: where it stands; empty: at the site of its own name.
+    """
 
     name: Named[str] = Column(unique=True)
     config: Named[dict[str, Any]] = Column(JSONB)
@@ -18,12 +21,14 @@ class ClusterColumns(Numbered):
     failures: Named[int] = Column(server_default="0")
     blocked_until: Named[datetime | None]
     visited_at: Named[datetime | None]
+    site: Named[str] = Column(server_default="")
 
 
 Cluster = table(
     "clusters",
     ClusterColumns,
     CheckConstraint("name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$'", name="name"),
+    CheckConstraint("site = '' OR site ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$'", name="site"),
     CheckConstraint("(failures > 0) = (blocked_until IS NOT NULL)", name="blocked_after_failures"),
 )
 

@@ -11,10 +11,14 @@ from cigri.states import EventLevel
 
 
 class GridColumns(Columns):
-    """One row: the short key that names this grid in the jobs and directories it leaves on clusters."""
+    """One row: the short key that names this grid in the jobs and directories it leaves on clusters.
+
+    `resources_version` counts the changes of what is known of clusters, queues and nodes.
+    """
 
     one: Named[bool] = Column(primary_key=True)
     key: Named[str]
+    resources_version: Named[int] = Column(server_default="0")
 
 
 Grid = table(

@@ -50,6 +50,13 @@ BAD = {
         SELECT campaign_id, now(), 1, 1, now(), now() + interval '1 s', now() FROM campaign_clusters""",
     "ck_events_closed_by": """INSERT INTO events (code, level, subject, message, opened_at, last_at, closed_at)
         VALUES ('X', 'info', 's', 'm', now(), now(), now())""",
+    "ck_clusters_site": "UPDATE clusters SET site = 'a b'",
+    "uq_queues_cluster_id_name": """INSERT INTO queues (cluster_id, name, remote_name)
+        SELECT cluster_id, name, remote_name FROM queues""",
+    "ck_queues_default": "UPDATE queues SET name = 'fat'",
+    "ck_declared_properties_place": "INSERT INTO declared_properties VALUES ('grid', 'dahu', '', 'os', '1', false)",
+    "ck_node_classes_nodes": """INSERT INTO node_classes (cluster_id, at, properties, nodes)
+        SELECT id, now(), '{}', 0 FROM clusters""",
     "uq_events_open": """INSERT INTO events (code, level, subject, message, opened_at, last_at)
         SELECT 'X', 'info', 's', 'm', now(), now() FROM generate_series(1, 2)""",
 }

@@ -1,0 +1,95 @@
+"""One rule for all properties: queue before cluster before site before driver before grid; the nearest value wins.
+
+A list replaces the one above it unless it says that it extends it. At each level what is said for a project comes
+before what is said for all. What was found on the nodes stands right above the declarations of their cluster.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cigri.states import PropertyLevel
+
+Value = Any
+
+DISCOVERED = "discovered"
+
+
+class Declared(NamedTuple):
+    """A value at one level; `extends`: its elements are added to those of the levels above."""
+
+    value: Value
+    extends: bool = False
+
+
+class Sourced(NamedTuple):
+    """A value that holds, and where it comes from; a list that was extended comes from several places."""
+
+    value: Value
+    source: str
+
+
+class Place(NamedTuple):
+    """A queue, by the names of all that it inherits from; the default queue has the name ""."""
+
+    driver: str
+    site: str
+    cluster: str
+    queue: str = ""
+
+
+class Where(NamedTuple):
+    """Where something is declared; `project` empty: for all."""
+
+    level: PropertyLevel
+    place: str
+    project: str = ""
+
+    def __str__(self) -> str:
+        above = f"{self.level} {self.place}" if self.place else str(self.level)
+        return f"{above}, project {self.project}" if self.project else above
+
+
+Declarations = Mapping[Where, Mapping[str, Declared]]
+
+
+def effective(
+    place: Place, project: str, declared: Declarations, found: Mapping[str, Value] | None = None
+) -> dict[str, Sourced]:
+    """The properties of a queue for a project (empty: for those without one), on nodes on which this was found."""
+    values: dict[str, Sourced] = {}
+    for source, level in _levels(place, project, declared, found or {}):
+        for name, one in level.items():
+            above = values.get(name)
+            if one.extends and above is not None:
+                added = [item for item in one.value if item not in _items(above.value)]
+                values[name] = Sourced([*_items(above.value), *added], f"{above.source} + {source}")
+            else:
+                values[name] = Sourced(one.value, source)
+    return values
+
+
+def queue_name(queue: str, cluster: str) -> str:
+    """As places and people call it."""
+    return f"{queue}@{cluster}"
+
+
+def _levels(
+    place: Place, project: str, declared: Declarations, found: Mapping[str, Value]
+) -> Iterator[tuple[str, Mapping[str, Declared]]]:
+    """The most general first."""
+    for level, name in (
+        (PropertyLevel.GRID, ""),
+        (PropertyLevel.DRIVER, place.driver),
+        (PropertyLevel.SITE, place.site),
+        (PropertyLevel.CLUSTER, place.cluster),
+        (PropertyLevel.QUEUE, queue_name(place.queue, place.cluster)),
+    ):
+        if level is PropertyLevel.CLUSTER:
+            yield DISCOVERED, {key: Declared(value) for key, value in found.items()}
+        for whose in ("", project) if project else ("",):
+            where = Where(level, name, whose)
+            yield str(where), declared.get(where, {})
+
+
+def _items(value: Value) -> Sequence[Value]:
+    return value if isinstance(value, list) else [value]

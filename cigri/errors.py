@@ -4,6 +4,7 @@ CigriError
 ├── ConfigError            the operator must change a setting (exit 2)
 ├── UsageError             the user must change the command (exit 2)
 ├── DescriptionError       the user must change the campaign description; carries every problem at once
+│   └── RequirementError   what is wanted of nodes, or of jobs, is not understood; a ValueError too
 ├── AdmissionRefused       an admission rule says no
 ├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
 ├── DatabaseUnavailable    try later: the database does not answer
@@ -48,6 +49,10 @@ class DescriptionError(CigriError):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+class RequirementError(DescriptionError, ValueError):
+    """All that is wrong in what is wanted; the places are names of properties, or columns of an expression."""
 
 
 class AdmissionRefused(CigriError):

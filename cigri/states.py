@@ -141,6 +141,21 @@ class PropertyLevel(StrEnum):
     QUEUE = "queue"
 
 
+class RejectCode(StrEnum):
+    """Why a queue is not for a job: what its nodes or it have not, what a person banned, what it wants of jobs."""
+
+    ABSENT = "absent"
+    DIFFERENT = "different"
+    TOO_SMALL = "too_small"
+    TOO_LARGE = "too_large"
+    SITE = "site"
+    BANNED_SITE = "banned_site"
+    EXPRESSION = "expression"
+    JOB_REFUSED = "job_refused"
+    NOT_SELECTABLE = "not_selectable"
+    UNKNOWN = "unknown"
+
+
 class EventLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"

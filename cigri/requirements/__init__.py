@@ -1,0 +1,53 @@
+"""What campaigns want of queues and their nodes, and queues of jobs: read, put in one form, judged; no I/O.
+
+`parse_requirement` reads what a person wrote, `judge_queue` says whether a queue is for it, and if not why.
+"""
+
+from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Operator, Or
+from cigri.requirements.jobs import JobShape, judge_job, judge_queue
+from cigri.requirements.judging import Reject, judge, judge_all, sentence
+from cigri.requirements.kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Value, property_name
+from cigri.requirements.nearest import nearest_miss
+from cigri.requirements.requirement import (
+    NOTHING,
+    Requirement,
+    conditions,
+    digest,
+    parse_requirement,
+    read_canonical,
+)
+from cigri.requirements.values import read_value, shown, written
+
+__all__ = [
+    "BUILT_IN",
+    "NOTHING",
+    "OF_JOBS",
+    "And",
+    "Compare",
+    "Condition",
+    "Flag",
+    "JobShape",
+    "Kind",
+    "Kinds",
+    "Not",
+    "Operator",
+    "Or",
+    "Reject",
+    "Requirement",
+    "Scalar",
+    "Value",
+    "conditions",
+    "digest",
+    "judge",
+    "judge_all",
+    "judge_job",
+    "judge_queue",
+    "nearest_miss",
+    "parse_requirement",
+    "property_name",
+    "read_canonical",
+    "read_value",
+    "sentence",
+    "shown",
+    "written",
+]

@@ -1,0 +1,168 @@
+"""What is wanted of a node's properties, as a tree; made by `all_of`, `any_of`, `negated`, each has one form only."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from cigri.requirements.kinds import Kind, Scalar
+from cigri.requirements.values import written
+
+
+class Operator(StrEnum):
+    """Of a property that is a list: one of its values is enough; for NE and NOT_IN none may be it."""
+
+    EQ = "=="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    IN = "in"
+    NOT_IN = "not in"
+
+
+ORDERS = frozenset({Operator.LT, Operator.LE, Operator.GT, Operator.GE})
+OPPOSITES = {
+    Operator.EQ: Operator.NE,
+    Operator.NE: Operator.EQ,
+    Operator.IN: Operator.NOT_IN,
+    Operator.NOT_IN: Operator.IN,
+}
+
+
+@dataclass(frozen=True)
+class Compare:
+    """`value` is in the units of `kind` (bytes, seconds); of IN and NOT_IN a tuple, sorted, at least two."""
+
+    name: str
+    operator: Operator
+    value: Scalar | tuple[Scalar, ...]
+    kind: Kind
+
+    def canonical(self) -> dict[str, Any]:
+        value = list(self.value) if isinstance(self.value, tuple) else self.value
+        return {"name": self.name, "operator": self.operator.value, "value": value, "kind": self.kind.value}
+
+    def __str__(self) -> str:
+        if isinstance(self.value, tuple):
+            return f"{self.name} {self.operator} [{', '.join(written(value, self.kind) for value in self.value)}]"
+        return f"{self.name} {self.operator} {written(self.value, self.kind)}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True where the property is true or the name is among the features; a flag that is nowhere is false."""
+
+    name: str
+
+    def canonical(self) -> dict[str, Any]:
+        return {"flag": self.name}
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Not:
+    part: "Condition"
+
+    def canonical(self) -> dict[str, Any]:
+        return {"not": self.part.canonical()}
+
+    def __str__(self) -> str:
+        return f"not {_in_brackets(self.part)}"
+
+
+@dataclass(frozen=True)
+class And:
+    parts: tuple["Condition", ...]
+
+    def canonical(self) -> dict[str, Any]:
+        return {"all": [part.canonical() for part in self.parts]}
+
+    def __str__(self) -> str:
+        return " and ".join(map(_in_brackets, self.parts))
+
+
+@dataclass(frozen=True)
+class Or:
+    parts: tuple["Condition", ...]
+
+    def canonical(self) -> dict[str, Any]:
+        return {"any": [part.canonical() for part in self.parts]}
+
+    def __str__(self) -> str:
+        return " or ".join(map(_in_brackets, self.parts))
+
+
+Condition = And | Or | Not | Compare | Flag
+
+
+def compared(name: str, operator: Operator, values: Iterable[Scalar], kind: Kind) -> Condition:
+    """With several values for IN and NOT_IN, else with one."""
+    chosen = sorted(set(values), key=lambda value: (isinstance(value, str), value))
+    if len(chosen) > 1:
+        return Compare(name, operator, tuple(chosen), kind)
+    match operator:
+        case Operator.IN:
+            operator = Operator.EQ
+        case Operator.NOT_IN:
+            operator = Operator.NE
+    if isinstance(chosen[0], bool):
+        wanted = chosen[0] is (operator is Operator.EQ)
+        return Flag(name) if wanted else Compare(name, Operator.EQ, False, kind)
+    return Compare(name, operator, chosen[0], kind)
+
+
+def all_of(conditions: Iterable[Condition]) -> Condition:
+    """One or more."""
+    parts = ordered(part for condition in conditions for part in conjuncts(condition))
+    return parts[0] if len(parts) == 1 else And(parts)
+
+
+def any_of(conditions: Iterable[Condition]) -> Condition:
+    """One or more."""
+    parts = ordered(part for one in conditions for part in (one.parts if isinstance(one, Or) else (one,)))
+    return parts[0] if len(parts) == 1 else Or(parts)
+
+
+def negated(condition: Condition) -> Condition:
+    match condition:
+        case Not():
+            return condition.part
+        case Compare(value=value) if condition.operator in OPPOSITES and not isinstance(value, bool):
+            return Compare(condition.name, OPPOSITES[condition.operator], value, condition.kind)
+        case _:
+            return Not(condition)
+
+
+def conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    """What has to hold together."""
+    return condition.parts if isinstance(condition, And) else (condition,)
+
+
+def ordered(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Each once, by the names of properties: the order in which they were written says nothing."""
+    return tuple(sorted(set(conditions), key=_rank))
+
+
+def names(condition: Condition) -> Iterator[str]:
+    """Of the properties it looks at."""
+    match condition:
+        case Compare() | Flag():
+            yield condition.name
+        case Not():
+            yield from names(condition.part)
+        case And() | Or():
+            for part in condition.parts:
+                yield from names(part)
+
+
+def _rank(condition: Condition) -> tuple[str, str]:
+    return min(names(condition)), json.dumps(condition.canonical(), sort_keys=True)
+
+
+def _in_brackets(condition: Condition) -> str:
+    return f"({condition})" if isinstance(condition, And | Or) else str(condition)

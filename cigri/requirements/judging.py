@@ -1,0 +1,153 @@
+"""Is a queue for this requirement? If not, the first reason, with figures."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from cigri.requirements.conditions import ORDERS, Compare, Condition, Flag, Operator, names
+from cigri.requirements.kinds import Kind, Kinds, Scalar
+from cigri.requirements.requirement import Requirement
+from cigri.requirements.truth import Properties, holds
+from cigri.requirements.values import shown, written
+from cigri.states import RejectCode
+
+LONGEST_SHOWN = 200
+PLACES = 2
+"""What is looked at besides the conditions: the site and the longest walltime."""
+FEW = (Operator.GT, Operator.GE)
+
+
+class Reject(NamedTuple):
+    """`passed`: how much of what is wanted was there; all else is for a person."""
+
+    code: RejectCode
+    name: str
+    wanted: str
+    found: str
+    passed: int = 0
+
+
+class Lack(NamedTuple):
+    """What a class of nodes lacks: a condition, or a code of its place; and how much it does not lack."""
+
+    what: Condition | RejectCode
+    passed: int
+    properties: Properties
+
+
+def sentence(reject: Reject) -> str:
+    """The reason for a person."""
+    match reject.code:
+        case RejectCode.ABSENT:
+            return f"{reject.wanted} is wanted, and nothing is known here of {reject.name}"
+        case RejectCode.BANNED_SITE:
+            return f"{reject.found} is banned by the requirements"
+        case RejectCode.JOB_REFUSED:
+            return f"takes jobs with {reject.wanted}, these have {reject.found}"
+        case RejectCode.NOT_SELECTABLE:
+            return f"the batch system cannot be asked for {reject.wanted}"
+        case RejectCode.UNKNOWN:
+            return f"nothing is known of {reject.name}"
+        case _:
+            return f"{reject.wanted} is wanted, here is {reject.found}"
+
+
+def judge(requirement: Requirement, properties: Properties, kinds: Kinds) -> Reject | None:
+    """Of one class of nodes; None: eligible."""
+    lack = lacking(requirement, properties)
+    return reject_of(lack, requirement, kinds) if lack else None
+
+
+def judge_all(requirement: Requirement, classes: Sequence[Properties], kinds: Kinds) -> Reject | None:
+    """Of a queue: one class of its nodes has to have it all; else the reject of the one that came furthest."""
+    furthest = least(lacking(requirement, properties) for properties in classes or [{}])
+    return reject_of(furthest, requirement, kinds) if furthest else None
+
+
+def least(lacks: Iterable[Lack | None]) -> Lack | None:
+    """None if nothing is lacking somewhere; else the first of those that came furthest."""
+    best: Lack | None = None
+    for lack in lacks:
+        if lack is None:
+            return None
+        if best is None or lack.passed > best.passed:
+            best = lack
+    return best
+
+
+def lacking(requirement: Requirement, properties: Properties) -> Lack | None:
+    """The first thing, or None; no text is made for it yet."""
+    places = (properties.get("site"), properties.get("cluster"))
+    if requirement.sites and not any(place in requirement.sites for place in places):
+        return Lack(RejectCode.SITE, 0, properties)
+    if any(place in requirement.banned_sites for place in places):
+        return Lack(RejectCode.BANNED_SITE, 0, properties)
+    failing = [condition for condition in requirement.conditions if holds(condition, properties) is not True]
+    passed = 1 + len(requirement.conditions) - len(failing)
+    longest = properties.get("max_walltime")
+    if requirement.cpu_time is not None and is_less(longest, requirement.cpu_time):
+        return Lack(RejectCode.TOO_SMALL, passed, properties)
+    return Lack(failing[0], passed + 1, properties) if failing else None
+
+
+def is_less(found: object, wanted: float) -> bool:
+    """Is it an amount, and less? What is absent is no obstacle here."""
+    return isinstance(found, int | float) and not isinstance(found, bool) and found < wanted
+
+
+def reject_of(lack: Lack, requirement: Requirement, kinds: Kinds) -> Reject:
+    """In words."""
+    properties, passed = lack.properties, lack.passed
+    match lack.what:
+        case RejectCode.SITE:
+            wanted = " or ".join(requirement.sites)
+            return Reject(RejectCode.SITE, "site", cut(wanted), place(properties), passed)
+        case RejectCode.BANNED_SITE:
+            return Reject(RejectCode.BANNED_SITE, "site", "another site", place(properties), passed)
+        case RejectCode():
+            wanted = f"CPUTime of {written(requirement.cpu_time or 0, Kind.DURATION)}"
+            found = said("max_walltime", properties, kinds)
+            return Reject(RejectCode.TOO_SMALL, "max_walltime", wanted, found, passed)
+        case condition:
+            return Reject(_code(condition, properties), *_told(condition, properties, kinds), passed)
+
+
+def said(name: str, properties: Properties, kinds: Kinds, kind: Kind | None = None) -> str:
+    """What is known of a property, as `memory 192 GB`."""
+    value = properties.get(name)
+    return f"no {name}" if value is None else cut(f"{name} {shown(value, kinds.get(name, kind))}")
+
+
+def place(properties: Properties) -> str:
+    """Its site, and its cluster where that has another name."""
+    site, cluster = properties.get("site"), properties.get("cluster")
+    return str(site or cluster or "a place without a name")
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
+def _code(condition: Condition, properties: Properties) -> RejectCode:
+    match condition:
+        case Flag():
+            return RejectCode.DIFFERENT if condition.name in properties else RejectCode.ABSENT
+        case Compare() if condition.name not in properties:
+            return RejectCode.ABSENT
+        case Compare() if condition.operator in ORDERS and not _has_text(properties[condition.name]):
+            return RejectCode.TOO_SMALL if condition.operator in FEW else RejectCode.TOO_LARGE
+        case Compare():
+            return RejectCode.DIFFERENT
+        case _:
+            return RejectCode.EXPRESSION
+
+
+def _has_text(value: Scalar | list[Scalar]) -> bool:
+    return any(isinstance(one, str) for one in (value if isinstance(value, list) else [value]))
+
+
+def _told(condition: Condition, properties: Properties, kinds: Kinds) -> tuple[str, str, str]:
+    """Name, wanted and found."""
+    looked_at = list(dict.fromkeys(names(condition)))
+    kind = condition.kind if isinstance(condition, Compare) else None
+    found = ", ".join(said(name, properties, kinds, kind) for name in looked_at)
+    return looked_at[0], cut(str(condition)), cut(found)

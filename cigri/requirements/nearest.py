@@ -1,0 +1,79 @@
+"""What an impossible requirement missed by least, so that its user knows what to change."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from cigri.requirements.judging import Reject, cut, sentence
+from cigri.requirements.kinds import Kinds, Value
+from cigri.requirements.truth import Properties
+from cigri.requirements.values import shown
+from cigri.states import RejectCode
+
+MOST_SHOWN = 8
+
+
+def nearest_miss(
+    rejects: Mapping[str, Reject], classes: Mapping[str, Sequence[Properties]], kinds: Kinds | None = None
+) -> str:
+    """In one sentence; both are by place ("queue@cluster"), and every place has a reject."""
+    kinds = kinds or {}
+    if not rejects:
+        return "there is no queue at all"
+    place, reject = max(rejects.items(), key=lambda one: (one[1].passed, one[1].code is not RejectCode.ABSENT))
+    near = {place: classes.get(place, ()) for place, one in rejects.items() if one[:2] == reject[:2]}
+    match reject.code:
+        case RejectCode.TOO_SMALL | RejectCode.TOO_LARGE:
+            return _extreme(reject, near, classes, kinds) or f"{place}: {sentence(reject)}"
+        case RejectCode.DIFFERENT:
+            return f"{reject.wanted} is wanted; {_listed(reject.name, _values(reject.name, near, kinds))}"
+        case RejectCode.ABSENT:
+            return _absent(reject, classes) or f"{place}: {sentence(reject)}"
+        case RejectCode.SITE:
+            return f"no queue is at {reject.wanted}; {_listed('sites', _values('site', classes, kinds))}"
+        case _:
+            return f"nearest is {place}: {sentence(reject)}"
+
+
+def _extreme(
+    reject: Reject, near: Mapping[str, Sequence[Properties]], all: Mapping[str, Sequence[Properties]], kinds: Kinds
+) -> str:
+    """ "largest memory anywhere: 192 GB on fat@dahu", or "" where nobody says how much there is."""
+    amounts = [(amount, place) for place, some in near.items() for amount in _amounts(reject.name, some)]
+    if not amounts:
+        return ""
+    is_small = reject.code is RejectCode.TOO_SMALL
+    choose, word = (max, "largest") if is_small else (min, "smallest")
+    amount, place = choose(amounts, key=lambda one: one[0])
+    everywhere = [one for some in all.values() for one in _amounts(reject.name, some)]
+    where = "anywhere" if choose(everywhere) == amount else "where the rest is as wanted"
+    return f"{word} {reject.name} {where}: {shown(amount, kinds.get(reject.name))} on {place}"
+
+
+def _amounts(name: str, classes: Iterable[Properties]) -> list[int | float]:
+    found = (value for properties in classes for value in _several(properties.get(name)))
+    return [value for value in found if isinstance(value, int | float) and not isinstance(value, bool)]
+
+
+def _several(value: Value | None) -> Sequence[Value]:
+    return [] if value is None else list(value) if isinstance(value, list) else [value]
+
+
+def _absent(reject: Reject, classes: Mapping[str, Sequence[Properties]]) -> str:
+    known = {name for some in classes.values() for properties in some for name in properties}
+    if reject.name in known:
+        return ""
+    near = get_close_matches(reject.name, sorted(known), n=1)
+    hint = f"did you mean {near[0]}?" if near else _listed("properties", sorted(known))
+    return f"no queue has a property {reject.name}; {hint}"
+
+
+def _values(name: str, classes: Mapping[str, Sequence[Properties]], kinds: Kinds) -> list[str]:
+    found = (value for some in classes.values() for properties in some for value in _several(properties.get(name)))
+    return sorted({shown(value, kinds.get(name)) for value in found})
+
+
+def _listed(what: str, values: Sequence[str]) -> str:
+    if not values:
+        return f"there is no {what}"
+    more = f" and {len(values) - MOST_SHOWN} more" if len(values) > MOST_SHOWN else ""
+    return cut(f"{what} there: {', '.join(values[:MOST_SHOWN])}") + more

@@ -1,0 +1,206 @@
+"""What a campaign wants of a queue and its nodes: the RFC's object, or an expression, read to one canonical form."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from cigri.errors import Problem, RequirementError
+from cigri.requirements.conditions import (
+    And,
+    Compare,
+    Condition,
+    Flag,
+    Not,
+    Operator,
+    Or,
+    all_of,
+    compared,
+    conjuncts,
+    ordered,
+)
+from cigri.requirements.expression import parse_expression
+from cigri.requirements.kinds import AMOUNTS, Kind, Kinds, property_name
+from cigri.requirements.values import read_value, written
+
+EXPRESSION = "where"
+_ANY = re.compile(r"[\W_]*any[\W_]*", re.IGNORECASE)
+KEYWORDS = {
+    **{"site": "site", "sites": "site", "bannedsite": "bannedsite", "bannedsites": "bannedsite"},
+    **{"platform": "platform", "platforms": "platform", "cputime": "cputime"},
+}
+"""The RFC's reserved words, in one spelling each."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """All of it together; a name among the sites is that of a site or of a cluster. `cpu_time` is in seconds.
+
+    The conditions are in one order whatever the user's was: two requirements that say the same are equal.
+    """
+
+    sites: tuple[str, ...] = ()
+    banned_sites: tuple[str, ...] = ()
+    cpu_time: int | None = None
+    conditions: tuple[Condition, ...] = ()
+
+    def canonical(self) -> dict[str, Any]:
+        """As JSON; what says nothing is left out."""
+        parts: dict[str, Any] = {
+            "sites": list(self.sites),
+            "banned_sites": list(self.banned_sites),
+            "cpu_time": self.cpu_time,
+            "conditions": [condition.canonical() for condition in self.conditions],
+        }
+        return {key: part for key, part in parts.items() if part not in (None, [])}
+
+    def __str__(self) -> str:
+        parts = [f"site in [{_listed(self.sites)}]"] if self.sites else []
+        parts += [f"site not in [{_listed(self.banned_sites)}]"] if self.banned_sites else []
+        parts += [f"CPUTime {written(self.cpu_time, Kind.DURATION)}"] if self.cpu_time is not None else []
+        if self.conditions:
+            parts.append(str(all_of(self.conditions)))
+        return " and ".join(parts)
+
+
+NOTHING = Requirement()
+
+
+def parse_requirement(raw: str | Mapping[str, object], kinds: Kinds) -> Requirement:
+    """What is wanted: an expression, or an object of properties (`where` holds an expression besides).
+
+    Properties that have no kind get that of the value. Raise RequirementError with all that is wrong.
+    """
+    if isinstance(raw, str):
+        return Requirement(conditions=_expression(raw, kinds))
+    reader = _Object(raw, kinds)
+    requirement = reader.read()
+    if reader.problems:
+        raise RequirementError(reader.problems)
+    return requirement
+
+
+def conditions(requirement: Requirement) -> Condition | None:
+    """The tree without the sites and the CPU time, for those who say it in other words; None: nothing is wanted."""
+    return all_of(requirement.conditions) if requirement.conditions else None
+
+
+def read_canonical(form: Mapping[str, Any]) -> Requirement:
+    """The requirement that has this canonical form."""
+    parts = ordered(_read_condition(part) for part in form.get("conditions", ()))
+    sites, banned = tuple(form.get("sites", ())), tuple(form.get("banned_sites", ()))
+    return Requirement(sites, banned, form.get("cpu_time"), parts)
+
+
+def digest(canonical: Mapping[str, Any], project: str) -> str:
+    """The name of a submit pool: projects see other properties of the same queues, so theirs differ."""
+    text = json.dumps([project, canonical], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
+
+
+def _expression(text: str, kinds: Kinds) -> tuple[Condition, ...]:
+    return conjuncts(parse_expression(text, kinds)) if text.strip() else ()
+
+
+class _Object:
+    """The RFC's section of requirements, and what is wrong with it."""
+
+    def __init__(self, raw: Mapping[str, object], kinds: Kinds) -> None:
+        self._raw = raw
+        self._kinds = kinds
+        self.problems: list[Problem] = []
+
+    def read(self) -> Requirement:
+        sites: tuple[str, ...] = ()
+        banned: tuple[str, ...] = ()
+        cpu_time: int | None = None
+        found: list[Condition] = []
+        for key, written_key, raw in self._entries():
+            try:
+                match key:
+                    case "site":
+                        sites = _names(raw)
+                    case "bannedsite":
+                        banned = _names(raw)
+                    case "cputime":
+                        cpu_time = _seconds(raw)
+                    case _ if key == EXPRESSION:
+                        found += self._where(raw)
+                    case _:
+                        found.append(_wanted(property_name(key), raw, self._kinds.get(key)))
+            except RequirementError as error:
+                self.problems += [one._replace(place=f"{written_key}, {one.place}") for one in error.problems]
+            except ValueError as error:
+                self.problems.append(Problem(written_key, str(error)))
+        left = tuple(site for site in sites if site not in banned)
+        if sites and not left:
+            self.problems.append(Problem("Site", "every site that is wanted is banned too"))
+        return Requirement(left, banned, cpu_time, ordered(part for one in found for part in conjuncts(one)))
+
+    def _entries(self) -> Iterator[tuple[str, str, object]]:
+        """Key, how it is written, and value of each that says something."""
+        seen: dict[str, str] = {}
+        for written_key, raw in self._raw.items():
+            key = KEYWORDS.get(str(written_key).lower(), str(written_key).lower())
+            if key in seen:
+                self.problems.append(Problem(str(written_key), f"says the same as {seen[key]}", "leave one out"))
+            seen[key] = str(written_key)
+            if _says_something(raw):
+                yield key, str(written_key), raw
+
+    def _where(self, raw: object) -> tuple[Condition, ...]:
+        if not isinstance(raw, str):
+            raise ValueError("expected an expression (write it as text, as 'memory >= 16 GB')")
+        return _expression(raw, self._kinds)
+
+
+def _wanted(name: str, raw: object, kind: Kind | None) -> Condition:
+    """The RFC's rule: a list is any of its values, an amount is at least that much, anything else is to be equal."""
+    value, found = read_value(raw, kind)
+    if isinstance(value, list):
+        return compared(name, Operator.IN, value, found)
+    return compared(name, Operator.GE if found in AMOUNTS else Operator.EQ, [value], found)
+
+
+def _names(raw: object) -> tuple[str, ...]:
+    value, _ = read_value(raw, Kind.STRING)
+    names = {str(name).strip() for name in (value if isinstance(value, list) else [value])}
+    if "" in names:
+        raise ValueError("a site has a name")
+    return tuple(sorted(names))
+
+
+def _seconds(raw: object) -> int:
+    value, _ = read_value(raw, Kind.DURATION)
+    if not isinstance(value, int):
+        raise ValueError("expected one duration (write a number of seconds, or as in '2 h')")
+    return value
+
+
+def _says_something(raw: object) -> bool:
+    """Nothing, "" and ANY say nothing, ANY in any spelling and among other values too."""
+    if isinstance(raw, list | tuple):
+        return bool(raw) and not any(isinstance(one, str) and _ANY.fullmatch(one) for one in raw)
+    return raw is not None and not (isinstance(raw, str) and (not raw.strip() or _ANY.fullmatch(raw)))
+
+
+def _read_condition(form: Mapping[str, Any]) -> Condition:
+    match form:
+        case {"all": parts}:
+            return And(tuple(map(_read_condition, parts)))
+        case {"any": parts}:
+            return Or(tuple(map(_read_condition, parts)))
+        case {"not": part}:
+            return Not(_read_condition(part))
+        case {"flag": name}:
+            return Flag(name)
+        case _:
+            value = form["value"]
+            kept = tuple(value) if isinstance(value, list) else value
+            return Compare(form["name"], Operator(form["operator"]), kept, Kind(form["kind"]))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(written(name, Kind.STRING) for name in names)

@@ -1,0 +1,161 @@
+"""Reasons with figures, several classes of nodes, queues that want something of jobs, and the nearest miss."""
+
+import pytest
+from hypothesis import given
+
+from cigri.requirements import (
+    NOTHING,
+    OF_JOBS,
+    JobShape,
+    Kind,
+    Requirement,
+    Value,
+    judge,
+    judge_all,
+    judge_job,
+    judge_queue,
+    nearest_miss,
+    parse_requirement,
+    sentence,
+)
+from cigri.states import RejectCode
+from tests.requirements.made import KINDS, PROPERTIES, requirements
+
+GB = 1024**3
+THIN: dict[str, Value] = {"site": "grenoble", "cluster": "dahu", "queue": "thin", "memory": 192 * GB, "cores": 32}
+FAT: dict[str, Value] = {**THIN, "queue": "fat", "memory": 768 * GB, "cores": 64, "max_walltime": 7200, "el7": False}
+GPU: dict[str, Value] = {**THIN, "cluster": "luke", "queue": "gpu", "gpu_mem": 16 * GB, "platform": "arm"}
+GRID = {"thin@dahu": [THIN], "fat@dahu": [FAT], "gpu@luke": [GPU]}
+
+
+@pytest.mark.parametrize(
+    ("raw", "code", "reason"),
+    [
+        ({"Site": "lyon"}, RejectCode.SITE, "lyon is wanted, here is grenoble"),
+        ({"BannedSite": "dahu"}, RejectCode.BANNED_SITE, "grenoble is banned by the requirements"),
+        ({"CPUTime": "3 h"}, RejectCode.TOO_SMALL, "CPUTime of 3 h is wanted, here is max_walltime 2 h"),
+        ("gpu_mem >= 1 GB", RejectCode.ABSENT, "gpu_mem >= 1 GB is wanted, and nothing is known here of gpu_mem"),
+        ("memory >= 1 TB", RejectCode.TOO_SMALL, "memory >= 1 TB is wanted, here is memory 768 GB"),
+        ("cores < 64", RejectCode.TOO_LARGE, "cores < 64 is wanted, here is cores 64"),
+        ({"queue": ["a", "b"]}, RejectCode.DIFFERENT, "queue in ['a', 'b'] is wanted, here is queue 'fat'"),
+        ("el7", RejectCode.DIFFERENT, "el7 is wanted, here is el7 false"),
+        ("el8", RejectCode.ABSENT, "el8 is wanted, and nothing is known here of el8"),
+        ("el8 or cores < 3", RejectCode.EXPRESSION, "cores < 3 or el8 is wanted, here is cores 64, no el8"),
+        ("not (cores > 3)", RejectCode.EXPRESSION, "not cores > 3 is wanted, here is cores 64"),
+        ("cores >= 64 and memory >= 1 TB", RejectCode.TOO_SMALL, "memory >= 1 TB is wanted, here is memory 768 GB"),
+    ],
+)
+def test_the_first_reason_is_told_with_figures(raw: str | dict[str, object], code: RejectCode, reason: str) -> None:
+    reject = judge(parse_requirement(raw, KINDS), FAT, KINDS)
+    assert reject is not None
+    assert (reject.code, sentence(reject)) == (code, reason)
+
+
+def test_one_class_of_nodes_has_to_have_it_all() -> None:
+    wanted = parse_requirement("memory >= 300 GB and gpu_mem >= 1 GB", KINDS)
+    assert judge_all(wanted, [THIN, {**FAT, "gpu_mem": GB}], KINDS) is None
+    reject = judge_all(wanted, [THIN, GPU, FAT], KINDS)
+    assert reject is not None
+    assert (reject.code, reject.name) == (RejectCode.TOO_SMALL, "memory")
+
+
+def test_the_class_that_came_furthest_gives_the_reason() -> None:
+    wanted = parse_requirement("cores >= 64 and memory >= 300 GB and el8", KINDS)
+    reject = judge_all(wanted, [THIN, FAT], KINDS)
+    assert reject is not None
+    assert reject.name == "el8"
+
+
+def test_a_queue_of_which_nothing_is_known_is_for_those_who_want_nothing() -> None:
+    assert judge_all(NOTHING, [], KINDS) is None
+    reject = judge_all(parse_requirement("cores >= 1", KINDS), [], KINDS)
+    assert reject is not None
+    assert reject.code is RejectCode.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("requires", "shape", "reason"),
+    [
+        ("whole_node", JobShape(cpu=32), None),
+        ("whole_node", JobShape(cpu=31), "takes jobs with whole_node, these have whole_node false"),
+        ("cpu >= 8 and walltime <= 2 h", JobShape(cpu=8, walltime=7200), None),
+        (
+            "cpu >= 8 and walltime <= 2 h",
+            JobShape(cpu=8, walltime=7201),
+            "takes jobs with cpu >= 8 and walltime <= 2 h, these have walltime 7201 s",
+        ),
+        ("cores >= 8", JobShape(nodes=2, cpu=4), None),
+        ({"nodes": 2}, JobShape(), "takes jobs with nodes >= 2, these have nodes 1"),
+        ("mem <= 4 GB", JobShape(mem_bytes=5 * GB), "takes jobs with mem <= 4 GB, these have mem 5 GB"),
+        ("licence == 1", JobShape(others={"licence": 1}), None),
+        ("", JobShape(cpu=33), "cores >= 33 is wanted, here is cores 32"),
+        ("", JobShape(mem_bytes=193 * GB), "memory >= 193 GB is wanted, here is memory 192 GB"),
+        ("", JobShape(walltime=10**9), None),
+        ("", JobShape(others={"gpu": 1, "tape": 2}), None),
+    ],
+)
+def test_queues_may_want_something_of_jobs_and_jobs_have_to_fit(
+    requires: str | dict[str, object], shape: JobShape, reason: str | None
+) -> None:
+    reject = judge_job(parse_requirement(requires, OF_JOBS), shape, THIN, KINDS)
+    assert (reject and sentence(reject)) == reason
+    if requires and reject:
+        assert reject.code is RejectCode.JOB_REFUSED
+
+
+def test_a_job_fits_where_the_walltime_and_the_gpus_do() -> None:
+    known: dict[str, Value] = {**FAT, "gpus": 2}
+    assert judge_job(NOTHING, JobShape(walltime=7200, others={"gpu": 2}), known, KINDS) is None
+    for shape, name in ((JobShape(walltime=7201), "max_walltime"), (JobShape(others={"gpu": 3}), "gpus")):
+        reject = judge_job(NOTHING, shape, known, KINDS)
+        assert reject is not None
+        assert (reject.code, reject.name) == (RejectCode.TOO_SMALL, name)
+
+
+def test_the_job_and_the_requirement_need_the_same_nodes() -> None:
+    wanted = parse_requirement("memory >= 300 GB", KINDS)
+    assert judge_queue(wanted, JobShape(cpu=64), NOTHING, [THIN, FAT], KINDS) is None
+    many: dict[str, Value] = {**THIN, "cores": 128}
+    reject = judge_queue(wanted, JobShape(cpu=100), NOTHING, [many, FAT], KINDS)
+    assert reject is not None
+    assert (reject.name, reject.found) == ("cores", "cores 64")
+
+
+@pytest.mark.parametrize(
+    ("raw", "miss"),
+    [
+        ("memory >= 1 TB", "largest memory anywhere: 768 GB on fat@dahu"),
+        ("cores < 8", "smallest cores anywhere: 32 on thin@dahu"),
+        ("memory >= 256 GB and queue != 'fat'", "largest memory where the rest is as wanted: 192 GB on thin@dahu"),
+        ("gpu >= 1", "no queue has a property gpu; did you mean gpu_mem?"),
+        ({"Site": "lyon"}, "no queue is at lyon; sites there: 'grenoble'"),
+        ({"Platform": "x86"}, "platform == 'x86' is wanted; platform there: 'arm'"),
+        ("el8 or el9", "nearest is thin@dahu: el8 or el9 is wanted, here is no el8, no el9"),
+        ("gpu_mem >= 1 GB and max_walltime >= 1 h", "is wanted, and nothing is known here of"),
+    ],
+)
+def test_the_nearest_miss_is_told(raw: str | dict[str, object], miss: str) -> None:
+    requirement = parse_requirement(raw, KINDS)
+    rejects = {place: judge_queue(requirement, JobShape(), NOTHING, some, KINDS) for place, some in GRID.items()}
+    assert miss in nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS)
+    assert all(rejects.values())
+
+
+def test_a_job_too_wide_misses_by_its_cores() -> None:
+    wanted = parse_requirement({"Site": "dahu"}, KINDS)
+    rejects = {place: judge_queue(wanted, JobShape(cpu=99), NOTHING, some, KINDS) for place, some in GRID.items()}
+    assert nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS) == (
+        "largest cores anywhere: 64 on fat@dahu"
+    )
+
+
+@given(requirements(), PROPERTIES)
+def test_judging_never_raises_and_tells_every_reason(requirement: Requirement, properties: dict[str, Value]) -> None:
+    for kinds in (KINDS, dict.fromkeys(KINDS, Kind.SIZE)):
+        reject = judge(requirement, properties, kinds)
+        assert reject is None or sentence(reject)
+        if reject:
+            assert nearest_miss({"a@b": reject}, {"a@b": [properties]}, kinds)
+    assert judge(NOTHING, properties, KINDS) is None
+    as_job = judge_queue(NOTHING, JobShape(1, 2, 3, 4, {"gpu": 1}), requirement, [properties], KINDS)
+    assert as_job is None or sentence(as_job)

@@ -31,8 +31,9 @@ def mapped(request: BatchRequest, pools: Mapping[str, int]) -> BatchRequest:
     asked = {"cpu": request.resources.width, "mem": request.resources.mem, **request.resources.others}
     asked = {name: amount for name, amount in asked.items() if amount}
     kept = {name: min(amount, pools[name]) for name, amount in asked.items() if name in pools}
-    if kept != asked or request.resources.native or request.types or request.queue or request.properties:
+    special = (request.resources.native, request.types, request.queue, request.properties, request.backend)
+    if kept != asked or any(special):
         kept["cpu"] = pools["cpu"]
     others = {name: amount for name, amount in kept.items() if name not in ("cpu", "mem")}
     resources = ResourceRequest(kept["cpu"], mem=kept.get("mem", 0), others=others)
-    return replace(request, resources=resources, queue="", properties="", types=())
+    return replace(request, resources=resources, queue="", properties="", types=(), backend=())

@@ -57,7 +57,7 @@ def _is_plain(settings: "ClusterSettings") -> bool:
         return False
     request = settings.resources.request()
     wishes = (request.native, request.mem, request.others, settings.types, settings.queue, settings.properties)
-    return request.nodes == 1 and not any(wishes)
+    return request.nodes == 1 and not any(wishes) and not settings.backend
 
 
 def _request(settings: "ClusterSettings", is_test: bool) -> "BatchRequest":
@@ -73,4 +73,5 @@ def _request(settings: "ClusterSettings", is_test: bool) -> "BatchRequest":
         project=settings.project,
         properties=settings.properties,
         types=settings.types,
+        backend=settings.backend,
     )

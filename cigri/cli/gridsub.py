@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from cigri.cli import backend
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
 
@@ -24,6 +25,8 @@ EXAMPLES = """\
   gridsub --check campaign.json          see what would run, submit nothing
   gridsub --simulate campaign.json       see when it would end, submit nothing
   generate | gridsub                     read the description from a pipe
+  gridsub -b '-p fast -c 4' campaign.json  options of the batch system, which override the description's
+  gridsub -b -h                          what options each batch system takes
   gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12"""
 
 
@@ -60,7 +63,12 @@ class Candidate(NamedTuple):
 def main(argv: list[str]) -> int:
     """Submit, add, or check."""
     parser = _parser()
-    options = parser.parse_args(argv)
+    options = parser.parse_args(backend.joined(argv))
+    options.backend = backend.read_choices(options.backend or ())
+    if backend.wants_tables(options.backend):
+        with open_database() as database:
+            backend.show_tables(_clusters(database), options.backend, options.output)
+        return DONE
     sources = _sources(parser, options)
     if options.campaign is None:
         return _submit(sources, options)
@@ -79,6 +87,10 @@ def _parser() -> Parser:
         help="campaign description, here on the command line",
     )  # fmt: skip
     parser.add_argument("-t", "--type", choices=("default", "test"), help="type of the campaign, whatever it says")
+    parser.add_argument(
+        "-b", "--backend", action="append", metavar="[CLUSTER:]OPTIONS",
+        help="options in the batch system's own spelling, for all clusters of the campaign or one; -b -h lists them",
+    )  # fmt: skip
     parser.add_argument("-c", "--campaign", type=ids, metavar="ID", help="add tasks to this campaign")
     parser.add_argument("-F", "--jobfile", dest="more", action="append", type=file, metavar="FILE", help="tasks for -c")
     parser.add_argument("-J", "--jsonjob", dest="more", action="append", type=text, metavar="JSON", help="tasks for -c")
@@ -103,7 +115,7 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
     else:
         if len(options.campaign) != 1:
             parser.error("-c takes one campaign")
-        if described or options.type:
+        if described or options.type or options.backend:
             parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
         if options.simulate:
             parser.error("--simulate is about a new campaign; `gridstat ID` tells the end of one that is there")
@@ -130,7 +142,8 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             if not options.check:
                 raise
             complain(f"whether the clusters exist was not checked: {error}")
-            clusters, missing = {}, frozenset()
+            database, clusters, missing = None, {}, frozenset()
+        parsed = [one._replace(description=backend.obey(*one, options.backend, clusters, faults)) for one in parsed]
         candidates = [admitted for one in parsed if (admitted := _admit(one, user, clusters, faults))]
         faults += _impossible(database, candidates, user) if database else ()
         parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept

@@ -74,6 +74,8 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     yield "queue", settings.queue or "(the cluster's default)"
     if settings.types:
         yield "types", ", ".join(settings.types)
+    if settings.backend:
+        yield "backend", " ".join(settings.backend)
     for label in ("project", "properties", "max_jobs", "retries"):
         if value := getattr(settings, label):
             yield label, str(value)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
+from cigri.backend.options import BackendTable, read_options
 from cigri.errors import ConfigError
 from cigri.remote import Answer
 
@@ -95,6 +96,7 @@ class BatchRequest:
     properties: str = ""
     types: tuple[str, ...] = ()  # the batch system's own types of jobs
     exclude: tuple[str, ...] = ()  # nodes where no job shall run, by the names that jobs there have told
+    backend: tuple[str, ...] = ()  # options in the batch system's own spelling that no field above can say
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,9 @@ class Driver(ABC):
     controls: frozenset[Control] = frozenset()
     """What `control` can do here."""
 
+    backend: BackendTable | None = BackendTable()
+    """The options of `gridsub --backend` and of a campaign's `backend`; None: whatever is given there is ignored."""
+
     @abstractmethod
     def __init__(self, options: Mapping[str, Any]) -> None: ...
 
@@ -152,7 +157,22 @@ class Driver(ABC):
         """Why this batch system can never take such a request, for the user, each with what to write instead."""
         name = type(self).__name__
         problems = [f"{name} does not understand the resources {one!r}" for one in request.resources.native]
-        return problems + [f"{name} has no type of jobs {one!r}" for one in request.types]
+        problems += [f"{name} has no type of jobs {one!r}" for one in request.types]
+        return problems + self.backend_problems(request)
+
+    def read_backend(self, words: Sequence[str]) -> dict[str, str]:
+        """The value of each option of `backend` by its name; ValueError tells all that is wrong."""
+        return read_options(self.backend, words) if self.backend else {}
+
+    def backend_problems(self, request: BatchRequest) -> list[str]:
+        """What is wrong in the `backend` of a request; what a field can say must stand there."""
+        try:
+            found = self.read_backend(request.backend)
+        except ValueError as problem:
+            return [f"backend: {problem}"]
+        known = self.backend.options if self.backend else ()
+        fielded = [option for option in known if option.name in found and option.field]
+        return [f"backend: {option.spelling} stands in {option.field!r} of the campaign" for option in fielded]
 
     @abstractmethod
     def submit(self, request: BatchRequest) -> str:

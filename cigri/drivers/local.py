@@ -47,6 +47,7 @@ class Local(Driver):
     )
 
     controls = frozenset(Control)
+    backend = None
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         if unknown := sorted(map(str, options.keys() - {"spool", "pools"})):

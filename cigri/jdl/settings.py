@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from cigri.algorithms import AlgorithmOrNone
+from cigri.jdl.backend import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
 from cigri.jdl.fields import (
     CommandLine,
@@ -39,6 +40,7 @@ class ClusterSettings(BaseModel):
     queue: Line = ""
     project: Line = ""
     properties: Line = ""
+    backend: BackendWords = ()
     max_jobs: Positive | None = None
     limits: Limits = {}
     algorithm: AlgorithmOrNone = ""
@@ -56,7 +58,8 @@ class ClusterSettings(BaseModel):
     def may_share_a_node(self) -> bool:
         """Its tasks may run side by side in a job: they need cores of one node only, and nobody signals one of them."""
         request = self.resources.request()
-        is_plain = request.nodes == 1 and not (request.native or request.others or self.types or self.limits)
+        special = request.native or request.others or self.types or self.limits or self.backend
+        is_plain = request.nodes == 1 and not special
         return self.dimensional_grouping and self.checkpoint is None and is_plain
 
     @property

@@ -68,6 +68,7 @@ def plan_batch(
         properties=settings.properties,
         types=settings.types if launch.kind is JobKind.TASKS else (),
         exclude=tuple(exclude),
+        backend=settings.backend,
     )
     return plan, request
 

@@ -17,6 +17,7 @@ from cigri.drivers.gridengine.answers import (
     to_tag,
     unreadable,
 )
+from cigri.drivers.gridengine.backend import BACKEND, read_backend
 from cigri.drivers.gridengine.wishes import Options, find_problems, placement
 from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
@@ -92,6 +93,8 @@ trap 'kill -XCPU $$' USR1
 trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
 """
 
+    backend = BACKEND
+
     def __init__(self, options: Mapping[str, Any]) -> None:
         try:
             self._options = Options.model_validate(dict(options))
@@ -102,6 +105,9 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         self.controls = frozenset(Control if self._options.suspends else (Control.HOLD, Control.RELEASE))
         settings = self._options.settings
         self._environment = (f". {shlex.quote(settings)} >/dev/null || exit\n" if settings else "") + ENVIRONMENT
+
+    def read_backend(self, words: Sequence[str]) -> dict[str, str]:
+        return read_backend(words)
 
     def problems(self, request: BatchRequest) -> list[str]:
         return [*super().problems(request), *find_problems(self._options, request)]
@@ -125,7 +131,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         ]
         # As a program of its own it is neither copied nor searched for options, and no login shell is started for it.
         words += ["-b", "y", "-shell", "n", "-i", "/dev/null", "-o", "/dev/null", "-j", "y"]
-        words += placement(self._options, request)
+        words += placement(self._options, request, self.read_backend(request.backend))
         return f'{self._environment}{shlex.join(words)} /bin/sh "$PWD/job" "$PWD"'
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:

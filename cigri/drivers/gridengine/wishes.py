@@ -106,11 +106,11 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
         yield f"properties: {problem}"
 
 
-def placement(options: Options, request: BatchRequest) -> list[str]:
-    """The words of qsub for what must be met, then for what is preferred."""
+def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:
+    """The words of qsub for what must be met, then for what is preferred; `chosen` are the user's own options."""
     wish, besteffort = request.resources, request.besteffort
     site = read_properties((besteffort and options.besteffort_properties) or options.properties or "")
-    user = read_properties(request.properties)
+    user = _overridden(read_properties(request.properties), chosen)
     queue = request.queue or (besteffort and options.besteffort_queue) or options.queue
     words = ["-hard", "-l", ",".join(_limits(options, request))]
     for hard in _without((*site.hard, *user.hard), request.exclude):
@@ -122,10 +122,23 @@ def placement(options: Options, request: BatchRequest) -> list[str]:
         words += ["-pe", str(pe), str(wish.width)]
     if project := request.project or options.project:
         words += ["-P", project]
-    if options.priority is not None:
-        words += ["-p", str(options.priority)]
+    words += _others(options, chosen)
     soft = (*site.soft, *user.soft)
     return words + (["-soft"] if soft else []) + [word for one in soft for word in ("-l", one)]
+
+
+def _overridden(user: Properties, chosen: Mapping[str, str]) -> Properties:
+    hard = (chosen["hard"],) if "hard" in chosen else user.hard
+    soft = (chosen["soft"],) if "soft" in chosen else user.soft
+    return Properties(hard, soft, user.queues)
+
+
+def _others(options: Options, chosen: Mapping[str, str]) -> list[str]:
+    priority = chosen.get("priority", options.priority)
+    words = [] if priority is None else ["-p", str(priority)]
+    for name, option in (("reserve", "-R"), ("job-share", "-js"), ("reservation", "-ar")):
+        words += [option, chosen[name]] if name in chosen else []
+    return words
 
 
 def _without(hard: Sequence[str], nodes: Sequence[str]) -> list[str]:

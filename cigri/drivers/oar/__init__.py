@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
 from cigri.drivers.oar.answers import END, capacity_of, jobs_of, read_answers, unreadable
+from cigri.drivers.oar.backend import BACKEND
 from cigri.drivers.oar.options import BESTEFFORT_QUEUE, Options
 from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
@@ -92,6 +93,8 @@ cigri_oar_signal=
 trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 """
 
+    backend = BACKEND
+
     def __init__(self, options: Mapping[str, Any]) -> None:
         try:
             self._options = Options.model_validate(dict(options))
@@ -108,7 +111,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
                 f"oar runs besteffort jobs in its queue {BESTEFFORT_QUEUE} only, not in {request.queue!r}; "
                 f'leave the queue out, or write "type": "normal"'
             )
-        return problems
+        return problems + self.backend_problems(request)
 
     def submit(self, request: BatchRequest) -> str:
         options, warning = self._options, request.notice

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, ResourceRequest
+from cigri.drivers.slurm.backend import BACKEND
 from cigri.drivers.slurm.tables import (
     END,
     SACCT_HEADER,
@@ -95,6 +96,7 @@ cigri_nodes() {
 """
 
     controls = frozenset(Control)
+    backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         try:
@@ -113,29 +115,36 @@ cigri_nodes() {
         ]
         types = [f"slurm has no type of jobs {one!r}; write a queue, a project or properties" for one in request.types]
         names = [problem for name in request.resources.others if (problem := self._unknown(name))]
-        return shapes + types + names
+        return shapes + types + names + self.backend_problems(request)
 
     def submit(self, request: BatchRequest) -> str:
         words = ["sbatch", "--parsable", "--no-requeue", f"--array=1-{request.size}", f"--job-name={request.tag}"]
         # Any other export than ALL makes Slurm start a login shell for each job: a third of the jobs a second.
         words += ["--input=/dev/null", "--output=/dev/null", "--error=/dev/null", "--export=ALL"]
-        words += [f"--time={_clock(request.walltime)}", *self._resources(request.resources), *self._place(request)]
+        wishes = self._resources(request.resources) | self._place(request) | self._chosen(request)
+        words += [f"--time={_clock(request.walltime)}", *(f"--{name}={value}" for name, value in wishes.items())]
         if request.notice > 0:
             words.append(f"--signal=B:XCPU@{request.notice}")
         return f'{SESSION}{{ said=$({shlex.join(words)} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1\n{AFTER_SUBMISSION}'
 
-    def _resources(self, wish: ResourceRequest) -> list[str]:
-        words = [f"--nodes={wish.nodes}", "--ntasks-per-node=1", f"--cpus-per-task={wish.cpu}"]
+    def _resources(self, wish: ResourceRequest) -> dict[str, str]:
+        words = {"nodes": str(wish.nodes), "ntasks-per-node": "1", "cpus-per-task": str(wish.cpu)}
         if wish.mem > 0:
-            words.append(f"--mem={wish.mem}M")
+            words["mem"] = f"{wish.mem}M"
         kinds: dict[str, list[str]] = {"gres": [], "license": []}
         for name, count in sorted(wish.others.items()):
             if problem := self._unknown(name):
                 raise ValueError(problem)
             kind, _, own_name = self._known.get(name, name).partition("/")
             kinds[kind] += [f"{own_name}:{count}"] if count > 0 else []
-        options = {"--gres": kinds["gres"], "--licenses": kinds["license"]}
-        return words + [f"{option}={','.join(sorted(counts))}" for option, counts in options.items() if counts]
+        options = {"gres": kinds["gres"], "licenses": kinds["license"]}
+        return words | {option: ",".join(sorted(counts)) for option, counts in options.items() if counts}
+
+    def _chosen(self, request: BatchRequest) -> dict[str, str]:
+        """The user's own options; they replace what is said of the same, but for the nodes that are left out."""
+        chosen = self.read_backend(request.backend)
+        excluded = [*request.exclude, *([chosen["exclude"]] if "exclude" in chosen else [])]
+        return chosen | ({"exclude": ",".join(excluded)} if excluded else {})
 
     def _unknown(self, name: str) -> str:
         """Why a resource of that name cannot be asked for."""
@@ -143,7 +152,7 @@ cigri_nodes() {
             return ""
         return f"slurm knows no resource {name!r}; write {', '.join(sorted(self._known))}, gres/NAME or license/NAME"
 
-    def _place(self, request: BatchRequest) -> list[str]:
+    def _place(self, request: BatchRequest) -> dict[str, str]:
         """Where, and on whose account."""
         options, besteffort = self._options, request.besteffort
         constraints = [wish for wish in (options.constraint, request.properties) if wish]
@@ -154,9 +163,8 @@ cigri_nodes() {
             "constraint": constraints[0] if len(constraints) == 1 else "&".join(f"({wish})" for wish in constraints),
             "nice": options.nice,
             "reservation": options.reservation,
-            "exclude": ",".join(request.exclude),
         }
-        return [f"--{name}={value}" for name, value in wishes.items() if value]
+        return {name: str(value) for name, value in wishes.items() if value}
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")

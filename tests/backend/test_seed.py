@@ -1,0 +1,130 @@
+"""What the description of open-lmake's backends says of options and resources, a test for each sentence."""
+
+import shlex
+from typing import Any
+
+import pytest
+
+from cigri.backend.overriding import override
+from cigri.drivers import BatchRequest, ResourceRequest, load
+from cigri.jdl import ClusterSettings
+from tests.backend.drivers import DRIVERS
+
+SRUN = [  # short, long, another value, what of a job it is in sbatch's words
+    ("-c", "cpus-per-task", "3", "--cpus-per-task=3"),
+    ("", "mem", "300M", "--mem=300M"),
+    ("", "tmp", "400M", "--tmp=400M"),
+    ("-C", "constraint", "fast", "--constraint=fast"),
+    ("-x", "exclude", "n1", "--exclude=n1"),
+    ("", "gres", "gpu:1", "--gres=gpu:1"),
+    ("-L", "licenses", "maple:2", "--licenses=maple:2"),
+    ("-w", "nodelist", "n2", "--nodelist=n2"),
+    ("-p", "partition", "night", "--partition=night"),
+    ("-q", "qos", "low", "--qos=low"),
+    ("", "reservation", "r1", "--reservation=r1"),
+]
+ATTRIBUTES = [
+    ("excludes", "n1", "--exclude=n1"),
+    ("features", "fast", "--constraint=fast"),
+    ("gres", "gpu:1", "--gres=gpu:1"),
+    ("licence", "maple:2", "--licenses=maple:2"),
+    ("nodes", "n2", "--nodelist=n2"),
+    ("partition", "night", "--partition=night"),
+    ("qos", "low", "--qos=low"),
+    ("reserv", "r1", "--reservation=r1"),
+]
+
+
+def asked(driver: str, given: dict[str, Any], *words: str) -> list[str]:
+    """What the batch system is asked for a campaign with these fields, and these words on the command line."""
+    settings = override(ClusterSettings.model_validate({"exec_file": "run", **given}), DRIVERS[driver], words)
+    request = BatchRequest(
+        "cigri-1",
+        1,
+        60,
+        settings.resources.request(),
+        queue=settings.queue,
+        properties=settings.properties,
+        backend=settings.backend,
+    )
+    assert DRIVERS[driver].problems(request) == []
+    return shlex.split(DRIVERS[driver].submit(request).replace("\n", " "))
+
+
+@pytest.mark.parametrize(("short", "long", "value", "word"), SRUN)
+def test_slurm_the_table_describes_supported_options(short: str, long: str, value: str, word: str) -> None:
+    assert word in asked("slurm", {}, f"--{long}={value}")
+    assert word in asked("slurm", {}, f"--{long}", value)
+    if short:
+        assert word in asked("slurm", {}, short, value)
+
+
+def test_slurm_the_option_passed_with_backend_is_a_space_separated_list() -> None:
+    assert {"--cpus-per-task=3", "--qos=low"} <= set(asked("slurm", {"backend": "-c 3  --qos=low"}))
+
+
+def test_slurm_the_option_help_prints_usage() -> None:
+    """The command line does: tests/cli/test_backend.py; a description is told so."""
+    with pytest.raises(ValueError, match="gridsub -b -h"):
+        asked("slurm", {"backend": "-h"})
+
+
+@pytest.mark.parametrize(("name", "value", "word"), ATTRIBUTES)
+def test_slurm_these_attributes_are_passed_as_is(name: str, value: str, word: str) -> None:
+    assert word in asked("slurm", {"backend": {name: value}})
+
+
+@pytest.mark.parametrize(("name", "value", "word"), ATTRIBUTES)
+def test_slurm_the_absence_of_an_index_is_equivalent_to_index_0(name: str, value: str, word: str) -> None:
+    assert word in asked("slurm", {"backend": {f"{name}0": value}})
+
+
+@pytest.mark.parametrize("name", ["gres1", "gres12", "features1", "licence2"])
+def test_slurm_an_index_would_identify_a_task_of_a_heterogeneous_job_which_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: Slurm takes no arrays of heterogeneous jobs.*; leave {name} out"):
+        asked("slurm", {"backend": {name: "x"}})
+
+
+def test_slurm_any_other_resource_is_passed_as_licenses_if_declared_so_else_as_gres() -> None:
+    """What is a licence is declared in the options of the cluster, since a description is checked without asking it."""
+    driver = load("slurm", {"resources": {"maple": "license/maple"}})
+    request = BatchRequest("cigri-1", 1, 60, ResourceRequest(others={"maple": 2, "gres/fpga": 1, "license/other": 3}))
+    assert driver.problems(request) == []
+    assert {"--licenses=maple:2,other:3", "--gres=fpga:1"} <= set(shlex.split(driver.submit(request)))
+
+
+def test_slurm_the_standard_resources_are_cpu_mem_and_tmp() -> None:
+    words = asked("slurm", {"resources": {"cpu": 2, "mem": "10M"}, "backend": {"tmp": "5G"}})
+    assert {"--cpus-per-task=2", "--mem=10M", "--tmp=5G"} <= set(words)
+
+
+def test_sge_the_option_that_can_be_passed_from_the_command_line_is_the_priority_through_the_p_option() -> None:
+    assert "-hard -l h_rt=60,s_rt=30 -p -100" in " ".join(asked("gridengine", {}, "-p", "-100"))
+
+
+def test_sge_the_command_line_option_must_directly_contain_the_priority() -> None:
+    assert asked("gridengine", {}, "-100") == asked("gridengine", {}, "-p", "-100")
+
+
+def test_sge_default_prio_is_used_if_none_is_specified_on_the_command_line() -> None:
+    driver = load("gridengine", {"priority": -50})
+    assert "-p -50" in driver.submit(BatchRequest("cigri-1", 1, 60))
+    assert "-p -100" in driver.submit(BatchRequest("cigri-1", 1, 60, backend=("--priority=-100",)))
+
+
+def test_sge_hard_are_options_to_be_used_after_a_hard_option() -> None:
+    words = " ".join(asked("gridengine", {"backend": {"hard": "-l arch=lx-amd64 -q all.q"}}))
+    assert "-hard -l h_rt=60,s_rt=30 -l arch=lx-amd64 -q all.q" in words
+
+
+def test_sge_soft_are_options_to_be_used_after_a_soft_option() -> None:
+    words = " ".join(asked("gridengine", {"backend": {"soft": "-l mem_free=4G"}}))
+    assert "-soft -l mem_free=4G" in words
+
+
+def test_sge_any_other_resource_is_passed_through_the_l_option() -> None:
+    assert "-l h_rt=60,s_rt=30,gpu=1" in " ".join(asked("gridengine", {"resources": {"gpu": 1}}))
+
+
+def test_local_the_command_line_option_is_ignored() -> None:
+    assert asked("local", {}, "-c", "4", "--nonsense") == asked("local", {})

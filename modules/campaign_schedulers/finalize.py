@@ -76,6 +76,10 @@ class Outlook:
         ground = self._grounds[cluster_id]
         return expected_seconds(self.seconds(cluster_id, work), ground.delay, ground.hazard * ground.width)
 
+    def delay(self, cluster_id: int) -> float:
+        """Seconds in the queue, in which an attempt costs nothing."""
+        return self._grounds[cluster_id].delay
+
     @property
     def used(self) -> float:
         """Core-seconds of all successful tasks."""
@@ -160,11 +164,10 @@ def _best(mine: Sequence[LiveTry], outlook: Outlook, places: Mapping[int, int]) 
     if not ends:
         return None
     end, cluster_id = min(ends)
-    now = min(outlook.remaining(one) for one in mine)
-    gain = now - end
+    gain = min(outlook.remaining(one) for one in mine) - end
     if gain <= 0:
         return None
-    return Replica(mine[0].task_id, cluster_id, gain, min(now, end) * outlook.width(cluster_id))
+    return Replica(mine[0].task_id, cluster_id, gain, (end - outlook.delay(cluster_id)) * outlook.width(cluster_id))
 
 
 def _committed(mine: Sequence[LiveTry], outlook: Outlook) -> float:

@@ -105,6 +105,13 @@ def test_no_task_has_more_attempts_than_wanted_nor_two_on_a_cluster() -> None:
     assert chosen(pair, grounds, {2: 9}, most=2) == []
 
 
+def test_a_replica_costs_nothing_while_it_waits() -> None:
+    free, busy = ([a_ground(), a_ground(2, speed=4.0, delay=delay)] for delay in (0.0, 70.0))
+    for grounds in (free, busy):
+        (replica,) = replicate([a_try(ran=3000.0)], Outlook(grounds), {2: 1}, 1, inf)
+        assert replica.cost == pytest.approx(250.0, rel=0.1)  # the longest task, four times as fast
+
+
 def test_replicas_that_run_have_their_part_of_the_budget() -> None:
     grounds = [a_ground(), a_ground(2, speed=4.0)]
     (cost,) = (replica.cost for replica in replicate([a_try()], Outlook(grounds), {2: 1}, 1, inf))

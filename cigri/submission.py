@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from cigri.errors import CigriError
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
 from cigri.states import CampaignType
 
@@ -10,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def new_campaign(description: "Description", user: str) -> NewCampaign:
-    """All but the parameters of the tasks."""
+    """All but the parameters of the tasks; raise CigriError for what cannot be obeyed."""
+    if description.requirements is not None:
+        raise CigriError("requirements: choosing queues by their properties is not supported yet (leave it out)")
     parts = {
         name: NewCampaignCluster(
             settings.model_dump(mode="json"),

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from cigri.jdl import ClusterSettings, Command, Description
+from cigri.requirements import BUILT_IN, parse_requirement
 
 SHOWN_TASKS = 3
 GROUPING = {  # one after the other, side by side
@@ -26,6 +27,8 @@ def preview(description: Description, user: str, missing: Collection[str], campa
     if replicate := description.replicate:
         share = f"{100 * replicate.budget:g} % of the core-seconds used"
         yield f"  replicate    the last tasks, with at most {share}, {replicate.max_replicas} at a time for each task"
+    if (wanted := description.requirements) is not None:
+        yield f"  requirements {parse_requirement(wanted, BUILT_IN)}"
     for name, settings in description.clusters.items():
         yield f"  on {name}{' (NO SUCH CLUSTER)' if name in missing else ''}:"
         for label, value in _facts(settings):
@@ -45,6 +48,7 @@ def preview_json(description: Description, user: str, campaign_id: int | None) -
         "scheduler": description.scheduler,
         "project": description.project,
         "replicate": description.replicate.model_dump() if description.replicate else None,
+        "requirements": description.requirements,
         "tasks": description.count,
         "clusters": {
             name: {

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from cigri.jdl.fields import Line, Name
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.replication import Replication, ReplicationOrNone
+from cigri.jdl.requirements import Raw, RequirementsOrNone
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable
 
@@ -25,11 +26,15 @@ class Heading(BaseModel):
     scheduler: Line = ""
     project: Line = ""
     replicate: ReplicationOrNone = None
+    requirements: RequirementsOrNone = None
 
 
 @dataclass(frozen=True)
 class Description:
-    """A campaign: what holds for all of it, what holds on each cluster, and its parameters."""
+    """A campaign: what holds for all of it, what holds on each cluster, and its parameters.
+
+    `requirements` are as they were written, to be read with the kinds of the grid's properties (cigri.requirements).
+    """
 
     name: str
     clusters: dict[str, ClusterSettings]
@@ -38,6 +43,7 @@ class Description:
     scheduler: str = ""
     project: str = ""
     replicate: Replication | None = None
+    requirements: Raw | None = None
 
     @property
     def count(self) -> int:
@@ -54,7 +60,7 @@ class Description:
         return names_of(next(self.parameters(), None))
 
     def with_changes(self, **fields: Any) -> "Description":
-        """A copy with other values of name, campaign_type, scheduler, project or replicate."""
+        """A copy with other values of name, campaign_type, scheduler, project, replicate or requirements."""
         heading = {key: getattr(self, key) for key in Heading.model_fields}
         return replace(self, **dict(Heading.model_validate(heading | fields)))
 

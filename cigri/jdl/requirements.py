@@ -1,0 +1,36 @@
+"""What a campaign wants of queues and nodes, kept as its user wrote it; the grid knows its properties better."""
+
+from datetime import time
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from cigri.errors import RequirementError
+from cigri.jdl.problems import complaint, wrong
+from cigri.requirements import BUILT_IN, NOTHING, parse_requirement
+
+Raw = str | dict[str, Any]
+
+_SPELLING = 'write for example \'memory >= 16 GB and not el7\', or {"memory": "16 GB", "platform": "x86_64"}'
+
+
+def _requirements(value: object) -> Raw | None:
+    """None, where nothing is wanted; properties that the grid may know are read by how their values are written."""
+    if value is None:
+        return None
+    if not isinstance(value, str | dict):
+        raise wrong("an expression or an object of properties", value, _SPELLING)
+    raw: Raw = value.strip() if isinstance(value, str) else {name: _plain(one) for name, one in value.items()}
+    try:
+        wanted = parse_requirement(raw, BUILT_IN)
+    except RequirementError as error:
+        raise complaint("; ".join(map(str, error.problems))) from None
+    return None if wanted == NOTHING else raw
+
+
+def _plain(value: object) -> object:
+    """TOML reads 01:00:00 as a time of day."""
+    return value.isoformat() if isinstance(value, time) else value
+
+
+RequirementsOrNone = Annotated[Raw | None, BeforeValidator(_requirements)]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from cigri.backend.options import BackendTable, read_options
 from cigri.errors import ConfigError
 from cigri.remote import Answer
+from cigri.urgency import Due
 
 
 class RemoteState(StrEnum):
@@ -97,6 +98,7 @@ class BatchRequest:
     types: tuple[str, ...] = ()  # the batch system's own types of jobs
     exclude: tuple[str, ...] = ()  # nodes where no job shall run, by the names that jobs there have told
     backend: tuple[str, ...] = ()  # options in the batch system's own spelling that no field above can say
+    due: Due | None = None  # when its tasks should start; for batch systems that may be told
 
 
 @dataclass(frozen=True, slots=True)

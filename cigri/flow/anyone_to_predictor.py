@@ -22,6 +22,7 @@ class Progress(NamedTuple):
     `window_seconds` reaches back to the first completion in the window, at most its length; `window_squares` adds up
     the squares of its tasks per minute. `durations`: cigri/durations.py. `submitted` jobs since the last pass;
     `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
+    `guess`: seconds that a task takes there, as its user thinks.
     """
 
     campaign_id: int
@@ -43,6 +44,7 @@ class Progress(NamedTuple):
     free: int | None = None
     memory: Mapping[str, float] = MappingProxyType({})
     algorithm: str = ""
+    guess: float | None = None
 
 
 def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
@@ -70,6 +72,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             Forecast.c.free,
             func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB),  # to read an empty one costs, too
             func.coalesce(part.c.settings["algorithm"].astext, ""),
+            cast(part.c.settings["duration"].as_integer(), DOUBLE_PRECISION),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
@@ -82,7 +85,8 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
-    return [Progress._make((*row[:-2], row[-2] or {}, row[-1])) for row in conn.execute(statement)]
+    kept = Progress._fields.index("memory")
+    return [Progress._make((*row[:kept], row[kept] or {}, *row[kept + 1 :])) for row in conn.execute(statement)]
 
 
 def add_up_counts(conn: Connection, longest: int = 200) -> None:

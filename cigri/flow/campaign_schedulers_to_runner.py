@@ -67,7 +67,7 @@ class NewJob(NamedTuple):
 class Launch(NamedTuple):
     """Jobs that may travel in one batch: same campaign, cluster, bucket, kind and width; the settings they share.
 
-    `estimate`: seconds that a task takes there, as forecast.
+    `estimate`: seconds that a task takes there, as forecast; `start_by`: when its last task has to start.
     """
 
     campaign_id: int
@@ -77,6 +77,7 @@ class Launch(NamedTuple):
     local_user: str
     project: str
     estimate: float | None
+    start_by: datetime | None
     kind: JobKind
     settings: Mapping[str, Any]
     jobs: Sequence["LaunchJob"]
@@ -359,6 +360,7 @@ def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[in
 def _described() -> Select[*tuple[Any, ...]]:
     part, here = CampaignCluster, bindparam("here", type_=BigInteger)
     mapping = and_(UserMapping.c.cluster_id == here, UserMapping.c.grid_user == Campaign.c.grid_user)
+    whole = Forecast.alias("whole")
     return (
         select(
             Campaign.c.id,
@@ -368,11 +370,13 @@ def _described() -> Select[*tuple[Any, ...]]:
             func.coalesce(UserMapping.c.local_user, Campaign.c.grid_user),
             func.coalesce(Project.c.name, ""),
             Forecast.c.mean,
+            whole.c.published - func.make_interval(0, 0, 0, 0, 0, 0, func.coalesce(whole.c.pressure, 0.0)),
             part.c.settings,
         )
         .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == here))
         .outerjoin(UserMapping, mapping)
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id == here))
+        .outerjoin(whole, and_(whole.c.campaign_id == Campaign.c.id, whole.c.cluster_id.is_(None)))
         .where(Campaign.c.id == func.any(bindparam("campaigns", type_=ARRAY(BigInteger))))
     )

@@ -23,7 +23,8 @@ OBSTACLES = ("CLUSTER_SET_ASIDE", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGU
 class CampaignView(NamedTuple):
     """A campaign; its tasks by state (`assigned`: in jobs), its open `errors`, and what is forecast of it.
 
-    The end, `eta`, lies between `eta_low` and `eta_high` with a probability of 90 %.
+    The end, `eta`, lies between `eta_low` and `eta_high` with a probability of 90 %; as others are told it is
+    `published`, and `pressure` is the time in seconds of the critical path to it.
     `is_held`: its user wants it to stand still as a whole. `scheduler`: the one it names; `max_replicas` None: its last
     tasks are not replicated.
     """
@@ -52,6 +53,8 @@ class CampaignView(NamedTuple):
     is_held: bool
     scheduler: str
     max_replicas: int | None
+    published: datetime | None
+    pressure: float | None
 
     @property
     def total(self) -> int:
@@ -163,6 +166,8 @@ def list_campaigns(
             held.exists(),
             Campaign.c.scheduler,
             Campaign.c.max_replicas,
+            Forecast.c.published,
+            Forecast.c.pressure,
         )
         .select_from(Campaign)
         .join(counts, true())

@@ -27,7 +27,7 @@ SENDINGS = 200  # latest batches, from which the time of a submission is taken
 class Claim(NamedTuple):
     """A campaign that wants some clusters, and has got nothing for `waited` seconds.
 
-    `eta`: its forecast end; `pressure`: seconds that its last task takes, from start to end.
+    `eta`: its forecast end, as it is published; `pressure`: seconds of the critical path to it.
     """
 
     campaign_id: int
@@ -126,8 +126,8 @@ def list_claims(conn: Connection, wants: Sequence[Want], now: datetime | None = 
             func.coalesce(Project.c.name, ""),
             Campaign.c.priority,
             cast(waited, DOUBLE_PRECISION),
-            Forecast.c.eta,
-            func.coalesce(Forecast.c.mean, 0.0),
+            Forecast.c.published,
+            func.coalesce(Forecast.c.pressure, 0.0),
         )
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)

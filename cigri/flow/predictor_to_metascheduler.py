@@ -11,7 +11,8 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.tables.campaigns import Forecast, ForecastHistory
+from cigri.states import OPEN_CAMPAIGNS
+from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
 from cigri.tables.clusters import ClusterForecast
 
 
@@ -35,6 +36,8 @@ class NewForecast(NamedTuple):
     free: int | None = None
     eta_low: datetime | None = None
     eta_high: datetime | None = None
+    pressure: float | None = None
+    published: datetime | None = None
 
 
 class NewClusterForecast(NamedTuple):
@@ -52,6 +55,16 @@ class NewClusterForecast(NamedTuple):
 FIELDS = NewForecast._fields
 COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in FIELDS}
 MEASURES = NewClusterForecast._fields[1:]
+
+
+def list_published(conn: Connection) -> dict[int, datetime]:
+    """The end that others have been told of each open campaign."""
+    statement = (
+        select(Forecast.c.campaign_id, Forecast.c.published)
+        .join(Campaign, Campaign.c.id == Forecast.c.campaign_id)
+        .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
+    )
+    return {campaign_id: end for campaign_id, end in conn.execute(statement) if end is not None}
 
 
 def put_forecasts(

@@ -131,6 +131,7 @@ class ForecastColumns(Numbered):
     keep: jobs kept waiting there behind what can start at once; send: jobs to send in this cycle whatever is free; both
     null: as the cluster is configured. The end lies between eta_low and eta_high with a probability of 90 %.
     memory: what the algorithm keeps for itself; submitted: jobs sent since the forecast before; free: cores now.
+    Of a campaign as a whole, pressure: seconds of the critical path to its end; published: its end as others are told.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
@@ -151,6 +152,8 @@ class ForecastColumns(Numbered):
     free: Named[int | None]
     eta_low: Named[datetime | None]
     eta_high: Named[datetime | None]
+    pressure: Named[float | None]
+    published: Named[datetime | None]
 
 
 Forecast = table(
@@ -161,6 +164,7 @@ Forecast = table(
     CheckConstraint("ratio > 0", name="ratio"),
     CheckConstraint("keep >= 0 AND send >= 0", name="jobs"),
     CheckConstraint("eta_low <= eta AND eta <= eta_high", name="interval"),
+    CheckConstraint("pressure >= 0", name="pressure"),
 )
 ForecastHistory = table("forecast_history", ForecastColumns, Index(None, "campaign_id", "at"))
 

@@ -1,20 +1,23 @@
 """Forecasts each open campaign on each of its clusters: what to send and keep there, throughput, durations, end."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from cigri.database import server_time
 from cigri.durations import quantile
 from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_cluster_forecasts, put_forecasts
+from cigri.flow.predictor_to_metascheduler import NewForecast, list_published, put_cluster_forecasts, put_forecasts
 from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.program import Report, Tools
 from modules.predictor.algorithms import Flow, Prediction, load
+from modules.predictor.dates import pressure, told
 from modules.predictor.estimates import deviation, interval, mean, throughput, together
 from modules.predictor.flows import Service, flow, measure
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
+NOTHING: Mapping[int, datetime] = MappingProxyType({})
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
@@ -33,7 +36,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         chosen = [_algorithm(part, services.get(part.cluster_id), settings.algorithm) for part in progress]
         algorithms = {name: load(name) for name in set(chosen)}
         predictions = [algorithms[name](known) for name, known in zip(chosen, flows, strict=True)]
-        forecasts = forecast(progress, predictions, flows, time)
+        forecasts = forecast(progress, predictions, flows, time, list_published(conn))
         put_forecasts(conn, forecasts, settings.history, now)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
@@ -46,16 +49,23 @@ def _algorithm(part: Progress, service: Service | None, otherwise: str) -> str:
 
 
 def forecast(
-    progress: Sequence[Progress], predictions: Sequence[Prediction], flows: Sequence[Flow], now: datetime
+    progress: Sequence[Progress],
+    predictions: Sequence[Prediction],
+    flows: Sequence[Flow],
+    now: datetime,
+    published: Mapping[int, datetime] = NOTHING,
 ) -> list[NewForecast]:
-    """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
+    """Per campaign and cluster, as predicted, and in all (cluster None); pure. `published`: ends that were told."""
     campaigns: dict[int, list[Progress]] = defaultdict(list)
     forecasts = []
     for part, prediction, known in zip(progress, predictions, flows, strict=True):
         campaigns[part.campaign_id].append(part)
         forecasts.append(_on_cluster(part, prediction, known))
     hazards = _hazards(progress, flows)
-    return forecasts + [_in_all(parts, hazards[campaign_id], now) for campaign_id, parts in campaigns.items()]
+    return forecasts + [
+        _in_all(parts, hazards[campaign_id], now, published.get(campaign_id))
+        for campaign_id, parts in campaigns.items()
+    ]
 
 
 def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForecast:
@@ -82,15 +92,15 @@ def _hazards(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, f
     return {campaign_id: kills[campaign_id] / max(running[campaign_id], 1) for campaign_id in kills}
 
 
-def _in_all(parts: Sequence[Progress], hazard: float, now: datetime) -> NewForecast:
+def _in_all(parts: Sequence[Progress], hazard: float, now: datetime, published: datetime | None) -> NewForecast:
     """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all."""
     total = together(parts)
-    whole = _rates(total)
+    whole = _rates(total)._replace(pressure=pressure(total), published=published)
     left = interval(total, whole.throughput, hazard)
     if left is None or left.expected >= FARTHEST.total_seconds():
         return whole
     low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST) for seconds in left)
-    return whole._replace(eta=eta, eta_low=low, eta_high=high)
+    return whole._replace(eta=eta, eta_low=low, eta_high=high, published=told(published, eta, now))
 
 
 def _rates(part: Progress) -> NewForecast:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from cigri.durations import added, quantile
@@ -44,6 +45,7 @@ def together(parts: Sequence[Progress]) -> Progress:
         parts[0].remaining,
         squares,
         added(part.durations for part in parts),
+        guess=fmean(guesses) if (guesses := [part.guess for part in parts if part.guess]) else None,
     )
 
 
@@ -59,6 +61,12 @@ def mean(part: Progress) -> float | None:
     return part.seconds / part.done if part.done else None
 
 
+def estimate(part: Progress) -> float | None:
+    """Seconds that one more task is expected to take: as those that succeeded, else as its user thinks."""
+    average = mean(part)
+    return part.guess if average is None else average
+
+
 def deviation(part: Progress) -> float | None:
     """Standard deviation of the duration, in seconds; None before the second success."""
     if part.done < 2:
@@ -70,12 +78,12 @@ def deviation(part: Progress) -> float | None:
 def remaining_seconds(part: Progress, rate: float | None) -> float | None:
     """Until the last task ends: by the average duration at the start, by the throughput after two durations.
 
-    A running task is half done on average. None while nothing is known.
+    A running task is half done on average. None while nothing is known: of how many run at a time, before any does.
     """
     if not part.remaining:
         return 0.0
-    average = mean(part)
-    if average is None:
+    average = estimate(part)
+    if average is None or not (part.done or part.running):
         return None
     left = _left(part)
     if _is_steady(part, rate) and rate:
@@ -94,16 +102,16 @@ def interval(part: Progress, rate: float | None, hazard: float = 0.0) -> Interva
     if done is None or not part.remaining:
         return None if done is None else Interval(0.0, 0.0, 0.0)
     breadth = math.exp(DEVIATIONS * _relative(part, rate, done))
-    average = mean(part) or 0.0
+    average = estimate(part) or 0.0
     last = max(min(part.running, part.remaining), 1)
     again = last * -math.expm1(-hazard * average)
-    expected = max(done + max(_longest(part, last, 0.5) - average, 0.0), average / 2)
+    expected = max(done + max(longest(part, last, 0.5) - average, 0.0), average / 2)
     low = done / breadth - (quantile(part.durations, 0.95) or 0.0) / 2
-    high = max(done * breadth, expected) + _longest(part, last, SURE) + _longest(part, again, SURE)
+    high = max(done * breadth, expected) + longest(part, last, SURE) + longest(part, again, SURE)
     return Interval(max(low, 0.0), expected, high)
 
 
-def _longest(part: Progress, tasks: float, chance: float) -> float:
+def longest(part: Progress, tasks: float, chance: float) -> float:
     """Seconds that the longest of so many tasks does not exceed with this chance."""
     return (quantile(part.durations, chance ** (1.0 / tasks)) or 0.0) if tasks > 1e-3 else 0.0
 
@@ -115,7 +123,7 @@ def _relative(part: Progress, rate: float | None, expected: float) -> float:
         drift = min(DRIFT * math.sqrt(1.0 + expected / part.window_seconds), MOST_DRIFT)
         sampled = 1.0 / part.window_tasks + spread / _left(part)
         return math.sqrt(_of_throughput(part, expected) ** 2 + drift**2 + sampled)
-    return math.sqrt(LITTLE_KNOWN**2 + (1.0 + spread) / part.done + spread / _left(part))
+    return math.sqrt(LITTLE_KNOWN**2 + (1.0 + spread) / max(part.done, 1) + spread / _left(part))
 
 
 def _of_throughput(part: Progress, expected: float) -> float:

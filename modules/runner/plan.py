@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import cast
 
 from cigri.clusters import Features
@@ -14,6 +15,7 @@ from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
 from cigri.jdl.checkpoint import SIGNALS
 from cigri.jobtypes import is_besteffort
 from cigri.states import CampaignType, JobKind
+from cigri.urgency import Due
 from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
 from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
@@ -69,8 +71,15 @@ def plan_batch(
         types=settings.types if launch.kind is JobKind.TASKS else (),
         exclude=tuple(exclude),
         backend=settings.backend,
+        due=_due(launch, batch.created_at),
     )
     return plan, request
+
+
+def _due(launch: Launch, now: datetime) -> Due | None:
+    """Where nobody knows the end of the campaign, now; None goes first: tests, and steps that all tasks wait for."""
+    is_first = launch.kind is not JobKind.TASKS or launch.campaign_type is CampaignType.TEST
+    return None if is_first else Due(launch.start_by or now, now)
 
 
 def _features(declared: Features, resources: ResourceRequest, estimate: float | None) -> FeaturesPlan:

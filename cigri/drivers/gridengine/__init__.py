@@ -99,7 +99,8 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         try:
             self._options = Options.model_validate(dict(options))
         except ValidationError as wrong:
-            problems = (f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
+            told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
+            problems = (": ".join(filter(None, words)) for words in told)
             raise ConfigError(f"options of driver gridengine: {'; '.join(problems)}") from wrong
         # Where a queue ends jobs instead of suspending them, qmod -sj ends them too.
         self.controls = frozenset(Control if self._options.suspends else (Control.HOLD, Control.RELEASE))

@@ -5,9 +5,10 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from cigri.drivers import BatchRequest
+from cigri.urgency import LEAST_PRIORITY, Due, priority
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 QUEUE = rf"{NAME}(?:@[A-Za-z0-9_.@-]+)?"
@@ -73,12 +74,22 @@ class Options(BaseModel):
     properties: Wishes | None = None
     besteffort_properties: Wishes | None = None
     project: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
-    priority: Annotated[int, Field(ge=-1023, le=0)] | None = None
+    priority: Annotated[int, Field(ge=LEAST_PRIORITY, le=0)] | None = None
+    use_nice: bool = False
     pe: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
     node_pes: Mapping[Annotated[str, Field(pattern=r"^[1-9]\d*$")], Annotated[str, Field(pattern=rf"^{NAME}$")]] = {}
     memory: Annotated[str, Field(pattern=rf"^{NAME}$")] = "h_vmem"
     accounting: bool = True
     suspends: bool = True
+
+    @model_validator(mode="after")
+    def _priority_is_said_once(self) -> "Options":
+        if self.use_nice and self.priority is not None:
+            raise ValueError("use_nice makes a priority of the date at which a task should start; leave out priority")
+        return self
+
+    def priority_of(self, due: Due | None) -> int | None:
+        return priority(due) if self.use_nice and due else self.priority
 
 
 def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
@@ -122,7 +133,7 @@ def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]
         words += ["-pe", str(pe), str(wish.width)]
     if project := request.project or options.project:
         words += ["-P", project]
-    words += _others(options, chosen)
+    words += _others(options, request, chosen)
     soft = (*site.soft, *user.soft)
     return words + (["-soft"] if soft else []) + [word for one in soft for word in ("-l", one)]
 
@@ -133,9 +144,9 @@ def _overridden(user: Properties, chosen: Mapping[str, str]) -> Properties:
     return Properties(hard, soft, user.queues)
 
 
-def _others(options: Options, chosen: Mapping[str, str]) -> list[str]:
-    priority = chosen.get("priority", options.priority)
-    words = [] if priority is None else ["-p", str(priority)]
+def _others(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:
+    level = chosen.get("priority", options.priority_of(request.due))
+    words = [] if level is None else ["-p", str(level)]
     for name, option in (("reserve", "-R"), ("job-share", "-js"), ("reservation", "-ar")):
         words += [option, chosen[name]] if name in chosen else []
     return words

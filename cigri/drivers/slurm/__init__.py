@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, ResourceRequest
 from cigri.drivers.slurm.backend import BACKEND
@@ -24,6 +24,7 @@ from cigri.drivers.slurm.tables import (
 )
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.urgency import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
 
 END_OF_ALL = f"{END} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
@@ -75,8 +76,22 @@ class Options(BaseModel):
     account: str | None = None
     constraint: str | None = None
     nice: int | None = None
+    use_nice: bool = False
+    time_origin: TimeOrigin = FIRST_DAY
+    nice_factor: NiceFactor = 1.0
     reservation: str | None = None
     resources: Mapping[str, Annotated[str, Field(pattern=f"^{RESOURCE.pattern}$")]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _nice_is_said_once(self) -> "Options":
+        if self.use_nice and self.nice is not None:
+            raise ValueError("use_nice makes nice of the date at which a task should start; leave out nice")
+        if not self.use_nice and self.model_fields_set & {"time_origin", "nice_factor"}:
+            raise ValueError("time_origin and nice_factor go with use_nice = true")
+        return self
+
+    def nice_of(self, due: Due | None) -> int | None:
+        return nice(due, self.time_origin, self.nice_factor) if self.use_nice and due else self.nice
 
 
 class Slurm(Driver):
@@ -102,7 +117,8 @@ cigri_nodes() {
         try:
             self._options = Options.model_validate(dict(options))
         except ValidationError as wrong:
-            problems = (f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
+            told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
+            problems = (": ".join(filter(None, words)) for words in told)
             raise ConfigError(f"options of driver slurm: {'; '.join(problems)}") from wrong
         self._known = KNOWN_RESOURCES | dict(self._options.resources)
 
@@ -161,7 +177,7 @@ cigri_nodes() {
             "qos": (besteffort and options.besteffort_qos) or options.qos,
             "account": request.project or options.account,
             "constraint": constraints[0] if len(constraints) == 1 else "&".join(f"({wish})" for wish in constraints),
-            "nice": options.nice,
+            "nice": options.nice_of(request.due),
             "reservation": options.reservation,
         }
         return {name: str(value) for name, value in wishes.items() if value}

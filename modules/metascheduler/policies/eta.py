@@ -1,4 +1,4 @@
-"""The campaign that would end first goes first, so that most of them end early."""
+"""The campaign whose last task has to start first goes first: open-lmake's priority, ETA minus pressure."""
 
 from collections.abc import Sequence
 from math import inf
@@ -8,10 +8,7 @@ from modules.metascheduler.policies import Facts, Turn
 
 
 def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
-    """By the time at which its last task has to start: its forecast end less the time of a task; unknown ends last.
-
-    It is open-lmake's priority, ETA minus pressure; the path of tasks that depend on nothing is as long as one of them.
-    """
+    """By the published end less the pressure, the earliest date first; those of which no end is known come last."""
     return [Turn(claim.campaign_id, claim.clusters, (_start_of_the_last(claim), claim.campaign_id)) for claim in claims]
 
 

@@ -1,0 +1,51 @@
+"""When a task should start, as batch systems are told: Slurm by a nice value, Grid Engine by a priority; pure.
+
+What is told is open-lmake's priority: the date at which a campaign ends, less the time along its critical path.
+"""
+
+import re
+from datetime import UTC, datetime
+from math import log2
+from typing import Annotated, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+MOST_NICE = 2**31 - 3  # the largest that sbatch takes: "out of range (+/- 2147483645)"
+LEAST_PRIORITY = -1023  # the lowest that qsub takes
+STEPS = 48  # of the priority, each time that the time left doubles: an hour is told from an hour and a minute
+MINUTE = 60.0
+ORIGIN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(:\d\d)?( ?[+-]\d\d:\d\d)?")
+
+
+class Due(NamedTuple):
+    """A task should start at `date`, and it is `now`."""
+
+    date: datetime
+    now: datetime
+
+
+def read_origin(text: object) -> datetime:
+    """`YYYY-MM-DD HH:MM`, with seconds or without, then perhaps the time zone as `+HH:MM`; else it is UTC."""
+    found = ORIGIN.fullmatch(text) if isinstance(text, str) else None
+    if not found:
+        raise ValueError(f"write a date as 2023-01-01 00:00:00 or 2023-01-01 00:00 +01:00, not {text!r}")
+    minute, seconds, zone = found.groups(default="")
+    date = datetime.fromisoformat(minute + (seconds or ":00") + zone.strip())
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+TimeOrigin = Annotated[datetime, BeforeValidator(read_origin)]
+NiceFactor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+FIRST_DAY = datetime(2023, 1, 1, tzinfo=UTC)
+
+
+def nice(due: Due, origin: datetime = FIRST_DAY, factor: float = 1.0) -> int:
+    """Seconds from the origin to the date, times the factor; the earliest and the latest dates are all the same."""
+    seconds = (due.date - origin).total_seconds()
+    return int(min(max(seconds * factor, 0.0), float(MOST_NICE)))
+
+
+def priority(due: Due) -> int:
+    """0 for what should run by now, the lower the later the date: 1024 steps are too few for dates far from now."""
+    ahead = max((due.date - due.now).total_seconds(), 0.0)
+    return -min(round(STEPS * log2(1.0 + ahead / MINUTE)), -LEAST_PRIORITY)

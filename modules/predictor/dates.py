@@ -1,0 +1,28 @@
+"""When a campaign ends and when its last task has to start, as dates that others can reckon with; pure."""
+
+from datetime import datetime, timedelta
+
+from cigri.flow.anyone_to_predictor import Progress
+from modules.predictor.estimates import estimate, longest
+
+PART = 16  # a date is told anew when it has moved by more than this part of what is left
+
+
+def pressure(part: Progress) -> float | None:
+    """Seconds along the critical path to the end of a campaign, of all its clusters together; None: nothing is known.
+
+    Its tasks wait for none of the others, so that each path is one task, and the critical one the longest that remains:
+    as long as the longest of so many is expected to be, by the durations of those that succeeded.
+    """
+    average = estimate(part)
+    if average is None:
+        return None
+    return max(average, longest(part, part.remaining, 0.5)) if part.remaining else 0.0
+
+
+def told(before: datetime | None, eta: datetime | None, now: datetime) -> datetime | None:
+    """The end as others are told: as `before`, unless it has moved by more than a sixteenth of what was left."""
+    if before is None or eta is None:
+        return eta or before
+    left = max(before - now, timedelta())
+    return eta if abs(eta - before) > left / PART else before

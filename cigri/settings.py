@@ -98,6 +98,10 @@ class PolicySettings(Section):
     )
 
 
+class ResourceSettings(Section):
+    discovery: float = Field(900.0, gt=0, description="seconds after which a cluster is asked again what nodes it has")
+
+
 class HistorySettings(Section):
     keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
     keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
@@ -130,6 +134,7 @@ class Settings(Section):
     grouping: GroupingSettings = GroupingSettings()
     forecast: ForecastSettings = ForecastSettings()
     policy: PolicySettings = PolicySettings()
+    resources: ResourceSettings = ResourceSettings()
     history: HistorySettings = HistorySettings()
     hours: HoursSettings = HoursSettings()
 

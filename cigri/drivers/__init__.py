@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from cigri.backend.options import BackendTable, read_options
 from cigri.errors import ConfigError
 from cigri.remote import Answer
+from cigri.resources.nodes import NodeClass
 from cigri.urgency import Due
 
 
@@ -225,6 +226,14 @@ class Driver(ABC):
 
     @abstractmethod
     def parse_capacity(self, answer: Answer) -> Capacity: ...
+
+    def nodes(self) -> str:
+        """Ask what nodes there are, as an ordinary user; empty: this driver cannot tell."""
+        return ""
+
+    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+        """What their batch system says of them that stays as it is: neither load nor free cores nor who is down."""
+        raise NotImplementedError(answer)
 
     @abstractmethod
     def probe(self) -> str:

@@ -16,6 +16,7 @@ from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, Re
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.localbatch import client
 from cigri.remote import Answer
+from cigri.resources.nodes import MEGABYTE, NodeClass, known
 
 POOL = re.compile(r"[a-z][a-z0-9_.-]*")
 STATES = {
@@ -132,6 +133,18 @@ class Local(Driver):
             total, free = _natural(line["pools"]["cpu"]["total"]), line["pools"]["cpu"]["free"]
             free = max(0, _integer(free))  # below zero after the operator has shrunk the pool
             return Capacity(total, free, total - free, 0)
+
+    def nodes(self) -> str:
+        return self.capacity("")
+
+    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+        """This host, as large as its pools."""
+        with _Reading(answer):
+            [line] = _lines(answer)
+            pools = {name: _natural(pool["total"]) for name, pool in line["pools"].items()}
+        cores, memory, gpus = pools.pop("cpu", None), pools.pop("mem", None), pools.pop("gpu", None)
+        size = None if memory is None else memory * MEGABYTE
+        return [NodeClass(known({**pools, "cores": cores, "memory": size, "gpus": gpus}), 1)]
 
     def probe(self) -> str:
         return self._ask("probe")

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from cigri.resources.inheritance import Declarations, Declared, Place, Sourced, Value, Where, effective
+from cigri.requirements.kinds import BUILT_IN, Kind, Kinds, Value
+from cigri.resources.inheritance import Declarations, Declared, Place, Sourced, Where, effective
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid
 from cigri.tables.resources import DeclaredProperty, NodeClass, PropertyKind, Queue
@@ -85,9 +86,10 @@ def list_declared(conn: Connection, project: str) -> Declarations:
     return declared
 
 
-def property_kinds(conn: Connection) -> dict[str, str]:
-    """What the values of each property are."""
-    return {name: kind for name, kind in conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))}
+def property_kinds(conn: Connection) -> Kinds:
+    """What the values of properties are: those that any node may have, and those that are declared."""
+    found = conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))
+    return {**BUILT_IN, **{name: Kind(kind) for name, kind in found}}
 
 
 def resources_version(conn: Connection) -> int:

@@ -5,11 +5,10 @@ before what is said for all. What was found on the nodes stands right above the 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from cigri.requirements.kinds import Scalar, Value
 from cigri.states import PropertyLevel
-
-Value = Any
 
 DISCOVERED = "discovered"
 
@@ -61,8 +60,8 @@ def effective(
         for name, one in level.items():
             above = values.get(name)
             if one.extends and above is not None:
-                added = [item for item in one.value if item not in _items(above.value)]
-                values[name] = Sourced([*_items(above.value), *added], f"{above.source} + {source}")
+                both = dict.fromkeys([*_items(above.value), *_items(one.value)])
+                values[name] = Sourced(list(both), f"{above.source} + {source}")
             else:
                 values[name] = Sourced(one.value, source)
     return values
@@ -91,5 +90,5 @@ def _levels(
             yield str(where), declared.get(where, {})
 
 
-def _items(value: Value) -> Sequence[Value]:
+def _items(value: Value) -> Sequence[Scalar]:
     return value if isinstance(value, list) else [value]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from cigri.drivers import BatchRequest, Capacity, Driver, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.resources.nodes import NodeClass
 from modules.laboratory.jobs import JobSight
 
 REFUSED, TOO_LARGE = 10, 11  # exit statuses of a submission
@@ -64,6 +65,13 @@ class Simulated(Driver):
 
     def parse_capacity(self, answer: Answer) -> Capacity:
         return Capacity._make(_parse(answer))
+
+    def nodes(self) -> str:
+        return _line("nodes")
+
+    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+        cores, nodes = _parse(answer)
+        return [NodeClass({"cores": cores}, nodes)]
 
     def probe(self) -> str:
         return _line("probe")

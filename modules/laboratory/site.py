@@ -132,6 +132,8 @@ class Site:
                 return answered(len(about["remote_ids"]))
             case "capacity":
                 return answered(self.system.capacity())
+            case "nodes":
+                return answered([self.system.machine.cores_per_node, self.system.machine.nodes])
             case "probe":
                 self.system.capacity()
                 return answered("simulated cluster")

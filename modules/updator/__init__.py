@@ -34,12 +34,14 @@ from cigri.flow.runner_to_updator import (
 )
 from cigri.flow.updator_to_metascheduler import put_cluster_state, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
+from cigri.flow.updator_to_resources import list_undiscovered
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
 from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import JobKind, JobState
 from cigri.verdicts import FAULT_OF_TASK
 from cigri.wrapper import Receipt, collect, journal, parse_tail, place_of, tail
+from modules.updator.discovery import discover
 from modules.updator.doubts import examine
 from modules.updator.glimpse import Glimpse, journal_key, read
 from modules.updator.news import events, trials
@@ -57,16 +59,20 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     with tools.database.begin() as conn:
         due = list_clusters(conn, due_only=True, now=now)
         key = grid_key(conn)
-    seen = tools.gateway.visit(due, lambda cluster: _visit(tools, cluster, key, now), tools.settings.almighty.patience)
-    return summed(seen)
+        fresh = list_undiscovered(conn, tools.settings.resources.discovery, now) if due else set()
+
+    def visit(cluster: ClusterRow) -> Report:
+        return _visit(tools, cluster, key, now, discovers=cluster.id in fresh)
+
+    return summed(tools.gateway.visit(due, visit, tools.settings.almighty.patience))
 
 
-def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
+def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, discovers: bool) -> Report:
     with tools.database.lock(f"cigri.updator.{cluster.id}") as taken:
-        return _look(tools, cluster, key, now) if taken else Counter({"locked clusters": 1})
+        return _look(tools, cluster, key, now, discovers=discovers) if taken else Counter({"locked clusters": 1})
 
 
-def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
+def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, discovers: bool) -> Report:
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.begin() as conn:
         watched = list_watched(conn, cluster.id)
@@ -93,6 +99,8 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> 
                 put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(problems), now)
             else:
                 put_success(conn, cluster, now)
+    if discovers and not problems:
+        report.update(discover(tools, cluster, now))
     return report
 
 

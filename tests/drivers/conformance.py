@@ -7,6 +7,7 @@ import shlex
 import time
 import uuid
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,6 +19,7 @@ import pytest
 from cigri.drivers import BatchRequest, Control, Driver, RemoteJob, RemoteState, ResourceRequest
 from cigri.errors import AnswerUnreadable, SubmissionRefused
 from cigri.remote import Answer
+from tests.drivers.recorded import cores_by_queue
 
 PREFIX = f"cigri-{uuid.uuid4().hex[:8]}"
 USER, RIVAL = "alice", "bob"
@@ -154,6 +156,14 @@ class Conformance:
         with pytest.raises(AnswerUnreadable):
             site.driver.parse_capacity(site.run(USER, site.driver.capacity("nowhere")))
 
+    def test_each_queue_has_the_nodes_and_cores_that_are_there(self, site: Site) -> None:
+        found = site.driver.parse_nodes(site.run(USER, site.driver.nodes()))
+        assert cores_by_queue(found) == {16}
+        nodes = Counter[str | None]()
+        for one in found:
+            nodes[one.queue] += one.nodes
+        assert {number for queue, number in nodes.items() if queue != ""} == {max(1, len(site.nodes.split()))}
+
     def test_exit_codes_nodes_and_times_are_known(self, site: Site) -> None:
         batch = site.submit(BatchRequest("codes", 5, 600), EXITS)
         jobs = batch.until_ended()
@@ -234,6 +244,7 @@ class Conformance:
             (driver.history([(f"{PREFIX}-codes", 1, site.unknown_id)]), driver.parse_history),
             (driver.cancel([site.unknown_id]), driver.parse_cancel),
             (driver.capacity(""), driver.parse_capacity),
+            (driver.nodes(), driver.parse_nodes),
             (driver.probe(), driver.parse_probe),
             (
                 "printf '#!/bin/sh\\n' >job\n" + driver.submit(request),

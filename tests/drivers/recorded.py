@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, load, names
 from cigri.errors import AnswerUnreadable, DriverError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.resources.nodes import NodeClass
 
 REPLIES = Path(__file__).parents[1] / "replies"
 PREFIX = "cigri-recorded"
@@ -18,6 +20,7 @@ FORM = re.compile(r"exit status (\d+)\n== out ==\n(.*)== err ==\n(.*)", re.DOTAL
 READERS: dict[str, Callable[[Driver, Answer], object]] = {
     "probe": lambda driver, answer: driver.parse_probe(answer),
     "capacity": lambda driver, answer: driver.parse_capacity(answer),
+    "nodes": lambda driver, answer: driver.parse_nodes(answer),
     "submit": lambda driver, answer: driver.parse_submit(answer, BatchRequest(f"{PREFIX}-codes", 5, 600)),
     "status": lambda driver, answer: sorted(driver.parse_status(answer, PREFIX), key=repr),
     "history": lambda driver, answer: sorted(driver.parse_history(answer), key=repr),
@@ -135,6 +138,20 @@ def adds_up(read: object) -> bool:
     return isinstance(read, Capacity) and 0 < read.total == read.free + read.used + read.unavailable
 
 
+def are_nodes(read: object) -> bool:
+    return isinstance(read, list) and cores_by_queue(read) == {16}
+
+
+def cores_by_queue(classes: Iterable[NodeClass]) -> set[int]:
+    """How many cores each queue has on its nodes; the default one is one of them, or several."""
+    sums: Counter[str | None] = Counter()
+    for one in classes:
+        cores = one.properties["cores"]
+        assert isinstance(cores, int)
+        sums[one.queue] += one.nodes * cores
+    return {cores for queue, cores in sums.items() if queue != ""}
+
+
 def are_killed(read: object) -> bool:
     return {job.state for job in jobs(read, "-many").values()} == {RemoteState.KILLED}
 
@@ -143,6 +160,7 @@ POINTS: dict[str, Callable[[object], bool]] = {
     "probe": lambda read: isinstance(read, str) and bool(read),
     "capacity": adds_up,
     "capacity-unknown-queue": is_unreadable,
+    "nodes": are_nodes,
     "submit": are_ids,
     "submit-refused": lambda read: isinstance(read, SubmissionRefused) and bool(str(read)),
     "status": is_status,
@@ -156,5 +174,5 @@ POINTS: dict[str, Callable[[object], bool]] = {
     "cancel-gone": is_taken,
     "cancel-denied": is_unreadable,
 }
-DOWN = [f"down-{method}" for method in READERS if method != "control"]
+DOWN = [f"down-{method}" for method in READERS if method not in ("control", "nodes")]
 MORE = [*(f"control-{verb}" for verb in Control), "control-denied", "down-control", "status-suspended"]

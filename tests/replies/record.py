@@ -81,6 +81,7 @@ def record_answers_about_the_cluster(recorder: Recorder) -> None:
     recorder.ask("probe", USER, driver.probe())
     recorder.ask("capacity", USER, driver.capacity(""))
     recorder.ask("capacity-unknown-queue", USER, driver.capacity("nowhere"))
+    recorder.ask("nodes", USER, driver.nodes())
 
 
 def record_codes(recorder: Recorder) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from cigri.requirements.kinds import Value
 from cigri.resources.inheritance import Declared, Place, Sourced, Where, effective
 from cigri.states import PropertyLevel
 
@@ -17,10 +18,10 @@ EVERYWHERE = (
     Where(QUEUE, "fat@dahu"),
 )
 
+Said = Mapping[Where, Value | tuple[str, ...]]
 
-def sourced(
-    declared: Mapping[Where, object], project: str = "", found: Mapping[str, object] | None = None
-) -> Sourced | None:
+
+def sourced(declared: Said, project: str = "", found: Mapping[str, Value] | None = None) -> Sourced | None:
     """The one property `os` of the queue fat@dahu; a tuple extends."""
     said = {
         where: {"os": Declared(list(value), True) if isinstance(value, tuple) else Declared(value)}
@@ -36,7 +37,7 @@ def test_arbitrary_parameters_may_be_given_at_each_level_and_queues_inherit_them
 
 @pytest.mark.parametrize("level", range(1, 5))
 def test_what_is_said_nearer_to_the_queue_overrides_what_is_said_above(level: int) -> None:
-    said = {where: str(number) for number, where in enumerate(EVERYWHERE[: level + 1])}
+    said: Said = {where: str(number) for number, where in enumerate(EVERYWHERE[: level + 1])}
     assert sourced(said) == (str(level), str(EVERYWHERE[level]))
 
 
@@ -65,7 +66,7 @@ def test_a_list_replaces_the_one_above() -> None:
 
 
 def test_a_list_extends_the_one_above_when_it_says_so() -> None:
-    said = {Where(GRID, ""): ["a", "b"], Where(SITE, "grenoble"): ("b", "c"), Where(QUEUE, "fat@dahu"): ("d",)}
+    said: Said = {Where(GRID, ""): ["a", "b"], Where(SITE, "grenoble"): ("b", "c"), Where(QUEUE, "fat@dahu"): ("d",)}
     assert sourced(said) == (["a", "b", "c", "d"], "grid + site grenoble + queue fat@dahu")
 
 
@@ -75,7 +76,7 @@ def test_a_list_extends_a_single_value_and_what_is_not_there() -> None:
 
 
 def test_what_was_found_stands_right_above_what_is_declared_of_the_cluster() -> None:
-    found = {"os": "found"}
+    found: dict[str, Value] = {"os": "found"}
     assert sourced({Where(SITE, "grenoble"): "a"}, found=found) == ("found", "discovered")
     assert sourced({Where(CLUSTER, "dahu"): "a"}, found=found) == ("a", "cluster dahu")
     assert sourced({Where(QUEUE, "fat@dahu"): ("a",)}, found=found) == (["found", "a"], "discovered + queue fat@dahu")

@@ -18,9 +18,11 @@ from cigri.drivers.gridengine.answers import (
     unreadable,
 )
 from cigri.drivers.gridengine.backend import BACKEND, read_backend
+from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
 from cigri.drivers.gridengine.wishes import Options, find_problems, placement
 from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.resources.nodes import NodeClass
 
 END = "cigri-sge-end"
 # What Debian has on the PATH are wrappers that cost 0.1 s each. The XML has times without their zone.
@@ -188,14 +190,23 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
 
     def capacity(self, queue: str) -> str:
         """Its first line names the queues that count, since all are in the answer; free is what the last has."""
-        options = self._options
-        ours = [queue] if queue else [options.queue, options.besteffort_queue]
-        names = [name.partition("@")[0] for name in ours if name]
+        names = [queue.partition("@")[0]] if queue else self._own_queues()
         return f"{self._environment}printf '%s\\n' {shlex.quote(' '.join(names))} && qhost -q -xml"
 
     def parse_capacity(self, answer: Answer) -> Capacity:
         names, _, text = answer.out.partition("\n")
         return read_capacity(answer._replace(out=text), names.split())
+
+    def nodes(self) -> str:
+        return self._environment + QUESTIONS
+
+    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+        return read_nodes(answer, self._own_queues())
+
+    def _own_queues(self) -> list[str]:
+        """Where the cluster's settings send jobs, the last one those of type besteffort; none: to any."""
+        ours = (self._options.queue, self._options.besteffort_queue)
+        return [name.partition("@")[0] for name in ours if name]
 
     def probe(self) -> str:
         return f"{self._environment}qstat -help | head -n 1 && qconf -sss >/dev/null && echo {END}"

@@ -14,10 +14,12 @@ from pydantic import ValidationError
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
 from cigri.drivers.oar.answers import END, capacity_of, jobs_of, read_answers, unreadable
 from cigri.drivers.oar.backend import BACKEND
+from cigri.drivers.oar.nodes import read_nodes
 from cigri.drivers.oar.options import BESTEFFORT_QUEUE, Options
 from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.resources.nodes import NodeClass
 
 NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
 JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command
@@ -219,6 +221,13 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 
     def parse_capacity(self, answer: Answer) -> Capacity:
         return capacity_of(answer, self._options.core)
+
+    def nodes(self) -> str:
+        """The same resources as those that count."""
+        return self.capacity("")
+
+    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+        return read_nodes(answer, self._options.core, self._options.memory)
 
     def probe(self) -> str:
         """The scheduler notes when it was there last, once a minute at least."""

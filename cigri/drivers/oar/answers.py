@@ -39,13 +39,13 @@ def read_answers(command: str, answer: Answer) -> list[dict[str, Any]]:
     *lists, rest = answer.out.split(f"{END}\n")
     if answer.status != 0 or not lists or rest.strip():
         raise unreadable(command, answer)
-    entries = []
+    read = []
     for text in lists:
-        found = list(_entries(text, command, answer))
+        found = list(entries(text, command, answer))
         if not found:
             raise unreadable(command, answer)
-        entries += [entry for entry in found if isinstance(entry, dict)]
-    return entries
+        read += [entry for entry in found if isinstance(entry, dict)]
+    return read
 
 
 def jobs_of(entries: Iterable[Mapping[str, Any]]) -> list[RemoteJob]:
@@ -64,7 +64,7 @@ def capacity_of(answer: Answer, core: str) -> Capacity:
     text, _, rest = answer.out.partition(f"{END}\n")
     cores: dict[object, list[Mapping[str, Any]]] = {}
     if answer.status == 0 and f"{END}\n" in answer.out and not rest:
-        for entry in _entries(text, "oarnodes", answer):
+        for entry in entries(text, "oarnodes", answer):
             if not isinstance(entry, dict):
                 raise unreadable("oarnodes", answer)
             name = entry.get(core) or entry.get("resource_id")
@@ -82,7 +82,7 @@ def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
     return AnswerUnreadable(f"{command} (exit status {answer.status}): {text[-300:]}")
 
 
-def _entries(text: str, command: str, answer: Answer) -> Iterator[Any]:
+def entries(text: str, command: str, answer: Answer) -> Iterator[Any]:
     """The values of an object, or the members of a list, as OAR 3 has them."""
     try:
         found = json.loads(text)

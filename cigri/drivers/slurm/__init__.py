@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, ResourceRequest
 from cigri.drivers.slurm.backend import BACKEND
+from cigri.drivers.slurm.nodes import SINFO, read_nodes
 from cigri.drivers.slurm.tables import (
     END,
     SACCT_HEADER,
@@ -24,6 +25,7 @@ from cigri.drivers.slurm.tables import (
 )
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.resources.nodes import NodeClass
 from cigri.urgency import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
 
 END_OF_ALL = f"{END} of all\n"
@@ -250,8 +252,7 @@ cigri_nodes() {
 
     def capacity(self, queue: str) -> str:
         """Without a queue: the partitions that our jobs may go to; sinfo counts a node of several partitions once."""
-        options = self._options
-        ours = {name for name in (options.partition, options.besteffort_partition) if name}
+        ours = self._own_partitions()
         where = f" -p {_comma([queue] if queue else sorted(ours))}" if queue or ours else ""
         return f"{CLEAN}sinfo -h -o %C{where} && echo {END}"
 
@@ -261,6 +262,16 @@ cigri_nodes() {
             raise unreadable("sinfo", answer)  # an unknown partition is an empty answer
         used, free, unavailable, total = map(int, found.groups())
         return Capacity(total, free, used, unavailable)
+
+    def nodes(self) -> str:
+        return CLEAN + SINFO
+
+    def parse_nodes(self, answer: Answer) -> list[NodeClass]:
+        return read_nodes(answer, self._own_partitions())
+
+    def _own_partitions(self) -> set[str]:
+        """Where the cluster's settings send jobs; empty: to the default one."""
+        return {name for name in (self._options.partition, self._options.besteffort_partition) if name}
 
     def probe(self) -> str:
         return f"{CLEAN}sbatch --version && scontrol ping"

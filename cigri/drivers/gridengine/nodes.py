@@ -1,0 +1,148 @@
+"""The nodes of a Grid Engine cluster: the hosts of its queues, and the complex values given to both.
+
+What hosts report of themselves changes with their load, and a consumable with the jobs; what was configured does not.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cigri.drivers.gridengine.answers import read_xml, unreadable
+from cigri.errors import AnswerUnreadable
+from cigri.remote import Answer
+from cigri.requirements.kinds import Value
+from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+
+END = "cigri-sge-end"
+# Four parts: the types of complexes, the queues, what was given to hosts, and which host has which queues.
+QUESTIONS = f"""\
+qconf -sc && echo {END} && qconf -sq '*' && echo {END} && for host in global $(qconf -sel); do
+    qconf -se "$host" || exit
+done && echo {END} && qhost -q -xml && echo {END}"""
+
+GPU_NAMES = ("gpu", "gpus", "ngpus")
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)")
+_UNITS = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
+_UNITS |= {"g": 1000**3, "G": 1024**3, "t": 1000**4, "T": 1024**4}
+_NONE = ("NONE", "INFINITY", "-", "")
+
+
+class Configuration(NamedTuple):
+    """`types` of complexes by name; the fields of each queue, and of each host, by name."""
+
+    types: Mapping[str, str]
+    queues: Mapping[str, Mapping[str, str]]
+    hosts: Mapping[str, Mapping[str, str]]
+
+
+def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
+    """By queue; jobs that name none go to `own`, or to any."""
+    *parts, rest = answer.out.split(f"{END}\n")
+    if answer.status != 0 or len(parts) != 4 or rest:
+        raise unreadable("qconf or qhost", answer)
+    types, queues, hosts, table = parts
+    known_things = Configuration(_types(types), _blocks(queues, "qname"), _blocks(hosts, "hostname"))
+    if not known_things.types or not known_things.queues or not known_things.hosts:
+        raise unreadable("qconf", answer)
+    classes = []
+    for host in read_xml("qhost", answer, table, "qhost").iter("host"):
+        told = {value.get("name", ""): value.text or "" for value in host.iter("hostvalue")}
+        for queue in host.iter("queue"):
+            values = {value.get("name", ""): value.text or "" for value in queue.iter("queuevalue")}
+            name, slots = queue.get("name", ""), values.get("slots", "")
+            if not slots.isdigit() or name not in known_things.queues:
+                raise AnswerUnreadable(f"qhost does not tell the slots of queue {name}, or qconf does not know it")
+            if int(slots) and told.get("num_proc", "-") != "-":  # of a host that is down nothing is known
+                one = NodeClass(_properties(known_things, host.get("name", ""), name, int(slots), told), 1, name)
+                classes += [one, one._replace(queue="")] if name in own or not own else [one]
+    return alike(classes)
+
+
+def _properties(
+    known_things: Configuration, host: str, queue: str, slots: int, told: Mapping[str, str]
+) -> dict[str, Value]:
+    fields = known_things.queues[queue]
+    given: dict[str, Value | None] = {}
+    for source in (known_things.hosts.get("global", {}), known_things.hosts.get(host, {}), fields):
+        given |= _complexes(source.get("complex_values", ""), known_things.types)
+    limit = given.pop("slots", None)
+    gpus = next((given[name] for name in GPU_NAMES if isinstance(given.get(name), int)), None)
+    memory = _size(told.get("mem_total", ""))
+    plain: dict[str, Value | None] = {
+        "cores": min(slots, limit) if isinstance(limit, int) else slots,
+        "memory": memory // MEGABYTE * MEGABYTE if memory else None,
+        "gpus": gpus,
+        "platform": told.get("arch_string") or None,
+        "max_walltime": _seconds(fields.get("h_rt", "").partition(",")[0]),
+    }
+    return known(given | plain)
+
+
+def _types(text: str) -> dict[str, str]:
+    """Of each complex, by its name and its short name."""
+    types = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 8 and not line.startswith("#"):
+            types[words[0]] = types[words[1]] = words[2]
+    return types
+
+
+def _blocks(text: str, first: str) -> dict[str, dict[str, str]]:
+    """The fields of each thing; each begins with the field `first`, and a line may go on in the next one."""
+    blocks: dict[str, dict[str, str]] = {}
+    fields: dict[str, str] = {}
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        name, _, value = line.partition(" ")
+        if name == first:
+            fields = blocks.setdefault(value.strip(), {})
+        fields[name] = value.strip()
+    return blocks
+
+
+def _complexes(text: str, types: Mapping[str, str]) -> dict[str, Value | None]:
+    """`licence=2,big=TRUE`; what hosts of their own have in brackets is left out, as it is told of each host anyway."""
+    return dict(_pairs(re.sub(r",?\[[^\]]*\]", "", text).split(","), types))
+
+
+def _pairs(words: Sequence[str], types: Mapping[str, str]) -> Iterator[tuple[str, Value | None]]:
+    for word in words:
+        name, equals, value = word.strip().partition("=")
+        if equals:
+            yield name, _value(value, types.get(name, "STRING"))
+
+
+def _value(text: str, kind: str) -> Value | None:
+    match kind:
+        case "INT" | "DOUBLE":
+            number = _number(text)
+            return int(number) if number is not None and number == int(number) else number
+        case "BOOL":
+            return text.upper() in ("TRUE", "1")
+        case "MEMORY":
+            return _size(text)
+        case "TIME":
+            return _seconds(text)
+        case _:
+            return None if text in _NONE else text
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _size(text: str) -> int | None:
+    """`23.5G` in bytes: capitals are powers of 1024, small letters of 1000."""
+    found = _MEMORY.fullmatch(text)
+    return int(float(found[1]) * _UNITS[found[2]]) if found else None
+
+
+def _seconds(text: str) -> int | None:
+    """`24:00:00`, `:30:` or seconds; INFINITY is no limit."""
+    if text in _NONE or not re.fullmatch(r"\d*(:\d*:\d*)?", text):
+        return None
+    hours, minutes, seconds = ([*text.split(":"), "0", "0"] if ":" in text else ["0", "0", text])[:3]
+    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)

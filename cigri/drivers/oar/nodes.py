@@ -1,0 +1,46 @@
+"""The nodes of an OAR cluster: the resources of oarnodes put together, with the properties that they share."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cigri.drivers.oar.answers import END, entries, unreadable
+from cigri.remote import Answer
+from cigri.requirements.kinds import Value
+from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+
+NODE = "network_address"
+# What OAR itself keeps of each resource: how it is just now, and the numbers and names that tell one from another.
+OWN = re.compile(
+    r"(resource_)?id|network_address|host|type|(next_|last_)?(state|available_upto|finaud_decision|job_date).*"
+    r"|next_finaud_decision|suspended_jobs|scheduler_priority|expiry_date|desktop_computing|drain|jobs?|links|api_timestamp"
+    r"|cpu|core|cpuset|thread|ip"
+)
+DEAD = "Dead"
+
+
+def read_nodes(answer: Answer, core: str, memory: str | None) -> list[NodeClass]:
+    """`core` is the property that tells cores apart, `memory` the one with the MB of a node."""
+    text, _, rest = answer.out.partition(f"{END}\n")
+    if answer.status != 0 or f"{END}\n" not in answer.out or rest:
+        raise unreadable("oarnodes", answer)
+    nodes: dict[str, list[Mapping[str, Any]]] = {}
+    for entry in entries(text, "oarnodes", answer):
+        if not isinstance(entry, dict) or not entry.get(NODE):
+            raise unreadable("oarnodes", answer)
+        if entry.get("state") != DEAD:
+            nodes.setdefault(str(entry[NODE]), []).append(entry)
+    return alike(NodeClass(_properties(resources, core, memory), 1) for resources in nodes.values())
+
+
+def _properties(resources: Sequence[Mapping[str, Any]], core: str, memory: str | None) -> dict[str, Value]:
+    shared = {name: value for name, value in resources[0].items() if all(one.get(name) == value for one in resources)}
+    size = shared.get(memory) if memory else None
+    plain: dict[str, Value | None] = {
+        name: value
+        for name, value in shared.items()
+        if isinstance(value, str | int | float) and value != "" and not OWN.fullmatch(name) and name != core
+    }
+    plain["cores"] = len({one.get(core) or one.get("resource_id") for one in resources})
+    plain["memory"] = size * MEGABYTE if isinstance(size, int) and size > 0 else None
+    return known(plain)

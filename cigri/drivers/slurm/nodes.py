@@ -1,0 +1,74 @@
+"""The nodes of Slurm's partitions, as sinfo tells of them: a line for those of a partition that are alike."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from cigri.drivers.slurm.tables import END, unreadable
+from cigri.remote import Answer
+from cigri.requirements.kinds import Value
+from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+
+# partition (* is the default), nodes, then of each: cores, MB, features, gres; the partition's longest walltime
+SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END}"
+
+_LINE = re.compile(r"([^|]+?)(\*?)\|(\d+)\|(\d+)\+?\|(\d+)\+?\|([^|]*)\|([^|]*)\|([^|]*)")
+_NUMBER = re.compile(r"(\d+)([KMGTP]?)")
+_TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+
+def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
+    """By partition; jobs that name none go to `own`, or to the default one."""
+    text, _, rest = answer.out.partition(f"{END}\n")
+    if answer.status != 0 or not text or rest or f"{END}\n" not in answer.out:
+        raise unreadable("sinfo", answer)
+    classes = []
+    for line in text.splitlines():
+        found = _LINE.fullmatch(line.rstrip())
+        if not found:
+            raise unreadable("sinfo", answer)
+        partition, is_default, nodes, *about = found.groups()
+        one = NodeClass(_properties(*about), int(nodes), partition)
+        classes += [one, one._replace(queue="")] if (partition in own if own else is_default) else [one]
+    return alike(one for one in classes if one.nodes)
+
+
+def _properties(cores: str, memory: str, features: str, gres: str, longest: str) -> dict[str, Value]:
+    counts: dict[str, Value | None] = {}
+    models = []
+    for name, model, number in _gres(gres):
+        before = counts.get(name) or 0
+        counts[name] = number + (before if isinstance(before, int) else 0)
+        models += [model] if model and name == "gpu" else []
+    plain: dict[str, Value | None] = {
+        "cores": int(cores),
+        "memory": int(memory) * MEGABYTE,
+        "features": sorted(_words(features)),
+        "gpus": counts.pop("gpu", None),
+        "gpu_model": sorted(set(models)) or None,
+        "max_walltime": _seconds(longest),
+    }
+    return known(counts | plain)
+
+
+def _gres(text: str) -> Iterator[tuple[str, str, int]]:
+    """Name, type ("" if none) and number of each of `gpu:a100:4(S:0-1),scratch:2T`."""
+    for word in re.sub(r"\([^)]*\)", "", text).split(","):
+        name, *rest = word.split(":")
+        number = _NUMBER.fullmatch(rest[-1]) if rest else None
+        model = rest[0] if len(rest) > 1 or (rest and not number) else ""
+        if name:
+            yield name.lower(), model, int(number[1]) * 1024 ** _POWERS[number[2]] if number else 1
+
+
+def _words(text: str) -> list[str]:
+    return [] if text == "(null)" else [word for word in text.split(",") if word]
+
+
+def _seconds(text: str) -> int | None:
+    """`7-00:00:00`, `30:00`; "infinite" is no limit."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -1,0 +1,31 @@
+"""What nodes a cluster has is asked now and then, after a visit that went well; a bad answer harms nothing else."""
+
+import logging
+from collections import Counter
+from datetime import datetime
+
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.updator_to_resources import put_no_nodes, put_nodes
+from cigri.program import Report, Tools
+
+logger = logging.getLogger(__name__)
+
+
+def discover(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
+    """Ask, and store what is news."""
+    driver = tools.gateway.driver(cluster)
+    question = driver.nodes()
+    report: Report = Counter()
+    try:
+        answer = tools.gateway.run(cluster, tools.gateway.visitor(cluster), question) if question else None
+        classes = driver.parse_nodes(answer) if answer is not None else []
+    except (TransportError, AnswerUnreadable) as error:
+        logger.warning("Cluster %s: its nodes could not be read: %s", cluster.name, error)
+        with tools.database.begin() as conn:
+            put_no_nodes(conn, cluster, str(error), now)
+        return report
+    with tools.database.begin() as conn:
+        if put_nodes(conn, cluster, classes, now):
+            report["clusters with other nodes"] = 1
+    return report

@@ -87,10 +87,11 @@ def _checked(answer: object) -> Description:
     """What a rule gave back, if it is a campaign that can run."""
     if not isinstance(answer, Description):
         raise TypeError(f"a rule returns None or a campaign, not {type(answer).__name__}")
-    if not answer.clusters:
+    places = answer.clusters or ({"any": answer.anywhere} if answer.anywhere else {})
+    if not places:
         refuse("no cluster is left for it")
     if names := answer.names:
-        for problem in (*unknown_names(answer.clusters, names), *unused_names(answer.clusters, names)):
+        for problem in (*unknown_names(places, names), *unused_names(places, names)):
             raise ValueError(str(problem))
     return answer
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def new_campaign(description: "Description", user: str) -> NewCampaign:
     """All but the parameters of the tasks; raise CigriError for what cannot be obeyed."""
-    if description.requirements is not None:
-        raise CigriError("requirements: choosing queues by their properties is not supported yet (leave it out)")
+    if description.requirements is not None or description.anywhere is not None:
+        raise CigriError("choosing clusters by requirements is not supported yet: name them, and require nothing")
     parts = {
         name: NewCampaignCluster(
             settings.model_dump(mode="json"),

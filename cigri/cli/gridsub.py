@@ -137,6 +137,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         try:
             database = stack.enter_context(open_database())
             clusters = _clusters(database)
+            parsed = [_spread(one, clusters, faults) for one in parsed]
             missing = _missing_clusters(clusters, parsed, faults)
         except DatabaseUnavailable as error:
             if not options.check:
@@ -230,6 +231,13 @@ def _clusters(database: "Database") -> "dict[str, ClusterConfig]":
         return {cluster.name: cluster.config for cluster in list_every_cluster(conn)}
 
 
+def _spread(parsed: Parsed, clusters: "Mapping[str, ClusterConfig]", faults: list[str]) -> Parsed:
+    """On every cluster there is, where the grid chooses: rules and drivers are then asked about each."""
+    if parsed.description.anywhere and not clusters:
+        faults.append(f"{parsed.name}: {Problem('clusters', 'no cluster is declared yet', 'see `cigri cluster add`')}")
+    return parsed._replace(description=parsed.description.on_any(clusters))
+
+
 def _missing_clusters(
     clusters: "Mapping[str, ClusterConfig]", parsed: Iterable[Parsed], faults: list[str]
 ) -> frozenset[str]:
@@ -254,8 +262,13 @@ def _impossible(database: "Database", candidates: Iterable[Candidate], user: str
 
     for name, description, *_ in candidates:
         yield from (f"{name}: {problem}" for problem in impossible(database, description))
+        try:
+            campaign = new_campaign(description, user)
+        except CigriError as error:
+            yield f"{name}: {error}"
+            continue
         with database.begin() as conn:
-            yield from (f"{name}: {problem}" for problem in list_impossible(conn, new_campaign(description, user)))
+            yield from (f"{name}: {problem}" for problem in list_impossible(conn, campaign))
 
 
 def _tell_changes(candidate: Candidate) -> None:

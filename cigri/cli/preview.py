@@ -29,7 +29,7 @@ def preview(description: Description, user: str, missing: Collection[str], campa
         yield f"  replicate    the last tasks, with at most {share}, {replicate.max_replicas} at a time for each task"
     if (wanted := description.requirements) is not None:
         yield f"  requirements {parse_requirement(wanted, BUILT_IN)}"
-    for name, settings in description.clusters.items():
+    for name, settings in _places(description):
         yield f"  on {name}{' (NO SUCH CLUSTER)' if name in missing else ''}:"
         for label, value in _facts(settings):
             yield f"    {label:<12} {value}"
@@ -37,6 +37,15 @@ def preview(description: Description, user: str, missing: Collection[str], campa
             yield f"    task {number:<7} cd {directory} && {line}"
         if description.count > SHOWN_TASKS:
             yield f"    and {_tasks(description.count - SHOWN_TASKS)} more"
+
+
+def _places(description: Description) -> Iterator[tuple[str, ClusterSettings]]:
+    """Clusters that the grid may choose are one place, but for those on which a rule has changed something."""
+    if description.anywhere:
+        yield "any eligible cluster", description.anywhere
+    for name, settings in description.clusters.items():
+        if settings != description.anywhere:
+            yield name, settings
 
 
 def preview_json(description: Description, user: str, campaign_id: int | None) -> dict[str, Any]:
@@ -50,6 +59,7 @@ def preview_json(description: Description, user: str, campaign_id: int | None) -
         "replicate": description.replicate.model_dump() if description.replicate else None,
         "requirements": description.requirements,
         "tasks": description.count,
+        "anywhere": description.anywhere.model_dump(mode="json") if description.anywhere else None,
         "clusters": {
             name: {
                 "settings": settings.model_dump(mode="json"),

@@ -1,6 +1,6 @@
 """A campaign as its user describes it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -33,6 +33,7 @@ class Heading(BaseModel):
 class Description:
     """A campaign: what holds for all of it, what holds on each cluster, and its parameters.
 
+    `anywhere`: the settings on clusters that the grid chooses; None: the user has named them.
     `requirements` are as they were written, to be read with the kinds of the grid's properties (cigri.requirements).
     """
 
@@ -44,6 +45,7 @@ class Description:
     project: str = ""
     replicate: Replication | None = None
     requirements: Raw | None = None
+    anywhere: ClusterSettings | None = None
 
     @property
     def count(self) -> int:
@@ -68,6 +70,10 @@ class Description:
         """A copy with other settings on one cluster."""
         settings = ClusterSettings.model_validate(self.clusters[cluster].model_dump() | fields)
         return replace(self, clusters=self.clusters | {cluster: settings})
+
+    def on_any(self, clusters: Iterable[str]) -> "Description":
+        """A copy for all of these clusters, where the grid chooses them; as it is, where the user has named them."""
+        return replace(self, clusters=dict.fromkeys(clusters, self.anywhere)) if self.anywhere else self
 
     def without_cluster(self, cluster: str) -> "Description":
         """A copy that leaves a cluster out."""

@@ -31,6 +31,8 @@ INSTEAD = dict.fromkeys(
     ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
 )
 NOTHING = ("none", "false", "")
+ANYWHERE = ""
+"""The name of the block that holds for all clusters, where the grid chooses them."""
 OF_CAMPAIGN = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
 KNOWN = sorted({*ClusterSettings.model_fields, *OF_CAMPAIGN, *LATER, "cluster_job_type"})
 
@@ -67,7 +69,7 @@ def _campaign(value: object, base: Path, home: Path) -> Description:
         problems += unused_names(clusters, names) if are_sound else []
     if problems or heading is None or tasks is None:
         raise DescriptionError(list(dict.fromkeys(problems)))
-    return Description(**dict(heading), clusters=clusters, tasks=tasks)
+    return Description(**dict(heading), clusters=clusters, tasks=tasks, anywhere=clusters.pop(ANYWHERE, None))
 
 
 def additional(text: str, *, like: Parameter | None = None, format: Format | None = None) -> list[Parameter]:
@@ -94,13 +96,17 @@ def _lowered(value: object, problems: list[Problem]) -> dict[str, Any]:
 def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
     """What each cluster's block holds of its own."""
     clusters = top.get("clusters")
+    if _is_any(clusters) or (clusters is None and top.get("requirements")):
+        return {ANYWHERE: {}}
     if not isinstance(clusters, dict) or not clusters:
         message = "is missing" if clusters is None else f"expected clusters by name, not {shown(clusters)}"
-        problems.append(Problem("clusters", message, 'for example {"dahu": {}}'))
+        problems.append(Problem("clusters", message, 'for example {"dahu": {}}, or "any" to use all that are eligible'))
         return {}
     blocks: dict[str, Block] = {}
     for name, block in clusters.items():
-        if block is None or isinstance(block, dict):
+        if not name.strip():
+            problems.append(Problem("clusters", "a cluster has a name"))
+        elif block is None or isinstance(block, dict):
             blocks[name] = block or {}
         else:
             place = place_of("clusters", name)
@@ -108,6 +114,10 @@ def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
                 Problem(place, f"expected an object of fields, not {shown(block)}", "write {} for no own fields")
             )
     return blocks
+
+
+def _is_any(clusters: object) -> bool:
+    return isinstance(clusters, str) and clusters.strip().lower() == "any"
 
 
 def _heading(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> Heading | None:
@@ -198,7 +208,9 @@ def _is_nothing(value: object) -> bool:
 def _origin(top: Block, blocks: Mapping[str, Block], *steps: str | int) -> str:
     """Where a cluster's setting was written: in its block, or at the top."""
     match steps:
-        case ("clusters", str(cluster), str(key), *_) if key in top and key not in blocks[cluster]:
+        case ("clusters", str(cluster), str(key), *_) if cluster == ANYWHERE or (
+            key in top and key not in blocks[cluster]
+        ):
             return place_of(*steps[2:])
         case _:
             return place_of(*steps)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from cigri.cli.gridsub import main
 from cigri.database import Database
 from cigri.flow.doctor_to_anyone import examine
 from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
 from cigri.tables.tasks import Task
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster
@@ -344,3 +345,10 @@ def test_normal_jobs_are_for_those_whom_the_operator_names(grid: Database, capsy
         a_cluster(conn, "dahu", normal_users=["alice"])
     assert main(["-j", described(type="normal")]) == 0
     assert len(stored(grid)) == 1
+
+
+def test_without_a_cluster_the_grid_has_no_choice(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        conn.execute(delete(Cluster))
+    assert main(["-j", described(clusters="any")]) == 1
+    assert "clusters: no cluster is declared yet (see `cigri cluster add`)" in capsys.readouterr().err

@@ -130,6 +130,11 @@ def test_type_of_a_campaign(fields: dict[str, Any], campaign_type: str) -> None:
         ({"name": " "}, "name", "expected some text"),
         ({"clusters": None}, "clusters", "is missing"),
         ({"clusters": {}}, "clusters", "expected clusters by name"),
+        ({"clusters": {"": {}}}, "clusters", "a cluster has a name"),
+        ({"clusters": "dahu"}, "clusters", "expected clusters by name"),
+        ({"clusters": None, "requirements": {}}, "clusters", "is missing"),
+        ({"clusters": "any"}, "exec_file", "is missing"),
+        ({"clusters": "any", "exec_file": "e", "walltime": "x"}, "walltime", "expected a duration"),
         ({"clusters": ["c"]}, "clusters", "expected clusters by name"),
         ({"clusters": {"c": "e"}}, "clusters.c", "expected an object"),
         ({"clusters": {"c": {}}}, "clusters.c.exec_file", "is missing"),
@@ -239,3 +244,31 @@ def test_yaml_merges_an_anchor_and_lets_it_be_overridden() -> None:
     text = "name: n\nnb_jobs: 1\nclusters:\n  a: &a {exec_file: e, walltime: 60}\n  b: {<<: *a, walltime: 120}\n"
     clusters = parse(text, base=Path(), home=HOME).clusters
     assert (clusters["b"].exec_file, clusters["a"].walltime, clusters["b"].walltime) == ("e", 60, 120)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"clusters": "any"},
+        {"clusters": " ANY"},
+        {"requirements": "cores >= 8"},
+        {"clusters": "any", "requirements": ""},
+    ],
+)
+def test_the_grid_chooses_where_no_cluster_is_named(content: dict[str, Any]) -> None:
+    description = read({"name": "n", "nb_jobs": 1, "exec_file": "e", "walltime": 60, **content})
+    assert (description.clusters, description.anywhere) == ({}, ClusterSettings(exec_file="e", walltime=60))
+    assert description.on_any(["c", "d"]).clusters == dict.fromkeys(["c", "d"], description.anywhere)
+
+
+def test_the_grid_chooses_no_others_than_the_user_has_named() -> None:
+    description = read(
+        {"name": "n", "nb_jobs": 1, "exec_file": "e", "clusters": {"any": {}}, "requirements": "cores >= 8"}
+    )
+    assert (list(description.clusters), description.anywhere) == (["any"], None)
+    assert description.on_any(["c"]) == description
+
+
+def test_a_template_that_holds_for_all_clusters_is_checked() -> None:
+    content = {"name": "n", "params": [{"a": 1}], "exec_file": "run {b}", "clusters": "any"}
+    assert places(content) == ["exec_file", "params"]

@@ -100,6 +100,25 @@ def test_they_are_shown_with_the_campaign() -> None:
     assert preview_json(description, "alice", None)["requirements"] == RFC
 
 
-def test_they_are_not_ignored() -> None:
-    with pytest.raises(CigriError, match="requirements: choosing queues by their properties is not supported yet"):
-        new_campaign(read(RFC), "alice")
+@pytest.mark.parametrize("content", [{"clusters": "any"}, {"requirements": RFC}])
+def test_they_are_not_ignored(content: dict[str, Any]) -> None:
+    described = read(**{"requirements": None, **content})
+    with pytest.raises(CigriError, match="choosing clusters by requirements is not supported yet"):
+        new_campaign(described, "alice")
+
+
+def test_clusters_that_the_grid_may_choose_are_shown_as_one() -> None:
+    description = read(None, clusters="any").on_any(["dahu", "luke"]).with_cluster("luke", walltime=60)
+    headings = [line for line in preview(description, "alice", (), None) if line.startswith("  on ")]
+    assert headings == ["  on any eligible cluster:", "  on luke:"]
+    assert preview_json(description, "alice", None)["anywhere"]["walltime"] == 3600
+
+
+def test_rules_are_asked_about_each_cluster_that_the_grid_may_choose(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def rule(campaign, user):\n    return campaign.without_cluster('dahu')\n")
+    description = read(None, clusters="any").on_any(["dahu", "luke"])
+    assert list(admit(description, "alice", tmp_path, {})[0].clusters) == ["luke"]
+    (tmp_path / "b.py").write_text("def rule(campaign, user):\n    return campaign.with_changes(name='m')\n")
+    (tmp_path / "a.py").unlink()
+    named = read(None, clusters="any", params=[{"x": 1}], nb_jobs=None, exec_file="run {x}")
+    assert admit(named, "alice", tmp_path, {})[0].name == "m"

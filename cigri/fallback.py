@@ -28,12 +28,13 @@ class Fallback(BaseModel):
 
 def mapped(request: BatchRequest, pools: Mapping[str, int]) -> BatchRequest:
     """The request as this host can take it."""
-    asked = {"cpu": request.resources.width, "mem": request.resources.mem, **request.resources.others}
+    wish = request.resources
+    asked = {"cpu": wish.width, "mem": wish.mem, "tmp": wish.tmp, **wish.others}
     asked = {name: amount for name, amount in asked.items() if amount}
     kept = {name: min(amount, pools[name]) for name, amount in asked.items() if name in pools}
-    special = (request.resources.native, request.types, request.queue, request.properties, request.backend)
+    special = (wish.native, request.types, request.queue, request.properties, request.backend)
     if kept != asked or any(special):
         kept["cpu"] = pools["cpu"]
-    others = {name: amount for name, amount in kept.items() if name not in ("cpu", "mem")}
-    resources = ResourceRequest(kept["cpu"], mem=kept.get("mem", 0), others=others)
+    others = {name: amount for name, amount in kept.items() if name not in ("cpu", "mem", "tmp")}
+    resources = ResourceRequest(kept["cpu"], mem=kept.get("mem", 0), others=others, tmp=kept.get("tmp", 0))
     return replace(request, resources=resources, queue="", properties="", types=(), backend=())

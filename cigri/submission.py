@@ -17,7 +17,7 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
     parts = {
         name: NewCampaignCluster(
             settings.model_dump(mode="json"),
-            settings.resources.request().width,
+            settings.resources.width,
             settings.max_jobs,
             bool(settings.prologue),
             bool(settings.epilogue),

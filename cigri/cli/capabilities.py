@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from cigri.drivers import BatchRequest
     from cigri.flow.anyone_to_clusters import ClusterRow
     from cigri.jdl import ClusterSettings, Description
+    from cigri.jdl.needs import Peaks
 
 
-def impossible(database: "Database", description: "Description") -> Iterator[Problem]:
-    """What can never be, in the words of the clusters' drivers."""
+def impossible(database: "Database", description: "Description", peaks: "Peaks") -> Iterator[Problem]:
+    """What can never be, in the words of the clusters' drivers; `peaks` of what is computed for each task."""
     special = {name: settings for name, settings in description.clusters.items() if not _is_plain(settings)}
     if not special:
         return
@@ -28,13 +29,25 @@ def impossible(database: "Database", description: "Description") -> Iterator[Pro
     if not is_test and any(special[cluster.name].type == NIGHTLY for cluster in clusters):
         yield from _never_open(clusters, special)
     for cluster in clusters:
-        request = _request(special[cluster.name], is_test)
+        request = _request(special[cluster.name], is_test, peaks)
         try:
             problems = load(cluster.config.driver, cluster.config.options).problems(request)
         except ConfigError as error:
             complain(f"whether {cluster.name} can take its jobs was not checked: {error}")
             continue
-        yield from (Problem(f"clusters.{cluster.name}", problem) for problem in problems)
+        told = _told(special[cluster.name].resources.formulas, peaks)
+        for problem in problems:
+            yield Problem(f"clusters.{cluster.name}", problem.replace(" NAME ", f" {cluster.name} ") + told)
+
+
+def task_peaks(description: "Description") -> "tuple[Peaks, list[Problem]]":
+    """The most that any task asks for of what is computed for each, and the tasks for which it cannot be."""
+    formulas = [settings.resources.formulas for settings in description.clusters.values()]
+    if not any(formulas):
+        return {}, []
+    from cigri.jdl.needs import find_peaks
+
+    return find_peaks(formulas, description.parameters())
 
 
 def _never_open(clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterSettings"]) -> Iterator[Problem]:
@@ -52,22 +65,33 @@ def _never_open(clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterS
 
 
 def _is_plain(settings: "ClusterSettings") -> bool:
-    """Every batch system has cores, and most have queues, which are its own to check."""
+    """Every batch system has a core, which is all that is asked for."""
     if settings.type == "nightly":
         return False
-    request = settings.resources.request()
-    wishes = (request.native, request.mem, request.others, settings.types, settings.queue, settings.properties)
-    return request.nodes == 1 and not any(wishes) and not settings.backend
+    wish = settings.resources
+    wishes = (wish.native, wish.amounts, settings.types, settings.queue, settings.properties, settings.backend)
+    return wish.width == 1 and not any(wishes)
 
 
-def _request(settings: "ClusterSettings", is_test: bool) -> "BatchRequest":
+def _told(formulas: Mapping[str, str], peaks: "Peaks") -> str:
+    """Which tasks ask for the most of what is computed."""
+    found = [(name, peaks[name, text]) for name, text in formulas.items() if (name, text) in peaks]
+    most = [f"{name}={peak.amount} by task {peak.task}" for name, peak in found]
+    return f" (the most of any task: {', '.join(most)})" if most else ""
+
+
+def _request(settings: "ClusterSettings", is_test: bool, peaks: "Peaks") -> "BatchRequest":
+    """The largest of its jobs."""
     from cigri.drivers import BatchRequest
+
+    formulas = settings.resources.formulas.items()
+    most = {name: peaks[name, text].amount if (name, text) in peaks else 0 for name, text in formulas}
 
     return BatchRequest(
         tag="cigri-check",
         size=1,
         walltime=settings.walltime,
-        resources=settings.resources.request(),
+        resources=settings.resources.request(most),
         besteffort=settings.besteffort and not is_test,
         queue=settings.queue,
         project=settings.project,

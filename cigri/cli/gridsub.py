@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cigri.clusters import ClusterConfig
     from cigri.database import Database
     from cigri.jdl import Description, Format, Parameter
+    from cigri.jdl.needs import Peaks
 
 EXAMPLES = """\
   gridsub campaign.json                  submit a campaign
@@ -51,12 +52,16 @@ class Parsed(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A description that may be submitted, what admission changed in it, and how many tasks a test leaves out."""
+    """A description that may be submitted, what admission changed in it, and how many tasks a test leaves out.
+
+    `peaks`: the most that any task asks for, of what is computed for each.
+    """
 
     name: str
     description: "Description"
     changes: Sequence[str]
     dropped: int
+    peaks: "Peaks"
 
 
 @command
@@ -175,6 +180,7 @@ def _parse(source: Source, type: str | None, faults: list[str]) -> Parsed | None
 def _admit(parsed: Parsed, user: str, clusters: "Mapping[str, ClusterConfig]", faults: list[str]) -> Candidate | None:
     """Ask the site's rules, and keep as many tasks as the campaign's type runs."""
     from cigri import admission, settings, shipped
+    from cigri.cli.capabilities import task_peaks
 
     rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
     try:
@@ -187,7 +193,11 @@ def _admit(parsed: Parsed, user: str, clusters: "Mapping[str, ClusterConfig]", f
     dropped = max(0, description.count - kept)
     if dropped:
         description = replace(description, tasks=list(islice(description.parameters(), kept)))
-    return Candidate(parsed.name, description, changes, dropped)
+    peaks, problems = task_peaks(description)
+    if problems:
+        faults += [f"{parsed.name}: {problem}" for problem in problems]
+        return None
+    return Candidate(parsed.name, description, changes, dropped, peaks)
 
 
 def _text(source: Source) -> str:
@@ -260,8 +270,8 @@ def _impossible(database: "Database", candidates: Iterable[Candidate], user: str
     from cigri.flow.user_to_metascheduler import list_impossible
     from cigri.submission import new_campaign
 
-    for name, description, *_ in candidates:
-        yield from (f"{name}: {problem}" for problem in impossible(database, description))
+    for name, description, _, _, peaks in candidates:
+        yield from (f"{name}: {problem}" for problem in impossible(database, description, peaks))
         try:
             campaign = new_campaign(description, user)
         except CigriError as error:

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from cigri.jdl import ClusterSettings, Command, Description
+from cigri.jdl.amounts import SIZES
 from cigri.requirements import BUILT_IN, parse_requirement
 
 SHOWN_TASKS = 3
@@ -75,12 +76,11 @@ def _tasks(count: int) -> str:
 
 
 def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
-    request = settings.resources.request()
-    cores = "1 core" if request.cpu == 1 else f"{request.cpu} cores"
-    resources = f"{request.nodes} x {cores}" if request.nodes > 1 else cores
-    memory = [f"{request.mem} MB"] if request.mem else []
-    others = [f"{amount} {name}" for name, amount in request.others.items()]
-    yield "resources", " or ".join(request.native) or ", ".join([resources, *memory, *others])
+    wish = settings.resources
+    cores = "1 core" if wish.cpu == 1 else f"{wish.cpu} cores"
+    resources = f"{wish.nodes} x {cores}" if wish.nodes > 1 else cores
+    amounts = [_amount(name, amount) for name, amount in wish.amounts.items()]
+    yield "resources", " or ".join(wish.native) or ", ".join([resources, *amounts])
     yield "walltime", _duration(settings.walltime)
     if settings.duration:
         yield "duration", f"{_duration(settings.duration)} expected"
@@ -103,6 +103,12 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     for step in ("prologue", "epilogue"):
         for line in getattr(settings, step):
             yield step, line
+
+
+def _amount(name: str, amount: int | str) -> str:
+    if isinstance(amount, str):
+        return f"{name} = {amount}"
+    return f"{amount} MB{' of tmp' if name == 'tmp' else ''}" if name in SIZES else f"{amount} {name}"
 
 
 def _commands(

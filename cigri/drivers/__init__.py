@@ -67,6 +67,7 @@ class Control(StrEnum):
 class ResourceRequest:
     """What one job asks for: `nodes` times `cpu` cores and `mem` MB (0: the batch system's default), others by name.
 
+    `tmp` MB of disk for temporary files are set aside for it on each node; 0: none are.
     `native` is the same in the batch system's own words where figures cannot say it, one for each shape that will do;
     `cpu` and `nodes` are then the largest of them. A driver that has no such words names it in `problems`.
     """
@@ -76,6 +77,7 @@ class ResourceRequest:
     mem: int = 0
     others: Mapping[str, int] = field(default_factory=dict)
     native: tuple[str, ...] = ()
+    tmp: int = 0
 
     @property
     def width(self) -> int:
@@ -157,7 +159,10 @@ class Driver(ABC):
     def __init__(self, options: Mapping[str, Any]) -> None: ...
 
     def problems(self, request: BatchRequest) -> list[str]:
-        """Why this batch system can never take such a request, for the user, each with what to write instead."""
+        """Why this batch system can never take such a request, for the user, each with what to write instead.
+
+        In a command for the operator, NAME stands for the cluster.
+        """
         name = type(self).__name__
         problems = [f"{name} does not understand the resources {one!r}" for one in request.resources.native]
         problems += [f"{name} has no type of jobs {one!r}" for one in request.types]
@@ -176,6 +181,10 @@ class Driver(ABC):
         known = self.backend.options if self.backend else ()
         fielded = [option for option in known if option.name in found and option.field]
         return [f"backend: {option.spelling} stands in {option.field!r} of the campaign" for option in fielded]
+
+    def largest(self) -> Mapping[str, int]:
+        """What one job can have at the most of each resource (mem and tmp in MB), as far as the options tell."""
+        return {}
 
     @abstractmethod
     def submit(self, request: BatchRequest) -> str:

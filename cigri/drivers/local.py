@@ -12,9 +12,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, ResourceRequest
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.localbatch import client
+from cigri.localbatch.pools import default_pools
 from cigri.remote import Answer
 from cigri.resources.nodes import MEGABYTE, NodeClass, known
 
@@ -58,6 +59,7 @@ class Local(Driver):
             raise ConfigError(f"driver local needs spool, an absolute path, not {spool!r}")
         if not isinstance(pools, Mapping) or not all(_is_pool(name, amount) for name, amount in pools.items()):
             raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
+        self._pools = default_pools() | dict(pools)
         self._node = os.uname().nodename
         words = [sys.executable, "-I", "-S", client.__file__, spool]
         self._client = shlex.join([*words, *(f"--pool={name}={amount}" for name, amount in pools.items())])
@@ -65,7 +67,21 @@ class Local(Driver):
     def problems(self, request: BatchRequest) -> list[str]:
         wishes = {"queue": request.queue, "properties": request.properties}
         unknown = [f"the local cluster has no {name}; leave {value!r} out" for name, value in wishes.items() if value]
-        return super().problems(request) + unknown
+        return super().problems(request) + unknown + [*self._lacking(request.resources)]
+
+    def largest(self) -> Mapping[str, int]:
+        return self._pools
+
+    def _lacking(self, wish: ResourceRequest) -> Iterator[str]:
+        """What even an empty host has not, with the line that would change it."""
+        if wish.native:
+            return
+        need = {"cpu": wish.width, "mem": wish.mem, "tmp": wish.tmp, **wish.others}
+        for name, amount in need.items():
+            there = self._pools.get(name, 0)
+            if amount > there:
+                change = f"`cigri cluster change NAME --option pools.{name}={amount}` would change that"
+                yield f"a job asks for {name}={amount}, and the cluster has {there or 'none'}; {change}"
 
     def submit(self, request: BatchRequest) -> str:
         need = request.resources
@@ -75,7 +91,7 @@ class Local(Driver):
             "cpu": need.cpu,
             "nodes": need.nodes,
             "mem": need.mem,
-            "others": dict(need.others),
+            "others": {**need.others, "tmp": need.tmp} if need.tmp else dict(need.others),
             "walltime": request.walltime,
             "notice": request.notice,
             "queue": request.queue,

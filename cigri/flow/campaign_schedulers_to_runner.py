@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -27,6 +28,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
+from cigri.buckets import Formulas, formulas_of
 from cigri.database import NOW, clock, given, packed, rows
 from cigri.flow.campaign_schedulers_to_metascheduler import fitting, lock_ceilings
 from cigri.flow.user_to_anyone import is_job_held
@@ -67,7 +69,8 @@ class NewJob(NamedTuple):
 class Launch(NamedTuple):
     """Jobs that may travel in one batch: same campaign, cluster, bucket, kind and width; the settings they share.
 
-    `estimate`: seconds that a task takes there, as forecast; `start_by`: when its last task has to start.
+    `estimate`: seconds that a task takes there, as forecast; `start_by`: when its last task has to start. `amounts`:
+    exactly what each of the jobs is given of the resources that the description computes for each task.
     """
 
     campaign_id: int
@@ -81,6 +84,7 @@ class Launch(NamedTuple):
     kind: JobKind
     settings: Mapping[str, Any]
     jobs: Sequence["LaunchJob"]
+    amounts: Mapping[str, int] = MappingProxyType({})
 
 
 class LaunchJob(NamedTuple):
@@ -238,17 +242,30 @@ def list_launches(
     totals = accumulate(row[-1] for row in found)
     chosen = [row for row, total in zip(found, totals, strict=True) if total <= max_tasks] or found[:1]
     tasks = _tasks_of(conn, [row.id for row in chosen])
+    about = _about(conn, cluster_id, {row.campaign_id for row in chosen})
+    formulas = {campaign_id: formulas_of(settings) for campaign_id, (*_, settings) in about.items()}
     groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
     for row in chosen:
-        key = (row.campaign_id, row.kind, row.bucket_id, row.width, row.walltime)
-        groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, tasks.get(row.id, ())))
-    about = _about(conn, cluster_id, {row.campaign_id for row in chosen})
+        mine = tasks.get(row.id, ())
+        amounts = _amounts(formulas[row.campaign_id], mine)
+        key = (row.campaign_id, row.kind, tuple(amounts.items()), row.bucket_id, row.width, row.walltime)
+        groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, mine))
     launches = []
-    for (campaign_id, kind, *_), jobs in groups.items():
+    for (campaign_id, kind, amounts, *_), jobs in groups.items():
         for first in range(0, len(jobs), max_array):
             *names, settings = about[campaign_id]
-            launches.append(Launch._make((campaign_id, *names, kind, settings, jobs[first : first + max_array])))
+            some = jobs[first : first + max_array]
+            launches.append(Launch._make((campaign_id, *names, kind, settings, some, dict(amounts))))
     return launches
+
+
+def _amounts(formulas: Formulas, tasks: Sequence[LaunchTask]) -> dict[str, int]:
+    """Exactly what a job of these tasks is given of what is computed for each."""
+    if not formulas:
+        return {}
+    from cigri.jdl.needs import exact_together  # commands that only look are not slowed down by it
+
+    return exact_together(formulas, ((task.parameter, task.number) for task in tasks))
 
 
 def put_batch(

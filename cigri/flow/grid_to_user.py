@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, s
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect
 
+from cigri.buckets import AMOUNTS
 from cigri.database import server_time
 from cigri.flow.user_to_anyone import HALT_PROBLEMS, is_share_held
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, EventLevel, JobState, StepState, TaskState
@@ -277,7 +278,8 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
     settings = {name: dict(values) for name, values in clusters}
     name, type, project, scheduler, budget, max_replicas = row
     replicate = None if budget is None else {"budget": budget, "max_replicas": max_replicas}
-    return StoredDescription(name, type, project, scheduler, replicate, conn.scalar(wanted) or {}, settings)
+    requirements = {key: value for key, value in (conn.scalar(wanted) or {}).items() if key != AMOUNTS}
+    return StoredDescription(name, type, project, scheduler, replicate, requirements, settings)
 
 
 def present(conn: Connection) -> datetime:

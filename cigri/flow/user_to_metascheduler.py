@@ -1,16 +1,20 @@
 """A user hands over campaigns and tasks, and adds tasks to them."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import chain
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from psycopg import Copy
 from sqlalchemy import Connection, case, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from cigri.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.database import clock, wake
-from cigri.errors import CigriError, NotFound
+from cigri.errors import CigriError, ConfigError, NotFound
 from cigri.flow.anyone_to_operator import close_events
 from cigri.states import (
     CampaignState,
@@ -23,6 +27,9 @@ from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
 from cigri.tables.policy import CampaignLimit, Limit, Quota
 from cigri.tables.tasks import Task
+
+if TYPE_CHECKING:
+    from cigri.jdl.needs import Sorting
 
 COPY_BLOCK = 2**18  # characters
 
@@ -98,10 +105,9 @@ def put_campaign(
         for name, tokens in part.limits.items()
     ]:
         conn.execute(insert(CampaignLimit), needs)
-    bucket_id = conn.execute(
-        insert(Bucket).values(campaign_id=campaign_id, requirements=dict(campaign.requirements)).returning(Bucket.c.id)
-    ).scalar_one()
-    _copy_tasks(conn, campaign_id, bucket_id, 0, parameters)
+    buckets = _Buckets(conn, campaign_id, campaign.requirements)
+    _copy_tasks(conn, campaign_id, buckets, 0, parameters)
+    buckets.finish()
     wake(conn)
     return campaign_id
 
@@ -114,15 +120,18 @@ def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
             if name not in limits:
                 yield f"clusters.{cluster}.limits: no limit {name}; there are: {', '.join(sorted(limits)) or 'none'}"
             elif tokens > limits[name]:
-                yield f"clusters.{cluster}.limits: a job takes {tokens} of {name}, and there are {limits[name]}"
-        for kind, name, cores in _quotas(conn, campaign, cluster):
+                change = f"`cigri limit set {name} {tokens}` would change that"
+                problem = f"a job takes {tokens} of {name}, and there are {limits[name]}; {change}"
+                yield f"clusters.{cluster}.limits: {problem}"
+        for kind, name, cores, place in _quotas(conn, campaign, cluster):
             if part.width > cores:
-                problem = f"a job has {part.width} cores, the quota of {kind} {name} is {cores}"
+                change = f"`cigri quota set {kind} {name} {part.width}{place}` would change that"
+                problem = f"a job has {part.width} cores, the quota of {kind} {name} is {cores}; {change}"
                 yield f"clusters.{cluster}.resources: {problem}"
 
 
-def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[tuple[str, str, int]]:
-    """Of the user and the project there, each by name or else everybody's."""
+def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[tuple[str, str, int, str]]:
+    """Of the user and the project there, each by name or else everybody's; with the option that says where."""
     here = or_(Quota.c.cluster_id.is_(None), Cluster.c.name == cluster)
     found = select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Quota.c.cores)
     rows = conn.execute(found.outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id).where(here)).all()
@@ -131,7 +140,7 @@ def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[t
         for cluster_id in {row.cluster_id for row in rows} if name else ():
             cores = by_name.get((kind, name, cluster_id), by_name.get((kind, "*", cluster_id)))
             if cores is not None:
-                yield kind, name, cores
+                yield kind, name, cores, f" --cluster {cluster}" if cluster_id else ""
 
 
 def put_tasks(
@@ -139,11 +148,12 @@ def put_tasks(
 ) -> int:
     """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
     _require_open_to_tasks(conn, campaign_id, user)
-    bucket_id = conn.execute(select(func.min(Bucket.c.id)).where(Bucket.c.campaign_id == campaign_id)).scalar_one()
+    known = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
+    buckets = _Buckets(conn, campaign_id, conn.execute(known).scalar_one())
     first = conn.execute(
         select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)
     ).scalar_one()
-    added = _copy_tasks(conn, campaign_id, bucket_id, first, parameters)
+    added = _copy_tasks(conn, campaign_id, buckets, first, parameters)
     if added:
         reopen_campaign(conn, campaign_id, user, now)
         wake(conn)
@@ -207,27 +217,107 @@ def _project(conn: Connection, name: str) -> int | None:
     return conn.execute(select(Project.c.id).where(Project.c.name == name)).scalar_one()
 
 
-def _copy_tasks(conn: Connection, campaign_id: int, bucket_id: int, first: int, parameters: Iterable[object]) -> int:
-    """COPY, in blocks of text: a million rows in seconds and in little memory."""
-    escape = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    number = first
-    lines: list[str] = []
-    size = 0
+class _Buckets:
+    """The buckets of a campaign on its clusters, which are there already; each is made when the first task needs it.
+
+    `only` has all tasks where nothing is computed for them.
+    """
+
+    def __init__(self, conn: Connection, campaign_id: int, requirements: Mapping[str, Any]) -> None:
+        self._conn, self._campaign_id = conn, campaign_id
+        self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
+        part, cluster = CampaignCluster.c, Cluster.c
+        found = conn.execute(
+            select(part.settings, cluster.name, cluster.config)
+            .join(Cluster, cluster.id == part.cluster_id)
+            .where(part.campaign_id == campaign_id)
+        ).all()
+        formulas = [formulas_of(row.settings) for row in found]
+        self._sorting = _sorting(formulas, ((row.name, row.config) for row in found)) if any(formulas) else None
+        self.only: int | None = None
+        known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
+        rows = conn.execute(known.order_by(Bucket.c.id)).all()
+        if self._sorting is None:
+            self.only = rows[0].id if rows else self._insert({})
+            return
+        sizes = [(row.id, row.requirements.get(AMOUNTS)) for row in rows]
+        self._ids = {self._sorting.key_of(amounts): id for id, amounts in sizes if amounts is not None}
+        self._is_none = not rows
+
+    def find(self, number: int, parameter: object) -> int | None:
+        """The bucket of a task; None when it has to be made."""
+        return self.only if self._sorting is None else self._ids.get(self._sorting.key(parameter, number))
+
+    def make(self, number: int, parameter: object) -> None:
+        """Let there be one for this task."""
+        if self._sorting is not None and (key := self._sorting.key(parameter, number)) not in self._ids:
+            self._ids[key] = self._insert({AMOUNTS: self._sorting.amounts(key)})
+
+    def finish(self) -> None:
+        """A campaign has one even before it has a task."""
+        if self._sorting is not None and self._is_none and not self._ids:
+            self._insert({})
+
+    def _insert(self, amounts: Mapping[str, Any]) -> int:
+        new = insert(Bucket).values(campaign_id=self._campaign_id, requirements={**self._shared, **amounts})
+        return self._conn.execute(new.returning(Bucket.c.id)).scalar_one()
+
+
+def _sorting(formulas: Collection[Formulas], clusters: Iterable[tuple[str, Mapping[str, Any]]]) -> "Sorting":
+    """By what is asked for, and by what jobs may have at the most on each cluster, as far as its driver knows."""
+    from cigri.clusters import parse_config
+    from cigri.drivers import load
+    from cigri.jdl.needs import Sorting
+
+    sizes: dict[str, set[int]] = defaultdict(set)
+    for name, values in clusters:
+        config = parse_config(name, dict(values)).in_use
+        try:
+            largest = load(config.driver, config.options).largest()
+        except ConfigError:  # whoever speaks to that cluster says so; here it only rounds less finely
+            continue
+        for resource, most in largest.items():
+            sizes[resource].add(most)
+    return Sorting(formulas, {resource: sorted(found) for resource, found in sizes.items()})
+
+
+def _copy_tasks(conn: Connection, campaign_id: int, buckets: _Buckets, first: int, parameters: Iterable[object]) -> int:
+    """In one pass; COPY pauses only where a task is the first of its bucket."""
     raw = conn.connection.driver_connection
     assert raw is not None
-    with (
-        raw.cursor() as cursor,
-        cursor.copy("COPY tasks (campaign_id, bucket_id, number, parameter) FROM STDIN") as out,
-    ):
-        for parameter in parameters:
-            line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
-            lines.append(line)
-            size += len(line)
-            number += 1
-            if size > COPY_BLOCK:
-                out.write("".join(lines))
-                lines.clear()
-                size = 0
-        out.write("".join(lines))
-    return number - first
+    tasks = enumerate(parameters, start=first)
+    task = next(tasks, None)
+    copied = 0
+    with raw.cursor() as cursor:
+        while task is not None:
+            buckets.make(*task)
+            with cursor.copy("COPY tasks (campaign_id, bucket_id, number, parameter) FROM STDIN") as out:
+                number, task = _copy_known(out, campaign_id, buckets, chain([task], tasks))
+            copied += number
+    return copied
+
+
+def _copy_known(
+    out: Copy, campaign_id: int, buckets: _Buckets, tasks: Iterable[tuple[int, object]]
+) -> tuple[int, tuple[int, object] | None]:
+    """In blocks of text, which need little memory: so many tasks, and the one whose bucket is not there yet."""
+    escape = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    lines: list[str] = []
+    copied = size = 0
+    rest = None
+    for number, parameter in tasks:
+        bucket_id = buckets.only or buckets.find(number, parameter)
+        if bucket_id is None:
+            rest = number, parameter
+            break
+        line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
+        lines.append(line)
+        copied += 1
+        size += len(line)
+        if size > COPY_BLOCK:
+            out.write("".join(lines))
+            lines.clear()
+            size = 0
+    out.write("".join(lines))
+    return copied, rest

@@ -96,7 +96,7 @@ def unused_names(clusters: Mapping[str, ClusterSettings], names: Collection[str]
     texts = (text for settings in clusters.values() for _, text in _texts(settings))
     used = {name for text in texts for name in _placeholders(text)}
     for name in sorted(set(names) - used):
-        hint = f"write {{{name}}} in exec_file, exec_directory or environment"
+        hint = f"write {{{name}}} in exec_file, exec_directory, environment or resources"
         yield Problem("params", f"the parameter {name!r} is used nowhere", hint)
 
 
@@ -106,6 +106,8 @@ def _texts(settings: ClusterSettings) -> Iterator[tuple[tuple[str, ...], str]]:
     yield ("exec_directory",), HOME.sub("", settings.exec_directory, count=1)
     for name, text in settings.environment.items():
         yield ("environment", name), text
+    for name, text in settings.resources.formulas.items():
+        yield ("resources", name), text
 
 
 def _placeholders(text: str) -> list[str]:

@@ -2,13 +2,16 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from cigri.drivers import ResourceRequest
-from cigri.jdl.fields import IDENTIFIER, LARGEST, Line, Natural, Positive
+from cigri.jdl.amounts import read_amount
+from cigri.jdl.fields import IDENTIFIER, Line, Positive
 from cigri.jdl.problems import complaint, wrong
 
 NODES = ("nodes", "network_address", "host")
@@ -16,37 +19,41 @@ CORES = ("core", "resource_id")
 MISNAMED = {"core": "cpu", "cores": "cpu", "cpus": "cpu", "node": "nodes", "memory": "mem", "ram": "mem"}
 NOT_OAR = {"node": "nodes", "cores": "core", "cpus": "cpu"}
 AMOUNTS = ("ALL", "BEST", "BESTHALF")
-MEGABYTES = {"": 1.0, "k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
+FIXED: Mapping[str, int] = MappingProxyType({})
 
-_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(?:i?b)?)?", re.IGNORECASE)
+
+def _cores(value: object) -> object:
+    """Offers, quotas and forecasts reckon with one number of cores for all jobs of a campaign on a cluster."""
+    if isinstance(value, str) and "{" in value:
+        hint = "write a campaign for each number"
+        raise complaint(f"all tasks of a campaign have as many on a cluster, so {value!r} cannot be obeyed", hint)
+    return value
+
+
+Cores = Annotated[Positive, BeforeValidator(_cores)]
+Size = Annotated[int | str, BeforeValidator(partial(read_amount, is_size=True))]
+Count = Annotated[int | str, BeforeValidator(partial(read_amount, is_size=False))]
+"""A number, or a formula of which each task makes its own."""
+
 _LEVEL = re.compile(r"(\w+)=(\w+)")
 _CONDITION = re.compile(r"\{[^{}]*\}")
 _SPELLING = 'write for example \'/nodes=2/core=4\', or an object as {"nodes": 2, "cpu": 4}'
 
 
-def _megabytes(value: object) -> int:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = str(value)
-    found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
-    amount = math.ceil(float(found[1]) * MEGABYTES[(found[2] or "").lower()]) if found else -1
-    if not 0 <= amount <= LARGEST:
-        raise wrong("an amount of memory", value, "write '2 GB', '512 MB', or a number of MB")
-    return amount
-
-
 class Resources(BaseModel):
-    """`nodes` times `cpu` cores and `mem` MB (0: the cluster's default); any other name is a whole number of it.
+    """`nodes` times `cpu` cores, `mem` and `tmp` MB (0: not asked for); any other name is a whole number of it.
 
     `native`: the same in the batch system's own words, alternatives of which the largest has `nodes` times `cpu` cores.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    cpu: Positive = 1
-    nodes: Positive = 1
-    mem: Annotated[int, BeforeValidator(_megabytes)] = 0
+    cpu: Cores = 1
+    nodes: Cores = 1
+    mem: Size = 0
+    tmp: Size = 0
     native: tuple[Line, ...] = ()
-    __pydantic_extra__: dict[str, Natural]
+    __pydantic_extra__: dict[str, Count]
 
     @model_validator(mode="before")
     @classmethod
@@ -56,22 +63,45 @@ class Resources(BaseModel):
         if isinstance(value, list | tuple):
             return _from_alternatives(value)
         if isinstance(value, dict):
-            for name in value:
-                _check_name(name)
+            _check_names(value)
         elif not isinstance(value, Resources):
             raise wrong("resources", value, _SPELLING)
         return value
 
-    def request(self) -> ResourceRequest:
-        """The same in the words of the drivers."""
-        return ResourceRequest(self.cpu, self.nodes, self.mem, dict(self.model_extra or {}), self.native)
+    @property
+    def width(self) -> int:
+        """Cores in all."""
+        return self.nodes * self.cpu
+
+    @property
+    def amounts(self) -> dict[str, int | str]:
+        """All but cores and nodes, by name; what is not asked for is left out."""
+        named = {"mem": self.mem, "tmp": self.tmp, **(self.model_extra or {})}
+        return {name: amount for name, amount in named.items() if amount != 0}
+
+    @property
+    def formulas(self) -> dict[str, str]:
+        """The amounts that each task makes its own."""
+        return {name: amount for name, amount in self.amounts.items() if isinstance(amount, str)}
+
+    def request(self, exact: Mapping[str, int] = FIXED) -> ResourceRequest:
+        """The same in the words of the drivers, with `exact` in place of the formulas; raise KeyError if one lacks."""
+        amounts = {name: exact[name] if isinstance(one, str) else one for name, one in self.amounts.items()}
+        mem, tmp = amounts.pop("mem", 0), amounts.pop("tmp", 0)
+        return ResourceRequest(self.cpu, self.nodes, mem, amounts, self.native, tmp)
 
 
-def _check_name(name: str) -> None:
-    if name in MISNAMED:
-        raise complaint(f"{name!r} is called {MISNAMED[name]!r} here")
-    if not IDENTIFIER.fullmatch(name):
-        raise complaint(f"{name!r} is no name of a resource", "letters, digits and _ only")
+def _check_names(names: Iterable[str]) -> None:
+    """A job finds each amount in a variable, the name of which is in capitals."""
+    known: dict[str, str] = {}
+    for name in names:
+        if name in MISNAMED:
+            raise complaint(f"{name!r} is called {MISNAMED[name]!r} here")
+        if not IDENTIFIER.fullmatch(name):
+            raise complaint(f"{name!r} is no name of a resource", "letters, digits and _ only")
+        if other := known.get(name.upper()):
+            raise complaint(f"{name!r} and {other!r} are one name in capitals", "give them names that differ in more")
+        known[name.upper()] = name
 
 
 def _from_hierarchy(text: str) -> dict[str, Any]:

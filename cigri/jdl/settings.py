@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from cigri.algorithms import AlgorithmOrNone
+from cigri.jdl.amounts import SIZES
 from cigri.jdl.backend import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
 from cigri.jdl.fields import (
@@ -57,9 +58,9 @@ class ClusterSettings(BaseModel):
     @property
     def may_share_a_node(self) -> bool:
         """Its tasks may run side by side in a job: they need cores of one node only, and nobody signals one of them."""
-        request = self.resources.request()
-        special = request.native or request.others or self.types or self.limits or self.backend
-        is_plain = request.nodes == 1 and not special
+        wish = self.resources
+        special = wish.native or wish.amounts.keys() - SIZES or self.types or self.limits or self.backend
+        is_plain = wish.nodes == 1 and not special
         return self.dimensional_grouping and self.checkpoint is None and is_plain
 
     @property

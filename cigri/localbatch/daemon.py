@@ -19,7 +19,7 @@ import time
 from cigri.localbatch import processes
 from cigri.localbatch.engine import Engine
 from cigri.localbatch.loop import Daemon
-from cigri.localbatch.pools import Pools
+from cigri.localbatch.pools import Pools, default_pools
 from cigri.localbatch.server import SOCKET
 from cigri.localbatch.store import Store
 
@@ -51,12 +51,6 @@ def pool(text: str) -> tuple[str, int]:
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form cpu=2")
     return match[1], int(match[2])
-
-
-def default_pools() -> dict[str, int]:
-    """The cores that this process may use, and the memory of the host in MB."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {"cpu": len(os.sched_getaffinity(0)), "mem": memory // 2**20}
 
 
 def serve(pools: Pools) -> int:

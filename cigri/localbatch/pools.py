@@ -1,6 +1,13 @@
 """Pools of resources and what is free in them; a job is charged exactly what it asks for."""
 
+import os
 from collections.abc import Mapping
+
+
+def default_pools() -> dict[str, int]:
+    """The cores that this process may use, and the memory of the host in MB."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"cpu": len(os.sched_getaffinity(0)), "mem": memory // 2**20}
 
 
 class Pools:

@@ -159,7 +159,7 @@ def _prepare(
         if stand_in := cluster.config.stand_in:
             request = mapped(request, stand_in.pools)
         if problems := driver.problems(request):
-            raise ValueError("; ".join(problems))
+            raise ValueError("; ".join(problems).replace(" NAME ", f" {cluster.name} "))
         return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))
     except ValueError as error:
         _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}", now)

@@ -34,11 +34,11 @@ def plan_batch(
     """What is written to the cluster and what is asked of its batch system; pure."""
     settings = ClusterSettings.model_validate(launch.settings)
     walltime = launch.jobs[0].walltime
-    resources, side = ResourceRequest(), 1
+    each, side = ResourceRequest(), 1
     if launch.kind is JobKind.TASKS:
-        resources = settings.resources.request()
-        side = launch.jobs[0].width // resources.width
-        resources = replace(resources, cpu=resources.cpu * side, mem=resources.mem * side)
+        each = settings.resources.request(launch.amounts)
+        side = launch.jobs[0].width // each.width
+    resources = replace(each, cpu=each.cpu * side, mem=each.mem * side, tmp=each.tmp * side)
     lines = {JobKind.PROLOGUE: settings.prologue, JobKind.EPILOGUE: settings.epilogue}.get(launch.kind)
     plan = BatchPlan(
         grid_key=key,
@@ -50,7 +50,7 @@ def plan_batch(
         user=launch.grid_user,
         directory=Word("", at_home=True),
         environment={},
-        resources=_resources_text(settings),
+        resources=_resources_text(each),
         walltime=walltime,
         prelude=prelude,
         jobs=_calls(launch, settings, side),
@@ -131,10 +131,9 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int) -> list[JobCall
     return calls
 
 
-def _resources_text(settings: ClusterSettings) -> str:
-    request = settings.resources.request()
+def _resources_text(request: ResourceRequest) -> str:
     if request.native:
         return " or ".join(request.native)
-    words = [f"/nodes={request.nodes}/core={request.cpu}"]
-    words += [f"mem={request.mem}"] if request.mem else []
-    return ",".join([*words, *(f"{name}={amount}" for name, amount in request.others.items())])
+    sizes = {"mem": request.mem, "tmp": request.tmp}
+    amounts = {name: amount for name, amount in sizes.items() if amount} | dict(request.others)
+    return ",".join([f"/nodes={request.nodes}/core={request.cpu}", *(f"{name}={n}" for name, n in amounts.items())])

@@ -179,13 +179,51 @@ def test_what_a_cluster_has_no_words_for_is_refused_at_once(grid: Database, caps
     assert len(stored(grid)) == 1
 
 
-def test_no_driver_is_loaded_for_plain_cores(grid: Database, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_no_driver_is_loaded_for_a_core(grid: Database, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     with grid.begin() as conn:
         a_cluster(conn, "odd", driver="nowhere")
-    assert main(["-j", described(clusters={"odd": {"resources": "core=2"}})]) == 0
+    assert main(["-j", described(clusters={"odd": {"resources": "core=1"}})]) == 0
     assert "not checked" not in capsys.readouterr().err
-    assert main(["-j", described(clusters={"odd": {"resources": "/nodes=2"}})]) == 0
+    assert main(["-j", described(clusters={"odd": {"resources": "core=2"}})]) == 0
     assert "whether odd can take its jobs was not checked: no driver 'nowhere'" in capsys.readouterr().err
+
+
+def test_what_no_task_can_get_is_refused_with_the_task_and_the_line_that_would_change_it(
+    grid: Database, capsys: Capture
+) -> None:
+    with grid.begin() as conn:
+        a_cluster(conn, "here", options={"spool": "/s", "pools": {"cpu": 4, "mem": 5000}})
+    sized = {"clusters": {"here": {}}, "exec_file": "run {size}", "resources": {"mem": "{size} GB", "gnat": "{size}"}}
+    assert main(["-j", described(**sized, params=[{"size": 3}, {"size": 5}, {"size": 4}])]) == 1
+    said = capsys.readouterr().err
+    most = "(the most of any task: mem=5120 by task 1, gnat=5 by task 1)"
+    for asked, there in (("mem=5120", "5000"), ("gnat=5", "none")):
+        change = f"`cigri cluster change here --option pools.{asked}` would change that"
+        assert f"clusters.here: a job asks for {asked}, and the cluster has {there}; {change} {most}" in said
+    assert stored(grid) == []
+
+
+def test_every_task_whose_amounts_cannot_be_computed_is_told(grid: Database, capsys: Capture) -> None:
+    sized = {"exec_file": "run {size}", "resources": {"mem": "{size} GB"}}
+    assert main(["--check", "-j", described(**sized, params=[{"size": 3}, {"size": "big"}, {"size": -1}])]) == 1
+    said = capsys.readouterr().err
+    assert "task 1: resources.mem: size is no number: 'big'" in said
+    assert "task 2: resources.mem: {size} GB is negative" in said
+    assert main(["-j", described(exec_file="run", resources={"mem": "{sze} GB"}, params=[{"size": 3}])]) == 1
+    assert "resources.mem: no parameter is called 'sze' (did you mean 'size'?)" in capsys.readouterr().err
+    assert stored(grid) == []
+
+
+def test_tasks_that_compute_their_amounts_are_stored_in_buckets(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        a_cluster(conn, "here", options={"spool": "/s", "pools": {"mem": 5000}})
+    sized = {"clusters": {"here": {}}, "exec_file": "run", "resources": {"mem": "{size} GB"}}
+    parameters = [{"size": 3}, {"size": 1}, {"size": 3}]
+    assert main(["--details", "-j", described(**sized, params=parameters)]) == 0
+    assert "1 core, mem = {size} GB" in capsys.readouterr().out
+    assert tasks(grid) == parameters
+    with grid.begin() as conn:
+        assert len({*conn.scalars(select(Task.c.bucket_id))}) == 2
 
 
 def test_what_admission_changes_is_shown_and_stored(

@@ -29,12 +29,12 @@ def pairs(asked: list[str]) -> set[tuple[str, str]]:
 
 
 def test_a_submission_asks_for_what_is_wished() -> None:
-    driver = load("gridengine", {"pe": "smp", "project": "grid", "priority": -5})
-    wish = ResourceRequest(cpu=4, mem=1001, others={"gpu": 2, "disk": 1, "none": 0})
+    driver = load("gridengine", {"pe": "smp", "project": "grid", "priority": -5, "disk": "tmpfs"})
+    wish = ResourceRequest(cpu=4, mem=1001, others={"gpu": 2, "disk": 1, "none": 0}, tmp=1001)
     asked = words(driver.submit(BatchRequest(TAG, 7, 3661, wish, notice=45)))
     assert asked[0] == "qsub"
     assert asked[-3:] == ["/bin/sh", "$PWD/job", "$PWD"]
-    limits = "h_rt=3661,s_rt=3616,h_vmem=251M,disk=1,gpu=2"
+    limits = "h_rt=3661,s_rt=3616,h_vmem=251M,tmpfs=251M,disk=1,gpu=2"
     expected = {("-t", "1-7"), ("-N", TAG), ("-r", "n"), ("-w", "e"), ("-l", limits), ("-pe", "smp"), ("smp", "4")}
     assert pairs(asked) >= expected | {("-P", "grid"), ("-p", "-5"), ("-o", "/dev/null"), ("-m", "n")}
 
@@ -84,6 +84,7 @@ def test_no_other_option_of_qsub_is_passed_on(properties: str) -> None:
     ("wishes", "problem"),
     [
         ({"resources": ResourceRequest(cpu=2)}, "write cpu = 1"),
+        ({"resources": ResourceRequest(tmp=2)}, "leave tmp out"),
         ({"resources": ResourceRequest(cpu=2, nodes=2)}, "write nodes = 1"),
         ({"resources": ResourceRequest(others={"h_rt": 5})}, "qconf -sc"),
         ({"resources": ResourceRequest(others={"h_vmem": 5})}, "qconf -sc"),

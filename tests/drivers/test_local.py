@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cigri import drivers
-from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteState, ResourceRequest
+from cigri.drivers import BatchRequest, Driver, RemoteJob, RemoteState, ResourceRequest, load
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.remote import Answer
 from tests.localbatch.host import Host
@@ -104,8 +104,9 @@ def test_resources_are_charged_as_they_are_asked_for(cluster: Cluster) -> None:
     assert capacity == (3, 1, 2, 0)
     with pytest.raises(SubmissionRefused, match="mem=501, the cluster has 500"):
         cluster.submit("fat", 1, resources=ResourceRequest(mem=501))
-    with pytest.raises(SubmissionRefused, match="gpu=1, the cluster has 0"):
-        cluster.submit("gpu", 1, resources=ResourceRequest(others={"gpu": 1}))
+    for wish, name in ((ResourceRequest(others={"gpu": 1}), "gpu"), (ResourceRequest(tmp=1), "tmp")):
+        with pytest.raises(SubmissionRefused, match=f"{name}=1, the cluster has 0"):
+            cluster.submit(name, 1, resources=wish)
 
 
 @pytest.mark.parametrize("wish", [{"queue": "it's a queue"}, {"properties": "mem > 5; $(reboot)"}])
@@ -215,3 +216,15 @@ def test_an_array_of_another_size_is_not_ours(driver: Driver) -> None:
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         drivers.load("local", options)
+
+
+def test_what_can_never_fit_is_known_beforehand_with_the_line_that_would_change_it() -> None:
+    local = load("local", {"spool": "/s", "pools": {"cpu": 4, "mem": 500, "gnat": 2}})
+    assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(2, 2, 500, {"gnat": 2}))) == []
+    assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(5, 1, 501, {"gnat": 9}, tmp=1))) == [
+        f"a job asks for {asked}, and the cluster has {there}; "
+        f"`cigri cluster change NAME --option pools.{asked}` would change that"
+        for asked, there in (("cpu=5", 4), ("mem=501", 500), ("tmp=1", "none"), ("gnat=9", 2))
+    ]
+    assert local.largest()["mem"] == 500
+    assert load("local", {"spool": "/s"}).largest().keys() == {"cpu", "mem"}

@@ -51,11 +51,18 @@ def history(*jobs: dict[str, Any]) -> RemoteJob:
 
 
 def test_a_submission_asks_for_what_is_wished() -> None:
-    options = {"project": "grid", "properties": "a='1'", "memory": "memnode", "core": "cpucore", "queue": "day"}
-    request = BatchRequest(TAG, 7, 3661, ResourceRequest(cpu=4, nodes=2, mem=1500), notice=45, properties="b or c")
+    options = {
+        "project": "grid",
+        "properties": "a='1'",
+        "memory": "memnode",
+        "disk": "tmp",
+        "core": "cpucore",
+        "queue": "day",
+    }
+    request = BatchRequest(TAG, 7, 3661, ResourceRequest(cpu=4, nodes=2, mem=1500, tmp=7), 45, properties="b or c")
     asked = words(load("oar", options).submit(request))
     assert set(asked) >= {"--array=7", f"--name={TAG}", "--resource=/nodes=2/cpucore=4,walltime=1:1:1"}
-    assert set(asked) >= {"--project=grid", "--property=(a='1') AND (b or c) AND (memnode >= 1500)"}
+    assert set(asked) >= {"--project=grid", "--property=(a='1') AND (b or c) AND (memnode >= 1500) AND (tmp >= 7)"}
     assert set(asked) >= {"--type=besteffort", "--checkpoint=45", "--signal=14"}
     assert 'exec ./job "$OAR_WORKDIR" 45 45' in asked
     assert not [word for word in asked if word.startswith("--queue")]
@@ -107,6 +114,7 @@ def test_wrong_options_are_named(options: dict[str, object]) -> None:
             "no type of jobs 'day' .* allowed are: besteffort, .*, night, token",
         ),
         (BatchRequest(TAG, 1, 60, ResourceRequest(mem=5)), "leave mem out"),
+        (BatchRequest(TAG, 1, 60, ResourceRequest(tmp=5)), "leave tmp out"),
         (BatchRequest(TAG, 1, 60, ResourceRequest(others={"gpu": 2})), "/nodes=1/gpu=2"),
         (BatchRequest(TAG, 1, 60, queue="day"), 'leave the queue out, or write "type": "normal"'),
     ],

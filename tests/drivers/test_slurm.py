@@ -51,14 +51,16 @@ def words(script: str) -> list[str]:
 
 def test_a_submission_asks_for_what_is_wished() -> None:
     wish = ResourceRequest(
-        cpu=4, nodes=2, mem=1500, others={"gpu": 2, "gres/disk": 1, "gres/none": 0, "license/matlab": 3}
+        cpu=4, nodes=2, mem=1500, others={"gpu": 2, "gres/disk": 1, "gres/none": 0, "license/matlab": 3}, tmp=700
     )
     asked = words(SLURM.submit(BatchRequest(TAG, 7, 3661, wish, notice=45)))
     assert asked[0] == "sbatch"
     assert asked[-2:] == ["$PWD/job", "$PWD"]
-    expected = "--array=1-7 --job-name=cigri-7-1 --no-requeue --time=1:01:01 --nodes=2 --cpus-per-task=4 --mem=1500M"
+    expected = "--array=1-7 --job-name=cigri-7-1 --no-requeue --time=1:01:01 --nodes=2 --cpus-per-task=4"
     assert set(asked) >= {
         *expected.split(),
+        "--mem=1500M",
+        "--tmp=700M",
         "--gres=disk:1,gpu:2",
         "--licenses=matlab:3",
         "--signal=B:XCPU@45",

@@ -128,9 +128,15 @@ def test_what_can_never_fit_is_refused_at_submission(database: Database) -> None
         put_limit(conn, "matlab", 4)
         put_quota(conn, ASTRO, 3, "dahu")
     for about, said in (
-        ({"limits": {"matlab": 5}}, r"clusters.dahu.limits: a job takes 5 of matlab, and there are 4"),
+        (
+            {"limits": {"matlab": 5}},
+            r"clusters.dahu.limits: a job takes 5 of matlab, and there are 4; `cigri limit set matlab 5` w",
+        ),
         ({"limits": {"gurobi": 1}}, r"no limit gurobi; there are: matlab"),
-        ({"project": "astro", "width": 4}, r"a job has 4 cores, the quota of project astro is 3"),
+        (
+            {"project": "astro", "width": 4},
+            r"a job has 4 cores, the quota of project astro is 3; `cigri quota set project astro 4 --cluster dahu` would",
+        ),
     ):
         with pytest.raises(CigriError, match=said), database.begin() as conn:
             a_campaign(conn, **about)

@@ -108,9 +108,7 @@ class Installation:
         described = f'{{"name": "x", "nb_jobs": {tasks}, "clusters": {{"localhost": {{}}}}, "exec_file": "{command}"}}'
         description = jdl.parse(described, base=self.home, home=self.home)
         parts = {
-            name: NewCampaignCluster(
-                part.model_dump(mode="json"), part.resources.request().width, part.max_jobs, False, False
-            )
+            name: NewCampaignCluster(part.model_dump(mode="json"), part.resources.width, part.max_jobs, False, False)
             for name, part in description.clusters.items()
         }
         database = Database(embedded.url(self.data / "database"))

@@ -89,6 +89,15 @@ def test_a_change_keeps_what_it_does_not_name(cigri: Cigri, database: Database) 
     assert (config.ssh.host, config.ssh.account, config.max_waiting, config.timeout) == ("new", "cigri", 7, 9.0)
 
 
+def test_one_of_several_settings_of_the_driver_is_changed(cigri: Cigri, database: Database) -> None:
+    cigri("cluster", "add", "dahu", "--driver", "local", "--option", "spool=/x", "--option", "pools={cpu=2}")
+    assert cigri("cluster", "change", "dahu", "--option", "pools.gnat=9", "--option", "pools.mem=7").status == 0
+    assert stored(database, "dahu").config.options == {"spool": "/x", "pools": {"cpu": 2, "gnat": 9, "mem": 7}}
+    said = cigri("cluster", "change", "dahu", "--option", "spool.gnat=9")
+    assert said.status == 2
+    assert "spool holds no settings of its own" in said.err
+
+
 def test_clusters_are_listed_with_their_state(cigri: Cigri) -> None:
     cigri("cluster", "add", "dahu", *SLURM)
     cigri("cluster", "disable", "dahu")

@@ -79,6 +79,7 @@ class Options(BaseModel):
     pe: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
     node_pes: Mapping[Annotated[str, Field(pattern=r"^[1-9]\d*$")], Annotated[str, Field(pattern=rf"^{NAME}$")]] = {}
     memory: Annotated[str, Field(pattern=rf"^{NAME}$")] = "h_vmem"
+    disk: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
     accounting: bool = True
     suspends: bool = True
 
@@ -103,8 +104,13 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
         )
     if wish.nodes == 1 and wish.cpu > 1 and options.pe is None:
         yield f"{wish.cpu} cores on one node need a parallel environment (the cluster's option pe); write cpu = 1"
+    if wish.tmp > 0 and options.disk is None:
+        yield (
+            "no resource of this cluster sets disk aside for temporary files (the cluster's option disk, "
+            "`cigri cluster change NAME --option disk=tmpfs`); leave tmp out: jobs have a TMPDIR without"
+        )
     for name in wish.others:
-        if not re.fullmatch(NAME, name) or name in {*OURS, options.memory}:
+        if not re.fullmatch(NAME, name) or name in {*OURS, options.memory, options.disk}:
             yield f"{name!r} is no resource that can be asked for by name; see qconf -sc for those of the cluster"
     if strange := [node for node in request.exclude if not re.fullmatch(r"[A-Za-z0-9._-]+", node)]:
         yield f"{strange[0]!r} cannot be the name of a node of Grid Engine"
@@ -170,4 +176,6 @@ def _limits(options: Options, request: BatchRequest) -> list[str]:
         limits.append(f"s_rt={request.walltime - request.notice}")
     if wish.mem > 0:
         limits.append(f"{options.memory}={-(-wish.mem // wish.cpu)}M")
+    if wish.tmp > 0:
+        limits.append(f"{options.disk}={-(-wish.tmp // wish.cpu)}M")
     return limits + [f"{name}={amount}" for name, amount in sorted(wish.others.items()) if amount > 0]

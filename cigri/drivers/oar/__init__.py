@@ -131,11 +131,12 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 
     def _place(self, request: BatchRequest) -> list[str]:
         """Where, and on whose account."""
-        options, mem = self._options, request.resources.mem
+        options, sizes = self._options, request.resources
         queue = request.queue or ("" if request.besteffort else options.queue)
         project = request.project or options.project
         conditions = [wish for wish in (options.properties, request.properties) if wish]
-        conditions += [f"{options.memory} >= {mem}"] if options.memory and mem else []
+        conditions += [f"{options.memory} >= {sizes.mem}"] if options.memory and sizes.mem else []
+        conditions += [f"{options.disk} >= {sizes.tmp}"] if options.disk and sizes.tmp else []
         if nodes := ", ".join(f"'{_name(node)}'" for node in request.exclude):
             conditions.append(f"{NODE} NOT IN ({nodes})")
         joined = conditions[0] if len(conditions) == 1 else " AND ".join(f"({wish})" for wish in conditions)

@@ -25,7 +25,10 @@ TypeName = Annotated[str, AfterValidator(_type)]
 
 
 class Options(BaseModel):
-    """`types` are allowed beside OAR's own; `grace`: how long a besteffort job may go on when its cores are wanted."""
+    """`types` are allowed beside OAR's own; `grace`: how long a besteffort job may go on when its cores are wanted.
+
+    `memory` and `disk`: the properties that tell what a node has of them, in MB.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
 
@@ -35,5 +38,6 @@ class Options(BaseModel):
     types: Annotated[tuple[TypeName, ...], Field(strict=False)] = ()
     core: Column = "core"
     memory: Column | None = None
+    disk: Column | None = None
     grace: Annotated[int, Field(ge=0)] = 0
     suspend: bool = False

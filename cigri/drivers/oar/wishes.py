@@ -32,6 +32,11 @@ def resource_problems(wish: ResourceRequest, options: Options) -> Iterator[str]:
             "oar gives no memory by the MB; leave mem out and name nodes that have it in properties, "
             'as far as the site describes them, for example "memnode >= 2000"'
         )
+    if wish.tmp > 0 and options.disk is None:
+        yield (
+            "oar sets no disk aside by the MB; leave tmp out: jobs have a TMPDIR without; or the operator names the "
+            "property of nodes that has it, `cigri cluster change NAME --option disk=tmp`"
+        )
     if wish.native:
         return
     for name, count in sorted(wish.others.items()):

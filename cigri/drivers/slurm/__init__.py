@@ -149,6 +149,8 @@ cigri_nodes() {
         words = {"nodes": str(wish.nodes), "ntasks-per-node": "1", "cpus-per-task": str(wish.cpu)}
         if wish.mem > 0:
             words["mem"] = f"{wish.mem}M"
+        if wish.tmp > 0:
+            words["tmp"] = f"{wish.tmp}M"
         kinds: dict[str, list[str]] = {"gres": [], "license": []}
         for name, count in sorted(wish.others.items()):
             if problem := self._unknown(name):

@@ -3,6 +3,7 @@
 import argparse
 import json
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,13 @@ def add_options(parser: Parser) -> None:
     ssh.add_argument("--host-key-alias", help="name under which the host key is known")
     ssh.add_argument("--jump", metavar="ACCOUNT@HOST:PORT", help="host on the way")
     rest = parser.add_argument_group("everything else")
-    rest.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="setting of the driver")
+    rest.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="setting of the driver; KEY.NAME: one of several",
+    )
     rest.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="setting of the cluster")
     rest.add_argument("--file", type=Path, help="TOML file with the settings; options win")
 
@@ -39,7 +46,7 @@ def put_together(options: argparse.Namespace, known: dict[str, Any]) -> ClusterC
     if options.driver:
         values["driver"] = options.driver
     if options.option:
-        values["options"] = {**values.get("options", {}), **dict(map(pair, options.option))}
+        values["options"] = _with_options(values.get("options", {}), map(pair, options.option))
     values |= dict(map(pair, options.set))
     if ssh := _ssh(options):
         given = values.get("ssh")
@@ -62,6 +69,17 @@ def pair(text: str) -> tuple[str, Any]:
         return key, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key, value
+
+
+def _with_options(known: dict[str, Any], given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """What is named `pools.gpu` is the one of `pools`; the others stay."""
+    values = dict(known)
+    for key, value in given:
+        outer, _, inner = key.partition(".")
+        if inner and not isinstance(values.get(outer, {}), dict):
+            raise UsageError(f"{outer} holds no settings of its own, so there is no {key}")
+        values[outer] = {**values.get(outer, {}), inner: value} if inner else value
+    return values
 
 
 def to_toml(config: ClusterConfig) -> str:

@@ -1,0 +1,22 @@
+"""Buckets: tasks of a campaign that ask for about the same, which all but the launching of jobs looks at."""
+
+from collections.abc import Mapping
+from typing import Any
+
+AMOUNTS = "amounts"
+"""In a bucket's requirements: its rounded amounts, by name of the resource and formula."""
+
+Formulas = Mapping[str, str]
+"""How an amount is computed for each task, by the name of the resource."""
+
+
+def formulas_of(settings: Mapping[str, Any]) -> Formulas:
+    """Of a cluster's stored settings: what is no number there is computed for each task."""
+    resources = settings.get("resources") or {}
+    return {name: amount for name, amount in resources.items() if isinstance(amount, str)}
+
+
+def amounts_of(requirements: Mapping[str, Any], formulas: Formulas) -> dict[str, int]:
+    """The amounts of a bucket where these formulas are: no less than its tasks ask for there; 0 without a task."""
+    known = requirements.get(AMOUNTS, {})
+    return {name: known.get(name, {}).get(text, 0) for name, text in formulas.items()}

@@ -1,0 +1,108 @@
+"""Tasks with amounts of their own come into buckets, and jobs that ask for exactly the same into batches."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, select
+
+from cigri.database import Database
+from cigri.errors import CigriError
+from cigri.flow import user_to_metascheduler
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs, take_waiting
+from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
+from cigri.states import CampaignType
+from cigri.tables.campaigns import Bucket
+from cigri.tables.tasks import Task
+from tests.factories import NOON, a_campaign, a_cluster
+
+SIZED = {"exec_file": "run", "walltime": 60, "resources": {"cpu": 1, "mem": "{} * 10"}}
+
+
+def sized(conn: Connection, sizes: Sequence[object], *, settings: Mapping[str, Any] = SIZED) -> int:
+    part = NewCampaignCluster(settings, 1, None, False, False)
+    new = NewCampaign("n", "alice", CampaignType.DEFAULT, "", "workqueue", {"os": "el9"}, {"dahu": part})
+    return put_campaign(conn, new, [str(size) for size in sizes], NOON)
+
+
+def buckets(conn: Connection, campaign: int) -> dict[int, list[int]]:
+    """The numbers of the tasks in each, by its rounded memory."""
+    found: dict[int, list[int]] = {}
+    statement = select(Bucket.c.requirements, Task.c.number).join(Task, Task.c.bucket_id == Bucket.c.id)
+    for requirements, number in conn.execute(statement.where(Bucket.c.campaign_id == campaign).order_by(Task.c.number)):
+        assert requirements["os"] == "el9"
+        found.setdefault(requirements["amounts"]["mem"]["{} * 10"], []).append(number)
+    return found
+
+
+@pytest.mark.parametrize("block", [1, 10**9])
+def test_tasks_are_sorted_into_buckets_while_they_are_copied(
+    database: Database, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(user_to_metascheduler, "COPY_BLOCK", block)
+    with database.begin() as conn:
+        a_cluster(conn, options={"spool": "/s", "pools": {"mem": 99}})
+        campaign = sized(conn, [1, 9, 2, 1, 9.5, 8, 9.7])
+        assert buckets(conn, campaign) == {10: [0, 3], 96: [1, 4], 20: [2], 80: [5], 99: [6]}
+        assert put_tasks(conn, campaign, "alice", ["2", "13"]) == 2
+        assert buckets(conn, campaign) == {10: [0, 3], 96: [1, 4], 20: [2, 7], 80: [5], 99: [6], 160: [8]}
+        assert examine(conn) == []
+
+
+def test_a_campaign_has_one_bucket_where_nothing_is_computed(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 5)
+        put_tasks(conn, campaign, "alice", ["a"])
+        assert conn.execute(select(Bucket.c.campaign_id, Bucket.c.requirements)).all() == [(campaign, {})]
+
+
+def test_tasks_come_to_a_campaign_that_had_none(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = sized(conn, [])
+        assert put_tasks(conn, campaign, "alice", ["2", "3", "2"]) == 3
+        assert buckets(conn, campaign) == {20: [0, 2], 32: [1]}
+
+
+def test_a_task_whose_amounts_cannot_be_computed_is_told_by_its_number(
+    database: Database,
+) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = sized(conn, [1])
+    with database.begin() as conn, pytest.raises(CigriError, match=r"task 2: resources\.mem: word 1 is no number: 'x'"):
+        sized(conn, [1, 1, "x"])
+    with database.begin() as conn:
+        with pytest.raises(CigriError, match="task 1: "):
+            put_tasks(conn, campaign, "alice", ["y"])
+
+
+def test_jobs_of_one_bucket_that_ask_for_different_amounts_are_different_batches(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = sized(conn, [9, 9.5, 9, 9.5, 9])
+        assert list(buckets(conn, campaign)) == [96]
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 5)], NOON)
+        launches = list_launches(conn, cluster, 10, 10)
+        assert [(launch.amounts, len(launch.jobs)) for launch in launches] == [({"mem": 90}, 3), ({"mem": 95}, 2)]
+
+
+def test_a_job_of_several_tasks_asks_for_the_most_of_them(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = sized(conn, [9, 9.5, 9.2])
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 3))], NOON)
+        assert [launch.amounts for launch in list_launches(conn, cluster, 10, 10)] == [{"mem": 95}]
+
+
+def test_all_jobs_travel_together_where_nothing_is_computed(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 4)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 4)], NOON)
+        launches = list_launches(conn, cluster, 10, 10)
+        assert Counter(len(launch.jobs) for launch in launches) == {4: 1}
+        assert launches[0].amounts == {}

@@ -149,6 +149,14 @@ def test_a_job_too_wide_misses_by_its_cores() -> None:
     )
 
 
+def test_a_queue_that_has_all_but_takes_no_such_jobs_is_nearer_than_one_that_lacks_something() -> None:
+    wanted, shape = parse_requirement("cores >= 64", KINDS), JobShape(mem_bytes=800 * GB)
+    rejects = {place: judge_queue(wanted, shape, NOTHING, some, KINDS) for place, some in GRID.items()}
+    assert nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS) == (
+        "largest memory anywhere: 768 GB on fat@dahu"
+    )
+
+
 @given(requirements(), PROPERTIES)
 def test_judging_never_raises_and_tells_every_reason(requirement: Requirement, properties: dict[str, Value]) -> None:
     for kinds in (KINDS, dict.fromkeys(KINDS, Kind.SIZE)):

@@ -144,6 +144,8 @@ def test_an_expression_may_stand_beside_the_properties() -> None:
 def test_the_requirements_are_ordered_alphabetically() -> None:
     names = [condition["name"] for condition in parse_requirement(EXAMPLE, KINDS).canonical()["conditions"]]
     assert names == ["cpumodel", "memory", "softwaretag"]
+    sites = parse_requirement({"Site": list("gfedcba"), "BannedSite": list("zyxwv")}, KINDS).canonical()
+    assert (sites["sites"], sites["banned_sites"]) == (list("abcdefg"), list("vwxyz"))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,9 @@ EXAMPLES = """\
   gridclusters             all clusters: state, free cores, our jobs
   gridclusters -i dahu     all about one cluster
   gridclusters -b          bars: how full they are now
-  gridclusters -u dahu     how full one was in the last day"""
+  gridclusters -u dahu     how full one was in the last day
+  gridclusters -p dahu     what its queues and nodes have, and where each value comes from
+  gridclusters --where 'memory >= 64 GB and not el7'     sites, clusters and queues that satisfy it"""
 HOURS = 24.0
 LINES = 24  # periods of `-u`, whatever its length
 
@@ -29,6 +31,8 @@ def main(argv: list[str]) -> int:
 
     with open_database() as database, database.snapshot() as conn:
         clusters, now = _clusters(conn, asked), present(conn)
+        if asked.properties or asked.where is not None:
+            return _resources(conn, {cluster.name for cluster in clusters}, asked)
         if asked.usage:
             return _usage(conn, clusters, asked)
     if asked.json:
@@ -49,13 +53,18 @@ def _parse(argv: list[str]) -> Namespace:
     view.add_argument("-i", "--infos", action="store_true", help="all about each cluster, but for secrets")
     view.add_argument("-u", "--usage", action="store_true", help=f"how full they were, in {LINES} periods")
     view.add_argument("-b", "--bars", action="store_true", help="how full they are now, as bars")
+    view.add_argument("-p", "--properties", action="store_true", help="what queues and nodes have, and why")
+    view.add_argument("--where", metavar="EXPRESSION", help="the queues that satisfy it, by site and cluster")
+    parser.add_argument("-P", "--project", default="", help="with -p and --where: as jobs of this project see them")
     parser.add_argument("--hours", metavar="N", type=_hours, help=f"with -u: look back so far (default {HOURS:g})")
     parser.add_argument("-H", "--headerless", action="store_true", help="tables without their first line")
     parser.add_argument("-d", "--dump", "--json", action="store_true", dest="json", help="JSON, for programs")
     asked = parser.parse_args(argv)
     if asked.hours is not None and not asked.usage:
         parser.error("--hours goes with -u")
-    if asked.headerless and (asked.json or asked.bars or asked.infos):
+    if asked.project and not asked.properties and asked.where is None:
+        parser.error("--project goes with -p and --where")
+    if asked.headerless and (asked.json or asked.bars or asked.infos or asked.where is not None):
         parser.error("-H goes with tables")
     if asked.json and asked.bars:
         parser.error("-b is for people; the figures are in `gridclusters --json`")
@@ -97,6 +106,16 @@ def _usage(conn: "Connection", clusters: "Sequence[ClusterView]", asked: Namespa
         print_usage(usage, asked.headerless)
     else:
         complain(f"nothing is known of the last {asked.hours or HOURS:g} hours; --hours looks further back")
+    return DONE
+
+
+def _resources(conn: "Connection", names: set[str], asked: Namespace) -> int:
+    from cigri.cli.properties import show_eligible, show_properties
+
+    if asked.where is None:
+        show_properties(conn, names, asked.project, as_json=asked.json, headerless=asked.headerless)
+    elif not show_eligible(conn, names, asked.where, asked.project, as_json=asked.json):
+        complain("no queue satisfies this; `gridclusters --properties` tells what they have")
     return DONE
 
 

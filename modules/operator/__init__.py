@@ -15,6 +15,7 @@ COMMANDS = {
     "almighty": "cycle the modules, in the foreground",
     "db": "the database's schema and address",
     "cluster": "declare, test and change clusters",
+    "resources": "describe sites, clusters and queues, and what they have",
     "campaign": "give a campaign a priority",
     "limit": "say how much of something, as licences, all jobs may use together",
     "quota": "say how many cores users and projects may have at a time",

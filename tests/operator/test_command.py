@@ -6,6 +6,7 @@ import pytest
 
 from modules.operator import COMMANDS
 from modules.operator.cluster import ACTIONS
+from modules.operator.resources import ACTIONS as DESCRIBING
 from tests.operator.conftest import CIGRI, WORLD, Cigri
 
 
@@ -19,7 +20,10 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
     assert done.stdout.endswith("[]\n")
 
 
-@pytest.mark.parametrize("argv", [[name] for name in COMMANDS] + [["cluster", name] for name in ACTIONS])
+WORDS = [[name] for name in COMMANDS] + [["cluster", name] for name in ACTIONS]
+
+
+@pytest.mark.parametrize("argv", WORDS + [["resources", name] for name in DESCRIBING])
 def test_every_command_explains_itself(cigri: Cigri, argv: list[str]) -> None:
     import_module(".".join(["modules.operator", *argv]))
     said = cigri(*argv, "--help")

@@ -1,0 +1,57 @@
+"""What operators have said of sites, clusters and queues, and how two such descriptions differ."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cigri.requirements import BUILT_IN, Kinds, shown
+from cigri.resources.inheritance import Declarations, Where, queue_name
+from cigri.resources.requires import show_requires
+from cigri.states import PropertyLevel
+
+
+class QueueDescription(NamedTuple):
+    """`requires` is a canonical requirement of jobs; None: it takes any."""
+
+    remote_name: str
+    requires: Mapping[str, Any] | None = None
+
+
+class Description(NamedTuple):
+    """`sites` are those of the clusters that are described (empty: of its own name); queues are by cluster and name."""
+
+    kinds: Kinds
+    sites: Mapping[str, str]
+    queues: Mapping[tuple[str, str], QueueDescription]
+    properties: Declarations
+
+
+NOTHING = Description({}, {}, {}, {})
+
+
+def difference(old: Description, new: Description) -> list[str]:
+    """What the new one says otherwise, a line for each thing: `- ` as it was, `+ ` as it is."""
+    before, after = _lines(old), _lines(new)
+    lines = []
+    for about in sorted(before.keys() | after.keys()):
+        if before.get(about) != after.get(about):
+            lines += [f"- {about} {before[about]}"] if about in before else []
+            lines += [f"+ {about} {after[about]}"] if about in after else []
+    return lines
+
+
+def _lines(description: Description) -> dict[str, str]:
+    """Each thing it says, by what it is about."""
+    kinds = {**BUILT_IN, **description.kinds}
+    lines = {f"kind of {name}:": str(kind) for name, kind in description.kinds.items()}
+    lines |= {f"cluster {cluster}: site": f"= {site}" for cluster, site in description.sites.items() if site}
+    for (cluster, name), queue in description.queues.items():
+        place = Where(PropertyLevel.QUEUE, queue_name(name, cluster))
+        if name:
+            lines[f"{place}: remote_name"] = f"= {queue.remote_name}"
+        if queue.requires is not None:
+            lines[f"{place}: requires"] = f"= {show_requires(queue.requires)}"
+    for where, values in description.properties.items():
+        for name, one in values.items():
+            sign = "+=" if one.extends else "="
+            lines[f"{where}: {name}"] = f"{sign} {shown(one.value, kinds.get(name))}"
+    return lines

@@ -1,0 +1,212 @@
+"""The document in which an operator describes sites, clusters and queues: TOML in, a Description out."""
+
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, NamedTuple, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from cigri.errors import ConfigError
+from cigri.requirements import BUILT_IN, Kind, Kinds, property_name, read_value
+from cigri.resources.description import Description, QueueDescription
+from cigri.resources.inheritance import Declared, Where, queue_name
+from cigri.resources.requires import read_requires
+from cigri.states import PropertyLevel
+
+OF_PLACES = ("site", "cluster", "queue")
+"""Properties that a queue has by where it is."""
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+Name = Annotated[str, StringConstraints(pattern=NAME)]
+QueueName = Annotated[str, StringConstraints(pattern=f"^$|{NAME}")]
+Project = Annotated[str, StringConstraints(min_length=1)]
+RemoteName = Annotated[str, StringConstraints(pattern=r"^[^\s\x00-\x1f]+$")]
+Properties = dict[str, Any]
+
+
+class Section(BaseModel):
+    """`properties` hold for all, those of a `project` for its jobs only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    properties: Properties = Field(default_factory=dict)
+    project: dict[Project, Properties] = Field(default_factory=dict)
+
+
+class QueueSection(Section):
+    remote_name: RemoteName | None = None
+    requires: str = ""
+
+
+class ClusterSection(Section):
+    site: Name | None = None
+    queue: dict[QueueName, QueueSection] = Field(default_factory=dict)
+
+
+class Document(Section):
+    kinds: dict[str, Kind] = Field(default_factory=dict)
+    driver: dict[str, Section] = Field(default_factory=dict)
+    site: dict[Name, Section] = Field(default_factory=dict)
+    cluster: dict[Name, ClusterSection] = Field(default_factory=dict)
+
+
+class _Said(NamedTuple):
+    """A property as it is written, and where."""
+
+    where: Where
+    name: str
+    raw: object
+
+
+def read_document(text: str) -> Description:
+    """What it says; raise ConfigError with every problem, a line each."""
+    try:
+        document = Document.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"this is no TOML: {error}") from None
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(problem) for problem in error.errors())) from None
+    problems: list[str] = []
+    declared = _kinds(document.kinds, problems)
+    kinds = {**BUILT_IN, **declared}
+    properties = _properties(list(_sections(document)), kinds, problems)
+    queues = dict(_queues(document, kinds, problems))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    sites = {name: cluster.site or "" for name, cluster in document.cluster.items()}
+    return Description({name: kinds[name] for name in kinds if name not in BUILT_IN}, sites, queues, properties)
+
+
+def misplaced(description: Description, clusters: Mapping[str, str], drivers: Iterable[str]) -> list[str]:
+    """What it says of things that are not there; `clusters` are the declared ones, with their drivers."""
+    sites = {site or cluster for cluster, site in description.sites.items()} | set(clusters) - set(description.sites)
+    problems = [
+        f"cluster.{name}: no such cluster{_near(name, clusters)}; `cigri cluster add` declares it"
+        for name in description.sites
+        if name not in clusters
+    ]
+    for where in sorted({(where.level, where.place) for where in description.properties}):
+        level, place = where
+        if level is PropertyLevel.SITE and place not in sites:
+            problems.append(f'site.{place}: no cluster is there{_near(place, sites)}; write site = "{place}" in one')
+        if level is PropertyLevel.DRIVER and place not in drivers:
+            problems.append(f"driver.{place}: no such driver; there are: {', '.join(sorted(drivers))}")
+    return problems
+
+
+def unheard_of(description: Description, found: Mapping[str, Collection[str]]) -> list[str]:
+    """Queues that their batch system has not told of, though it has told of others: perhaps they are misspelled."""
+    return [
+        f"queue {queue_name(name, cluster)}: {cluster} tells of no queue {queue.remote_name}"
+        f"{_near(queue.remote_name, known)}; it tells of {', '.join(sorted(known))}"
+        for (cluster, name), queue in description.queues.items()
+        if name and (known := found.get(cluster)) and queue.remote_name not in known
+    ]
+
+
+def _kinds(written: Mapping[str, Kind], problems: list[str]) -> dict[str, Kind]:
+    kinds: dict[str, Kind] = {}
+    for raw, kind in written.items():
+        try:
+            name = property_name(raw)
+        except ValueError as error:
+            problems.append(f"kinds: {error}")
+            continue
+        if BUILT_IN.get(name, kind) is not kind:
+            problems.append(f"kinds.{raw}: {name} is a {BUILT_IN[name]} everywhere; leave this line out")
+        elif name in kinds:
+            problems.append(f"kinds.{raw}: {name} has its kind already; capitals make no difference")
+        kinds[name] = kind
+    return kinds
+
+
+def _sections(document: Document) -> Iterator[_Said]:
+    yield from _said(document, PropertyLevel.GRID, "")
+    for name, driver in document.driver.items():
+        yield from _said(driver, PropertyLevel.DRIVER, name)
+    for name, site in document.site.items():
+        yield from _said(site, PropertyLevel.SITE, name)
+    for name, cluster in document.cluster.items():
+        yield from _said(cluster, PropertyLevel.CLUSTER, name)
+        for queue, section in cluster.queue.items():
+            yield from _said(section, PropertyLevel.QUEUE, queue_name(queue, name))
+
+
+def _said(section: Section, level: PropertyLevel, place: str) -> Iterator[_Said]:
+    for project, properties in {"": section.properties, **section.project}.items():
+        for name, raw in properties.items():
+            yield _Said(Where(level, place, project), name, raw)
+
+
+def _properties(said: Iterable[_Said], kinds: dict[str, Kind], problems: list[str]) -> dict[Where, dict[str, Declared]]:
+    """Also adds to `kinds` those of properties that have none but what their first value is."""
+    found: dict[Where, dict[str, Declared]] = {}
+    first: dict[str, Where] = {}
+    for where, written, raw in said:
+        try:
+            name, one, kind = _read(written, raw, kinds)
+        except ValueError as error:
+            word = written.removesuffix("+").lower()
+            about = f"; it is a {kinds[word]} in {first[word]}, and [kinds] may say otherwise" if word in first else ""
+            problems.append(f"{where}: {written}: {error}{about}")
+            continue
+        if found.setdefault(where, {}).setdefault(name, one) is not one:
+            problems.append(f"{where}: {written}: {name} is said twice there; capitals make no difference")
+        if name not in kinds:
+            kinds[name], first[name] = kind, where
+    return found
+
+
+def _read(written: str, raw: object, kinds: Kinds) -> tuple[str, Declared, Kind]:
+    extends = written.endswith("+")
+    name = property_name(written.removesuffix("+"))
+    if name in OF_PLACES:
+        raise ValueError(f"each queue has its {name} by where it is declared")
+    value, kind = read_value(raw, kinds.get(name))
+    if extends and not isinstance(value, list):
+        raise ValueError('+ adds a list to a list: write "name+" = [...]')
+    return name, Declared(value, extends), kind
+
+
+def _queues(
+    document: Document, kinds: Kinds, problems: list[str]
+) -> Iterator[tuple[tuple[str, str], QueueDescription]]:
+    for cluster, section in document.cluster.items():
+        for name, queue in section.queue.items():
+            place = f"queue {queue_name(name, cluster)}"
+            if not name and queue.remote_name:
+                problems.append(f"{place}: the default queue has no remote_name; give the queue a name of its own")
+            try:
+                requires = read_requires(queue.requires, set(kinds) - set(BUILT_IN)) if queue.requires else None
+            except ValueError as error:
+                problems.append(f"{place}: requires: {error}")
+                continue
+            yield (cluster, name), QueueDescription(queue.remote_name or name, requires)
+
+
+def _explain(problem: Any) -> str:
+    steps = [str(step) for step in problem["loc"] if step != "[key]"]
+    place = ".".join(steps)
+    if problem["type"] != "extra_forbidden":
+        return f"{place}: {problem['msg']}" if place else problem["msg"]
+    known = list(_model(steps[:-1]).model_fields)
+    near = get_close_matches(steps[-1], known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}; properties go below `properties`"
+    return f"{place}: unknown, {hint}"
+
+
+def _model(steps: Iterable[str]) -> type[BaseModel]:
+    """The section at the end of these steps; names of things are every second of them."""
+    model: type[BaseModel] = Document
+    for step in steps:
+        field = model.model_fields.get(step)
+        inner = get_args(field.annotation) if field else ()
+        if inner and isinstance(inner[-1], type) and issubclass(inner[-1], BaseModel):
+            model = inner[-1]
+    return model
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f", did you mean {near[0]}?" if near else ""

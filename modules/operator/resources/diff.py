@@ -1,0 +1,23 @@
+"""`cigri resources diff`: how the texts of two descriptions differ."""
+
+import sys
+from difflib import unified_diff
+
+from cigri.cli.command import Parser, open_database
+from cigri.flow.operator_to_resources import find_document
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri resources diff",
+        "Show how the texts of two descriptions differ.",
+        "  cigri resources diff 3      from version 3 to the one that holds\n  cigri resources diff 3 5",
+    )
+    parser.add_argument("old", metavar="OLD", type=int, help="a version")
+    parser.add_argument("new", metavar="NEW", nargs="?", type=int, help="none: the one that holds")
+    options = parser.parse_args(argv)
+    with open_database() as database, database.begin() as conn:
+        old, new = find_document(conn, options.old), find_document(conn, options.new)
+    before, after = (one.text.splitlines(keepends=True) for one in (old, new))
+    sys.stdout.writelines(unified_diff(before, after, f"version {old.version}", f"version {new.version}"))
+    return 0

@@ -1,0 +1,22 @@
+"""`cigri resources history`: every description that was applied, and by whom."""
+
+from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.flow.operator_to_resources import list_documents
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri resources history",
+        "Show every description that was applied, the one that holds first.",
+        "  cigri resources history",
+    )
+    parser.add_argument("--json", action="store_true", help="for programs, with the texts")
+    options = parser.parse_args(argv)
+    with open_database() as database, database.begin() as conn:
+        documents = list_documents(conn)
+    if options.json:
+        print_json([document._asdict() for document in documents])
+    else:
+        rows = [(one.version, f"{one.at:%Y-%m-%d %H:%M:%S}", one.by, one.text.count("\n")) for one in documents]
+        print_table(("version", "applied at", "by", "lines"), rows)
+    return 0

@@ -50,6 +50,11 @@ class ClusterConfig(BaseModel):
     directory: str = Field(".cigri", pattern=r"^/?[A-Za-z0-9._/-]+$", description="where files go, below the home")
     max_waiting: int = Field(200, gt=0, description="jobs of ours that may wait in its queue, never more")
     keep_waiting: int = Field(20, ge=0, description="jobs kept waiting behind a full cluster, so that no core idles")
+    n_max_queued_jobs: int = Field(
+        10,
+        gt=0,
+        description="jobs of a bucket of a campaign that may wait for cores; twice what starts in a cycle, if more",
+    )
     algorithm: AlgorithmOrNone = Field("", description="how much is sent there; empty: as forecast.algorithm says")
     max_array: int = Field(1000, gt=0, description="largest array; lowered when the cluster says that it takes less")
     poll_interval: float = Field(5.0, ge=0, description="shortest time between two visits")

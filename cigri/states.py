@@ -129,6 +129,7 @@ class CutReason(StrEnum):
     RESERVED = "reserved"
     FORECAST = "forecast"
     STRESS = "stress"
+    MAX_QUEUED = "max_queued"
 
 
 class PropertyLevel(StrEnum):

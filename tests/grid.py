@@ -30,7 +30,14 @@ from tests.waiting import looks
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
 CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner, killer)
-QUICK = {"poll_interval": 0.0, "record_grace": 1.0, "lost_after": 8.0, "timeout": 20.0, "keep_waiting": 50}
+QUICK = {
+    "poll_interval": 0.0,
+    "record_grace": 1.0,
+    "lost_after": 8.0,
+    "timeout": 20.0,
+    "keep_waiting": 50,
+    "n_max_queued_jobs": 50,
+}
 
 
 @dataclass

@@ -12,8 +12,8 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
-from cigri.states import BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
-from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
+from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Batch, Job
@@ -52,7 +52,7 @@ class Want(NamedTuple):
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
     are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
     `sending`: seconds from the order to submit a batch to its acceptance, files of its tasks included; `shunned`: of
-    `waiting`, those that failed there last.
+    `waiting`, those that failed there last. `queued`: of `live`, those that do not run; its tasks are in `buckets`.
     """
 
     campaign_id: int
@@ -74,6 +74,8 @@ class Want(NamedTuple):
     spare: int = 0
     sending: float = 0.0
     shunned: int = 0
+    queued: int = 0
+    buckets: int = 1
 
     @property
     def waits(self) -> bool:
@@ -154,7 +156,7 @@ def list_wants(
     waiting = _tasks(TaskState.WAITING).subquery("waiting")
     assigned = _tasks(TaskState.ASSIGNED).where(is_replicated).subquery("assigned")
     spare = cast(func.coalesce(assigned.c.n * Campaign.c.max_replicas, 0), BigInteger)
-    live, shunned, sending = _live(scouting, now), _shunned(), _sending()
+    live, shunned, sending, buckets = _live(scouting, now), _shunned(), _sending(), _buckets()
     statement = (
         select(
             part.c.campaign_id,
@@ -176,6 +178,8 @@ def list_wants(
             spare,
             func.coalesce(sending.c.seconds, 0.0),
             func.coalesce(shunned.c.n, 0),
+            func.coalesce(live.c.queued, 0),
+            cast(func.coalesce(buckets.c.n, 1), BigInteger),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(waiting, waiting.c.campaign_id == part.c.campaign_id)
@@ -186,6 +190,7 @@ def list_wants(
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
         .outerjoin(sending, sending.c.cluster_id == part.c.cluster_id)
         .outerjoin(shunned, _is_share(shunned.c))
+        .outerjoin(buckets, buckets.c.campaign_id == part.c.campaign_id)
         .where(
             Campaign.c.state == CampaignState.IN_TREATMENT,
             or_(waiting.c.n > 0, spare > 0),
@@ -227,13 +232,28 @@ def _bound(same_cluster: float, now: datetime | None) -> CTE:
 
 
 def _live(scouting: float, now: datetime | None) -> Subquery:
-    """Jobs that have not ended, and those of them that have run for a while."""
+    """Jobs that have not ended, those of them that have run for a while, and those that wait for cores."""
     is_old = Job.c.started_at <= clock(now) - timedelta(seconds=scouting)
-    counts = func.count().label("n"), func.count().filter(is_old).label("old")
+    is_queued = and_(Job.c.state.in_(WAITING_JOBS), Job.c.halted_since.is_(None))
+    counts = (
+        func.count().label("n"),
+        func.count().filter(is_old).label("old"),
+        func.count().filter(is_queued).label("queued"),
+    )
     return (
         select(Job.c.campaign_id, Job.c.cluster_id, *counts)
         .where(Job.c.state != JobState.ENDED)
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
+        .subquery()
+    )
+
+
+def _buckets() -> Subquery:
+    """Of campaigns in treatment that have several."""
+    return (
+        select(Bucket.c.campaign_id, func.count().label("n"))
+        .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .group_by(Bucket.c.campaign_id)
         .subquery()
     )
 

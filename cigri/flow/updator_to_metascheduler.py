@@ -32,7 +32,7 @@ from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterPace, ClusterState, ClusterUsage
+from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, ClusterState, ClusterUsage
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Usage
@@ -47,7 +47,7 @@ class Room(NamedTuple):
     """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there.
 
     `waiting_cores` are those that the waiting jobs ask for. `pace`: the part of the usual that may be asked of it under
-    the `stress` that it is under.
+    the `stress` that it is under. `starts`: jobs of ours that it was seen to start in the time of a cycle, if it can.
 
     A held job does not wait for cores: it is in nobody's way.
     """
@@ -62,6 +62,7 @@ class Room(NamedTuple):
     total: int
     pace: float = 1.0
     stress: str = ""
+    starts: float = 0.0
 
 
 class Consumption(NamedTuple):
@@ -138,7 +139,9 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
             ClusterState.c.total,
             func.coalesce(ClusterPace.c.pace, 1.0),
             func.coalesce(ClusterPace.c.why, ""),
+            func.coalesce(ClusterForecast.c.start_rate * ClusterForecast.c.cycle, 0.0),
         )
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)

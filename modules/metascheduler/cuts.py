@@ -52,7 +52,8 @@ def _by_cluster(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | N
         return CutReason.RESERVED, str(holder), int(cluster.idle), want.width
     given = stock.given_to(want)
     if cluster.room(want, given) > 0:
-        return None
+        is_queue_full = stock.room_in_queue(want) <= 0
+        return (CutReason.MAX_QUEUED, "", stock.behind(want), cluster.most_behind(want)) if is_queue_full else None
     if want.send is not None:
         return CutReason.FORECAST, "", given, want.send
     others = cluster.given - given

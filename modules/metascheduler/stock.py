@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from math import inf
+from math import ceil, inf
 
 from cigri.completion import expected_seconds
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
@@ -12,6 +12,7 @@ from cigri.states import CampaignType
 
 MOST_DOUBLINGS = 20
 LARGEST = 2**31 - 1
+STARTS = 2.0  # times what starts in a cycle may wait, so that no core idles where many jobs end between two cycles
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
@@ -27,7 +28,10 @@ class Cluster:
         self.max_waiting = self.slowed(room.config.max_waiting) or 1
         self.queue = self.max_waiting - room.waiting
         self.given = 0
+        self.was_behind = self.behind
         self.keep = self.longest_keep = self.slowed(room.config.keep_waiting)
+        most_queued = max(room.config.n_max_queued_jobs, ceil(STARTS * room.starts))
+        self.most_queued = self.slowed(min(most_queued, room.config.max_waiting)) or 1
         self.is_sent = False
 
     @property
@@ -46,6 +50,10 @@ class Cluster:
             return self.slowed(want.send) - given
         keep = self.keep if want.keep is None else self.slowed(want.keep)
         return self.startable(want.ratio) + max(0, keep - self.behind)
+
+    def most_behind(self, want: Want) -> int:
+        """Jobs of a campaign that may wait for cores, so many of each of its buckets."""
+        return min(self.most_queued * want.buckets, self.max_waiting)
 
     def slowed(self, number: int) -> int:
         """As many as may be under stress."""
@@ -92,6 +100,7 @@ class Stock:
                 self.clusters[cluster_id].hear(want)
         self.tasks = {campaign_id: next(iter(mine.values())).waiting for campaign_id, mine in self.wants.items()}
         self.given: dict[tuple[int, int], int] = {}
+        self._behind: Counter[tuple[int, int]] = Counter()  # of those given, jobs that wait for cores
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
 
     def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
@@ -134,7 +143,20 @@ class Stock:
         if want.cluster_id not in self._open:
             return 0
         most = self._most_by_rights(want)
-        return most and min(most, self.clusters[want.cluster_id].room(want, self.given_to(want)))
+        if not most:
+            return 0
+        cluster = self.clusters[want.cluster_id]
+        return max(0, min(most, cluster.room(want, self.given_to(want)), self.room_in_queue(want)))
+
+    def room_in_queue(self, want: Want) -> int:
+        """Jobs that may be sent to start at once, or to wait: only the best of its tasks are ever in a queue."""
+        cluster = self.clusters[want.cluster_id]
+        return cluster.startable(want.ratio) + max(0, cluster.most_behind(want) - self.behind(want))
+
+    def behind(self, want: Want) -> int:
+        """Jobs of the campaign that wait for cores there, as far as its own make up those of the cluster."""
+        was = min(want.queued, self.clusters[want.cluster_id].was_behind)
+        return was + self._behind[want.campaign_id, want.cluster_id]
 
     def most_spare(self, want: Want, tasks: int) -> int:
         """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place."""
@@ -171,7 +193,9 @@ class Stock:
         self._held[want.campaign_id] += jobs * want.width
         self.ceilings.take((want.campaign_id, want.cluster_id), jobs)
         cluster = self.clusters[want.cluster_id]
+        self._behind[want.campaign_id, want.cluster_id] -= cluster.behind
         cluster.take(jobs, want.ratio)
+        self._behind[want.campaign_id, want.cluster_id] += cluster.behind
         if not cluster.is_open:
             self._open.pop(want.cluster_id, None)
 

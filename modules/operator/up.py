@@ -90,6 +90,7 @@ def _declare_localhost(settings: Settings, database: "Database") -> None:
         "poll_interval": 1.0,
         "record_grace": 1.0,
         "keep_waiting": 200,
+        "n_max_queued_jobs": 200,
         "max_waiting": 1000,
         "normal_users": ["*"],
     }

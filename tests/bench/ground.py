@@ -17,7 +17,7 @@ from cigri import embedded
 from cigri.database import Database
 
 PROGRAMS = Path(sys.executable).parent
-BUSY = {"poll_interval": 0.5, "keep_waiting": 1000, "max_waiting": 1000}
+BUSY = {"poll_interval": 0.5, "keep_waiting": 1000, "n_max_queued_jobs": 1000, "max_waiting": 1000}
 """What an operator sets for very many tiny tasks: the queue of the cluster never runs dry."""
 LOOK = 0.02  # seconds between two looks at a campaign
 

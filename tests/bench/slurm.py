@@ -17,7 +17,7 @@ TESTBED = Path(__file__).parents[2] / "scripts" / "testbed"
 STATE = Path(os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed"))
 CLUSTER, ACCOUNT, LOOK = "alpha", "alice", 0.5
 ROUNDS = 2  # of a minute or two each
-BUSY = {"poll_interval": 0.5, "keep_waiting": 2000, "max_waiting": 2000}
+BUSY = {"poll_interval": 0.5, "keep_waiting": 2000, "n_max_queued_jobs": 2000, "max_waiting": 2000}
 
 
 def measure(size: int = SIZE) -> Iterator[Row]:

@@ -34,7 +34,8 @@ def test_a_local_users_job_preempts_ours_and_the_tasks_are_done_again_for_free(a
 def test_a_thousand_jobs_in_flight_take_one_command_a_pass(alpha: Grid) -> None:
     jobs = 1000
     with alpha.database.begin() as conn:
-        put_cluster(conn, "alpha", {**alpha.site.config, "max_waiting": jobs, "keep_waiting": jobs, "max_array": 400})
+        large = {"max_waiting": jobs, "keep_waiting": jobs, "n_max_queued_jobs": jobs, "max_array": 400}
+        put_cluster(conn, "alpha", alpha.site.config | large)
     alpha.submit([str(n) for n in range(jobs)], command="exec sleep 300")
     alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == jobs)
     alpha.run_until(lambda: alpha.one("SELECT count(*) FROM jobs WHERE state = 'running'") == CORES)
@@ -105,7 +106,7 @@ def test_jobs_that_slurm_begins_again_die_for_free(alpha: Grid) -> None:
 
 
 def test_a_cluster_that_takes_small_arrays_only_is_given_such(beta: Grid) -> None:
-    beta.add(slurm_site("beta", keep_waiting=150))
+    beta.add(slurm_site("beta", keep_waiting=150, n_max_queued_jobs=150))
     beta.submit([str(n) for n in range(120)])
     beta.run_to_end(90)
     beta.assert_each_ran_once(120)

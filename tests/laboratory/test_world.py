@@ -138,7 +138,7 @@ def test_a_cluster_that_swallows_tasks_is_set_aside_and_the_other_does_them(data
 
 def test_a_front_end_that_slows_down_is_asked_for_less(database: Database) -> None:
     """Each waiting job makes its answers a fifth of a second longer."""
-    wished = {"keep_waiting": 200, "max_waiting": 200}
+    wished = {"keep_waiting": 200, "max_waiting": 200, "n_max_queued_jobs": 200}
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "config": wished, "faults": {"slowness": 0.2}}]
     campaigns = [{"tasks": 600, "seconds": {"mean": 60}}]
     settings = {"forecast": {"algorithm": "simple"}}  # which keeps as many waiting as it is told to

@@ -59,3 +59,18 @@ def test_nothing_is_told_of_campaigns_of_before(database: Database) -> None:
     schema.upgrade(database, "0009")
     with database.begin() as conn:
         assert list_cuts(conn, 1) == []
+
+
+def test_nobody_was_held_back_by_what_waits_of_a_bucket_before(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        put_cuts(conn, [Cut(1, 1, CutReason.MAX_QUEUED, "", 10, 10)])
+    schema.downgrade(database, "0017")
+    with database.begin() as conn:
+        assert list_cuts(conn, campaign) == []
+        put_cuts(conn, [Cut(1, 1, CutReason.STRESS, "it is slow", 1, 1)])
+    schema.upgrade(database, "0018")
+    with database.begin() as conn:
+        assert [cut.reason for cut in list_cuts(conn, campaign)] == [CutReason.STRESS]
+        put_cuts(conn, [Cut(1, 1, CutReason.MAX_QUEUED, "", 10, 10)])

@@ -110,7 +110,8 @@ def test_a_locked_cluster_is_left_to_the_one_who_looks_at_it(local: Grid) -> Non
 
 
 def test_the_number_of_commands_does_not_grow_with_the_jobs(local: Grid) -> None:
-    local.add(Site("here", local.site.config | {"max_waiting": 400, "keep_waiting": 400}, local.site.user))
+    many = dict.fromkeys(("max_waiting", "keep_waiting", "n_max_queued_jobs"), 400)
+    local.add(Site("here", local.site.config | many, local.site.user))
     local.submit([str(number) for number in range(300)], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
     spent = []
     for module in (updator, metascheduler, campaign_schedulers, runner, updator):

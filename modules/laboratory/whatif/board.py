@@ -132,7 +132,8 @@ def _is_kept(row: Mapping[str, Any], column: str, ids: Mapping[int, object]) -> 
 
 def _cluster(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
     config = parse_config(row["name"], row["config"])
-    small = {"max_waiting": plan.scale.count(config.max_waiting), "keep_waiting": plan.scale.count(config.keep_waiting)}
+    counts = ("max_waiting", "keep_waiting", "n_max_queued_jobs")
+    small = {name: plan.scale.count(getattr(config, name)) for name in counts}
     return {**row, "config": {**row["config"], **WHERE, **HOW, **small}}
 
 

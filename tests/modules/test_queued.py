@@ -1,0 +1,139 @@
+"""How many jobs of a bucket may wait on a cluster: each sentence of open-lmake's on n_max_queued_jobs is a test."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select, text, update
+
+from cigri.clusters import ClusterConfig
+from cigri.database import Database
+from cigri.flow.metascheduler_to_campaign_schedulers import Want, list_wants
+from cigri.flow.metascheduler_to_user import Cut, list_cuts
+from cigri.flow.updator_to_metascheduler import Room, list_rooms
+from cigri.gateway import Gateway
+from cigri.program import Tools
+from cigri.settings import PolicySettings, Settings
+from cigri.states import CampaignType, CutReason, JobState
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task
+from modules import campaign_schedulers, metascheduler
+from modules.metascheduler.cuts import explain
+from modules.metascheduler.share import share
+from modules.metascheduler.stock import Stock
+from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
+from tests.modules.test_metascheduler_share import a_want, claims_of
+
+CONFIG = ClusterConfig(driver="local", keep_waiting=100, max_waiting=100)
+SETTINGS = Settings(policy=PolicySettings(scouts=0))
+
+
+def a_room(free: int = 0, waiting: int = 0, running: int = 0, starts: float = 0.0, **config: int) -> Room:
+    return Room(1, "c1", CONFIG.model_copy(update=config), free, waiting, running, waiting, 100_000, 1.0, "", starts)
+
+
+def shared(room: Room, *wants: Want) -> Stock:
+    return share([room], wants, claims_of(wants), SETTINGS.policy)
+
+
+def given_jobs(room: Room, *wants: Want) -> int:
+    return sum(shared(room, *wants).given.values())
+
+
+def test_the_default_is_10() -> None:
+    assert ClusterConfig(driver="local").n_max_queued_jobs == 10
+
+
+def test_only_a_few_jobs_are_submitted_for_each_set_of_asked_resources() -> None:
+    assert given_jobs(a_room(), a_want(waiting=1_000_000)) == 10
+    assert given_jobs(a_room(), a_want(1), a_want(2)) == 20
+    assert given_jobs(a_room(), a_want()._replace(buckets=3)) == 30
+
+
+def test_this_attribute_specifies_the_number_of_waiting_jobs_for_each_set_of_resources() -> None:
+    assert given_jobs(a_room(n_max_queued_jobs=4), a_want()) == 4
+    assert given_jobs(a_room(waiting=4, n_max_queued_jobs=4), a_want()._replace(live=4, queued=4)) == 0
+    assert given_jobs(a_room(waiting=4, n_max_queued_jobs=4), a_want()._replace(live=9, queued=3)) == 1
+
+
+def test_the_number_of_running_jobs_is_not_limited() -> None:
+    running = a_want()._replace(live=5000)
+    assert given_jobs(a_room(running=5000), running) == 10
+    assert given_jobs(a_room(free=90), a_want()) == 100  # those that start at once do not wait
+
+
+def test_what_waits_for_free_cores_that_it_will_have_at_once_is_not_limited() -> None:
+    assert given_jobs(a_room(free=50, waiting=30), a_want()._replace(live=30, queued=30)) == 30
+
+
+def test_whatever_is_forecast_no_more_wait() -> None:
+    assert given_jobs(a_room(), a_want(send=50)) == 10
+    assert given_jobs(a_room(free=5), a_want(send=50)) == 15
+    assert given_jobs(a_room(keep_waiting=0), a_want(keep=60)) == 10
+
+
+def test_lest_the_cluster_exhausts_its_queue_twice_what_starts_in_a_cycle_may_wait() -> None:
+    assert given_jobs(a_room(starts=12.3), a_want()) == 25
+    assert given_jobs(a_room(starts=2.0), a_want()) == 10
+
+
+def test_lest_the_daemon_is_overloaded_it_is_never_more_than_max_waiting() -> None:
+    assert given_jobs(a_room(starts=1000.0, max_waiting=60), a_want()) == 60
+    assert given_jobs(a_room(max_waiting=7), a_want()) == 7
+
+
+def test_a_test_campaign_has_its_one_job_whatever_waits() -> None:
+    test = a_want(type=CampaignType.TEST, waiting=3)._replace(queued=10)
+    assert given_jobs(a_room(waiting=10), test) == 1
+
+
+def test_it_is_told_why_no_more_is_sent() -> None:
+    (cut,) = explain(shared(a_room(waiting=8), a_want()._replace(live=8, queued=8)))
+    assert cut == Cut(1, 1, CutReason.MAX_QUEUED, "", 10, 10)
+    (cut,) = explain(shared(a_room(keep_waiting=5), a_want()))
+    assert cut.reason is CutReason.FULL
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30), st.lists(st.integers(0, 40), min_size=1, max_size=4))
+def test_no_bucket_has_more_waiting_than_it_may(free: int, others: int, most: int, queued: list[int]) -> None:
+    wants = [a_want(number, waiting=200)._replace(queued=had) for number, had in enumerate(queued, start=1)]
+    waiting = others + sum(queued)
+    stock = shared(a_room(free, waiting, n_max_queued_jobs=most), *wants)
+    before = max(0, waiting - free)
+    for had, want in zip(queued, wants, strict=True):
+        assert stock.behind(want) <= max(most, min(had, before))
+        assert stock.given_to(want) == 0 or stock.behind(want) <= most
+    added = stock.clusters[1].behind - before
+    assert sum(stock.given.values()) == added + min(sum(stock.given.values()), max(0, free - waiting))
+
+
+def test_only_the_jobs_with_the_highest_priorities_are_submitted_the_others_are_retained(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, free=0, used=50, keep_waiting=100)
+        campaign = a_campaign(conn, 300)
+        conn.execute(update(Task).where(Task.c.number >= 295).values(priority=20))
+    tools = Tools(database, SETTINGS, Gateway())
+    for _ in range(3):
+        metascheduler.run_once(tools, NOON)
+        campaign_schedulers.run_once(tools, NOON)
+    with database.begin() as conn:
+        sent = select(Task.c.number).join(Attempt, Attempt.c.task_id == Task.c.id).order_by(Task.c.number)
+        assert conn.scalars(sent).all() == [0, 1, 2, 3, 4, 295, 296, 297, 298, 299]
+        (cut,) = list_cuts(conn, campaign)
+        assert (cut.reason, cut.used, cut.most) == (CutReason.MAX_QUEUED, 10, 10)
+
+
+def test_what_waits_and_what_starts_in_a_cycle_is_measured(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 9)
+        assert [room.starts for room in list_rooms(conn)] == [0.0]
+        run_jobs(conn, submitted_jobs(conn, campaign, cluster, 6)[:2])
+        conn.execute(update(Job).where(Job.c.state == JobState.SUBMITTED, Job.c.id < 4).values(halted_since=NOON))
+        conn.execute(
+            text("INSERT INTO cluster_forecasts (cluster_id, at, start_rate, cycle) VALUES (:id, now(), 1.5, 20)"),
+            {"id": cluster},
+        )
+        conn.execute(text("INSERT INTO buckets (campaign_id, requirements) VALUES (1, '{\"a\": 1}')"))
+        (want,) = list_wants(conn, 10, 60.0, NOON)
+        assert (want.live, want.queued, want.buckets) == (6, 3, 2)
+        assert [room.starts for room in list_rooms(conn)] == [pytest.approx(30.0)]

@@ -7,6 +7,7 @@ from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Op
 from cigri.requirements.jobs import JobShape, judge_job, judge_queue
 from cigri.requirements.judging import Reject, judge, judge_all, sentence
 from cigri.requirements.kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Value, property_name
+from cigri.requirements.misspelled import unknown_properties, unknown_sites
 from cigri.requirements.nearest import nearest_miss
 from cigri.requirements.requirement import (
     NOTHING,
@@ -49,5 +50,7 @@ __all__ = [
     "read_value",
     "sentence",
     "shown",
+    "unknown_properties",
+    "unknown_sites",
     "written",
 ]

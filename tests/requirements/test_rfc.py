@@ -129,6 +129,24 @@ def test_what_cannot_be_obeyed_is_refused(raw: dict[str, object], message: str) 
     assert message in str(raised.value)
 
 
+RAW = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+    max_leaves=4,
+)
+KEYS = st.sampled_from(["Site", "BannedSite", "Platform", "CPUTime", "where", "Memory", "x"]) | st.text(max_size=5)
+
+
+@given(st.dictionaries(KEYS, RAW, max_size=4))
+def test_any_object_is_read_or_refused_in_words(raw: dict[str, object]) -> None:
+    refused = ""
+    try:
+        requirement = parse_requirement(raw, KINDS)
+    except RequirementError as error:
+        refused = str(error)
+    assert refused or read_canonical(requirement.canonical()) == requirement
+
+
 def test_everything_wrong_is_told_at_once() -> None:
     with pytest.raises(ValueError, match="Memory") as raised:
         parse_requirement({"Memory": "x", "CPUTime": "y", "where": ")"}, KINDS)

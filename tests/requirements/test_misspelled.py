@@ -26,7 +26,7 @@ def test_a_site_is_that_of_a_cluster_or_a_cluster(raw: dict[str, object], told: 
     ("raw", "told"),
     [
         ("gpu_mem >= 1 and memory >= 1 GB and not (el8 or el9)", []),
-        ("not el10 or el10", ["no queue has a property 'el10'; did you mean 'el"]),
+        ("not el10 or el10", ["no queue has a property 'el10'; there are: cluster, cores, el8, el9"]),
         ("gpumem >= 1 GB or xyz", ["gpumem", "xyz"]),
     ],
 )

@@ -1,8 +1,8 @@
 """What a campaign wants on one cluster, the global settings already copied in; kept in the database as JSON."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from cigri.algorithms import AlgorithmOrNone
 from cigri.jdl.amounts import SIZES
@@ -50,10 +50,19 @@ class ClusterSettings(BaseModel):
     idempotent: Truth = False
     temporal_grouping: Truth = True
     dimensional_grouping: Truth = True
+    keep_tmp: Truth = False
     prologue: Lines = ()
     prologue_walltime: Seconds | None = None
     epilogue: Lines = ()
     epilogue_walltime: Seconds | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, value: Any) -> Any:
+        """What a task leaves is kept if the next one in the job does not clean up after it: there is none."""
+        if isinstance(value, dict) and value.get("keep_tmp") in (True, "true"):
+            return {**value, "temporal_grouping": False, "dimensional_grouping": False}
+        return value
 
     @property
     def may_share_a_node(self) -> bool:

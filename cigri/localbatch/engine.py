@@ -233,12 +233,14 @@ class Engine:
         self.pools.take(array.need)
         state = State.RUNNING if job.state is State.STARTING else job.state
         job = job._replace(state=state, pid=pid, ticks=process.ticks)
-        self._running[array.id, job.position] = Running(array, job, process, Doom(job.doom))
+        self._running[array.id, job.position] = Running(
+            array, job, process, Doom(job.doom), scratch=self._scratch.find(mark)
+        )
         self._store.put_jobs([job])
 
     def _start(self, array: Array, job: Job) -> Running:
         owner = owner_of(array.uid)
-        scratch, features = self._scratch.take(owner), self._features.take(owner)
+        scratch, features = self._scratch.take(owner, mark_of(job)), self._features.take(owner)
         environment = {
             **owner.environment,
             "CIGRI_ARRAY_INDEX": str(job.position),

@@ -18,10 +18,14 @@ class Place:
         self._link = link
         self.path = _known(link) or _new(link, parent)
 
-    def make(self, owner: Owner) -> str:
-        """An empty directory of that account; "" when the host has none to give."""
+    def make(self, owner: Owner, name: str = "") -> str:
+        """An empty directory of that account, of this name if one is given; "" when the host has none to give."""
+        path = os.path.join(self.path, name)
         try:
-            path = tempfile.mkdtemp(prefix=f"{owner.uid}-", dir=self.path)
+            if name:
+                os.mkdir(path, 0o700)
+            else:
+                path = tempfile.mkdtemp(prefix=f"{owner.uid}-", dir=self.path)
             give_to(owner, path)
         except OSError as error:
             logger.warning("no directory for a job of uid %d: %s", owner.uid, error)

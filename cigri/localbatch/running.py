@@ -40,8 +40,8 @@ class Running:
     process: Process
     doom: Doom = Doom.NONE
     due: float = 0.0  # when enforce() has something to do
-    scratch: str = ""  # its directory; unknown of a job that an earlier daemon started
-    features: str = ""  # those that say what it may use; the same
+    scratch: str = ""  # its directory
+    features: str = ""  # those that say what it may use; unknown of a job that an earlier daemon started
 
     def __post_init__(self) -> None:
         if self.doom:

@@ -1,27 +1,36 @@
 """A directory for each job under way, its own alone, where temporary files are.
 
-To make and remove one costs as much as a process, so one that comes back as it was given serves the user's next job.
+To make and remove one costs as much as a process, so one that comes back as it was given serves the user's next job
+under a new name: no path is ever that of two jobs, whatever still knows the old one.
 """
 
 import os
 import stat
+from contextlib import suppress
 
 from cigri.localbatch.identity import Owner
 from cigri.localbatch.place import Place, remove
 
 
 class Scratch:
-    """Directories that no job has are free; those of jobs that an earlier daemon started are left alone."""
+    """Directories that no job has are free."""
 
     def __init__(self) -> None:
         self.place = Place("scratch")
         self._free: dict[int, list[str]] = {}
 
-    def take(self, owner: Owner) -> str:
-        """An empty directory of that account; "" when the host has none to give."""
+    def take(self, owner: Owner, name: str) -> str:
+        """An empty directory of that account, for the job of that name; "" when the host has none to give."""
         if free := self._free.get(owner.uid):
-            return free.pop()
-        return self.place.make(owner)
+            with suppress(OSError):
+                os.rename(free.pop(), path := os.path.join(self.place.path, name))
+                return path
+        return self.place.make(owner, name)
+
+    def find(self, name: str) -> str:
+        """The directory of a job that an earlier daemon started; "" when it has none."""
+        path = os.path.join(self.place.path, name)
+        return path if os.path.lexists(path) else ""
 
     def give_back(self, uid: int, path: str) -> None:
         """The job is over, and so is every process of it."""

@@ -88,6 +88,8 @@ class BatchPlan:
     checkpoint: Signalling | None = None
     features: FeaturesPlan = field(default_factory=FeaturesPlan)
     patience: int = 600  # seconds a job goes on trying to write a record
+    amounts: Mapping[str, int] = field(default_factory=dict)  # what each task is given, by the name of the resource
+    keep_tmp: bool = False
 
 
 def default_base(grid_key: str) -> str:
@@ -213,12 +215,14 @@ def _header(plan: BatchPlan, chunk: int) -> str:
         "CIGRI_WALLTIME": f"{minutes // 60}:{minutes % 60:02}:{seconds:02}",
         "CIGRI_WALLTIME_SECONDS": str(plan.walltime),
     }
+    exports |= {f"CIGRI_RESOURCE_{name.upper()}": str(amount) for name, amount in plan.amounts.items()}
     exported = " ".join(f"{name}={shlex.quote(value)}" for name, value in exports.items())
     return f"""\
 #!/bin/sh
 cigri_grid={plan.grid_key} cigri_batch={plan.batch_id} cigri_chunk={chunk}
 cigri_patience={plan.patience} cigri_walltime={plan.walltime} {_signalling(plan)}
-cigri_directory={plan.directory.quoted()}
+cigri_directory={plan.directory.quoted()} cigri_keep={"1" if plan.keep_tmp else ""}
+unset CIGRI_RESOURCE_MEM CIGRI_RESOURCE_TMP
 export {exported}
 cigri_environment() {{
     {" ".join(["export", *_settings(plan.environment)]) if plan.environment else ":"}

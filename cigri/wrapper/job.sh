@@ -121,6 +121,15 @@ cigri_clean() { # the scratch directory as the first task found it
     done
 }
 
+cigri_tidy() { # the scratch directory is left where its user wants to look at it
+    if [ -z "$cigri_keep" ]; then
+        rm -rf -- "$cigri_scratch"
+    else
+        rm -rf -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures" "$cigri_scratch/nodes"
+    fi
+    rm -rf -- "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX"
+}
+
 cigri_run() { # in the child: assignments, "--", program, arguments
     cd -- "$CIGRI_WORKDIR" || exit 72
     # all processes of the job get it; the task is asked to end in the same way as elsewhere
@@ -241,7 +250,7 @@ cigri_claim
 cigri_append "start 1 $CIGRI_INDEX $cigri_started $CIGRI_NODE $CIGRI_REMOTE_ID ." "journal.$CIGRI_INDEX" ||
     cigri_quit 74 "cannot write to $cigri_dir"
 
-if [ -n "$CIGRI_SCRATCH" ]; then
+if [ -n "$CIGRI_SCRATCH" ] && [ -z "$cigri_keep" ]; then
     cigri_fresh=1
 else
     cigri_place=${CIGRI_SCRATCH_BASE:-${TMPDIR:-/tmp}}/cigri-$cigri_grid-$cigri_batch-$CIGRI_INDEX
@@ -250,6 +259,7 @@ else
         "status.$CIGRI_INDEX"; then
         cigri_scratch=$cigri_place
         cigri_nodes >"$CIGRI_NODE_FILE" && cigri_fresh=1
+        [ -z "$cigri_keep" ] || printf '%s\n' "$CIGRI_NODE:$CIGRI_SCRATCH" >"kept.$CIGRI_INDEX"
     fi
 fi
 [ -z "$cigri_fresh$cigri_scratch" ] || export TMPDIR="$CIGRI_SCRATCH"
@@ -258,7 +268,7 @@ export CIGRI_SCRATCH CIGRI_NODE_FILE CIGRI_NODEFILE="$CIGRI_NODE_FILE"
 cigri_tasks=./tasks.$(((CIGRI_INDEX - 1) / cigri_chunk))
 [ ! -r "$cigri_tasks" ] || . "$cigri_tasks"
 [ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
-[ -z "$cigri_scratch" ] || rm -rf -- "$cigri_scratch" "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX"
+[ -z "$cigri_scratch" ] || cigri_tidy
 [ -n "$CIGRI_JOB_ID" ] || cigri_quit 74 "no task is written down for index $CIGRI_INDEX"
 cigri_verify || cigri_quit 74 "a record could not be written"
 exit "$cigri_status"

@@ -57,6 +57,8 @@ def plan_batch(
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
         checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,
         features=_features(cluster.config.features, resources, launch.estimate),
+        amounts=_amounts(each),
+        keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
     )
     besteffort = is_besteffort(settings.type, hours, batch.created_at, walltime)
     request = BatchRequest(
@@ -131,9 +133,14 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int) -> list[JobCall
     return calls
 
 
+def _amounts(request: ResourceRequest) -> dict[str, int]:
+    """What a task is given: cores on each node and so on; MB of mem and tmp only if they were asked for."""
+    amounts = {"nodes": request.nodes, "cpu": request.cpu, "mem": request.mem, "tmp": request.tmp, **request.others}
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
 def _resources_text(request: ResourceRequest) -> str:
     if request.native:
         return " or ".join(request.native)
-    sizes = {"mem": request.mem, "tmp": request.tmp}
-    amounts = {name: amount for name, amount in sizes.items() if amount} | dict(request.others)
-    return ",".join([f"/nodes={request.nodes}/core={request.cpu}", *(f"{name}={n}" for name, n in amounts.items())])
+    words = [f"{name}={amount}" for name, amount in _amounts(request).items() if name not in ("nodes", "cpu")]
+    return ",".join([f"/nodes={request.nodes}/core={request.cpu}", *words])

@@ -135,7 +135,7 @@ def test_what_can_never_fit_is_refused_at_submission(database: Database) -> None
         ({"limits": {"gurobi": 1}}, r"no limit gurobi; there are: matlab"),
         (
             {"project": "astro", "width": 4},
-            r"a job has 4 cores, the quota of project astro is 3; `cigri quota set project astro 4 --cluster dahu` would",
+            r"a job has 4 cores, the quota of project astro is 3; `cigri quota set project astro 4 --cluster dahu` w",
         ),
     ):
         with pytest.raises(CigriError, match=said), database.begin() as conn:

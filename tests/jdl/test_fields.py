@@ -1,6 +1,7 @@
 """Each setting of a cluster: how it may be written, how it is kept, and what is said when it is wrong."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,35 @@ def test_checkpoint_at_the_top_is_held_against_each_clusters_walltime() -> None:
     with pytest.raises(DescriptionError, match=r"checkpoint: before_walltime \(7200 s\) is not less") as caught:
         parse(json.dumps({**content, "clusters": {"c": long, "d": short}}), base=Path(), home=Path())
     assert len(caught.value.problems) == 1
+
+
+def test_tasks_whose_temporary_directory_is_kept_travel_alone() -> None:
+    kept = settings(keep_tmp="true", resources={"cpu": 1})
+    assert (kept.keep_tmp, kept.temporal_grouping, kept.may_share_a_node) == (True, False, False)
+    assert ClusterSettings.model_validate(kept.model_dump(mode="json")) == kept
+    assert settings(keep_tmp=False).temporal_grouping
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        ({"cpu": "{cores}"}, "resources.cpu: all tasks of a campaign have as many"),
+        ({"nodes": "2 * {n}"}, "resources.nodes: all tasks of a campaign have as many"),
+        ({"gpu": 1, "GPU": 2}, "'GPU' and 'gpu' are one name in capitals"),
+        ({"mem": "10m"}, "resources.mem: 'm' is a thousandth"),
+    ],
+)
+def test_resources_that_cannot_be_obeyed_are_refused(resources: object, message: str) -> None:
+    with pytest.raises(DescriptionError, match=re.escape(message)):
+        settings(resources=resources)
+
+
+def test_settings_that_compute_amounts_survive_json() -> None:
+    full = settings(exec_file="run {size}", resources={"mem": "{size} * 2 GB", "tmp": "1 GB", "gpu": "{size}"})
+    assert ClusterSettings.model_validate(json.loads(json.dumps(full.model_dump(mode="json")))) == full
+    assert full.resources.formulas == {"mem": "{size} * 2 GB", "gpu": "{size}"}
+    exact = full.resources.request({"mem": 5, "gpu": 1})
+    assert exact == ResourceRequest(mem=5, tmp=1024, others={"gpu": 1})
+    assert full.may_share_a_node is False
+    with pytest.raises(KeyError):
+        full.resources.request()

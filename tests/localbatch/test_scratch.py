@@ -20,11 +20,24 @@ def test_jobs_side_by_side_have_empty_directories_of_their_own(host: Host) -> No
     assert host.lines("found") == []
 
 
-def test_a_directory_left_empty_serves_the_next_job(host: Host) -> None:
+def test_no_path_is_ever_that_of_two_jobs(host: Host) -> None:
+    tell = 'stat -c %i "$CIGRI_LOCAL_SCRATCH" >>"$D/inodes"'
+    for _ in range(3):
+        host.end_of(host.submit(f"{TELL}; {tell}"))
+    host.stop(signal.SIGKILL)
     host.end_of(host.submit(TELL))
-    host.end_of(host.submit(TELL))
-    first, second = host.lines("places")
-    assert first == second
+    assert len({*host.lines("places")}) == 4
+    assert len({*host.lines("inodes")}) == 1, "one left empty serves the next job, under a new name"
+
+
+def test_the_directory_of_a_job_that_outlived_its_daemon_is_removed_with_it(host: Host) -> None:
+    name = host.submit(f'{TELL}; touch "$CIGRI_LOCAL_SCRATCH/left"; {WAIT}')
+    [place] = host.wait_for_lines("places")
+    host.stop(signal.SIGKILL)
+    assert host.states(name) == ["running"]
+    (host.directory / "go").touch()
+    host.end_of(name)
+    host.wait_for(lambda: not Path(place).exists())
 
 
 def test_no_job_finds_what_another_left(host: Host) -> None:

@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from cigri.remote import Answer
 from cigri.words import Word
 from cigri.wrapper import JobCall, TaskCall, parse_start
@@ -150,6 +152,7 @@ def test_output_that_cannot_be_created_is_told(cluster: Cluster) -> None:
 def test_environment_is_the_documented_one(cluster: Cluster) -> None:
     path, plain = f"{cluster.home}:/usr/bin:/bin", "a  b\n'c' $HOME `x` \\"
     plan = replace(cluster.plan, environment={"PLAIN": plain, "PATH": path})
+    plan = replace(plan, amounts={"nodes": 1, "cpu": 2, "mem": 2048, "tmp": 10})
     calls = (
         TaskCall(1001, 41, 3, (Word("env"), Word("-0")), environment={"PLAIN": "nearer", "ADDED": "é"}, continues=True),
         task(42, "sh", "-c", 'env -0; cat "$CIGRI_NODE_FILE"'),
@@ -188,6 +191,10 @@ def test_environment_is_the_documented_one(cluster: Cluster) -> None:
         "CIGRI_USER": "ann",
         "CIGRI_WORKDIR CIGRI_WORKING_DIRECTORY": str(cluster.home),
         "CIGRI_RESOURCES": "cpu=1",
+        "CIGRI_RESOURCE_NODES": "1",
+        "CIGRI_RESOURCE_CPU": "2",
+        "CIGRI_RESOURCE_MEM": "2048",
+        "CIGRI_RESOURCE_TMP": "10",
         "CIGRI_WALLTIME": "1:01:01",
         "CIGRI_WALLTIME_SECONDS": "3661",
         "CIGRI_SCRATCH TMPDIR": f"{place}/scratch",
@@ -196,6 +203,43 @@ def test_environment_is_the_documented_one(cluster: Cluster) -> None:
     assert given == {name: value for names, value in expected.items() for name in names.split()}
     documented = re.findall(r"`(CIGRI_\w+|TMPDIR)`", "".join(re.findall(r"^\| `.*?\|", DOCUMENT.read_text(), re.M)))
     assert sorted(documented) == sorted(given)
+
+
+def test_what_was_not_asked_for_is_not_set_whatever_a_job_around_has_left(cluster: Cluster) -> None:
+    show = 'echo "${CIGRI_RESOURCE_MEM-none} ${CIGRI_RESOURCE_TMP-none} $CIGRI_RESOURCE_GPU_MEM"'
+    cluster.write(plan=replace(cluster.plan, amounts={"cpu": 2, "gpu_mem": 7}, jobs=[call(1, "sh", "-c", show)]))
+    assert cluster.run(environment={"CIGRI_RESOURCE_MEM": "1", "CIGRI_RESOURCE_TMP": "2"}).status == 0
+    assert cluster.out() == "none none 7\n"
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["own", "of the batch system"])
+def test_a_temporary_directory_is_kept_on_demand_and_found_again(cluster: Cluster, given: bool) -> None:
+    prelude = cluster.plan.prelude
+    if given:
+        (cluster.home / "theirs").mkdir()
+        prelude += "\nCIGRI_SCRATCH=$HOME/theirs CIGRI_NODE_FILE=/dev/null"
+    jobs = [call(1, "sh", "-c", 'pwd >"$TMPDIR/left"')]
+    cluster.write(plan=replace(cluster.plan, prelude=prelude, keep_tmp=True, jobs=jobs))
+    assert cluster.run().status == 0
+    node, _, place = (cluster.batch / "kept.1").read_text().strip().partition(":")
+    assert (node, place) == ("node7", f"{cluster.tmp}/cigri-grid-1-34-1/scratch")
+    assert [path.name for path in Path(place).parent.rglob("*")] == ["scratch", "left"]
+    assert [path.name for path in cluster.batch.glob("status*")] == []
+
+
+def test_a_temporary_directory_is_kept_of_a_job_that_was_killed(dash: Cluster) -> None:
+    jobs = [call(1, "sh", "-c", 'echo >"$TMPDIR/left"; kill -KILL $PPID')]
+    dash.write(plan=replace(dash.plan, keep_tmp=True, jobs=jobs))
+    dash.run()
+    place = (dash.batch / "kept.1").read_text().strip().partition(":")[2]
+    assert (Path(place) / "left").exists()
+
+
+def test_nothing_is_kept_where_nobody_asked_for_it(dash: Cluster) -> None:
+    dash.write('echo >"$TMPDIR/left"')
+    assert dash.run().status == 0
+    assert not (dash.batch / "kept.1").exists()
+    assert [*dash.tmp.iterdir()] == []
 
 
 def test_host_name_when_the_batch_system_gives_no_node(cluster: Cluster) -> None:

@@ -1,0 +1,67 @@
+"""Amounts computed for each task, from the description to the pools of a cluster and the program."""
+
+from pathlib import Path
+
+from cigri.flow.operator_to_updator import put_cluster
+from tests.grid import Grid, until
+
+
+def seen(local: Grid) -> list[str]:
+    return sorted(Path(local.place, "seen").read_text().splitlines())
+
+
+def test_exact_amounts_are_asked_for_charged_and_told(local: Grid) -> None:
+    """Rounded to their bucket (2048 MB) the two would not fit into the 4000 MB of the cluster together."""
+    show = f'echo "$CIGRI_RESOURCE_CPU $CIGRI_RESOURCE_MEM ${{CIGRI_RESOURCE_TMP-none}}" >>{local.place}/seen'
+    up = f"{local.place}/up"
+    both = f"touch {up}.$CIGRI_RESOURCE_MEM; until [ -e {up}.1950 ] && [ -e {up}.2050 ]"
+    params = [{"size": 1950}, {"size": 2050}]
+    local.submit(params, command=f"{show}; {both}; do sleep 0.02; done", resources={"mem": "{size}"})
+    local.run_to_end()
+    local.assert_each_ran_once(2)
+    assert seen(local) == ["1 1950 none", "1 2050 none"]
+
+
+def test_amounts_of_the_same_size_travel_in_one_batch(local: Grid) -> None:
+    params = [{"size": size} for size in (10, 20, 10, 20, 10)]
+    local.submit(params, resources={"mem": "{size} * 3"})
+    local.run_to_end()
+    local.assert_each_ran_once(5)
+    assert sorted(row["size"] for row in local.rows("SELECT size FROM batches")) == [2, 3]
+    assert local.one("SELECT count(*) FROM buckets") == 2
+
+
+def test_a_pool_of_the_operators_own_is_charged_too(local: Grid) -> None:
+    """Three tasks of which each takes two of three gnats run one after the other."""
+    options = local.site.config["options"]
+    pools = {**options["pools"], "gnat": 3, "tmp": 50}
+    with local.database.begin() as conn:
+        put_cluster(conn, local.site.name, {**local.site.config, "options": {**options, "pools": pools}})
+    alone = f"mkdir {local.place}/alone || exit 1; sleep 0.1; rmdir {local.place}/alone"
+    show = f'echo "$CIGRI_RESOURCE_GNAT $CIGRI_RESOURCE_TMP" >>{local.place}/seen'
+    local.submit(["1", "2", "3"], command=f"{alone}; {show}", resources={"gnat": "min({}, 1) + 1", "tmp": "{1} * 10"})
+    local.run_to_end()
+    local.assert_each_ran_once(3)
+    assert seen(local) == ["2 10", "2 20", "2 30"]
+
+
+def test_what_shrank_below_what_a_job_asks_for_is_refused_with_the_line_that_would_change_it(local: Grid) -> None:
+    local.submit([{"size": 5000}], resources={"mem": "{size}"})
+    local.run_until(lambda: local.rows("SELECT 1 FROM events WHERE code = 'SUBMISSION_REFUSED'"))
+    [said] = local.rows("SELECT message FROM events WHERE code = 'SUBMISSION_REFUSED'")
+    assert (
+        "a job asks for mem=5000, and the cluster has 4000; `cigri cluster change here --option pools.mem=5000`"
+        in (said["message"])
+    )
+
+
+def test_a_temporary_directory_is_kept_and_told_where(local: Grid) -> None:
+    local.submit(["a"], command='echo "$TMPDIR" >"$TMPDIR/left"', keep_tmp=True)
+    local.run_to_end()
+    [note] = Path(local.site.config["directory"]).rglob("kept.1")
+    place = Path(note.read_text().strip().partition(":")[2])
+    until(lambda: (place / "left").exists())
+    assert (place / "left").read_text().strip() == str(place)
+    (place / "left").unlink()
+    place.rmdir()
+    place.parent.rmdir()

@@ -83,11 +83,12 @@ def _levels(
         (PropertyLevel.CLUSTER, place.cluster),
         (PropertyLevel.QUEUE, queue_name(place.queue, place.cluster)),
     ):
-        if level is PropertyLevel.CLUSTER:
+        if level is PropertyLevel.CLUSTER and found:
             yield DISCOVERED, {key: Declared(value) for key, value in found.items()}
         for whose in ("", project) if project else ("",):
             where = Where(level, name, whose)
-            yield str(where), declared.get(where, {})
+            if where in declared:
+                yield str(where), declared[where]
 
 
 def _items(value: Value) -> Sequence[Scalar]:

@@ -142,6 +142,16 @@ def overtime(begun: tuple[GridEngineSite, Batch]) -> Batch:
 
 
 class TestGridEngine(Conformance):
+    def test_its_host_is_told_as_it_is(self, site: Site) -> None:
+        [told] = [one for one in site.driver.parse_nodes(site.run(USER, site.driver.nodes())) if one.queue == "all.q"]
+        said = site.run(
+            USER, "sed -n 's/^MemTotal: *//p' /proc/meminfo; qconf -se gamma | sed -n 's/^complex.*=//p'"
+        ).out
+        total, _, licences = said.split()
+        assert told.properties["memory"] == pytest.approx(int(total) * 1024, rel=0.01)
+        assert (told.properties["licence"], told.properties["platform"]) == (int(licences), "lx-amd64")
+        assert told.nodes == 1
+
     def test_the_walltime_is_kept_with_notice(self, site: Site, overtime: Batch) -> None:
         """Grid Engine lets 90 s pass between a notice and the end, however few were asked for: so one has no notice."""
         [job] = overtime.until_ended().values()

@@ -10,6 +10,7 @@ import pytest
 from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
 from cigri.errors import AnswerUnreadable, SubmissionRefused
 from cigri.remote import Answer
+from cigri.resources.nodes import MEGABYTE
 from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
 
 pytestmark = pytest.mark.cluster
@@ -67,6 +68,16 @@ def overtime(begun: tuple[OarSite, Batch]) -> Batch:
 
 
 class TestOar(Conformance):
+    def test_its_nodes_are_told_as_oar_itself_finds_them_by_their_properties(self, site: OarSite) -> None:
+        site.driver = load("oar", {"memory": "mem"})
+        found = site.driver.parse_nodes(site.run(USER, site.driver.nodes()))
+        assert len(found) > 1
+        for one in found:
+            size = one.properties["mem"]
+            assert one.properties["memory"] == int(str(size)) * MEGABYTE
+            asked = f"oarnodes -J --sql 'mem = {size}' | grep network_address | sort -u"
+            assert len(site.run(USER, asked).out.splitlines()) == one.nodes
+
     def test_each_word_of_a_request_is_one_that_oarsub_knows(self, site: OarSite) -> None:
         options = {"project": "default", "properties": "host <> 'nowhere'", "memory": "mem", "types": ["state"]}
         site.driver = load("oar", options)

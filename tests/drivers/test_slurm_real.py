@@ -1,6 +1,7 @@
 """The driver suite on the real Slurm clusters of scripts/testbed: alpha without accounting, beta with it."""
 
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import pytest
 from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.remote import Answer
+from cigri.resources.nodes import MEGABYTE
 from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
 
@@ -118,6 +120,21 @@ def overtime(sites: dict[str, tuple[SlurmSite, Batch]], name: str) -> Batch:
 
 
 class TestSlurm(Conformance):
+    def test_its_nodes_are_told_as_its_controller_knows_them(self, site: SlurmSite) -> None:
+        known: Counter[tuple[object, ...]] = Counter()
+        for line in site.run("root", "scontrol show node -o").out.splitlines():
+            told = dict(word.split("=", 1) for word in line.split() if "=" in word)
+            words = sorted(word for word in told["ActiveFeatures"].split(",") if word != "(null)")
+            known[int(told["CPUTot"]), int(told["RealMemory"]) * MEGABYTE, str(words), told["Gres"]] += 1
+        found: Counter[tuple[object, ...]] = Counter()
+        for one in site.driver.parse_nodes(site.run(USER, site.driver.nodes())):
+            cores, memory, features = (one.properties[name] for name in ("cores", "memory", "features"))
+            gres = f"gpu:{one.properties['gpus']}" if "gpus" in one.properties else "(null)"
+            assert one.properties["max_walltime"] == 7 * 86400
+            if one.queue == "normal":
+                found[cores, memory, str(features), gres] += one.nodes
+        assert found == known
+
     def test_every_option_and_resource_is_one_that_sbatch_knows(self, site: SlurmSite) -> None:
         site.driver = load("slurm", OPTIONS | {"constraint": "big|fast", "nice": 5})
         wish = ResourceRequest(cpu=2, nodes=2, mem=200, others={"gpu": 1, "license/matlab": 2})

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import server_time
+from cigri.drivers.local import Local
 from cigri.localbatch import command
 from modules.operator.cluster import probes
 from modules.operator.cluster import test as cluster_test
@@ -21,7 +23,7 @@ from tests.forker import Said
 from tests.operator.conftest import Cigri, until
 from tests.transports.conftest import SSHD, Sshd, known_line, make_key
 
-STEPS = ["configuration", "reach", "login", "account", "directory", "clock", "batch system", "capacity", "job"]
+STEPS = ["configuration", "reach", "login", "account", "directory", "clock", "batch system", "capacity", "nodes", "job"]
 EVERYBODY = {"prefix": "", "everybody": True}
 
 
@@ -59,14 +61,25 @@ def marks(said: Said) -> str:
 def test_a_cluster_that_is_well(cigri: Cigri, declare: Callable[..., None], tmp_path: Path) -> None:
     declare()
     said = cigri("cluster", "test", "here")
-    assert (said.status, marks(said)) == (0, "✓✓✓✓✓✓✓✓✓")
+    assert (said.status, marks(said)) == (0, "✓✓✓✓✓✓✓✓✓✓")
+    assert re.search(r"nodes +1 with cores 1, memory \d", said.out)
     assert list((tmp_path / "jobs").rglob("test-*")) == []
+
+
+def test_nodes_that_cannot_be_read_are_no_failure(
+    cigri: Cigri, declare: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare()
+    monkeypatch.setattr(Local, "nodes", lambda _driver: "echo nonsense")
+    said = cigri("cluster", "test", "here")
+    assert (said.status, marks(said)) == (0, "✓✓✓✓✓✓✓✓!✓")
+    assert "docs/resources.md" in said.out
 
 
 def test_nothing_after_a_failure_is_tried(cigri: Cigri, declare: Callable[..., None]) -> None:
     declare()
     said = cigri("cluster", "test", "here", "--as", "no-such-account")
-    assert (said.status, marks(said)) == (1, "✓✗-------")
+    assert (said.status, marks(said)) == (1, "✓✗--------")
     assert "choose another with --as" in said.out
 
 
@@ -74,7 +87,7 @@ def test_a_directory_that_cannot_be_written(cigri: Cigri, declare: Callable[...,
     declare()
     (tmp_path / "jobs").write_text("a file is in the way")
     said = cigri("cluster", "test", "here")
-    assert (said.status, marks(said)) == (1, "✓✓✓✓✗----")
+    assert (said.status, marks(said)) == (1, "✓✓✓✓✗-----")
     assert "check the rights and the quota" in said.out
 
 
@@ -82,7 +95,7 @@ def test_a_batch_system_that_is_not_there(cigri: Cigri, declare: Callable[..., N
     declare()
     spool.write_text("a file is in the way")
     said = cigri("cluster", "test", "here")
-    assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✗--")
+    assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✗---")
 
 
 def test_a_job_that_is_refused(
@@ -91,7 +104,7 @@ def test_a_job_that_is_refused(
     declare()
     monkeypatch.setitem(cluster_test.STEPS, "capacity", lambda _: "the queue is looked at by the job alone")
     said = cigri("cluster", "test", "here", "--queue", "nosuch")
-    assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✓✓✗")
+    assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✓✓✓✗")
     assert list((tmp_path / "jobs").rglob("test-*")) == []
 
 
@@ -106,7 +119,7 @@ def test_a_job_that_waits_too_long_is_cancelled(
         capture_output=True,
     )
     said = cigri("cluster", "test", "here", "--patience", "0.3")
-    assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✓✓✗")
+    assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✓✓✓✗")
     assert "is cancelled; it is waiting" in said.out
     until(lambda: [job["name"] for job in ask(spool, "list", **EVERYBODY)] == ["occupant"])
     assert list((tmp_path / "jobs").rglob("test-*")) == []
@@ -120,7 +133,7 @@ def test_a_clock_that_is_wrong_is_only_a_warning(
     late = timedelta(seconds=ahead)
     monkeypatch.setattr(probes, "server_time", lambda conn, now: server_time(conn, now) - late)
     said = cigri("cluster", "test", "here")
-    assert (said.status, marks(said)) == (0, "✓✓✓✓✓!✓✓✓")
+    assert (said.status, marks(said)) == (0, "✓✓✓✓✓!✓✓✓✓")
     assert f"s {word} the database's" in said.out
 
 
@@ -132,12 +145,12 @@ def test_over_ssh_the_host_key_is_checked_first(cigri: Cigri, declare: Callable[
         front = ("--ssh", f"{getpass.getuser()}@127.0.0.1:{sshd.port}", "--key-file", str(sshd.user_key))
         declare(*front, "--known-hosts", str(sshd.known_hosts))
         said = cigri("cluster", "test", "here")
-        assert (said.status, marks(said)) == (0, "✓✓✓✓✓✓✓✓✓"), said
+        assert (said.status, marks(said)) == (0, "✓✓✓✓✓✓✓✓✓✓"), said
         assert "host key known" in said.out
         other = make_key(tmp_path / "other")
         sshd.known_hosts.write_text(known_line(sshd.port, other.with_suffix(".pub")))
         said = cigri("cluster", "test", "here")
-        assert (said.status, marks(said)) == (1, "✓✓✗------")
+        assert (said.status, marks(said)) == (1, "✓✓✗-------")
         assert "HAS CHANGED" in said.out
     finally:
         with suppress(ProcessLookupError):

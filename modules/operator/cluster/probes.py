@@ -10,10 +10,11 @@ from typing import NamedTuple
 from cigri import drivers
 from cigri.cli.command import grid_user
 from cigri.database import Database, server_time
-from cigri.errors import CigriError, Unreachable
+from cigri.errors import AnswerUnreadable, CigriError, Unreachable
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.remote import Answer
+from cigri.requirements import BUILT_IN, shown
 
 LARGEST_SKEW = 5.0  # seconds
 LEAST_SPACE = 100  # MB
@@ -148,6 +149,24 @@ def capacity(patient: Patient) -> str:
     if seen.total <= seen.unavailable:
         raise Doubt(text, "no core can be used")
     return text
+
+
+def nodes(patient: Patient) -> str:
+    """Those of the default queue."""
+    driver = patient.gateway.driver(patient.cluster)
+    if not (question := driver.nodes()):
+        return f"driver {patient.cluster.config.driver} cannot tell of them"
+    try:
+        found = driver.parse_nodes(patient.run(question))
+    except AnswerUnreadable as error:
+        raise Doubt(str(error), "what is known of them can be declared: docs/resources.md") from None
+    kinds = [
+        f"{one.nodes} with {', '.join(f'{name} {shown(one.properties[name], BUILT_IN[name])}' for name in some)}"
+        for one in found
+        if not one.queue and (some := [name for name in ("cores", "memory", "gpus") if name in one.properties])
+    ]
+    queues = sorted({one.queue for one in found if one.queue})
+    return "; ".join([*dict.fromkeys(kinds), *([f"queues {', '.join(queues)}"] if queues else [])])
 
 
 def _check(answer: Answer, complaint: str) -> Answer:

@@ -23,6 +23,7 @@ STEPS: dict[str, Step] = {
     "clock": probes.clock,
     "batch system": probes.batch_system,
     "capacity": probes.capacity,
+    "nodes": probes.nodes,
     "job": run_job,
 }
 
@@ -31,7 +32,8 @@ def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri cluster test",
         "Try what CiGri does on a cluster and say what works: reach, login and host key, account, directory, clock,\n"
-        "batch system, capacity, and a real job there and back. No campaign is touched. Exit status 1: a step failed.",
+        "batch system, capacity, nodes, and a real job there and back. No campaign is touched.\n"
+        "Exit status 1: a step failed.",
         "  cigri cluster test dahu\n  cigri cluster test dahu --as alice --queue short",
     )
     parser.add_argument("name")

@@ -83,6 +83,11 @@ class PolicySettings(Section):
     scheduler: str = Field("workqueue", description="of campaigns that name none: workqueue, prediction or finalize")
     replicas: bool = Field(True, description="begin the last tasks of campaigns that want it a second time elsewhere")
     half_life: float = Field(7.0, gt=0, description="fairshare: days after which what was used counts half as much")
+    recall: int = Field(
+        100,
+        ge=0,
+        description="fairshare: waiting jobs of those above their share taken back in a cycle, at most; 0: none",
+    )
     patience: float = Field(
         3600.0, gt=0, description="seconds without a job after which a campaign is given some before all others"
     )

@@ -96,6 +96,7 @@ class KillReason(StrEnum):
     DRAIN = "drain"
     HOURS = "hours"
     SUPERSEDED = "superseded"
+    FAIRNESS = "fairness"
 
 
 class SubjectKind(StrEnum):
@@ -130,6 +131,7 @@ class CutReason(StrEnum):
     FORECAST = "forecast"
     STRESS = "stress"
     MAX_QUEUED = "max_queued"
+    SHARE = "share"
 
 
 class PropertyLevel(StrEnum):

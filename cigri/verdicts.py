@@ -147,7 +147,7 @@ def outcome_of_kill(kill: KillReason) -> Outcome:
             return Outcome.WALLTIME
         case KillReason.DRAIN:
             return Outcome.PREEMPTED
-        case KillReason.FLOOD | KillReason.WAITING_TOO_LONG | KillReason.HOURS:
+        case KillReason.FLOOD | KillReason.WAITING_TOO_LONG | KillReason.HOURS | KillReason.FAIRNESS:
             return Outcome.WITHDRAWN
         case KillReason.SUPERSEDED:
             return Outcome.SUPERSEDED

@@ -21,6 +21,7 @@ class Demand(NamedTuple):
     A task whose job waits in the queue of one cluster could have run on any.
     """
 
+    campaign_id: int
     user: str
     running: int
     wanted: int
@@ -132,6 +133,7 @@ def list_demands(conn: Connection) -> list[Demand]:
     )
     statement = (
         select(
+            Campaign.c.id,
             Campaign.c.grid_user,
             cast(func.coalesce(jobs.c.running, 0), BigInteger),
             cast(func.coalesce(waiting.c.n, 0) * places.c.width + func.coalesce(jobs.c.queued, 0), BigInteger),

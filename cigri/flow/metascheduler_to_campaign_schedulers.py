@@ -114,8 +114,10 @@ def has_open_campaigns(conn: Connection) -> bool:
     return conn.scalar(treated.limit(1)) is not None
 
 
-def list_claims(conn: Connection, wants: Sequence[Want], now: datetime | None = None) -> list[Claim]:
-    """The campaigns that want something, in the order of submission."""
+def list_claims(
+    conn: Connection, wants: Sequence[Want], now: datetime | None = None, *, everybody: bool = False
+) -> list[Claim]:
+    """The campaigns that want something, in the order of submission; or all in treatment, these without clusters."""
     clusters: dict[int, list[int]] = defaultdict(list)
     for want in wants:
         clusters[want.campaign_id].append(want.cluster_id)
@@ -136,7 +138,7 @@ def list_claims(conn: Connection, wants: Sequence[Want], now: datetime | None = 
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    return [Claim._make((*row, tuple(clusters[row.id]))) for row in found if row.id in clusters]
+    return [Claim._make((*row, tuple(clusters[row.id]))) for row in found if everybody or row.id in clusters]
 
 
 def list_wants(

@@ -1,17 +1,51 @@
-"""The runner tells how many jobs wait on a cluster, and that a cluster refuses a campaign's jobs."""
+"""The runner tells which jobs run and wait on a cluster, and that a cluster refuses a campaign's jobs."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
+from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, func, select
+from sqlalchemy import BigInteger, Connection, and_, bindparam, cast, func, select
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
+from cigri.database import rows
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.clusters_to_anyone import add_refusal
+from cigri.flow.updator_to_killer import may_move
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.settings import BudgetSettings
 from cigri.states import EventLevel, JobState
 from cigri.tables.jobs import Job
+from cigri.tables.wishes import Kill
+
+
+class Holding(NamedTuple):
+    """A campaign's jobs on a cluster: cores of those that run, cores of those that wait; `last`: the newest of these.
+
+    Those that are held, or shall be killed, do not wait.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    running: int
+    waiting: int
+    last: int
+
+
+class Recall(NamedTuple):
+    """Of a campaign's jobs that wait on a cluster, those older than the job `before`."""
+
+    campaign_id: int
+    cluster_id: int
+    before: int
+
+
+class Recalled(NamedTuple):
+    job_id: int
+    campaign_id: int
+    cluster_id: int
+    width: int
 
 
 def count_waiting(conn: Connection, cluster_id: int) -> int:
@@ -41,3 +75,41 @@ def put_refusal(
     trial = Trial(has_success=False, failures=budget.errors, example=message, is_refusal=True)
     if put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget, now):
         add_refusal(conn, cluster_id)
+
+
+def list_holdings(conn: Connection) -> list[Holding]:
+    """Of each campaign on each cluster where a job of it runs or waits."""
+    waits = _waits()
+    runs = Job.c.state == JobState.RUNNING
+    found = conn.execute(
+        select(
+            Job.c.campaign_id,
+            Job.c.cluster_id,
+            cast(func.coalesce(func.sum(Job.c.width).filter(runs), 0), BigInteger),
+            cast(func.coalesce(func.sum(Job.c.width).filter(waits), 0), BigInteger),
+            func.coalesce(func.max(Job.c.id).filter(waits), 0),
+        )
+        .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
+        .order_by(Job.c.campaign_id, Job.c.cluster_id)
+    )
+    return [Holding._make(row) for row in found]
+
+
+def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most: int) -> list[Recalled]:
+    """At most so many jobs, the newest first; none with a task that was taken out of queues `moves` times already."""
+    wanted = rows("wanted", dict.fromkeys(Recall._fields, BigInteger()), recalls)
+    found = conn.execute(
+        select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.width)
+        .join(wanted, and_(wanted.c.campaign_id == Job.c.campaign_id, wanted.c.cluster_id == Job.c.cluster_id))
+        .where(Job.c.id < wanted.c.before, _waits(), may_move(moves))
+        .order_by(Job.c.id.desc())
+        .limit(most)
+    )
+    return [Recalled._make(row) for row in found]
+
+
+def _waits() -> ColumnElement[bool]:
+    """In the queue of a cluster, and nothing keeps it from its start."""
+    dies = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
+    return and_(Job.c.state == JobState.SUBMITTED, Job.c.halted_since.is_(None), ~dies)

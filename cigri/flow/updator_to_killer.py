@@ -95,10 +95,10 @@ def list_unwanted(
 def _excess(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:
     """Jobs waiting beyond a cluster's limit, or beyond what is of use, the newest; held ones are in nobody's way."""
     place = func.row_number().over(partition_by=Job.c.cluster_id, order_by=Job.c.id).label("place")
-    may_move = and_(Job.c.submitted_at <= clock(now) - timedelta(seconds=SETTLED), _may_move(patience.moves))
+    settled = and_(Job.c.submitted_at <= clock(now) - timedelta(seconds=SETTLED), may_move(patience.moves))
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.FLOOD)
-        .add_columns(clusters.c.max_waiting, clusters.c.useful, place, may_move.label("may_move"))
+        .add_columns(clusters.c.max_waiting, clusters.c.useful, place, settled.label("may_move"))
         .where(Job.c.halted_since.is_(None))
         .subquery()
     )
@@ -117,7 +117,7 @@ def _waiting_too_long(clusters: TableValuedAlias, patience: Patience, now: datet
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
         .add_columns(Job.c.campaign_id, Job.c.cluster_id, (Job.c.width * order).label("cores"))
-        .where(old, ~told, _may_move(patience.moves))
+        .where(old, ~told, may_move(patience.moves))
         .cte("waiting")
     )
     free = _free_cores(waiting)
@@ -153,7 +153,7 @@ def _free_cores(waiting: CTE) -> CTE:
     )
 
 
-def _may_move(moves: int) -> ColumnElement[bool]:
+def may_move(moves: int) -> ColumnElement[bool]:
     """A job of tasks, none of which was taken out of queues too often already."""
     mine, past = Attempt.alias(), Attempt.alias()
     often = (

@@ -126,6 +126,7 @@ class Execution:
             self._agenda.at(now + min(run.job.seconds, run.walltime), partial(self._end, run, RemoteState.SUCCEEDED))
         elif isinstance(run, GridRun):
             self._meters.move(now, run.cores, source, Use.OURS)
+            self._meters.serve(now, run.job.owner, run.cores)
             self._begin_ours(run, now)
 
     def _begin_ours(self, run: GridRun, now: float) -> None:
@@ -195,6 +196,7 @@ class Execution:
         is_firm_changed = run.number not in self.killable
         self._strike(run)
         if isinstance(run, GridRun):
+            self._meters.serve(now, run.job.owner, -run.cores)
             self._account(run, state, now)
         run.phase = Phase.OVER
         self._meters.move(now, run.cores, use, Use.FREE)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
+from cigri.fairness import fair_shares
 from modules.laboratory.results import Expectation, Latencies, Point, UserResults
 
 SHORTEST = 10.0  # run times below this count as this in a slowdown, or short tasks would decide it alone
@@ -78,20 +79,6 @@ def jain(values: Sequence[float]) -> float | None:
     largest = max(values, default=0.0)
     shares = [value / largest for value in values] if largest > 0 else []
     return sum(shares) ** 2 / (len(shares) * sum(share * share for share in shares)) if shares else None
-
-
-def fair_shares(total: float, wanted: Mapping[str, float], targets: Mapping[str, float]) -> dict[str, float]:
-    """What is to be had, divided by targets (missing: 1); what one does not want goes to the others (max-min)."""
-    shares = dict.fromkeys(wanted, 0.0)
-    open_users = {user for user, most in wanted.items() if most > 0 and targets.get(user, 1.0) > 0}
-    while open_users:
-        unit = total / sum(targets.get(user, 1.0) for user in open_users)
-        full = {user for user in open_users if wanted[user] <= unit * targets.get(user, 1.0)}
-        for user in full or open_users:
-            shares[user] = wanted[user] if full else unit * targets.get(user, 1.0)
-        total -= sum(shares[user] for user in full)
-        open_users = open_users - full if full else set()
-    return shares
 
 
 def fairness(intervals: Iterable[Service], targets: Mapping[str, float]) -> float | None:

@@ -103,6 +103,7 @@ class Meters:
         """Local jobs wider than the machine."""
         self.starts: Counter[int] = Counter()
         """Jobs started, anybody's, in each second that had one."""
+        self._served: dict[str, tuple[float, int, float]] = {}  # since then so many cores, and core-seconds before
         self._now = 0.0
         self._levels = [cores, 0, 0, 0, 0]
         self._sums = [0.0] * len(Use)
@@ -120,6 +121,15 @@ class Meters:
         """A job ended so."""
         self.wasted[loss.kind] += loss.work
         self.losses.append(loss)
+
+    def serve(self, now: float, owner: str, cores: int) -> None:
+        """So many cores more, or fewer, run jobs of this user of the grid from now on."""
+        since, held, before = self._served.get(owner, (now, 0, 0.0))
+        self._served[owner] = now, held + cores, before + held * (now - since)
+
+    def received(self, now: float) -> dict[str, float]:
+        """Core-seconds of each user of the grid, of jobs that run still too."""
+        return {owner: before + held * (now - since) for owner, (since, held, before) in self._served.items()}
 
     def settle(self, now: float) -> None:
         """Count up to now."""

@@ -43,10 +43,11 @@ NOTHING_LOST = Lost(0.0, 0.0)
 
 
 class Reading(NamedTuple):
-    """A cluster's meters at one moment."""
+    """A cluster's meters at one moment; `received`: core-seconds of each user."""
 
     harvestable: float
     ours: float
+    received: Mapping[str, float]
 
 
 class Notebook:
@@ -63,10 +64,12 @@ class Notebook:
         """The cycle is over; count what became of the time since the one before."""
         with self._database.begin() as conn:
             demands = list_demands(conn)
-        readings = {name: _read(site.system.meters) for name, site in world.sites.items()}
+        readings = {name: _read(site.system.meters, world.now) for name, site in world.sites.items()}
         if self._last is not None:
             then, wanted, before = self._last
-            self._count(world.now - then, wanted, before, readings)
+            seconds = world.now - then
+            self._count(seconds, wanted, before, readings)
+            self._services += service(seconds, wanted, demands, _gained(before, readings))
         self._last = (world.now, demands, readings)
 
     def results(self, world: World, scheduler: str) -> Results:
@@ -111,13 +114,6 @@ class Notebook:
             could = sum(demand.wanted for demand in wanted if name in demand.clusters) * seconds
             self._harvested[name] += used
             self._harvestable[name] += min(reading.harvestable - before[name].harvestable, used + could)
-        received: dict[str, float] = defaultdict(float)
-        asked: dict[str, float] = defaultdict(float)
-        for demand in wanted:
-            received[demand.user] += demand.running * seconds
-            asked[demand.user] += (demand.running + demand.wanted) * seconds
-        if len(asked) > 1:
-            self._services.append(Service(received, asked))
 
     def _cluster(self, world: World, name: str, alone: BatchSystem, avoidable: float, lost: Lost) -> ClusterResults:
         system = world.sites[name].system
@@ -141,6 +137,29 @@ class Notebook:
             _points(meters.waiting.points),
             lost.seconds,
         )
+
+
+def service(
+    seconds: float, before: Sequence[Demand], after: Sequence[Demand], received: Mapping[str, float]
+) -> list[Service]:
+    """What those got who wanted something when the interval began, if there were several.
+
+    They wanted what they got, and cores for their tasks that had none: the mean of those at its begin and at its end.
+    """
+    left = {demand.campaign_id: demand.wanted for demand in after}
+    wanted: dict[str, float] = defaultdict(float)
+    for demand in before:
+        wanted[demand.user] += (demand.wanted + left.get(demand.campaign_id, 0)) / 2 * seconds
+    got = {user: received.get(user, 0.0) for user in wanted}
+    return [Service(got, {user: most + got[user] for user, most in wanted.items()})] if len(got) > 1 else []
+
+
+def _gained(before: Mapping[str, Reading], now: Mapping[str, Reading]) -> dict[str, float]:
+    gained: dict[str, float] = defaultdict(float)
+    for name, reading in now.items():
+        for user, seconds in reading.received.items():
+            gained[user] += seconds - before[name].received.get(user, 0.0)
+    return gained
 
 
 def _campaign(world: World, campaign: SeenCampaign, idle: Mapping[str, Profile]) -> CampaignResults:
@@ -183,8 +202,8 @@ def _points(steps: Sequence[tuple[float, float]]) -> tuple[Point, ...]:
     return tuple(Point(at, value) for at, value in steps)
 
 
-def _read(meters: Meters) -> Reading:
-    return Reading(meters.harvestable, meters.ours)
+def _read(meters: Meters, now: float) -> Reading:
+    return Reading(meters.harvestable, meters.ours, meters.received(now))
 
 
 def _past(meters: Meters) -> Past:

@@ -1,20 +1,28 @@
 """What keeps each campaign from more jobs, once everybody has been served; pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from cigri.flow.metascheduler_to_campaign_schedulers import Want
 from cigri.flow.metascheduler_to_user import Cut
 from cigri.states import CampaignType, CutReason
 from modules.metascheduler.stock import Stock
 
+NOTHING: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
 
-def explain(stock: Stock) -> Iterator[Cut]:
-    """Of each campaign that has tasks left, on each cluster: the first limit in force, those of its own before all."""
+
+def explain(stock: Stock, taken_back: Mapping[tuple[int, int], tuple[int, int]] = NOTHING) -> Iterator[Cut]:
+    """Of each campaign that has tasks left, on each cluster: the first limit in force, those of its own before all.
+
+    `taken_back` by campaign and cluster: so many of its waiting jobs, as it has more than its share of so many cores.
+    """
     for campaign_id, mine in stock.wants.items():
         if stock.is_served(campaign_id):
             continue
         for want in mine.values():
-            if want.cluster_id in stock.clusters and (found := _why(stock, want)) is not None:
+            if (campaign_id, want.cluster_id) in taken_back:
+                yield Cut(campaign_id, want.cluster_id, CutReason.SHARE, "", *taken_back[campaign_id, want.cluster_id])
+            elif want.cluster_id in stock.clusters and (found := _why(stock, want)) is not None:
                 yield Cut(campaign_id, want.cluster_id, *found)
 
 

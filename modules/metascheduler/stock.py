@@ -20,7 +20,7 @@ class Cluster:
     """Cores that a new job could have at once, and jobs that wait behind those that can start."""
 
     def __init__(self, room: Room) -> None:
-        self.total = room.total
+        self.name, self.total = room.name, room.total
         self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
         self.behind = _behind(room)

@@ -13,7 +13,6 @@ from modules.laboratory.figures import (
     TaskTimes,
     bounded_slowdown,
     expectation,
-    fair_shares,
     fairness,
     jain,
     latencies,
@@ -54,22 +53,6 @@ def test_jain() -> None:
 def test_jain_is_between_one_nth_and_one(values: list[float]) -> None:
     index = jain(values)
     assert index is None or 1 / len(values) - 1e-9 <= index <= 1 + 1e-9
-
-
-def test_what_one_does_not_want_goes_to_the_others() -> None:
-    assert fair_shares(90, {"a": 100, "b": 100, "c": 100}, {}) == {"a": 30, "b": 30, "c": 30}
-    assert fair_shares(90, {"a": 100, "b": 10, "c": 100}, {}) == {"a": 40, "b": 10, "c": 40}
-    assert fair_shares(90, {"a": 100, "b": 100}, {"a": 2}) == {"a": 60, "b": 30}
-    assert fair_shares(90, {"a": 20, "b": 10}, {}) == {"a": 20, "b": 10}
-    assert fair_shares(90, {"a": 100, "b": 0}, {}) == {"a": 90, "b": 0}
-    assert fair_shares(90, {"a": 100, "b": 100}, {"a": 0}) == {"a": 0, "b": 90}
-
-
-@given(st.floats(0, 1e6), st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1e6)))
-def test_fair_shares_give_all_that_is_wanted_and_no_more(total: float, wanted: dict[str, float]) -> None:
-    shares = fair_shares(total, wanted, {})
-    assert sum(shares.values()) == pytest.approx(min(total, sum(wanted.values())), abs=1e-6)
-    assert all(shares[user] <= wanted[user] for user in wanted)
 
 
 def test_one_who_wants_little_and_gets_it_is_no_unfairness() -> None:

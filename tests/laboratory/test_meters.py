@@ -64,3 +64,15 @@ def test_our_waiting_jobs_are_known_at_each_moment() -> None:
     cluster.advance(30.0)
     assert list(cluster.meters.waiting.points) == [(0.0, 0), (1.5, 12), (2.0, 4), (4.5, 3), (12.0, 0)]
     assert cluster.meters.starts == {2: 8, 12: 3}
+
+
+def test_what_each_user_got_counts_from_the_start_of_a_job_to_its_end() -> None:
+    cluster = a_cluster()
+    submit(cluster, grid_jobs(2, 30.0, cores=3, owner="alice"))
+    submit(cluster, grid_jobs(4, 10.0, owner="bob", tag="bobs"))  # two of them wait
+    assert cluster.meters.received(0.0) == {}
+    cluster.advance(5.0)
+    assert cluster.meters.received(5.0) == {"alice": 2 * 3 * 5.0, "bob": 2 * 5.0}
+    cluster.advance(100.0)
+    assert cluster.meters.received(100.0) == {"alice": 2 * 3 * 30.0, "bob": 4 * 10.0}
+    assert sum(cluster.meters.received(100.0).values()) == cluster.meters.ours

@@ -96,8 +96,8 @@ JAIN = Figure(
     "jain",
     "Fairness (Jain)",
     "index",
-    "Jain's index of the core-seconds that users got over their fair share of what was given, the mean over intervals: "
-    "1 when all got their share, 1/n when one of n got all.",
+    "Jain's index of the core-seconds that users got over their fair share of what was given, the mean over the cycles "
+    "in which several wanted something: 1 when all got their share, 1/n when one of n got all.",
     0.95,
     above=True,
 )

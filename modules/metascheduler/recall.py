@@ -1,0 +1,155 @@
+"""Which waiting jobs of those above their share stand before jobs of those below theirs, and are taken back; pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+from typing import NamedTuple
+
+from cigri.fairness import fair_shares
+from cigri.flow.anyone_to_operator import NewEvent
+from cigri.flow.metascheduler_to_campaign_schedulers import Want
+from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled
+from cigri.flow.updator_to_metascheduler import Room
+from cigri.states import EventLevel
+from modules.metascheduler.line import STARVING
+from modules.metascheduler.policies import Turn
+from modules.metascheduler.stock import Stock
+
+POLICIES = ("fairshare",)  # those that have shares
+SHORT = 0.95  # of a share: who runs on less is below it
+EXCESS = 1.0  # of a share: who runs on more is above it
+NEXT = 2**62  # the id of a job that is sent in this cycle: whatever waits stands before it
+EXAMPLES = 5  # campaigns below their share that an event names
+
+
+class Standing(NamedTuple):
+    """Cores that jobs of a campaign run on, that it could run on in all, and that are its share now."""
+
+    running: int
+    wanted: int
+    share: float
+
+    @property
+    def is_below(self) -> bool:
+        return self.running < SHORT * self.share
+
+    @property
+    def is_above(self) -> bool:
+        return self.running > EXCESS * self.share
+
+
+class Shared(NamedTuple):
+    """What was given away, and the jobs that are to be taken back for it."""
+
+    stock: Stock
+    recalled: Sequence[Recalled] = ()
+    standing: Mapping[int, Standing] = MappingProxyType({})
+
+
+def standings(
+    turns: Iterable[Turn], holdings: Iterable[Holding], wants: Iterable[Want], rooms: Iterable[Room]
+) -> dict[int, Standing]:
+    """Of each campaign in line: those who go first have what they want, those side by side in proportion to weight."""
+    running, wanted = Counter[int](), Counter[int]()
+    for held in holdings:
+        running[held.campaign_id] += held.running
+        wanted[held.campaign_id] += held.running + held.waiting
+    for campaign_id, want in {want.campaign_id: want for want in wants}.items():
+        wanted[campaign_id] += want.waiting * want.width
+    left = float(running.total() + sum(max(0, room.free) for room in rooms))
+    found: dict[int, Standing] = {}
+    for rank, group in groupby(turns, key=lambda turn: turn.rank):
+        weights = {turn.campaign_id: turn.weight for turn in group if rank[0] != STARVING}
+        shares = fair_shares(left, {campaign_id: wanted[campaign_id] for campaign_id in weights}, weights)
+        left -= sum(shares.values())
+        for campaign_id, share in shares.items():
+            found[campaign_id] = Standing(running[campaign_id], wanted[campaign_id], share)
+    return found
+
+
+def recall(
+    standing: Mapping[int, Standing],
+    holdings: Sequence[Holding],
+    rooms: Sequence[Room],
+    wants: Sequence[Want],
+    find: Callable[[Sequence[Recall]], Sequence[Recalled]],
+    share: Callable[[Sequence[Room], Sequence[Want]], Stock],
+) -> Shared:
+    """Share as if what is taken back were gone already; nothing is, where those below their share are given nothing."""
+    below = {campaign_id for campaign_id, one in standing.items() if one.is_below}
+    sent = {want.cluster_id for want in wants if want.campaign_id in below and want.waiting}
+    is_first = True
+    while True:  # three times at most
+        plan = recalls(standing, holdings, sent)
+        recalled = find(plan) if plan else []
+        stock = share(*without(recalled, rooms, wants))
+        helped = {cluster_id for campaign_id, cluster_id in stock.given if campaign_id in below}
+        if not recalled or sent <= helped:
+            return Shared(stock, recalled, standing)
+        sent = sent & helped if is_first else set()
+        is_first = False
+
+
+def recalls(standing: Mapping[int, Standing], holdings: Sequence[Holding], sent: Collection[int]) -> list[Recall]:
+    """In each queue, what those above their share have before the last job of those below, who are `sent` to some."""
+    last: dict[int, int] = defaultdict(int, dict.fromkeys(sent, NEXT))
+    known = [held for held in holdings if held.campaign_id in standing and held.waiting]
+    for held in known:
+        if standing[held.campaign_id].is_below:
+            last[held.cluster_id] = max(last[held.cluster_id], held.last)
+    return [
+        Recall(held.campaign_id, held.cluster_id, last[held.cluster_id])
+        for held in known
+        if last[held.cluster_id] and standing[held.campaign_id].is_above
+    ]
+
+
+def without(
+    recalled: Iterable[Recalled], rooms: Iterable[Room], wants: Iterable[Want]
+) -> tuple[list[Room], list[Want]]:
+    """As it is once they are gone."""
+    jobs, cores = Counter[int](), Counter[int]()
+    mine = _by_place(recalled)
+    for job in recalled:
+        jobs[job.cluster_id] += 1
+        cores[job.cluster_id] += job.width
+    left = [
+        room._replace(waiting=room.waiting - jobs[there], waiting_cores=room.waiting_cores - cores[there])
+        for room in rooms
+        for there in (room.cluster_id,)
+    ]
+    fewer = [
+        want._replace(live=want.live - gone, queued=want.queued - gone)
+        for want in wants
+        for gone in (mine[want.campaign_id, want.cluster_id],)
+    ]
+    return left, fewer
+
+
+def taken_back(shared: Shared) -> dict[tuple[int, int], tuple[int, int]]:
+    """By campaign and cluster: how many jobs, and the cores that are the campaign's share."""
+    found = _by_place(shared.recalled)
+    return {place: (jobs, round(shared.standing[place[0]].share)) for place, jobs in found.items()}
+
+
+def news(shared: Shared) -> Iterator[NewEvent]:
+    """One event for each campaign that jobs were taken from, with the figures."""
+    below = [(campaign_id, one) for campaign_id, one in shared.standing.items() if one.is_below]
+    some = [f"campaign {campaign_id} on {one.running} of {one.share:.0f}" for campaign_id, one in below[:EXAMPLES]]
+    more = [f"{len(below) - EXAMPLES} more"] if len(below) > EXAMPLES else []
+    places = _by_place(shared.recalled)
+    for campaign_id in sorted({campaign_id for campaign_id, _ in places}):
+        clusters = shared.stock.clusters
+        mine = {clusters[there].name: jobs for (owner, there), jobs in places.items() if owner == campaign_id}
+        where = ", ".join(f"{jobs} on {name}" for name, jobs in sorted(mine.items()))
+        one = shared.standing[campaign_id]
+        message = (
+            f"waiting jobs were taken back: {where}; its jobs run on {one.running} cores, its share is "
+            f"{one.share:.0f}; below theirs are {', '.join([*some, *more])}"
+        )
+        yield NewEvent("JOBS_TAKEN_BACK", EventLevel.INFO, f"campaign {campaign_id}", message, campaign_id)
+
+
+def _by_place(recalled: Iterable[Recalled]) -> Counter[tuple[int, int]]:
+    return Counter((job.campaign_id, job.cluster_id) for job in recalled)

@@ -1,0 +1,30 @@
+"""The migration that takes back waiting jobs of those above their share, up and down with rows."""
+
+from sqlalchemy import text
+
+from cigri import schema
+from cigri.database import Database
+from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.metascheduler_to_user import Cut, list_cuts, put_cuts
+from cigri.states import CutReason, KillReason
+from tests.factories import a_campaign, a_cluster, submitted_jobs
+
+REASONS = text("SELECT reason::text FROM kills ORDER BY job_id")
+
+
+def test_what_was_taken_back_had_waited_too_long_before(database: Database) -> None:
+    with database.begin() as conn:
+        cluster, campaign = a_cluster(conn), a_campaign(conn, 2)
+        first, second = submitted_jobs(conn, campaign, cluster, 2)
+        ask_kills(conn, [first], KillReason.FAIRNESS, "metascheduler")
+        ask_kills(conn, [second], KillReason.FLOOD, "killer")
+        put_cuts(conn, [Cut(campaign, cluster, CutReason.SHARE, "", 1, 1)])
+    schema.downgrade(database, "0018")
+    with database.begin() as conn:
+        assert list(conn.scalars(REASONS)) == ["waiting_too_long", "flood"]
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert list(conn.scalars(REASONS)) == ["waiting_too_long", "flood"]
+        assert list_cuts(conn, campaign) == []
+        put_cuts(conn, [Cut(campaign, cluster, CutReason.SHARE, "", 1, 1)])
+        assert [cut.reason for cut in list_cuts(conn, campaign)] == [CutReason.SHARE]

@@ -1,0 +1,200 @@
+"""Waiting jobs of those above their share make way for those below theirs; running ones never do."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from cigri.database import Database
+from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled, list_holdings, list_recalled
+from cigri.states import CutReason, KillReason
+from modules.laboratory.scenario import Scenario
+from modules.laboratory.world import World
+from modules.metascheduler.cuts import explain
+from modules.metascheduler.policies import Turn
+from modules.metascheduler.recall import (
+    NEXT,
+    Shared,
+    Standing,
+    news,
+    recall,
+    recalls,
+    standings,
+    taken_back,
+    without,
+)
+from modules.metascheduler.share import share
+from tests.factories import a_campaign, a_cluster, run_jobs, submitted_jobs
+from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
+
+SMALL, GIANT, OTHER = 1, 2, 3
+ABOVE, BELOW, EVEN = Standing(40, 400, 20.0), Standing(0, 20, 20.0), Standing(20, 20, 20.0)
+
+
+def side_by_side(*campaigns: int, weight: float = 1.0) -> list[Turn]:
+    return [Turn(campaign, (1,), (2.0, 0.0), weight) for campaign in campaigns]
+
+
+def test_shares_are_of_the_cores_that_run_and_are_free() -> None:
+    holdings = [Holding(GIANT, 1, 30, 9, 5), Holding(GIANT, 2, 8, 0, 0), Holding(SMALL, 1, 1, 4, 9)]
+    wants = [a_want(GIANT, waiting=900), a_want(GIANT, 2, waiting=900), a_want(OTHER, width=4, waiting=3)]
+    found = standings(side_by_side(GIANT, SMALL, OTHER), holdings, wants, [a_room(free=3)])
+    assert found == {GIANT: Standing(38, 947, 25.0), SMALL: Standing(1, 5, 5.0), OTHER: Standing(0, 12, 12.0)}
+    assert [one.is_above for one in found.values()] == [True, False, False]
+    assert [one.is_below for one in found.values()] == [False, True, True]
+
+
+def test_shares_go_by_weight_and_to_those_of_higher_priority_first() -> None:
+    holdings = [Holding(campaign, 1, 20, 100, 5) for campaign in (GIANT, SMALL, OTHER)]
+    heavy = Turn(SMALL, (1,), (2.0, 0.0), 3.0)
+    starving = Turn(OTHER, (1,), (1.0, -9.0, OTHER), most=10)
+    urgent = Turn(OTHER, (1,), (2.0, -1.0))
+    even = standings([starving, *side_by_side(GIANT), heavy], holdings, [], [])
+    assert {campaign: one.share for campaign, one in even.items()} == {GIANT: 15.0, SMALL: 45.0}
+    first = standings([urgent, *side_by_side(GIANT, SMALL)], holdings, [], [a_room(free=80)])
+    assert {campaign: one.share for campaign, one in first.items()} == {OTHER: 120.0, GIANT: 10.0, SMALL: 10.0}
+
+
+@pytest.mark.parametrize(
+    ("small", "last", "sent", "expected"),
+    [
+        pytest.param(BELOW, 7, set(), [Recall(GIANT, 1, 7)], id="before its last waiting job"),
+        pytest.param(BELOW, 7, {1}, [Recall(GIANT, 1, NEXT)], id="before what it is sent now"),
+        pytest.param(BELOW, 0, {2}, [], id="not where it has nothing"),
+        pytest.param(EVEN, 7, set(), [], id="not for one that has its share"),
+    ],
+)
+def test_what_stands_before_those_below_their_share_is_taken_back(
+    small: Standing, last: int, sent: set[int], expected: list[Recall]
+) -> None:
+    holdings = [Holding(GIANT, 1, 40, 9, 5), Holding(SMALL, 1, small.running, int(last > 0), last)]
+    assert recalls({GIANT: ABOVE, SMALL: small}, holdings, sent) == expected
+
+
+def test_only_those_above_their_share_give_something_back() -> None:
+    holdings = [Holding(GIANT, 1, 20, 9, 5), Holding(OTHER, 1, 9, 9, 9), Holding(4, 1, 9, 9, 9)]
+    assert recalls({GIANT: EVEN, OTHER: BELOW, SMALL: BELOW}, holdings, {1}) == []  # 4 is no longer in treatment
+
+
+def shared(recalled: Sequence[Recalled], max_jobs: int | None = None) -> Shared:
+    """The giant has jobs waiting on dahu; the small one would like to have some there."""
+    rooms = [a_room(1, free=0, waiting=20, keep=6)]
+    wants = [a_want(SMALL, waiting=5, max_jobs=max_jobs), a_want(GIANT, live=60)]
+    standing = {GIANT: ABOVE, SMALL: BELOW}
+    return recall(
+        standing,
+        [Holding(GIANT, 1, 40, 20, 20)],
+        rooms,
+        wants,
+        lambda plan: list(recalled) if plan else [],
+        lambda rooms, wants: share(rooms, wants, claims_of(wants), NO_SCOUTS),
+    )
+
+
+BACK = [Recalled(10 + number, GIANT, 1, 1) for number in range(18)]
+
+
+def test_the_places_are_given_anew_at_once_those_below_first() -> None:
+    assert shared([]).stock.given == {}  # the queue is full
+    found = shared(BACK)
+    assert found.recalled == BACK
+    assert found.stock.given == {(SMALL, 1): 4}  # two are left there, and six are kept
+
+
+def test_nothing_is_taken_back_for_one_that_can_be_given_nothing() -> None:
+    found = shared(BACK, max_jobs=0)
+    assert found.recalled == []
+    assert found.stock.given == {}
+
+
+def test_what_is_taken_back_no_longer_fills_the_queue() -> None:
+    wide = [job._replace(width=2) for job in BACK]
+    giant = a_want(GIANT, live=60)._replace(queued=20)
+    rooms, wants = without(wide, [a_room(1, waiting=40), a_room(2, waiting=40)], [giant, a_want(SMALL)])
+    assert [(room.waiting, room.waiting_cores) for room in rooms] == [(22, 4), (40, 40)]
+    assert [(want.live, want.queued) for want in wants] == [(42, 2), (0, 0)]
+
+
+def test_it_is_told_with_the_figures() -> None:
+    found = shared(BACK)
+    (event,) = news(found)
+    assert (event.code, event.campaign_id) == ("JOBS_TAKEN_BACK", GIANT)
+    figures = "18 on c1; its jobs run on 40 cores, its share is 20; below theirs are campaign 1 on 0 of 20"
+    assert event.message.endswith(figures)
+    (cut,) = (cut for cut in explain(found.stock, taken_back(found)) if cut.campaign_id == GIANT)
+    assert (cut.reason, cut.used, cut.most) == (CutReason.SHARE, 18, 20)
+
+
+def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 9)
+        jobs = submitted_jobs(conn, campaign, cluster, 9)
+        run_jobs(conn, jobs[:2])
+        conn.execute(text("UPDATE jobs SET halted_since = now() WHERE id = :id"), {"id": jobs[2]})
+        ask_kills(conn, jobs[3:4], KillReason.USER, "alice")
+        assert list_holdings(conn) == [Holding(campaign, cluster, 2, 5, jobs[8])]
+        assert newest(conn, Recall(campaign, cluster, NEXT)) == jobs[:3:-1]
+        assert newest(conn, Recall(campaign, cluster, NEXT), most=2) == jobs[:6:-1]
+        assert newest(conn, Recall(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
+        assert newest(conn, Recall(campaign, cluster + 1, NEXT)) == []
+        assert newest(conn, Recall(campaign, cluster, NEXT), moves=0) == []
+
+
+def newest(conn: Connection, plan: Recall, moves: int = 5, most: int = 100) -> list[int]:
+    return [job.job_id for job in list_recalled(conn, [plan], moves, most)]
+
+
+CROWD: dict[str, Any] = {
+    "name": "crowd",
+    "length": 3600,
+    "cycle": 60,
+    "clusters": [{"name": "ann", "nodes": 2, "cores_per_node": 8, "config": {"keep_waiting": 12}}],
+    "campaigns": [
+        {"user": "giant", "tasks": 150, "seconds": {"mean": 300, "cv": 0.3}},
+        {"user": "small", "at": 900, "tasks": 12, "seconds": {"mean": 300}},
+    ],
+}
+
+
+def waited(database: Database, recall: int, policy: str = "fairshare") -> float:
+    """Seconds until half of the small campaign has begun."""
+    settings = {"policy": {"order": policy, "recall": recall}, "forecast": {"algorithm": "simple"}}
+    World(Scenario.model_validate(CROWD | {"settings": settings}), database, Path("/")).run()
+    statement = (
+        "SELECT extract(epoch FROM percentile_disc(0.5) WITHIN GROUP (ORDER BY a.started_at) - min(c.submitted_at))"
+        " FROM campaigns c JOIN tasks t ON t.campaign_id = c.id JOIN attempts a ON a.task_id = t.id"
+        " WHERE c.grid_user = 'small' AND a.started_at IS NOT NULL"
+    )
+    with database.begin() as conn:
+        assert examine(conn) == []
+        return float(conn.execute(text(statement)).scalar_one())
+
+
+def test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting(database: Database) -> None:
+    assert waited(database, recall=100) < 140
+    with database.begin() as conn:
+        taken = conn.execute(
+            text(
+                "SELECT c.grid_user, count(*) AS jobs, count(j.started_at) AS begun, max(k.asked_by) AS by"
+                " FROM kills k JOIN jobs j ON j.id = k.job_id JOIN campaigns c ON c.id = j.campaign_id"
+                " WHERE k.reason = 'fairness' GROUP BY 1"
+            )
+        ).all()
+        assert [(row.grid_user, row.begun, row.by) for row in taken] == [("giant", 0, "metascheduler")]
+        assert taken[0].jobs <= 30  # not over and over
+        often = "SELECT count(*) FROM attempts WHERE outcome = 'withdrawn' GROUP BY task_id ORDER BY 1 DESC LIMIT 1"
+        assert conn.execute(text(often)).scalar_one() <= 2
+        told = conn.execute(text("SELECT message FROM events WHERE code = 'JOBS_TAKEN_BACK' ORDER BY id")).scalars()
+        assert "below theirs are campaign 2 on 0 of" in next(iter(told))
+
+
+@pytest.mark.parametrize(("policy", "recall"), [("fairshare", 0), ("fifo", 100)])
+def test_nothing_is_taken_back_where_nobody_wants_it(database: Database, policy: str, recall: int) -> None:
+    assert waited(database, recall, policy) > 140
+    with database.begin() as conn:
+        assert conn.execute(text("SELECT count(*) FROM kills WHERE reason = 'fairness'")).scalar_one() == 0

@@ -33,8 +33,8 @@ def mapped(request: BatchRequest, pools: Mapping[str, int]) -> BatchRequest:
     asked = {name: amount for name, amount in asked.items() if amount}
     kept = {name: min(amount, pools[name]) for name, amount in asked.items() if name in pools}
     special = (wish.native, request.types, request.queue, request.properties, request.backend)
-    if kept != asked or any(special):
+    if kept != asked or any(special) or request.requirement is not None:
         kept["cpu"] = pools["cpu"]
     others = {name: amount for name, amount in kept.items() if name not in ("cpu", "mem", "tmp")}
     resources = ResourceRequest(kept["cpu"], mem=kept.get("mem", 0), others=others, tmp=kept.get("tmp", 0))
-    return replace(request, resources=resources, queue="", properties="", types=(), backend=())
+    return replace(request, resources=resources, queue="", properties="", types=(), backend=(), requirement=None)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from cigri.drivers import Driver
 from cigri.jdl import ClusterSettings
 
-OF_RESOURCES = ("cpu", "mem")
+OF_RESOURCES = ("cpu", "mem", "tmp")
 
 
 def override(settings: ClusterSettings, driver: Driver, words: Sequence[str] = ()) -> ClusterSettings:

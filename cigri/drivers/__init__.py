@@ -14,8 +14,10 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from cigri.backend.options import BackendTable, read_options
+from cigri.backend.selecting import NotSelectable
 from cigri.errors import ConfigError
 from cigri.remote import Answer
+from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
 from cigri.urgency import Due
 
@@ -101,6 +103,7 @@ class BatchRequest:
     types: tuple[str, ...] = ()  # the batch system's own types of jobs
     exclude: tuple[str, ...] = ()  # nodes where no job shall run, by the names that jobs there have told
     backend: tuple[str, ...] = ()  # options in the batch system's own spelling that no field above can say
+    requirement: Condition | None = None  # what nodes have to satisfy, where those of the queue differ in it
     due: Due | None = None  # when its tasks should start; for batch systems that may be told
 
 
@@ -166,14 +169,30 @@ class Driver(ABC):
         name = type(self).__name__
         problems = [f"{name} does not understand the resources {one!r}" for one in request.resources.native]
         problems += [f"{name} has no type of jobs {one!r}" for one in request.types]
-        return problems + self.backend_problems(request)
+        return problems + self.common_problems(request)
+
+    def common_problems(self, request: BatchRequest) -> list[str]:
+        """What is wrong in `backend` and `requirement`, for all drivers alike."""
+        return [*self._backend_problems(request), *self._requirement_problems(request)]
+
+    def select(self, requirement: Condition) -> Sequence[str]:
+        """Words of a submission that keep jobs from nodes that do not satisfy it; NotSelectable if there are none."""
+        raise NotSelectable(requirement, f"{type(self).__name__} chooses no nodes")
 
     def read_backend(self, words: Sequence[str]) -> dict[str, str]:
         """The value of each option of `backend` by its name; ValueError tells all that is wrong."""
         return read_options(self.backend, words) if self.backend else {}
 
-    def backend_problems(self, request: BatchRequest) -> list[str]:
-        """What is wrong in the `backend` of a request; what a field can say must stand there."""
+    def _requirement_problems(self, request: BatchRequest) -> list[str]:
+        try:
+            if request.requirement is not None:
+                self.select(request.requirement)
+        except NotSelectable as problem:
+            return [f"requirements: {problem}"]
+        return []
+
+    def _backend_problems(self, request: BatchRequest) -> list[str]:
+        """What a field can say must stand there."""
         try:
             found = self.read_backend(request.backend)
         except ValueError as problem:

@@ -25,6 +25,7 @@ SETTINGS = ClusterSettings.model_validate(
 OVERRIDDEN: list[tuple[str, str, dict[str, Any]]] = [
     ("slurm", "-c 8", {"resources.cpu": 8, "resources.mem": 100}),
     ("slurm", "--mem=2G", {"resources.mem": 2048, "resources.cpu": 2}),
+    ("slurm", "--tmp=5G", {"resources.tmp": 5120, "resources.cpu": 2}),
     ("slurm", "-p new", {"queue": "new", "properties": "arch=a"}),
     ("slurm", "-C a|b", {"properties": "a|b", "queue": "old"}),
     ("slurm", "-q high -x n1 -c 1", {"backend": ("--exclude=n1", "--qos=high"), "resources.cpu": 1}),
@@ -122,13 +123,10 @@ def asked(driver: Driver, **fields: Any) -> list[str]:
 
 def test_slurm_is_asked_for_each_thing_once_the_users_own_last() -> None:
     driver = load("slurm", {"qos": "site", "reservation": "theirs"})
-    words = asked(
-        driver, exclude=("sick",), backend=("--exclude=n1,n2", "--qos=mine", "--tmp=5G", "--wckey=k", "--nodelist=n3")
-    )
+    words = asked(driver, exclude=("sick",), backend=("--exclude=n1,n2", "--qos=mine", "--wckey=k", "--nodelist=n3"))
     assert {
         "--exclude=sick,n1,n2",
         "--qos=mine",
-        "--tmp=5G",
         "--wckey=k",
         "--nodelist=n3",
         "--reservation=theirs",

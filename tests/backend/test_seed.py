@@ -95,7 +95,7 @@ def test_slurm_any_other_resource_is_passed_as_licenses_if_declared_so_else_as_g
 
 def test_slurm_the_standard_resources_are_cpu_mem_and_tmp() -> None:
     words = asked("slurm", {"resources": {"cpu": 2, "mem": "10M"}, "backend": {"tmp": "5G"}})
-    assert {"--cpus-per-task=2", "--mem=10M", "--tmp=5G"} <= set(words)
+    assert {"--cpus-per-task=2", "--mem=10M", "--tmp=5120M"} <= set(words)
 
 
 def test_sge_the_option_that_can_be_passed_from_the_command_line_is_the_priority_through_the_p_option() -> None:
@@ -110,6 +110,30 @@ def test_sge_default_prio_is_used_if_none_is_specified_on_the_command_line() -> 
     driver = load("gridengine", {"priority": -50})
     assert "-p -50" in driver.submit(BatchRequest("cigri-1", 1, 60))
     assert "-p -100" in driver.submit(BatchRequest("cigri-1", 1, 60, backend=("--priority=-100",)))
+
+
+@pytest.mark.parametrize(
+    ("option", "wish", "word"),
+    [
+        ("cores", ResourceRequest(cpu=2), "cpu_r=2"),
+        ("memory", ResourceRequest(mem=10), "mem_r=10M"),
+        ("disk", ResourceRequest(tmp=100), "tmp_r=100M"),
+    ],
+)
+def test_sge_cpu_mem_and_tmp_resource_are_the_names_of_resources_that_require_them(
+    option: str, wish: ResourceRequest, word: str
+) -> None:
+    driver = load("gridengine", {option: word.partition("=")[0]})
+    request = BatchRequest("cigri-1", 1, 60, wish)
+    assert driver.problems(request) == []
+    assert f"-l h_rt=60,s_rt=30,{word} " in driver.submit(request)
+    assert "-pe" not in driver.submit(request)
+
+
+def test_sge_root_cell_and_cluster_are_what_the_settings_file_of_the_site_says() -> None:
+    driver = load("gridengine", {"settings": "/opt/sge/default/common/settings.sh"})
+    for text in (driver.submit(BatchRequest("cigri-1", 1, 60)), driver.status("cigri"), driver.probe()):
+        assert text.startswith(". /opt/sge/default/common/settings.sh ")
 
 
 def test_sge_hard_are_options_to_be_used_after_a_hard_option() -> None:

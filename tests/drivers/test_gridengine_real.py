@@ -177,14 +177,19 @@ class TestGridEngine(Conformance):
     def test_every_option_and_resource_is_one_that_qsub_knows(self, site: GridEngineSite) -> None:
         wish = ResourceRequest(cpu=2, mem=1001, others={"licence": 1, "none": 0})
         site.driver = load("gridengine", OPTIONS | {"project": "grid", "priority": -7, "properties": "arch=lx*"})
+        own = ("--priority=-100", "--soft=mem_free=998G", "--reserve=y", "--job-share=3")
         properties = "-l hostname=gam*,mem_total=1G -soft -l mem_free=999G"
-        batch = site.submit(BatchRequest("wishes", 1, 5400, wish, besteffort=False, properties=properties), SAYS)
+        batch = site.submit(
+            BatchRequest("wishes", 1, 5400, wish, besteffort=False, properties=properties, backend=own), SAYS
+        )
         shown = " ".join(site.run(USER, f"qstat -j {batch.ids[1].partition('.')[0]}").out.split())
         assert batch.until_ended()[1].exit_code == 0
         assert batch.said("said").startswith("2|smp|all.q|/tmp/")
         assert (batch.said("nodes"), batch.said("memory")) == ("gamma\n", f"{2 * 501 * 1024}\n")
-        for fact in ("project: grid", "priority: -7", "hard_queue_list: all.q", "soft resource_list: mem_free=999G"):
+        for fact in ("project: grid", "priority: -100", "hard_queue_list: all.q", "soft resource_list: mem_free=998G"):
             assert fact in shown
+        assert "reserve: y" in shown
+        assert "jobshare: 3" in shown
 
     def test_a_host_is_left_out_of_those_that_a_user_names(self, site: Site) -> None:
         request = BatchRequest("hosts", 1, 60, properties="arch=lx*,h=gam*|other", exclude=("other", "third"))

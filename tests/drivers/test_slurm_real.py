@@ -139,12 +139,14 @@ class TestSlurm(Conformance):
         site.driver = load("slurm", OPTIONS | {"constraint": "big|fast", "nice": 5})
         wish = ResourceRequest(cpu=2, nodes=2, mem=200, others={"gpu": 1, "license/matlab": 2})
         body = 'cigri_nodes >"$1/nodes"; ulimit -c >/dev/null; env >"$1/env"\n'
-        batch = site.submit(BatchRequest("wishes", 1, 5400, wish, properties="fast"), body)
+        own = (f"--nodelist={site.name}-n1,{site.name}-n2", "--wckey=key", "--licenses=matlab:1")
+        batch = site.submit(BatchRequest("wishes", 1, 5400, wish, properties="fast", backend=own), body)
         shown = site.run(USER, f"scontrol -o show job {batch.ids[1]}").out
         assert batch.until_ended()[1].exit_code == 0
         assert batch.said("nodes") == f"{site.name}-n1\n{site.name}-n2\n"
-        for fact in ("NumNodes=2", "CPUs/Task=2", "MinMemoryNode=200M", "TresPerNode=gres:gpu:1", "Licenses=matlab:2"):
+        for fact in ("NumNodes=2", "CPUs/Task=2", "MinMemoryNode=200M", "TresPerNode=gres:gpu:1", "Licenses=matlab:1"):
             assert fact in shown
+        assert f"ReqNodeList={site.name}-n[1-2]" in shown
         for fact in ("Partition=besteffort", "Features=(big|fast)&(fast)", "Nice=5", "TimeLimit=01:30:00", "Requeue=0"):
             assert fact in shown
 

@@ -28,6 +28,7 @@ gridengine_up() { # NAME
     start "$name" sge_execd env $environment SGE_ND=1 "$SGE_PROGRAMS/sge_execd"
     until_true 30 "sge_execd of $name" gridengine_is_exec_host "$name"
     [ -e "$STATE/$name/sge/default/configured" ] || gridengine_configure "$name"
+    [ -e "$STATE/$name/sge/default/differing" ] || gridengine_differing "$name"
     inside "$name" qmod -cq '*' >/dev/null        # jobs that could not be started have put queues into error
     until_true 60 "all.q of $name ($STATE/$name/log/qconf.log)" gridengine_ready "$name"
 }
@@ -96,6 +97,15 @@ END
     # would go on being started on a full host, and a limit of the host's slots would keep all.q out.
     gridengine_queue "$name" all.q subordinate_list=besteffort.q=2,lowprio.q=2
     touch "$STATE/$name/sge/default/configured"
+}
+
+gridengine_differing() { # NAME: what the nodes of fat.q have, and those of all.q do not
+    local name=$1
+    { inside "$name" qconf -sc; printf '%s\n' 'fat fat BOOL == YES NO FALSE 0' 'scratch scratch INT <= YES NO 0 0' \
+        'model model RESTRING == YES NO NONE 0'; } | gridengine_file "$name" -Mc
+    gridengine_queue "$name" fat.q complex_values=fat=TRUE,scratch=1000,model=epyc-7
+    gridengine_conf "$name" -mattr queue complex_values scratch=100,model=xeon all.q
+    touch "$STATE/$name/sge/default/differing"
 }
 
 gridengine_queue() { # NAME QUEUE ATTRIBUTE=VALUE...: the default queue with changes

@@ -95,7 +95,7 @@ oar_database() { # NAME: PostgreSQL, OAR's tables, and a resource for each core
     start "$name" postgres "${postgres[@]}" $POSTGRES/postgres -D "$st/db" -h "$(address "$name")" -p "$(port "$name" 2)" \
         -k "$st/run/postgres" -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=200
     until_true 30 "PostgreSQL of $name" oar_sql "$name" postgres "select 1"
-    [ -z "$(oar_sql "$name" postgres "select 1 from pg_database where datname = 'oar'")" ] || return 0
+    [ -z "$(oar_sql "$name" postgres "select 1 from pg_database where datname = 'oar'")" ] || { oar_differing "$name"; return 0; }
     inside "$name" oar-database --create --db-admin-user postgres --db-admin-pass trusted >"$st/log/oar-database.log" 2>&1 ||
         die "no tables for OAR, see $st/log/oar-database.log"
     oar_sql "$name" oar "
@@ -103,6 +103,15 @@ oar_database() { # NAME: PostgreSQL, OAR's tables, and a resource for each core
         insert into resources (network_address, host, cpu, core, mem, cpuset, state, besteffort, deploy)
             select '$name-n' || node, '$name-n' || node, node, (node - 1) * $OAR_CORES + core, 1000 * node, core - 1, 'Alive', 'YES', 'YES'
             from generate_series(1, $OAR_NODES) node, generate_series(1, $OAR_CORES) core"
+    oar_differing "$name"
+}
+
+oar_differing() { # NAME: what the nodes have, beside their mem
+    oar_sql "$1" oar "
+        set client_min_messages = warning;
+        alter table resources add column if not exists model varchar(255), add column if not exists gpu varchar(255);
+        update resources set model = 'Intel Xeon', gpu = 'NO' where model is null and network_address = '$1-n1';
+        update resources set model = 'it''s an EPYC', gpu = 'YES' where model is null"
 }
 
 oar_node_up() { # NAME NODE: OAR's way to a node; only its own user may enter

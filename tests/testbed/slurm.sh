@@ -3,6 +3,7 @@
 
 NODES=2
 CPUS=8
+AGES=([1]=old [2]=new)      # the nodes differ by a feature, and by their memory
 declare -A WITH_ACCOUNTING=([beta]=1)
 declare -A MAX_ARRAY_SIZE=([beta]=101)     # smaller than the arrays that CiGri begins with
 
@@ -94,8 +95,11 @@ DefMemPerCPU=100
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 $(slurm_conf_accounting "$name")
-NodeName=DEFAULT CPUs=$CPUS Sockets=1 CoresPerSocket=$CPUS ThreadsPerCore=1 RealMemory=$((CPUS * 1000)) Gres=gpu:2 Feature=big,fast State=UNKNOWN
-NodeName=$name-n[1-$NODES] NodeHostname=$name NodeAddr=$(address "$name") Port=[$(port "$name" 11)-$(port "$name" $((10 + NODES)))]
+NodeName=DEFAULT CPUs=$CPUS Sockets=1 CoresPerSocket=$CPUS ThreadsPerCore=1 Gres=gpu:2 State=UNKNOWN
+$(for node in $(seq $NODES); do
+    echo "NodeName=$name-n$node NodeHostname=$name NodeAddr=$(address "$name") Port=$(port "$name" $((10 + node)))" \
+        "RealMemory=$((CPUS * (750 + 250 * node))) Feature=big,fast,${AGES[node]}"
+done)
 PartitionName=DEFAULT Nodes=ALL State=UP MaxTime=7-0 DefaultTime=01:00:00
 PartitionName=normal Default=YES PriorityTier=10 PreemptMode=OFF
 PartitionName=besteffort PriorityTier=1 PreemptMode=CANCEL

@@ -19,9 +19,11 @@ from cigri.drivers.gridengine.answers import (
 )
 from cigri.drivers.gridengine.backend import BACKEND, read_backend
 from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
+from cigri.drivers.gridengine.selecting import requests
 from cigri.drivers.gridengine.wishes import Options, find_problems, placement
 from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
 
 END = "cigri-sge-end"
@@ -111,6 +113,9 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
 
     def read_backend(self, words: Sequence[str]) -> dict[str, str]:
         return read_backend(words)
+
+    def select(self, requirement: Condition) -> list[str]:
+        return requests(requirement, self._options.complexes)
 
     def problems(self, request: BatchRequest) -> list[str]:
         return [*super().problems(request), *find_problems(self._options, request)]

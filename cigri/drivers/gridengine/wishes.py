@@ -3,11 +3,14 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from cigri.backend.selecting import NotSelectable
 from cigri.drivers import BatchRequest
+from cigri.drivers.gridengine.selecting import COMPLEX, requests
 from cigri.urgency import LEAST_PRIORITY, Due, priority
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
@@ -60,6 +63,7 @@ def _checked(text: str) -> str:
     return text
 
 
+Complex = Annotated[str, Field(pattern=rf"^{COMPLEX.pattern}$")]
 Wishes = Annotated[str, AfterValidator(_checked)]
 
 
@@ -78,15 +82,19 @@ class Options(BaseModel):
     use_nice: bool = False
     pe: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
     node_pes: Mapping[Annotated[str, Field(pattern=r"^[1-9]\d*$")], Annotated[str, Field(pattern=rf"^{NAME}$")]] = {}
+    cores: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
     memory: Annotated[str, Field(pattern=rf"^{NAME}$")] = "h_vmem"
     disk: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
+    complexes: Mapping[Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")], Complex] = {}
     accounting: bool = True
     suspends: bool = True
 
     @model_validator(mode="after")
-    def _priority_is_said_once(self) -> "Options":
+    def _each_is_said_once(self) -> "Options":
         if self.use_nice and self.priority is not None:
             raise ValueError("use_nice makes a priority of the date at which a task should start; leave out priority")
+        if self.cores and self.pe:
+            raise ValueError("the cores of a node are those of a parallel environment or a resource: pe or cores")
         return self
 
     def priority_of(self, due: Due | None) -> int | None:
@@ -102,7 +110,7 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
             f"{wish.nodes} nodes need a parallel environment with {wish.cpu} cores on each node (the cluster's option "
             f"node_pes); there are those with: {known}; write nodes = 1"
         )
-    if wish.nodes == 1 and wish.cpu > 1 and options.pe is None:
+    if wish.nodes == 1 and wish.cpu > 1 and options.pe is None and options.cores is None:
         yield f"{wish.cpu} cores on one node need a parallel environment (the cluster's option pe); write cpu = 1"
     if wish.tmp > 0 and options.disk is None:
         yield (
@@ -110,7 +118,7 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
             "`cigri cluster change NAME --option disk=tmpfs`); leave tmp out: jobs have a TMPDIR without"
         )
     for name in wish.others:
-        if not re.fullmatch(NAME, name) or name in {*OURS, options.memory, options.disk}:
+        if not re.fullmatch(NAME, name) or name in {*OURS, options.cores, options.memory, options.disk}:
             yield f"{name!r} is no resource that can be asked for by name; see qconf -sc for those of the cluster"
     if strange := [node for node in request.exclude if not re.fullmatch(r"[A-Za-z0-9._-]+", node)]:
         yield f"{strange[0]!r} cannot be the name of a node of Grid Engine"
@@ -119,8 +127,22 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
             yield f"{text!r} cannot be the name of a {field} of Grid Engine"
     try:
         read_properties(request.properties)
+        yield from _said_twice(options, request)
     except ValueError as problem:
         yield f"properties: {problem}"
+
+
+def _said_twice(options: Options, request: BatchRequest) -> Iterator[str]:
+    """Of several requests for one complex Grid Engine heeds the last only."""
+    if request.requirement is None:
+        return
+    site = read_properties((request.besteffort and options.besteffort_properties) or options.properties or "")
+    asked = [wish for one in (*site.hard, *read_properties(request.properties).hard) for wish in one.split(",")]
+    names = {wish.partition("=")[0] for wish in asked} | set(request.resources.others)
+    with suppress(NotSelectable):  # said elsewhere
+        for name in (wish.partition("=")[0] for wish in requests(request.requirement, options.complexes)):
+            if name in names:
+                yield f"{name} is asked for by the requirements already; leave it out of properties and resources"
 
 
 def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:
@@ -130,11 +152,12 @@ def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]
     user = _overridden(read_properties(request.properties), chosen)
     queue = request.queue or (besteffort and options.besteffort_queue) or options.queue
     words = ["-hard", "-l", ",".join(_limits(options, request))]
-    for hard in _without((*site.hard, *user.hard), request.exclude):
+    selected = requests(request.requirement, options.complexes) if request.requirement is not None else ()
+    for hard in _without((*site.hard, *user.hard, *selected), request.exclude):
         words += ["-l", hard]
     for name in (queue, *site.queues, *user.queues):
         words += ["-q", name] if name else []
-    if wish.width > 1:
+    if wish.width > 1 and not _by_resource(options, request):
         pe = options.node_pes[str(wish.cpu)] if wish.nodes > 1 else options.pe
         words += ["-pe", str(pe), str(wish.width)]
     if project := request.project or options.project:
@@ -174,8 +197,16 @@ def _limits(options: Options, request: BatchRequest) -> list[str]:
     limits = [f"h_rt={request.walltime}"]
     if 0 < request.notice < request.walltime:
         limits.append(f"s_rt={request.walltime - request.notice}")
+    slots = 1 if _by_resource(options, request) else wish.cpu
+    if _by_resource(options, request):
+        limits.append(f"{options.cores}={wish.cpu}")
     if wish.mem > 0:
-        limits.append(f"{options.memory}={-(-wish.mem // wish.cpu)}M")
+        limits.append(f"{options.memory}={-(-wish.mem // slots)}M")
     if wish.tmp > 0:
-        limits.append(f"{options.disk}={-(-wish.tmp // wish.cpu)}M")
+        limits.append(f"{options.disk}={-(-wish.tmp // slots)}M")
     return limits + [f"{name}={amount}" for name, amount in sorted(wish.others.items()) if amount > 0]
+
+
+def _by_resource(options: Options, request: BatchRequest) -> bool:
+    """Its cores are a resource of one slot."""
+    return options.cores is not None and request.resources.nodes == 1

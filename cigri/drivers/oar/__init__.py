@@ -16,9 +16,11 @@ from cigri.drivers.oar.answers import END, capacity_of, jobs_of, read_answers, u
 from cigri.drivers.oar.backend import BACKEND
 from cigri.drivers.oar.nodes import read_nodes
 from cigri.drivers.oar.options import BESTEFFORT_QUEUE, Options
+from cigri.drivers.oar.selecting import sql
 from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
 
 NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
@@ -113,7 +115,10 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
                 f"oar runs besteffort jobs in its queue {BESTEFFORT_QUEUE} only, not in {request.queue!r}; "
                 f'leave the queue out, or write "type": "normal"'
             )
-        return problems + self.backend_problems(request)
+        return problems + self.common_problems(request)
+
+    def select(self, requirement: Condition) -> list[str]:
+        return [sql(requirement, self._options.columns, self._options.memory)]
 
     def submit(self, request: BatchRequest) -> str:
         options, warning = self._options, request.notice
@@ -137,6 +142,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         conditions = [wish for wish in (options.properties, request.properties) if wish]
         conditions += [f"{options.memory} >= {sizes.mem}"] if options.memory and sizes.mem else []
         conditions += [f"{options.disk} >= {sizes.tmp}"] if options.disk and sizes.tmp else []
+        conditions += self.select(request.requirement) if request.requirement is not None else ()
         if nodes := ", ".join(f"'{_name(node)}'" for node in request.exclude):
             conditions.append(f"{NODE} NOT IN ({nodes})")
         joined = conditions[0] if len(conditions) == 1 else " AND ".join(f"({wish})" for wish in conditions)

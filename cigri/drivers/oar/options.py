@@ -1,6 +1,7 @@
 """The settings of one OAR cluster."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -20,6 +21,7 @@ def _type(name: str) -> str:
     return name
 
 
+PropertyName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
 Column = Annotated[str, AfterValidator(_column)]
 TypeName = Annotated[str, AfterValidator(_type)]
 
@@ -39,5 +41,6 @@ class Options(BaseModel):
     core: Column = "core"
     memory: Column | None = None
     disk: Column | None = None
+    columns: Mapping[PropertyName, Column] = Field(default_factory=dict)
     grace: Annotated[int, Field(ge=0)] = 0
     suspend: bool = False

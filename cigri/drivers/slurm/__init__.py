@@ -6,13 +6,14 @@ Every command ends with a line of ours, so that no cut or empty answer passes fo
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, ResourceRequest
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
 from cigri.drivers.slurm.backend import BACKEND
 from cigri.drivers.slurm.nodes import SINFO, read_nodes
+from cigri.drivers.slurm.selecting import select
 from cigri.drivers.slurm.tables import (
     END,
     SACCT_HEADER,
@@ -23,10 +24,11 @@ from cigri.drivers.slurm.tables import (
     read_tables,
     unreadable,
 )
+from cigri.drivers.slurm.wishes import Options, find_problems, placement, selection_words
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.remote import Answer
+from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
-from cigri.urgency import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
 
 END_OF_ALL = f"{END} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
@@ -56,44 +58,12 @@ GONE = re.compile(r"Invalid job id specified|already completing or completed")
 NOTHING_TO_DO = re.compile(
     rf"{GONE.pattern}|already finished|Unexpected message received for job|is pending execution|is not suspended"
 )
-RESOURCE = re.compile(r"(gres|license)/([A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+)?)")
-KNOWN_RESOURCES = {"gpu": "gres/gpu"}
 # After these words it is not known whether the controller took the request.
 NO_CONTACT = re.compile(r"unable to contact|timed out|communication|transport|zero bytes|receive|temporar", re.I)
 
 # Linux takes at most 131,072 bytes in one word of a command.
 NAMES_AT_ONCE = 1000
 JOBS_AT_ONCE = 10_000
-
-
-class Options(BaseModel):
-    """The settings of one cluster; a besteffort batch takes the besteffort ones where they are given."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
-
-    partition: str | None = None
-    besteffort_partition: str | None = None
-    qos: str | None = None
-    besteffort_qos: str | None = None
-    account: str | None = None
-    constraint: str | None = None
-    nice: int | None = None
-    use_nice: bool = False
-    time_origin: TimeOrigin = FIRST_DAY
-    nice_factor: NiceFactor = 1.0
-    reservation: str | None = None
-    resources: Mapping[str, Annotated[str, Field(pattern=f"^{RESOURCE.pattern}$")]] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _nice_is_said_once(self) -> "Options":
-        if self.use_nice and self.nice is not None:
-            raise ValueError("use_nice makes nice of the date at which a task should start; leave out nice")
-        if not self.use_nice and self.model_fields_set & {"time_origin", "nice_factor"}:
-            raise ValueError("time_origin and nice_factor go with use_nice = true")
-        return self
-
-    def nice_of(self, due: Due | None) -> int | None:
-        return nice(due, self.time_origin, self.nice_factor) if self.use_nice and due else self.nice
 
 
 class Slurm(Driver):
@@ -122,69 +92,28 @@ cigri_nodes() {
             told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
             problems = (": ".join(filter(None, words)) for words in told)
             raise ConfigError(f"options of driver slurm: {'; '.join(problems)}") from wrong
-        self._known = KNOWN_RESOURCES | dict(self._options.resources)
 
     def problems(self, request: BatchRequest) -> list[str]:
-        """A heterogeneous job is never an array, so that each task of a campaign would be a submission of its own."""
-        shapes = [
-            f"slurm takes nodes, cpu, mem and resources in figures and one shape for all nodes of a job, not {one!r}; "
-            f"write a campaign for each shape"
-            for one in request.resources.native
-        ]
-        types = [f"slurm has no type of jobs {one!r}; write a queue, a project or properties" for one in request.types]
-        names = [problem for name in request.resources.others if (problem := self._unknown(name))]
-        return shapes + types + names + self.backend_problems(request)
+        common = self.common_problems(request)
+        return [*find_problems(self._options, request), *common, *([] if common else self._contradictions(request))]
+
+    def _contradictions(self, request: BatchRequest) -> list[str]:
+        if select(request.requirement).gres and "gres" in self.read_backend(request.backend):
+            return [f"backend: --gres goes before what is required ({request.requirement}); leave one of them out"]
+        return []
 
     def submit(self, request: BatchRequest) -> str:
         words = ["sbatch", "--parsable", "--no-requeue", f"--array=1-{request.size}", f"--job-name={request.tag}"]
         # Any other export than ALL makes Slurm start a login shell for each job: a third of the jobs a second.
         words += ["--input=/dev/null", "--output=/dev/null", "--error=/dev/null", "--export=ALL"]
-        wishes = self._resources(request.resources) | self._place(request) | self._chosen(request)
+        wishes = placement(self._options, request, self.read_backend(request.backend))
         words += [f"--time={_clock(request.walltime)}", *(f"--{name}={value}" for name, value in wishes.items())]
         if request.notice > 0:
             words.append(f"--signal=B:XCPU@{request.notice}")
         return f'{SESSION}{{ said=$({shlex.join(words)} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1\n{AFTER_SUBMISSION}'
 
-    def _resources(self, wish: ResourceRequest) -> dict[str, str]:
-        words = {"nodes": str(wish.nodes), "ntasks-per-node": "1", "cpus-per-task": str(wish.cpu)}
-        if wish.mem > 0:
-            words["mem"] = f"{wish.mem}M"
-        if wish.tmp > 0:
-            words["tmp"] = f"{wish.tmp}M"
-        kinds: dict[str, list[str]] = {"gres": [], "license": []}
-        for name, count in sorted(wish.others.items()):
-            if problem := self._unknown(name):
-                raise ValueError(problem)
-            kind, _, own_name = self._known.get(name, name).partition("/")
-            kinds[kind] += [f"{own_name}:{count}"] if count > 0 else []
-        options = {"gres": kinds["gres"], "licenses": kinds["license"]}
-        return words | {option: ",".join(sorted(counts)) for option, counts in options.items() if counts}
-
-    def _chosen(self, request: BatchRequest) -> dict[str, str]:
-        """The user's own options; they replace what is said of the same, but for the nodes that are left out."""
-        chosen = self.read_backend(request.backend)
-        excluded = [*request.exclude, *([chosen["exclude"]] if "exclude" in chosen else [])]
-        return chosen | ({"exclude": ",".join(excluded)} if excluded else {})
-
-    def _unknown(self, name: str) -> str:
-        """Why a resource of that name cannot be asked for."""
-        if name in self._known or RESOURCE.fullmatch(name):
-            return ""
-        return f"slurm knows no resource {name!r}; write {', '.join(sorted(self._known))}, gres/NAME or license/NAME"
-
-    def _place(self, request: BatchRequest) -> dict[str, str]:
-        """Where, and on whose account."""
-        options, besteffort = self._options, request.besteffort
-        constraints = [wish for wish in (options.constraint, request.properties) if wish]
-        wishes = {
-            "partition": request.queue or (besteffort and options.besteffort_partition) or options.partition,
-            "qos": (besteffort and options.besteffort_qos) or options.qos,
-            "account": request.project or options.account,
-            "constraint": constraints[0] if len(constraints) == 1 else "&".join(f"({wish})" for wish in constraints),
-            "nice": options.nice_of(request.due),
-            "reservation": options.reservation,
-        }
-        return {name: str(value) for name, value in wishes.items() if value}
+    def select(self, requirement: Condition) -> list[str]:
+        return [f"--{name}={value}" for name, value in selection_words(select(requirement)).items()]
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")

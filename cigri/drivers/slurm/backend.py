@@ -27,7 +27,7 @@ BACKEND = BackendTable(
     (
         BackendOption("cpus-per-task", between(1, 2**31 - 1), "cpu resource to use", "-c", ("cpu",), "cpu"),
         BackendOption("mem", _amount, "mem resource to use", field="mem"),
-        BackendOption("tmp", _amount, "tmp resource to use: the node has so much temporary disk space"),
+        BackendOption("tmp", _amount, "tmp resource to use", field="tmp"),
         BackendOption(
             "constraint",
             matching(FEATURES, "features of nodes, as 'fast&(ib|opa)'"),

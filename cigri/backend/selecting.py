@@ -1,0 +1,79 @@
+"""What of a requirement tells the nodes of one queue apart, for a batch system to choose by; pure."""
+
+from collections.abc import Sequence
+
+from cigri.requirements import And, Compare, Condition, Flag, Kind, Not, Operator, Or
+from cigri.requirements.conditions import ORDERS, all_of, any_of, compared, negated
+from cigri.requirements.truth import FEATURES, Properties, holds
+
+OPPOSITES = {
+    Operator.LT: Operator.GE,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
+    Operator.GE: Operator.LT,
+}
+
+
+class NotSelectable(ValueError):
+    """The batch system has no words to choose nodes by `condition`; `why` says what it has words for."""
+
+    def __init__(self, condition: Condition, why: str = "") -> None:
+        super().__init__(f"the batch system cannot be asked for {condition}" + (f": {why}" if why else ""))
+        self.condition = condition
+
+
+def undecided(condition: Condition, classes: Sequence[Properties]) -> Condition | bool:
+    """The part that some of these nodes satisfy and others do not; True, False: all do, none does.
+
+    It holds for the same of the nodes as the whole. No `not` stands before an `and`, an `or`, or a comparison that has
+    an opposite; flags are features as they are written there; of several values, and of versions, those that are there
+    are left.
+    """
+    answers = {holds(condition, one) is True for one in classes or [{}]}
+    if len(answers) == 1:
+        return answers.pop()
+    match condition:
+        case Not(part=And(parts=parts)):
+            return undecided(any_of(map(negated, parts)), classes)
+        case Not(part=Or(parts=parts)):
+            return undecided(all_of(map(negated, parts)), classes)
+        case Not(part=Compare() as part) if part.operator in ORDERS and not _is_listed(part.name, classes):
+            assert not isinstance(part.value, tuple)
+            opposite = compared(part.name, OPPOSITES[part.operator], [part.value], part.kind)
+            return undecided(opposite, classes)
+        case And(parts=parts):
+            return all_of(one for one in (undecided(part, classes) for part in parts) if not isinstance(one, bool))
+        case Or(parts=parts):
+            return any_of(one for one in (undecided(part, classes) for part in parts) if not isinstance(one, bool))
+        case Flag():
+            return _as_written(condition, classes)
+        case Compare(kind=Kind.VERSION) if not _is_listed(condition.name, classes):
+            values = {str(one[condition.name]) for one in classes if holds(condition, one) is True}
+            return compared(condition.name, Operator.IN, values, Kind.STRING)
+        case Compare(operator=Operator.IN, value=tuple() as values):
+            single = [compared(condition.name, Operator.EQ, [value], condition.kind) for value in values]
+            there = [value for value, one in zip(values, single, strict=True) if _some(one, classes)]
+            return compared(condition.name, Operator.IN, there, condition.kind)
+        case _:
+            return condition
+
+
+def _some(condition: Condition, classes: Sequence[Properties]) -> bool:
+    return any(holds(condition, properties) is True for properties in classes)
+
+
+def _as_written(flag: Flag, classes: Sequence[Properties]) -> Condition:
+    """A flag is a property of its own, or a feature in any letters."""
+    features = {one for properties in classes for one in _features(properties) if one.lower() == flag.name}
+    as_feature = [compared(FEATURES, Operator.IN, features, Kind.STRING)] if features else []
+    is_property = any(properties.get(flag.name) is True for properties in classes)
+    return any_of([*as_feature, *([flag] if is_property else [])])
+
+
+def _features(properties: Properties) -> list[str]:
+    found = properties.get(FEATURES, [])
+    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)]
+
+
+def _is_listed(name: str, classes: Sequence[Properties]) -> bool:
+    return any(isinstance(one.get(name), list) for one in classes)

@@ -1,0 +1,124 @@
+"""What is asked of sbatch: the settings of a cluster, and the words for resources and places."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cigri.drivers import BatchRequest
+from cigri.drivers.slurm.selecting import Selection, constraint, select
+from cigri.urgency import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
+
+RESOURCE = re.compile(r"(gres|license)/([A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+)?)")
+KNOWN_RESOURCES = {"gpu": "gres/gpu"}
+
+
+class Options(BaseModel):
+    """The settings of one cluster; a besteffort batch takes the besteffort ones where they are given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
+
+    partition: str | None = None
+    besteffort_partition: str | None = None
+    qos: str | None = None
+    besteffort_qos: str | None = None
+    account: str | None = None
+    constraint: str | None = None
+    nice: int | None = None
+    use_nice: bool = False
+    time_origin: TimeOrigin = FIRST_DAY
+    nice_factor: NiceFactor = 1.0
+    reservation: str | None = None
+    resources: Mapping[str, Annotated[str, Field(pattern=f"^{RESOURCE.pattern}$")]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _nice_is_said_once(self) -> "Options":
+        if self.use_nice and self.nice is not None:
+            raise ValueError("use_nice makes nice of the date at which a task should start; leave out nice")
+        if not self.use_nice and self.model_fields_set & {"time_origin", "nice_factor"}:
+            raise ValueError("time_origin and nice_factor go with use_nice = true")
+        return self
+
+    def nice_of(self, due: Due | None) -> int | None:
+        return nice(due, self.time_origin, self.nice_factor) if self.use_nice and due else self.nice
+
+    @property
+    def known(self) -> dict[str, str]:
+        """Resources by the names that campaigns give them."""
+        return KNOWN_RESOURCES | dict(self.resources)
+
+
+def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
+    """A heterogeneous job is never an array, so that each task of a campaign would be a submission of its own."""
+    for one in request.resources.native:
+        yield (
+            f"slurm takes nodes, cpu, mem and resources in figures and one shape for all nodes of a job, not {one!r}; "
+            f"write a campaign for each shape"
+        )
+    for one in request.types:
+        yield f"slurm has no type of jobs {one!r}; write a queue, a project or properties"
+    yield from (problem for name in request.resources.others if (problem := _unknown(options, name)))
+
+
+def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> dict[str, str]:
+    """By the long names of sbatch; `chosen` are the user's own options, which replace what is said of the same."""
+    least = select(request.requirement)
+    words = _resources(options, request, least) | _place(options, request, least) | dict(chosen)
+    excluded = [*request.exclude, *([chosen["exclude"]] if "exclude" in chosen else [])]
+    return words | ({"exclude": ",".join(excluded)} if excluded else {})
+
+
+def selection_words(least: Selection) -> dict[str, str]:
+    """What a requirement alone asks for."""
+    words = {
+        "constraint": constraint((), least.clauses),
+        "mem": f"{least.mem}M" if least.mem else "",
+        "gres": _counted(dict(least.gres), least.model),
+    }
+    return {name: value for name, value in words.items() if value}
+
+
+def _resources(options: Options, request: BatchRequest, least: Selection) -> dict[str, str]:
+    """What a job takes: at least the memory and generic resources that its nodes have to have."""
+    wish = request.resources
+    words = {"nodes": str(wish.nodes), "ntasks-per-node": "1", "cpus-per-task": str(wish.cpu)}
+    if mem := max(wish.mem, least.mem):
+        words["mem"] = f"{mem}M"
+    if wish.tmp > 0:
+        words["tmp"] = f"{wish.tmp}M"
+    gres, licenses = dict(least.gres), dict[str, int]()
+    for name, count in wish.others.items():
+        if problem := _unknown(options, name):
+            raise ValueError(problem)
+        kind, _, own_name = options.known.get(name, name).partition("/")
+        kept = gres if kind == "gres" else licenses
+        kept[own_name] = max(count, kept.get(own_name, 0))
+    counts = {"gres": _counted(gres, least.model), "licenses": _counted(licenses)}
+    return words | {option: count for option, count in counts.items() if count}
+
+
+def _place(options: Options, request: BatchRequest, least: Selection) -> dict[str, str]:
+    """Where, and on whose account."""
+    besteffort = request.besteffort
+    wishes = {
+        "partition": request.queue or (besteffort and options.besteffort_partition) or options.partition,
+        "qos": (besteffort and options.besteffort_qos) or options.qos,
+        "account": request.project or options.account,
+        "constraint": constraint((options.constraint or "", request.properties), least.clauses),
+        "nice": options.nice_of(request.due),
+        "reservation": options.reservation,
+    }
+    return {name: str(value) for name, value in wishes.items() if value}
+
+
+def _unknown(options: Options, name: str) -> str:
+    """Why a resource of that name cannot be asked for."""
+    if name in options.known or RESOURCE.fullmatch(name):
+        return ""
+    return f"slurm knows no resource {name!r}; write {', '.join(sorted(options.known))}, gres/NAME or license/NAME"
+
+
+def _counted(counts: Mapping[str, int], gpu_model: str = "") -> str:
+    named = {f"gpu:{gpu_model}" if name == "gpu" and gpu_model else name: count for name, count in counts.items()}
+    return ",".join(sorted(f"{name}:{count}" for name, count in named.items() if count > 0))

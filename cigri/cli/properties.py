@@ -3,9 +3,15 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cigri.cli.command import print_json, print_table
+from cigri.cli.command import complain, print_json, print_table
 from cigri.errors import RequirementError, UsageError
-from cigri.flow.resources_to_anyone import SourcedQueue, list_queues, list_sourced, property_kinds
+from cigri.flow.resources_to_anyone import (
+    SourcedQueue,
+    list_queues,
+    list_sourced,
+    list_unreadable,
+    property_kinds,
+)
 from cigri.requirements import Kinds, parse_requirement, shown
 from cigri.resources.inheritance import queue_name
 from cigri.resources.requires import show_requires
@@ -25,9 +31,12 @@ def show_properties(
     queues = [queue for queue in list_sourced(conn, project) if queue.place.cluster in clusters]
     if as_json:
         print_json([_plain(queue) for queue in queues])
-    else:
-        kinds = property_kinds(conn)
-        print_table(PROPERTIES, [row for queue in queues for row in _rows(queue, kinds)], headerless=headerless)
+        return
+    kinds = property_kinds(conn)
+    print_table(PROPERTIES, [row for queue in queues for row in _rows(queue, kinds)], headerless=headerless)
+    for cluster, problem in list_unreadable(conn).items():
+        if cluster in clusters:
+            complain(f"{cluster}: what nodes it has could not be read, this is what was known before: {problem}")
 
 
 def show_eligible(conn: "Connection", clusters: Collection[str], where: str, project: str, *, as_json: bool) -> bool:

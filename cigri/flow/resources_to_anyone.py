@@ -10,7 +10,7 @@ from cigri.requirements.kinds import BUILT_IN, Kind, Kinds, Value
 from cigri.resources.inheritance import Declarations, Declared, Place, Sourced, Where, effective
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid
-from cigri.tables.resources import DeclaredProperty, NodeClass, PropertyKind, Queue
+from cigri.tables.resources import DeclaredProperty, Discovery, NodeClass, PropertyKind, Queue
 
 
 class SourcedClass(NamedTuple):
@@ -90,6 +90,13 @@ def property_kinds(conn: Connection) -> Kinds:
     """What the values of properties are: those that any node may have, and those that are declared."""
     found = conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))
     return {**BUILT_IN, **{name: Kind(kind) for name, kind in found}}
+
+
+def list_unreadable(conn: Connection) -> dict[str, str]:
+    """What is wrong with the last answers of clusters about their nodes, by cluster."""
+    row = Discovery
+    found = select(Cluster.c.name, row.c.problem).join(row, row.c.cluster_id == Cluster.c.id).where(row.c.problem != "")
+    return {name: problem for name, problem in conn.execute(found.order_by(Cluster.c.name))}
 
 
 def resources_version(conn: Connection) -> int:

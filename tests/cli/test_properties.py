@@ -10,7 +10,7 @@ from cigri.cli import gridclusters
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster
 from cigri.flow.operator_to_resources import put_description
-from cigri.flow.updator_to_resources import put_nodes
+from cigri.flow.updator_to_resources import put_no_nodes, put_nodes
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
 from tests.cli.running import Run, running
@@ -68,6 +68,18 @@ def test_each_value_is_shown_with_its_source_and_the_nodes_that_have_it(run: Run
         ["fat@dahu", "all", "software", "['gcc']", "cluster", "dahu"],
         ["(default)@luke", "all", "site", "luke", "cluster", "luke"],
     ]
+
+
+def test_it_is_told_when_a_cluster_gave_no_sensible_answer(run: Run, database: Database) -> None:
+    before = run("-p").out
+    with database.begin() as conn:
+        cluster = find_cluster(conn, "dahu")
+        assert cluster is not None
+        put_no_nodes(conn, cluster, "sinfo: no answer at all", NOON)
+    said = run("-p")
+    assert said.out == before
+    assert "dahu: what nodes it has could not be read" in said.err
+    assert run("-p", "luke").err == ""
 
 
 def test_a_project_sees_what_is_said_for_it(run: Run) -> None:

@@ -1,5 +1,6 @@
 """The driver suite on the real Grid Engine cell of scripts/testbed, gamma."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -144,10 +145,8 @@ def overtime(begun: tuple[GridEngineSite, Batch]) -> Batch:
 class TestGridEngine(Conformance):
     def test_its_host_is_told_as_it_is(self, site: Site) -> None:
         [told] = [one for one in site.driver.parse_nodes(site.run(USER, site.driver.nodes())) if one.queue == "all.q"]
-        said = site.run(
-            USER, "sed -n 's/^MemTotal: *//p' /proc/meminfo; qconf -se gamma | sed -n 's/^complex.*=//p'"
-        ).out
-        total, _, licences = said.split()
+        total = site.run(USER, "sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo").out
+        [licences] = re.findall(r"licence=(\d+)", site.run(USER, "qconf -se gamma").out)
         assert told.properties["memory"] == pytest.approx(int(total) * 1024, rel=0.01)
         assert (told.properties["licence"], told.properties["platform"]) == (int(licences), "lx-amd64")
         assert told.nodes == 1

@@ -83,6 +83,10 @@ def obey(
     for choice in choices:
         if choice.cluster and choice.cluster not in description.clusters:
             faults.append(f"{name}: -b {choice.cluster}: the campaign has {', '.join(description.clusters)} only")
+    if description.anywhere and (description.anywhere.backend or any(not choice.cluster for choice in choices)):
+        message = "the grid chooses the clusters, and each kind has options of its own"
+        faults.append(f"{name}: {Problem('backend', message, 'name the clusters, or write -b CLUSTER:OPTIONS')}")
+        return description
     parts = dict(description.clusters)
     for cluster, settings in description.clusters.items():
         words = [word for choice in choices if choice.cluster in ("", cluster) for word in choice.words]

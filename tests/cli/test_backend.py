@@ -77,6 +77,14 @@ def test_wrong_options_are_told_and_nothing_is_stored(
     assert stored(grid) == {}
 
 
+@pytest.mark.parametrize("given", [{"backend": "-c 4"}, {}])
+def test_options_need_clusters_that_are_named(grid: Database, capsys: Capture, given: dict[str, str]) -> None:
+    words = [] if given else ["-b", "-c 4"]
+    assert main(["-j", json.dumps(DESCRIBED | {"clusters": "any", "requirements": "cores >= 1"} | given), *words]) == 1
+    assert "backend: the grid chooses the clusters, and each kind has options of its own" in capsys.readouterr().err
+    assert stored(grid) == {}
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -89,6 +89,11 @@ def test_the_resources_of_oar_are_put_together_to_nodes_with_the_properties_that
     ]
 
 
+def test_properties_have_the_names_that_the_settings_give_to_columns() -> None:
+    [one] = oar(core(1, GPUNum=2, nb_cores=48), columns={"gpus": "GPUNum", "cores": "nb_cores"})
+    assert one.properties == {"cores": 48, "gpus": 2}
+
+
 def test_several_resources_of_oar_may_be_one_core() -> None:
     threads = [core(n // 2, thread=n) for n in range(2, 8)]
     assert [one.properties["cores"] for one in oar(*threads)] == [3]
@@ -153,7 +158,7 @@ N1: dict[str, Value] = {
     "longest": 3600,
     "max_walltime": 172800,
     "memory": int(64.5 * 1024) * MB,
-    "mod": "tesla",
+    "model": "tesla",
     "platform": "lx-amd64",
 }
 
@@ -163,6 +168,14 @@ def test_the_hosts_of_grid_engine_have_the_complex_values_that_they_and_their_qu
     found = load("gridengine", {"queue": "all.q"}).parse_nodes(Answer(0, GRIDENGINE, ""))
     fat = {**{key: value for key, value in N1.items() if key != "max_walltime"}, "cores": 8, "big": True}
     assert found == [NodeClass(N1, 1, ""), NodeClass(N1, 1, "all.q"), NodeClass(fat, 1, "fat.q")]
+
+
+def test_properties_have_the_names_that_the_settings_give_to_complexes() -> None:
+    complexes = {"accelerators": "gpu <=", "model": "==", "limit": "h_vmem <="}
+    found = load("gridengine", {"complexes": complexes}).parse_nodes(Answer(0, GRIDENGINE, ""))
+    told = found[0].properties
+    assert (told["accelerators"], told["model"], told["limit"]) == (4, "tesla", 64 * 1024**3)
+    assert not {"gpu", "h_vmem"} & told.keys()
 
 
 def test_without_a_queue_in_the_settings_of_a_grid_engine_cluster_jobs_go_to_any() -> None:

@@ -1,5 +1,6 @@
 """The driver suite on the real OAR 2.5 cluster of scripts/testbed."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -75,8 +76,8 @@ class TestOar(Conformance):
         for one in found:
             size = one.properties["mem"]
             assert one.properties["memory"] == int(str(size)) * MEGABYTE
-            asked = f"oarnodes -J --sql 'mem = {size}' | grep network_address | sort -u"
-            assert len(site.run(USER, asked).out.splitlines()) == one.nodes
+            told = site.run(USER, f"oarnodes -J --sql 'mem = {size}'").out
+            assert len(set(re.findall(r'"network_address" : "(.*?)"', told))) == one.nodes
 
     def test_each_word_of_a_request_is_one_that_oarsub_knows(self, site: OarSite) -> None:
         options = {"project": "default", "properties": "host <> 'nowhere'", "memory": "mem", "types": ["state"]}

@@ -206,7 +206,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return self._environment + QUESTIONS
 
     def parse_nodes(self, answer: Answer) -> list[NodeClass]:
-        return read_nodes(answer, self._own_queues())
+        return read_nodes(answer, self._own_queues(), self._options.complexes)
 
     def _own_queues(self) -> list[str]:
         """Where the cluster's settings send jobs, the last one those of type besteffort; none: to any."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cigri.drivers.gridengine.answers import read_xml, unreadable
+from cigri.drivers.gridengine.selecting import COMPLEX
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
 from cigri.requirements.kinds import Value
@@ -28,20 +29,21 @@ _NONE = ("NONE", "INFINITY", "-", "")
 
 
 class Configuration(NamedTuple):
-    """`types` of complexes by name; the fields of each queue, and of each host, by name."""
+    """Property and type of each complex; the fields of each queue, and of each host, by name."""
 
-    types: Mapping[str, str]
+    types: Mapping[str, tuple[str, str]]
     queues: Mapping[str, Mapping[str, str]]
     hosts: Mapping[str, Mapping[str, str]]
 
 
-def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
-    """By queue; jobs that name none go to `own`, or to any."""
+def read_nodes(answer: Answer, own: Collection[str], complexes: Mapping[str, str]) -> list[NodeClass]:
+    """By queue; jobs that name none go to `own`, or to any. `complexes`: what properties are called there."""
     *parts, rest = answer.out.split(f"{END}\n")
     if answer.status != 0 or len(parts) != 4 or rest:
         raise unreadable("qconf or qhost", answer)
     types, queues, hosts, table = parts
-    known_things = Configuration(_types(types), _blocks(queues, "qname"), _blocks(hosts, "hostname"))
+    names = {found[1]: name for name, text in complexes.items() if (found := COMPLEX.fullmatch(text)) and found[1]}
+    known_things = Configuration(_types(types, names), _blocks(queues, "qname"), _blocks(hosts, "hostname"))
     if not known_things.types or not known_things.queues or not known_things.hosts:
         raise unreadable("qconf", answer)
     classes = []
@@ -78,13 +80,13 @@ def _properties(
     return known(given | plain)
 
 
-def _types(text: str) -> dict[str, str]:
-    """Of each complex, by its name and its short name."""
+def _types(text: str, names: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Property and type of each complex, by its name and its short name; `names` are properties by their complexes."""
     types = {}
     for line in text.splitlines():
         words = line.split()
         if len(words) == 8 and not line.startswith("#"):
-            types[words[0]] = types[words[1]] = words[2]
+            types[words[0]] = types[words[1]] = names.get(words[0], words[0]), words[2]
     return types
 
 
@@ -100,16 +102,17 @@ def _blocks(text: str, first: str) -> dict[str, dict[str, str]]:
     return blocks
 
 
-def _complexes(text: str, types: Mapping[str, str]) -> dict[str, Value | None]:
+def _complexes(text: str, types: Mapping[str, tuple[str, str]]) -> dict[str, Value | None]:
     """`licence=2,big=TRUE`; what hosts of their own have in brackets is left out, as it is told of each host anyway."""
     return dict(_pairs(re.sub(r",?\[[^\]]*\]", "", text).split(","), types))
 
 
-def _pairs(words: Sequence[str], types: Mapping[str, str]) -> Iterator[tuple[str, Value | None]]:
+def _pairs(words: Sequence[str], types: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, Value | None]]:
     for word in words:
         name, equals, value = word.strip().partition("=")
         if equals:
-            yield name, _value(value, types.get(name, "STRING"))
+            full, kind = types.get(name, (name, "STRING"))
+            yield full, _value(value, kind)
 
 
 def _value(text: str, kind: str) -> Value | None:

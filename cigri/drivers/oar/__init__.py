@@ -234,7 +234,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         return self.capacity("")
 
     def parse_nodes(self, answer: Answer) -> list[NodeClass]:
-        return read_nodes(answer, self._options.core, self._options.memory)
+        return read_nodes(answer, self._options.core, self._options.memory, self._options.columns)
 
     def probe(self) -> str:
         """The scheduler notes when it was there last, once a minute at least."""

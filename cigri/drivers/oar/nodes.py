@@ -19,8 +19,11 @@ OWN = re.compile(
 DEAD = "Dead"
 
 
-def read_nodes(answer: Answer, core: str, memory: str | None) -> list[NodeClass]:
-    """`core` is the property that tells cores apart, `memory` the one with the MB of a node."""
+def read_nodes(answer: Answer, core: str, memory: str | None, columns: Mapping[str, str]) -> list[NodeClass]:
+    """`core` is the property that tells cores apart, `memory` the one with the MB of a node.
+
+    `columns`: what properties are called there, if not by their names.
+    """
     text, _, rest = answer.out.partition(f"{END}\n")
     if answer.status != 0 or f"{END}\n" not in answer.out or rest:
         raise unreadable("oarnodes", answer)
@@ -30,17 +33,20 @@ def read_nodes(answer: Answer, core: str, memory: str | None) -> list[NodeClass]
             raise unreadable("oarnodes", answer)
         if entry.get("state") != DEAD:
             nodes.setdefault(str(entry[NODE]), []).append(entry)
-    return alike(NodeClass(_properties(resources, core, memory), 1) for resources in nodes.values())
+    return alike(NodeClass(_properties(resources, core, memory, columns), 1) for resources in nodes.values())
 
 
-def _properties(resources: Sequence[Mapping[str, Any]], core: str, memory: str | None) -> dict[str, Value]:
+def _properties(
+    resources: Sequence[Mapping[str, Any]], core: str, memory: str | None, columns: Mapping[str, str]
+) -> dict[str, Value]:
     shared = {name: value for name, value in resources[0].items() if all(one.get(name) == value for one in resources)}
     size = shared.get(memory) if memory else None
+    said = {name: value for name, value in shared.items() if isinstance(value, str | int | float) and value != ""}
     plain: dict[str, Value | None] = {
         name: value
-        for name, value in shared.items()
-        if isinstance(value, str | int | float) and value != "" and not OWN.fullmatch(name) and name != core
+        for name, value in said.items()
+        if not OWN.fullmatch(name) and name != core and name not in columns.values()
     }
     plain["cores"] = len({one.get(core) or one.get("resource_id") for one in resources})
     plain["memory"] = size * MEGABYTE if isinstance(size, int) and size > 0 else None
-    return known(plain)
+    return known(plain | {name: said[column] for name, column in columns.items() if column in said})

@@ -9,6 +9,8 @@ SHORTEST = 0.125  # seconds; the first bin holds all that is shorter
 STEPS = 4  # bins per factor of two, so that a quantile is at most 19 % off
 LAST = 112  # from here on (over a year) all is the same
 
+WEIGHT = 100  # of the durations that a moving average has seen; the next one counts for a hundredth
+
 Number = TypeVar("Number", int, float)
 
 
@@ -27,6 +29,14 @@ def counted(durations: Iterable[float]) -> list[int]:
         counts += [0] * (place + 1 - len(counts))
         counts[place] += 1
     return counts
+
+
+def averaged(weight: int, average: float, durations: Iterable[float]) -> tuple[int, float]:
+    """The moving average of so many durations goes on with these: its new weight, and the average in seconds."""
+    for seconds in durations:
+        weight = min(weight + 1, WEIGHT)
+        average += (seconds - average) / weight
+    return weight, average
 
 
 def added(many: Iterable[Sequence[Number]]) -> list[Number]:

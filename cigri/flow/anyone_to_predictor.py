@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, insert
 
 from cigri.database import clock
 from cigri.states import OPEN_CAMPAIGNS, BatchState, JobState, TaskState
-from cigri.tables.campaigns import Campaign, CampaignCluster, Completion, Forecast
+from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.tasks import TaskCount
@@ -22,7 +22,7 @@ class Progress(NamedTuple):
     `window_seconds` reaches back to the first completion in the window, at most its length; `window_squares` adds up
     the squares of its tasks per minute. `durations`: cigri/durations.py. `submitted` jobs since the last pass;
     `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
-    `guess`: seconds that a task takes there, as its user thinks.
+    `guess`: seconds that a task takes there, as its user thinks; `average`: as the moving averages of its buckets say.
     """
 
     campaign_id: int
@@ -45,12 +45,13 @@ class Progress(NamedTuple):
     memory: Mapping[str, float] = MappingProxyType({})
     algorithm: str = ""
     guess: float | None = None
+    average: float | None = None
 
 
 def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
     """Every open campaign on each of its clusters."""
     part = CampaignCluster
-    recent, live, sent, left = _recent(window, now), _live(), _sent(), _remaining()
+    recent, live, sent, left, averages = _recent(window, now), _live(), _sent(), _remaining(), _averages()
     statement = (
         select(
             part.c.campaign_id,
@@ -73,12 +74,16 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB),  # to read an empty one costs, too
             func.coalesce(part.c.settings["algorithm"].astext, ""),
             cast(part.c.settings["duration"].as_integer(), DOUBLE_PRECISION),
+            averages.c.seconds,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
         .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
         .outerjoin(sent, and_(sent.c.campaign_id == part.c.campaign_id, sent.c.cluster_id == part.c.cluster_id))
         .outerjoin(left, left.c.campaign_id == part.c.campaign_id)
+        .outerjoin(
+            averages, and_(averages.c.campaign_id == part.c.campaign_id, averages.c.cluster_id == part.c.cluster_id)
+        )
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
@@ -139,6 +144,18 @@ def _sent() -> Subquery:
         .where(Batch.c.state == BatchState.SUBMITTED)
         .where(Batch.c.settled_at >= select(func.max(ClusterForecast.c.at)).scalar_subquery())
         .group_by(Batch.c.campaign_id, Batch.c.cluster_id)
+        .subquery()
+    )
+
+
+def _averages() -> Subquery:
+    """Of the buckets of a campaign on a cluster, each with its weight."""
+    mean = func.sum(BucketAverage.c.seconds * BucketAverage.c.weight) / func.sum(BucketAverage.c.weight)
+    return (
+        select(Bucket.c.campaign_id, BucketAverage.c.cluster_id, cast(mean, DOUBLE_PRECISION).label("seconds"))
+        .join(Bucket, Bucket.c.id == BucketAverage.c.bucket_id)
+        .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .group_by(Bucket.c.campaign_id, BucketAverage.c.cluster_id)
         .subquery()
     )
 

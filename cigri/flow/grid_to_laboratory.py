@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 from cigri.database import server_time
 from cigri.states import CampaignState, TaskState
-from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Hold
+from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Hold
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
 from cigri.tables.grid import Project
 from cigri.tables.policy import Affinity, CampaignLimit, Limit, Quota, Target, Usage
@@ -18,7 +18,7 @@ from cigri.tables.tasks import Task, TaskCount
 
 WHOLE: Sequence[Table[Any]] = (Project, Cluster, Affinity, Target, Limit, Quota, Usage)
 OF_CAMPAIGNS: Sequence[Table[Any]] = (CampaignCluster, CampaignLimit, Bucket, Hold)
-COPIED = (*WHOLE, Campaign, *OF_CAMPAIGNS)
+COPIED = (*WHOLE, Campaign, *OF_CAMPAIGNS, BucketAverage)
 NUMBERED = (Project, Cluster, Quota, Usage, Campaign, Bucket, Hold)
 HISTORY = timedelta(days=7)
 
@@ -73,6 +73,8 @@ def take_picture(
     rows = {table.name: _rows(conn, table) for table in WHOLE}
     rows[Campaign.name] = _rows(conn, Campaign, Campaign.c.id.in_(open_ones))
     rows |= {table.name: _rows(conn, table, table.c.campaign_id.in_(open_ones)) for table in OF_CAMPAIGNS}
+    buckets = select(Bucket.c.id).where(Bucket.c.campaign_id.in_(open_ones))
+    rows[BucketAverage.name] = _rows(conn, BucketAverage, BucketAverage.c.bucket_id.in_(buckets))
     rows[Hold.name] = [row for row in rows[Hold.name] if row["job_id"] is None]
     users = {row["id"]: row["grid_user"] for row in rows[Campaign.name]}
     shares = rows[CampaignCluster.name]

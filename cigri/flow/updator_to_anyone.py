@@ -11,6 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.database import clock, rows
 from cigri.durations import counted
 from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.clusters_to_predictor import learn_anew
 from cigri.flow.updator_to_predictor import changed_totals
 from cigri.states import EventLevel, JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster, Completion
@@ -143,6 +144,7 @@ def put_doubts(
     lasted = _mark(conn, doubted, job_ids)
     if lasted:
         _take_out(conn, here, lasted)
+        learn_anew(conn, doubted.campaign_id, doubted.cluster_id)
     if lasted or job_ids is None:
         _tell(conn, doubted, now)
     return len(lasted)

@@ -4,6 +4,7 @@ from sqlalchemy import Connection, and_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.errors import CigriError
+from cigri.flow.clusters_to_predictor import learn_anew
 from cigri.flow.updator_to_predictor import changed_totals
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
@@ -26,6 +27,7 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
     totals = changed_totals([seconds or 0.0 for seconds in lasted]) if lasted else {}
     settled = {"doubted": 0, "doubted_below": None, "sink_since": None, "is_trusted": True}
     conn.execute(update(part).where(_here(campaign_id, cluster_id)).values(totals | settled))
+    learn_anew(conn, campaign_id, cluster_id)
 
 
 def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:

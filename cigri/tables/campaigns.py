@@ -112,6 +112,20 @@ Bucket = table(
 )
 
 
+class BucketAverageColumns(Columns):
+    """The moving average of the seconds of successful tasks of a bucket on a cluster: cigri/durations.py."""
+
+    bucket_id: Named[int] = Column(ForeignKey("buckets.id", ondelete="CASCADE"), primary_key=True)
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    weight: Named[int]
+    seconds: Named[float]
+
+
+BucketAverage = table(
+    "bucket_averages", BucketAverageColumns, CheckConstraint("weight > 0 AND weight <= 100", name="weight")
+)
+
+
 class CompletionColumns(Columns):
     """Successful tasks per campaign, cluster and minute, from which throughput is read."""
 

@@ -45,8 +45,16 @@ def together(parts: Sequence[Progress]) -> Progress:
         parts[0].remaining,
         squares,
         added(part.durations for part in parts),
+        average=_average(parts),
         guess=fmean(guesses) if (guesses := [part.guess for part in parts if part.guess]) else None,
     )
+
+
+def _average(parts: Sequence[Progress]) -> float | None:
+    """Each counts for the tasks that it has done."""
+    known = [(part.average, part.done) for part in parts if part.average is not None and part.done]
+    done = sum(number for _, number in known)
+    return sum(average * number for average, number in known) / done if done else None
 
 
 def throughput(part: Progress) -> float | None:
@@ -57,8 +65,10 @@ def throughput(part: Progress) -> float | None:
 
 
 def mean(part: Progress) -> float | None:
-    """Seconds of a successful task; None before the first."""
-    return part.seconds / part.done if part.done else None
+    """Seconds of a successful task, those of late counting for more; None before the first."""
+    if part.average is not None or not part.done:
+        return part.average
+    return part.seconds / part.done
 
 
 def estimate(part: Progress) -> float | None:

@@ -1,6 +1,6 @@
 """One small grid to play on, made from the plan: what its database holds, and what its clusters are; pure."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
@@ -111,7 +111,15 @@ def _settings(plan: Plan, campaign_id: int, settings: Mapping[str, Any]) -> dict
 
 def _rows(plan: Plan, clusters: Mapping[int, Hardware], left: Mapping[int, int]) -> Rows:
     """Those of the clusters and campaigns that are played, as small as these."""
-    small = {"clusters": _cluster, "usages": _usage, "quotas": _quota, "limits": _limit, "campaign_clusters": _share}
+    small = {
+        "clusters": _cluster,
+        "usages": _usage,
+        "quotas": _quota,
+        "limits": _limit,
+        "campaign_clusters": _share,
+        "bucket_averages": _average,
+    }
+    buckets = {row["id"] for row in plan.picture.rows["buckets"] if row["campaign_id"] in left}
     kept: Rows = {}
     for table, rows in plan.picture.rows.items():
         here = [
@@ -119,6 +127,7 @@ def _rows(plan: Plan, clusters: Mapping[int, Hardware], left: Mapping[int, int])
             for row in rows
             if _is_kept(row, "cluster_id", clusters)
             and _is_kept(row, "campaign_id", left)
+            and _is_kept(row, "bucket_id", buckets)
             and (table != "clusters" or row["id"] in clusters)
             and (table != "campaigns" or row["id"] in left)
         ]
@@ -126,7 +135,7 @@ def _rows(plan: Plan, clusters: Mapping[int, Hardware], left: Mapping[int, int])
     return kept
 
 
-def _is_kept(row: Mapping[str, Any], column: str, ids: Mapping[int, object]) -> bool:
+def _is_kept(row: Mapping[str, Any], column: str, ids: Container[int]) -> bool:
     return row.get(column) is None or row[column] in ids
 
 
@@ -150,6 +159,11 @@ def _limit(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
     parts = [part for order in plan.orders.values() for part in order.campaign.clusters.values()]
     needed = max((part.limits.get(row["name"], 0) for part in parts), default=0)
     return {**row, "capacity": max(plan.scale.count(row["capacity"]), needed)}
+
+
+def _average(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+    campaigns = {bucket["id"]: bucket["campaign_id"] for bucket in plan.picture.rows["buckets"]}
+    return {**row, "seconds": row["seconds"] * plan.scale.together[campaigns[row["bucket_id"]]]}
 
 
 def _share(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:

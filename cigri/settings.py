@@ -105,6 +105,8 @@ class PolicySettings(Section):
 
 class ResourceSettings(Section):
     discovery: float = Field(900.0, gt=0, description="seconds after which a cluster is asked again what nodes it has")
+    refresh: float = Field(900.0, gt=0, description="seconds after which the queues of submit pools are computed anew")
+    keep_pools: float = Field(1.0, ge=0, description="days that a submit pool is kept once no open campaign uses it")
 
 
 class HistorySettings(Section):

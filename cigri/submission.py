@@ -2,32 +2,37 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.errors import CigriError
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
 from cigri.states import CampaignType
 
 if TYPE_CHECKING:
-    from cigri.jdl import Description
+    from cigri.jdl import ClusterSettings, Description
 
 
 def new_campaign(description: "Description", user: str) -> NewCampaign:
-    """All but the parameters of the tasks; raise CigriError for what cannot be obeyed."""
-    if description.requirements is not None or description.anywhere is not None:
-        raise CigriError("choosing clusters by requirements is not supported yet: name them, and require nothing")
-    parts = {
-        name: NewCampaignCluster(
-            settings.model_dump(mode="json"),
-            settings.resources.width,
-            settings.max_jobs,
-            bool(settings.prologue),
-            bool(settings.epilogue),
-            settings.limits,
-        )
-        for name, settings in description.clusters.items()
-    }
-    kind = CampaignType(description.campaign_type)
-    about = (description.name, user, kind, description.project, description.scheduler)
+    """All but the parameters of the tasks."""
     replicate = description.replicate
-    if replicate is None:
-        return NewCampaign(*about, {}, parts)
-    return NewCampaign(*about, {}, parts, replicate.budget, replicate.max_replicas)
+    return NewCampaign(
+        description.name,
+        user,
+        CampaignType(description.campaign_type),
+        description.project,
+        description.scheduler,
+        {},
+        {name: _part(settings) for name, settings in description.clusters.items()},
+        replicate.budget if replicate else None,
+        replicate.max_replicas if replicate else None,
+        description.requirements,
+        _part(description.anywhere) if description.anywhere else None,
+    )
+
+
+def _part(settings: "ClusterSettings") -> NewCampaignCluster:
+    return NewCampaignCluster(
+        settings.model_dump(mode="json"),
+        settings.resources.width,
+        settings.max_jobs,
+        bool(settings.prologue),
+        bool(settings.epilogue),
+        settings.limits,
+    )

@@ -10,6 +10,7 @@ from cigri.flow.anyone_to_janitor import (
     Leftover,
     archive_campaign,
     forget,
+    forget_pools,
     list_leftovers,
     list_old_campaigns,
     put_purged,
@@ -40,6 +41,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
                 report["archived tasks"] += archive_campaign(conn, campaign_id, now)
         with tools.database.begin() as conn:
             report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events, now)
+            report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools, now)
             sick = {finding.rule: finding for finding in examine(conn)}
             events = [NewEvent(BROKEN, EventLevel.ERROR, rule, str(finding)) for rule, finding in sick.items()]
             put_events(conn, events, now)

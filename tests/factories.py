@@ -8,11 +8,12 @@ from sqlalchemy import Connection
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_clusters import find_cluster, grid_key
 from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, move_seen, put_submitted
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.settings import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState

@@ -32,7 +32,8 @@ EXAMPLES = """\
   gridstat -f 3            and its latest tasks
   gridstat 3-7             several campaigns as a summary
   gridstat -w 3            progress bars until it has ended
-  gridstat --why 3         what keeps it from more jobs on each cluster
+  gridstat --why 3         what keeps it from more jobs on each cluster, and which queues are eligible
+  gridstat --why -T 3:17   the same for task 17 of it
   gridstat -e              errors to fix, and how
   gridstat -j 12 -E        what job 12 wrote to its standard error"""
 NUMBER = 100
@@ -49,10 +50,10 @@ def main(argv: list[str]) -> int:
         if asked.job is not None:
             return _job(database, asked)
         with database.snapshot() as conn:
-            if asked.task is not None:
-                return _task(conn, asked)
             if asked.why:
                 return _why(conn, asked)
+            if asked.task is not None:
+                return _task(conn, asked)
             if asked.jdl:
                 return _description(conn, asked.ids[0])
             if asked.errors:
@@ -72,11 +73,17 @@ def _parse(argv: list[str]) -> Namespace:
     view.add_argument("-s", "--summary", action="store_true", help="tasks by state of each campaign, and their sum")
     view.add_argument("-f", "--full", action="store_true", help="one campaign with its tasks, the latest first")
     view.add_argument("-e", "--errors", action="store_true", help="errors to fix, and how")
-    view.add_argument("--why", action="store_true", help="what keeps a campaign from more jobs on each cluster")
     view.add_argument("-w", "--watch", action="store_true", help="show the progress until the campaigns have ended")
     view.add_argument("-J", "--jdl", action="store_true", help="the stored description of a campaign")
     view.add_argument("-j", "--job", metavar="ID", type=_whole, help="one job and its tasks")
-    view.add_argument("--task", metavar="ID|CAMPAIGN:NUMBER", type=_task_name, help="one task and all its attempts")
+    view.add_argument(
+        "-T", "--task", metavar="ID|CAMPAIGN:NUMBER", type=_task_name, help="one task and all its attempts"
+    )
+    parser.add_argument(
+        "--why",
+        action="store_true",
+        help="what keeps a campaign, or a task (-T), from more jobs on each cluster and queue",
+    )
     parser.add_argument(
         "-o", "--offset", metavar="N", type=_whole, help="with -f: the tasks from number N on, in order"
     )
@@ -101,7 +108,9 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
     return [
         (asked.full and named != 1, "-f needs one campaign"),
         (asked.jdl and named != 1, "-J needs one campaign"),
-        (asked.why and named != 1, "--why needs one campaign"),
+        (asked.why and named + (asked.task is not None) != 1, "--why needs one campaign, or one task: -T TASK"),
+        (asked.why and (asked.summary or asked.full or asked.errors), "--why is a view of its own"),
+        (asked.why and (asked.watch or asked.jdl or asked.job is not None), "--why is a view of its own"),
         ((asked.offset is not None or asked.number is not None) and not asked.full, "-o and -n go with -f"),
         (asked.number == 0, "-n counts from 1"),
         (output and asked.job is None, "-O and -E need -j JOB"),
@@ -163,19 +172,34 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
 
 
 def _why(conn: "Connection", asked: Namespace) -> int:
-    from cigri.cli.reasons import explained, print_reasons
+    from cigri.cli.reasons import Asked, plain_reasons, print_reasons
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
+    from cigri.flow.matcher_to_user import list_whys
     from cigri.flow.metascheduler_to_user import list_cuts
 
-    campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
+    campaign_id, bucket_id = _why_of(conn, asked) if asked.task else (asked.ids[0], None)
+    campaign = next(iter(list_campaigns(conn, [campaign_id], user=asked.username)), None)
     if campaign is None:
-        raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
-    parts, cuts, now = list_parts(conn, asked.ids), list_cuts(conn, campaign.id), present(conn)
+        raise NotFound(f"no campaign {campaign_id}{_of(asked)}; `gridstat -a` lists all")
+    parts, cuts = list_parts(conn, [campaign_id]), list_cuts(conn, campaign_id)
+    found = Asked(campaign, parts, cuts, list_whys(conn, campaign_id, bucket_id), present(conn))
     if asked.json:
-        print_json([explained(campaign, part, cuts, now) for part in parts])
+        print_json(plain_reasons(found))
     else:
-        print_reasons(campaign, parts, cuts, now, asked.headerless)
+        print_reasons(found, asked.headerless)
     return DONE
+
+
+def _why_of(conn: "Connection", asked: Namespace) -> tuple[int, int]:
+    """Campaign and bucket of a task."""
+    from cigri.flow.matcher_to_user import find_bucket
+
+    found = find_bucket(conn, *asked.task)
+    if found is None:
+        raise NotFound("no such task, or its campaign is archived; `gridstat -f CAMPAIGN` lists tasks")
+    if found.state != "waiting":
+        complain(f"the task does not wait: it is {found.state}")
+    return found.campaign_id, found.bucket_id
 
 
 def _tasks(conn: "Connection", campaign_id: int, total: int, asked: Namespace) -> "list[TaskView]":

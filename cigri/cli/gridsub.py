@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cigri.cli import backend
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
+from cigri.cli.placing import on_eligible, to_simulate
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             complain(f"whether the clusters exist was not checked: {error}")
             database, clusters, missing = None, {}, frozenset()
         parsed = [one._replace(description=backend.obey(*one, options.backend, clusters, faults)) for one in parsed]
-        candidates = [admitted for one in parsed if (admitted := _admit(one, user, clusters, faults))]
+        candidates = [admitted for one in parsed if (admitted := _admit(database, one, user, clusters, faults))]
         faults += _impossible(database, candidates, user) if database else ()
         parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept
         for candidate in candidates:
@@ -160,7 +161,8 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         if faults:
             raise CigriError("\n".join([*faults, "nothing was submitted"]))
         if options.simulate:
-            return _simulate(candidates, user, options.output)
+            assert database  # that it is away is an error, unless all is only checked
+            return _simulate(database, candidates, user, options.output)
         return DONE if options.check or not database else _store(database, candidates, user, options)
 
 
@@ -177,7 +179,13 @@ def _parse(source: Source, type: str | None, faults: list[str]) -> Parsed | None
     return Parsed(source.name, description.with_changes(campaign_type=type) if type else description)
 
 
-def _admit(parsed: Parsed, user: str, clusters: "Mapping[str, ClusterConfig]", faults: list[str]) -> Candidate | None:
+def _admit(
+    database: "Database | None",
+    parsed: Parsed,
+    user: str,
+    clusters: "Mapping[str, ClusterConfig]",
+    faults: list[str],
+) -> Candidate | None:
     """Ask the site's rules, and keep as many tasks as the campaign's type runs."""
     from cigri import admission, settings, shipped
     from cigri.cli.capabilities import task_peaks
@@ -189,6 +197,7 @@ def _admit(parsed: Parsed, user: str, clusters: "Mapping[str, ClusterConfig]", f
     except (AdmissionRefused, DescriptionError) as error:
         faults.append(f"{parsed.name}: {error}")
         return None
+    description = on_eligible(database, description) if database else description
     kept = len(description.clusters) if description.campaign_type == "test" else description.count
     dropped = max(0, description.count - kept)
     if dropped:
@@ -272,13 +281,8 @@ def _impossible(database: "Database", candidates: Iterable[Candidate], user: str
 
     for name, description, _, _, peaks in candidates:
         yield from (f"{name}: {problem}" for problem in impossible(database, description, peaks))
-        try:
-            campaign = new_campaign(description, user)
-        except CigriError as error:
-            yield f"{name}: {error}"
-            continue
         with database.begin() as conn:
-            yield from (f"{name}: {problem}" for problem in list_impossible(conn, campaign))
+            yield from (f"{name}: {problem}" for problem in list_impossible(conn, new_campaign(description, user)))
 
 
 def _tell_changes(candidate: Candidate) -> None:
@@ -300,11 +304,12 @@ def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], o
             print(safe(line))
 
 
-def _simulate(candidates: Sequence[Candidate], user: str, output: str) -> int:
+def _simulate(database: "Database", candidates: Sequence[Candidate], user: str, output: str) -> int:
     from cigri.cli.foresight import show_foresight
     from cigri.submission import new_campaign
 
-    show_foresight([(new_campaign(one.description, user), one.description.count) for one in candidates], output)
+    new = [(to_simulate(database, new_campaign(one.description, user)), one.description.count) for one in candidates]
+    show_foresight(new, output)
     return DONE
 
 

@@ -19,6 +19,8 @@ def obstacle(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
     """The first thing that stands in the way, the one that lasts longest before the others."""
     if not campaign.is_open:
         return Obstacle("ended")
+    if part.is_barred:
+        return Obstacle("not eligible", f"`gridstat --why {campaign.id}` says what its queues lack")
     found = _of_cluster(part) or _of_campaign_there(part, now) or _of_now(campaign, part, now)
     if not part.fallback_because:
         return found

@@ -1,19 +1,24 @@
-"""`gridstat --why`: what keeps a campaign from more jobs on each of its clusters, with the figures."""
+"""`gridstat --why`: what keeps a campaign from more jobs on each of its clusters, and from each queue of the grid."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from cigri.cli.command import print_table
 from cigri.cli.obstacles import obstacle
 from cigri.cli.wording import moment
 from cigri.flow.grid_to_user import CampaignView, PartView
+from cigri.flow.matcher_to_user import QueueWhy
 from cigri.flow.metascheduler_to_user import CutView
+from cigri.requirements import Reject, sentence
 from cigri.states import CutReason
 
+QUEUES = ("Queue", "Eligible", "Since", "Why not")
 COLUMNS = ("Cluster", "State", "To launch", "Waiting", "Running", "Since", "Why no more")
 SHOWN = ("cluster", "state", "to_launch", "waiting", "running")
 BRIEF = ("ok", "full", "on trial")  # states of a cycle, of which the metascheduler knows more
+NO_REASON = {"reason": None}
 SENTENCES = {
     CutReason.WAITING_LIMIT: "{used} jobs of the grid wait there, {most} may (max_waiting)",
     CutReason.MAX_JOBS: "it has {used} jobs there, {most} may be (max_jobs)",
@@ -32,23 +37,45 @@ SENTENCES = {
 }
 
 
-def print_reasons(
-    campaign: CampaignView, parts: Sequence[PartView], cuts: Sequence[CutView], now: datetime, headerless: bool
-) -> None:
-    found = [explained(campaign, part, cuts, now) for part in parts]
+class Asked(NamedTuple):
+    """All that is known of what keeps a campaign, or one bucket of it, from running."""
+
+    campaign: CampaignView
+    parts: Sequence[PartView]
+    cuts: Sequence[CutView]
+    queues: Sequence[QueueWhy]
+    now: datetime
+
+
+def print_reasons(asked: Asked, headerless: bool) -> None:
+    found = [explained(asked, part) for part in asked.parts]
     lines = [
         (*(one[name] for name in SHOWN), moment(one["since"]) if one["since"] else None, one["why"]) for one in found
     ]
     print_table(COLUMNS, lines, headerless=headerless)
+    print()
+    print_table(QUEUES, [_queue_line(queue) for queue in asked.queues], headerless=headerless)
 
 
-def explained(campaign: CampaignView, part: PartView, cuts: Sequence[CutView], now: datetime) -> dict[str, Any]:
+def plain_reasons(asked: Asked) -> list[dict[str, Any]]:
+    """For programs: each cluster of the grid with its queues, the campaign's own first."""
+    used = {part.cluster for part in asked.parts}
+    others = dict.fromkeys(queue.cluster for queue in asked.queues if queue.cluster not in used)
+    found = [explained(asked, part) for part in asked.parts] + [_unused(cluster) for cluster in others]
+    by_cluster: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for queue in asked.queues:
+        by_cluster[queue.cluster].append(_plain_queue(queue))
+    return [{**one, "queues": by_cluster[one["cluster"]]} for one in found]
+
+
+def explained(asked: Asked, part: PartView) -> dict[str, Any]:
     """A lasting obstacle, as an unreachable cluster, goes before what the last cycle met."""
-    way = obstacle(campaign, part, now)
-    mine = (cut for cut in cuts if cut.cluster == part.cluster and way.state in BRIEF)
-    cut = next(mine, None)
+    mine = [queue for queue in asked.queues if queue.cluster == part.cluster and queue.buckets]
+    is_barred = bool(mine) and not any(queue.eligible for queue in mine)
+    way = obstacle(asked.campaign, part._replace(is_barred=is_barred), asked.now)
+    cut = next((cut for cut in asked.cuts if cut.cluster == part.cluster and way.state in BRIEF), None)
     why = SENTENCES[cut.reason].format(**cut._asdict()) if cut else way.explanation
-    about = {"reason": cut.reason, "name": cut.name, "used": cut.used, "most": cut.most} if cut else {"reason": None}
+    about = {"reason": cut.reason, "name": cut.name, "used": cut.used, "most": cut.most} if cut else NO_REASON
     return {
         "cluster": part.cluster,
         "state": way.state,
@@ -58,4 +85,43 @@ def explained(campaign: CampaignView, part: PartView, cuts: Sequence[CutView], n
         "since": cut.since if cut else None,
         "why": why,
         **about,
+    }
+
+
+def _unused(cluster: str) -> dict[str, Any]:
+    why = "its description names other clusters"
+    counts = {"to_launch": 0, "waiting": 0, "running": 0}
+    return {"cluster": cluster, "state": "not asked for", **counts, "since": None, "why": why, **NO_REASON}
+
+
+def _queue_line(queue: QueueWhy) -> tuple[object, ...]:
+    return queue.place, _verdict(queue), moment(queue.since) if queue.since else None, _why_not(queue)
+
+
+def _verdict(queue: QueueWhy) -> str:
+    if not queue.buckets:
+        return "unknown"
+    if 0 < queue.eligible < queue.buckets:
+        return f"{queue.eligible} of {queue.buckets} buckets"
+    return "yes" if queue.eligible else "no"
+
+
+def _why_not(queue: QueueWhy) -> str:
+    """What is missing; an eligible queue may still be one of a cluster that the campaign does not name."""
+    if not queue.buckets:
+        return "nobody has looked: the campaign is from before this was done, or has ended"
+    if queue.code is not None:
+        return sentence(Reject(queue.code, queue.name, queue.wanted, queue.found))
+    return "" if queue.is_used else "its description names other clusters"
+
+
+def _plain_queue(queue: QueueWhy) -> dict[str, Any]:
+    known = queue._asdict()
+    about = {key: known[key] for key in ("queue", "is_used", "buckets", "eligible", "code", "name", "wanted", "found")}
+    return {
+        "place": queue.place,
+        "is_eligible": queue.eligible > 0,
+        **about,
+        "since": queue.since,
+        "why": _why_not(queue),
     }

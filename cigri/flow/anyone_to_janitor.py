@@ -10,11 +10,12 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import close_events
-from cigri.states import CampaignState, JobState, Outcome
+from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobState, Outcome
 from cigri.tables.campaigns import Bucket, Campaign, Completion, ForecastHistory
 from cigri.tables.clusters import ClusterUsage
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.pools import BucketPool, SubmitPool
 from cigri.tables.tasks import Task, TaskCount, TaskHistory
 
 PURGE = "PURGE"
@@ -132,6 +133,23 @@ def forget(conn: Connection, usage_days: float, event_days: float, now: datetime
         .returning(ForecastHistory.c.id)
     ).all()
     return len(usage) + len(events) + len(forecasts)
+
+
+def forget_pools(conn: Connection, days: float, now: datetime | None = None) -> int:
+    """Delete submit pools that no open campaign has used for so long, and give their number.
+
+    A campaign that is opened again later gets its pools again.
+    """
+    used = (
+        select(BucketPool.c.pool_id)
+        .join(Bucket, Bucket.c.id == BucketPool.c.bucket_id)
+        .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .where(BucketPool.c.pool_id == SubmitPool.c.id)
+    )
+    conn.execute(update(SubmitPool).where(used.exists()).values(last_used_at=clock(now)))
+    old = SubmitPool.c.last_used_at < clock(now) - timedelta(days=days)
+    gone = conn.execute(delete(SubmitPool).where(old, ~used.exists()).returning(SubmitPool.c.id))
+    return len(gone.all())
 
 
 def _has_live_jobs() -> ColumnElement[bool]:

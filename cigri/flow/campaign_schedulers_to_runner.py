@@ -1,7 +1,7 @@
-"""Campaign schedulers claim tasks and choose their clusters: jobs to launch. The runner takes them, as batches."""
+"""Campaign schedulers make jobs of tasks and choose their clusters. The runner takes them, as batches."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from itertools import accumulate
 from types import MappingProxyType
@@ -24,16 +24,17 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.sql.dml import ReturningInsert, Update
-from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.buckets import Formulas, formulas_of
 from cigri.database import NOW, clock, given, packed, rows
 from cigri.flow.campaign_schedulers_to_metascheduler import fitting, lock_ceilings
+from cigri.flow.matcher_to_anyone import ANYWHERE, Destination, find_destination
 from cigri.flow.user_to_anyone import is_job_held
+from cigri.flow.user_to_campaign_schedulers import WaitingTask
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
-from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
+from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -42,18 +43,6 @@ from cigri.tables.tasks import Task
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
 ATTEMPT = ("task_id", "number", "job_id", "position")
-_IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
-
-
-class WaitingTask(NamedTuple):
-    """`failed_on`: the cluster where its last attempt failed."""
-
-    id: int
-    bucket_id: int
-    attempts: int
-    priority: int
-    deaths: int = 0
-    failed_on: int | None = None
 
 
 class NewJob(NamedTuple):
@@ -70,7 +59,8 @@ class Launch(NamedTuple):
     """Jobs that may travel in one batch: same campaign, cluster, bucket, kind and width; the settings they share.
 
     `estimate`: seconds that a task takes there, as forecast; `start_by`: when its last task has to start. `amounts`:
-    exactly what each of the jobs is given of the resources that the description computes for each task.
+    exactly what each of the jobs is given of the resources that the description computes for each task. `bucket_id`
+    None: they carry no tasks.
     """
 
     campaign_id: int
@@ -85,6 +75,7 @@ class Launch(NamedTuple):
     settings: Mapping[str, Any]
     jobs: Sequence["LaunchJob"]
     amounts: Mapping[str, int] = MappingProxyType({})
+    bucket_id: int | None = None
 
 
 class LaunchJob(NamedTuple):
@@ -106,48 +97,12 @@ class LaunchTask(NamedTuple):
 
 
 class PreparedBatch(NamedTuple):
+    """A batch that is committed, and where it goes."""
+
     id: int
     tag: str
     created_at: datetime
-
-
-def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int, int | None]:
-    """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming."""
-    return (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
-        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW)
-        .order_by(Task.c.priority.desc(), Task.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-
-
-def take_waiting(conn: Connection, campaign_id: int, limit: int) -> list[WaitingTask]:
-    """Lock the best waiting tasks until the end of the transaction."""
-    found: list[WaitingTask] = []
-    for bucket_id in conn.scalars(
-        select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
-    ).all():
-        found += [WaitingTask._make(row) for row in conn.execute(claim(bucket_id, limit))]
-    found.sort(key=lambda task: (-task.priority, task.id))
-    return found[:limit]
-
-
-def take_continuing(
-    conn: Connection, campaign_id: int, jobs: Mapping[int, int], patience: float, now: datetime | None = None
-) -> tuple[dict[int, list[WaitingTask]], list[WaitingTask]]:
-    """Lock tasks that have a checkpoint: for each cluster those of its own, at most as many as `jobs` says; and others.
-
-    The others have waited for their cluster longer than `patience` seconds, and are for any that is left.
-    """
-    stopped = Task.c.checkpoint_cluster_id
-    mine = {
-        cluster_id: _continuing(conn, campaign_id, limit, stopped == cluster_id) for cluster_id, limit in jobs.items()
-    }
-    taken = {task.id for tasks in mine.values() for task in tasks}
-    places = sum(jobs.values())
-    others = _continuing(conn, campaign_id, places, Task.c.stopped_at <= clock(now) - timedelta(seconds=patience))
-    return mine, [task for task in others if task.id not in taken][: places - len(taken)]
+    destination: Destination = ANYWHERE
 
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
@@ -251,11 +206,11 @@ def list_launches(
         key = (row.campaign_id, row.kind, tuple(amounts.items()), row.bucket_id, row.width, row.walltime)
         groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, mine))
     launches = []
-    for (campaign_id, kind, amounts, *_), jobs in groups.items():
+    for (campaign_id, kind, amounts, bucket_id, *_), jobs in groups.items():
         for first in range(0, len(jobs), max_array):
             *names, settings = about[campaign_id]
             some = jobs[first : first + max_array]
-            launches.append(Launch._make((campaign_id, *names, kind, settings, some, dict(amounts))))
+            launches.append(Launch._make((campaign_id, *names, kind, settings, some, dict(amounts), bucket_id)))
     return launches
 
 
@@ -271,7 +226,13 @@ def _amounts(formulas: Formulas, tasks: Sequence[LaunchTask]) -> dict[str, int]:
 def put_batch(
     conn: Connection, launch: Launch, cluster_id: int, grid_key: str, now: datetime | None = None
 ) -> PreparedBatch | None:
-    """Commit the intention to submit: a batch with its tag. None when a job has been taken away meanwhile."""
+    """Commit the intention to submit: a batch with its tag.
+
+    None when a job has been taken away meanwhile, or no queue is eligible any more.
+    """
+    destination = find_destination(conn, launch.campaign_id, launch.bucket_id, cluster_id)
+    if destination is None:
+        return None
     job_ids = [job.id for job in launch.jobs]
     if len(conn.execute(_unlaunched(), {"wanted": packed(IDS, [(id,) for id in job_ids])}).all()) != len(job_ids):
         return None
@@ -283,7 +244,7 @@ def put_batch(
         "jobs": len(job_ids),
         "now": now,
     }
-    batch = PreparedBatch._make(conn.execute(_new_batch(), about).one())
+    batch = PreparedBatch._make((*conn.execute(_new_batch(), about).one(), destination))
     places = packed(PLACES, [(id, index) for index, id in enumerate(job_ids, start=1)])
     conn.execute(_launching(), {"places": places, "batch": batch.id})
     return batch
@@ -321,17 +282,6 @@ def _launching() -> Update:
         .where(Job.c.id == places.c.id, Job.c.state == JobState.TO_LAUNCH)
         .values(state=JobState.LAUNCHING, batch_id=bindparam("batch", type_=BigInteger), array_index=places.c.i)
     )
-
-
-def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
-    found = (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
-        .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
-        .order_by(Task.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    return [WaitingTask._make(row) for row in conn.execute(found)]
 
 
 @cache

@@ -8,8 +8,8 @@ from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, s
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect
 
-from cigri.buckets import AMOUNTS
 from cigri.database import server_time
+from cigri.flow.matcher_to_anyone import is_closed
 from cigri.flow.user_to_anyone import HALT_PROBLEMS, is_share_held
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, EventLevel, JobState, StepState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast, Hold
@@ -72,7 +72,8 @@ class PartView(NamedTuple):
     `set_aside_until` and `why` are this campaign's; what follows, to `fallback_because`, is the cluster's.
     `cluster_hours` is what its configuration says of them, which jobs of some types follow.
     `is_held` is the user's wish; so many of the waiting jobs are `held` there, and of the running ones `suspended`.
-    `doubted` tasks are done, and seem not to have been; `is_sink`: for that the cluster is set aside.
+    `doubted` tasks are done, and seem not to have been; `is_sink`: for that the cluster is set aside. `is_barred`: no
+    queue there is eligible for any of its buckets.
     """
 
     campaign_id: int
@@ -102,6 +103,7 @@ class PartView(NamedTuple):
     walltime: int
     doubted: int
     is_sink: bool
+    is_barred: bool
     cluster_hours: dict[str, Any]
 
 
@@ -121,14 +123,18 @@ class ErrorView(NamedTuple):
 
 
 class StoredDescription(NamedTuple):
-    """What was stored of a campaign's description; `clusters` are ClusterSettings as JSON."""
+    """What was stored of a campaign's description; `clusters` are ClusterSettings as JSON.
+
+    `is_anywhere`: the grid chooses them.
+    """
 
     name: str
     type: CampaignType
     project: str
     scheduler: str
     replicate: dict[str, Any] | None
-    requirements: dict[str, Any]
+    requirements: Any
+    is_anywhere: bool
     clusters: dict[str, dict[str, Any]]
 
 
@@ -213,6 +219,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             part.c.settings["walltime"].as_integer(),
             part.c.doubted,
             part.c.sink_since.is_not(None),
+            _is_barred(),
             Cluster.c.config,
         )
         .select_from(part)
@@ -227,6 +234,12 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
         .order_by(part.c.campaign_id, Cluster.c.name)
     )
     return [PartView._make((*row[:-1], _hours(row[-1]))) for row in conn.execute(statement)]
+
+
+def _is_barred() -> ColumnElement[bool]:
+    closed = is_closed(Bucket.c.id, CampaignCluster.c.cluster_id)
+    mine = select(func.bool_and(closed)).where(Bucket.c.campaign_id == CampaignCluster.c.campaign_id)
+    return func.coalesce(mine.correlate(CampaignCluster).scalar_subquery(), False)
 
 
 def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str = "") -> list[ErrorView]:
@@ -261,6 +274,8 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
             Campaign.c.scheduler,
             Campaign.c.replica_budget,
             Campaign.c.max_replicas,
+            Campaign.c.wanted,
+            Campaign.c.anywhere.is_not(None),
         )
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(Campaign.c.id == campaign_id)
@@ -274,12 +289,10 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
         .where(part.c.campaign_id == campaign_id)
         .order_by(Cluster.c.name)
     )
-    wanted = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id).limit(1)
     settings = {name: dict(values) for name, values in clusters}
-    name, type, project, scheduler, budget, max_replicas = row
+    name, type, project, scheduler, budget, max_replicas, wanted, is_anywhere = row
     replicate = None if budget is None else {"budget": budget, "max_replicas": max_replicas}
-    requirements = {key: value for key, value in (conn.scalar(wanted) or {}).items() if key != AMOUNTS}
-    return StoredDescription(name, type, project, scheduler, replicate, requirements, settings)
+    return StoredDescription(name, type, project, scheduler, replicate, wanted, is_anywhere, settings)
 
 
 def present(conn: Connection) -> datetime:

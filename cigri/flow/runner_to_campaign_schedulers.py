@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
+from cigri.flow.matcher_to_anyone import is_closed
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.settings import JobSettings
@@ -21,7 +22,9 @@ from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
 from cigri.verdicts import TaskPast, judge
 
-NOT_LAUNCHED = "the campaign was paused or held, or the cluster away or outside its hours, before it was launched"
+NOT_LAUNCHED = (
+    "the campaign was paused or held, or the cluster away, outside its hours or not eligible, before it was launched"
+)
 
 
 class LaunchingBatch(NamedTuple):
@@ -152,8 +155,8 @@ def put_back_unlaunched(
 ) -> int:
     """End jobs to launch that cannot be launched now, so that they hold neither tasks nor places; give their number.
 
-    Their campaign is paused or held, or their cluster is disabled, does not answer, or is `shut` for the campaign; or
-    all that they carry is over.
+    Their campaign is paused or held, or their cluster is disabled, does not answer, is `shut` for the campaign, or has
+    no eligible queue any more; or all that they carry is over.
     """
     is_held = is_share_held(Job.c.campaign_id, Job.c.cluster_id)
     is_shut = tuple_(Job.c.campaign_id, Job.c.cluster_id).in_([tuple(share) for share in shut])
@@ -161,11 +164,12 @@ def put_back_unlaunched(
     is_superseded = select(Kill.c.job_id).where(
         Kill.c.job_id == Job.c.id, Kill.c.is_open, Kill.c.reason == KillReason.SUPERSEDED
     )
+    is_barred = is_closed(Job.c.bucket_id, Job.c.cluster_id)
     stuck = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
-        .where(Job.c.state == JobState.TO_LAUNCH, or_(is_stuck, is_held, is_shut, is_superseded.exists()))
+        .where(Job.c.state == JobState.TO_LAUNCH, or_(is_stuck, is_held, is_shut, is_superseded.exists(), is_barred))
         .order_by(Job.c.id)
         .with_for_update(of=Job, skip_locked=True, key_share=True)  # whoever locks the tasks first asks to kill them
     ).all()

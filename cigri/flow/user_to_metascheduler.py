@@ -14,8 +14,11 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.database import clock, wake
-from cigri.errors import CigriError, ConfigError, NotFound
+from cigri.errors import CigriError, ConfigError, NotFound, RequirementError
+from cigri.flow.anyone_to_matcher import put_pools
 from cigri.flow.anyone_to_operator import close_events
+from cigri.flow.matcher_to_user import choose_clusters, list_misses
+from cigri.flow.resources_to_anyone import list_queues
 from cigri.states import (
     CampaignState,
     CampaignType,
@@ -31,13 +34,16 @@ from cigri.tables.tasks import Task
 if TYPE_CHECKING:
     from cigri.jdl.needs import Sorting
 
+MEGABYTE = 2**20
 COPY_BLOCK = 2**18  # characters
 
 
 class NewCampaign(NamedTuple):
     """`clusters` gives the settings (ClusterSettings as JSON) by name; `requirements` are those of the bucket.
 
-    `replica_budget` and `max_replicas` are those of the table; both None: no task is replicated.
+    `replica_budget` and `max_replicas` are those of the table; both None: no task is replicated. `wanted`: what it
+    requires of nodes, as it was written. `anywhere`: the clusters are the grid's choice, and others that become
+    eligible are used as this says; None: they are the user's.
     """
 
     name: str
@@ -49,6 +55,8 @@ class NewCampaign(NamedTuple):
     clusters: Mapping[str, "NewCampaignCluster"]
     replica_budget: float | None = None
     max_replicas: int | None = None
+    wanted: str | Mapping[str, Any] | None = None
+    anywhere: "NewCampaignCluster | None" = None
 
 
 class NewCampaignCluster(NamedTuple):
@@ -76,6 +84,8 @@ def put_campaign(
             submitted_at=clock(now),
             replica_budget=campaign.replica_budget,
             max_replicas=campaign.max_replicas,
+            wanted=campaign.wanted,
+            anywhere=_plain(campaign.anywhere) if campaign.anywhere else None,
         )
         .returning(Campaign.c.id)
     ).scalar_one()
@@ -84,36 +94,54 @@ def put_campaign(
         raise NotFound(f"no cluster {', '.join(sorted(unknown))}; there are: {', '.join(sorted(ids)) or 'none'}")
     if problems := [*list_impossible(conn, campaign)]:
         raise CigriError("; ".join(problems))
+    put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
+    buckets = _Buckets(conn, campaign_id, campaign.requirements)
+    _copy_tasks(conn, campaign_id, buckets, 0, parameters)
+    buckets.finish()
+    put_pools(conn, [campaign_id], now)
+    _require_places(conn, buckets.made)
+    wake(conn)
+    return campaign_id
+
+
+def _plain(part: NewCampaignCluster) -> dict[str, Any]:
+    return part._asdict() | {"settings": dict(part.settings), "limits": dict(part.limits)}
+
+
+def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaignCluster]) -> None:
+    """The campaign uses these clusters, by id."""
     conn.execute(
         insert(CampaignCluster),
         [
             {
                 "campaign_id": campaign_id,
-                "cluster_id": ids[name],
+                "cluster_id": cluster_id,
                 "settings": dict(part.settings),
                 "width": part.width,
                 "max_jobs": part.max_jobs,
                 "prologue": StepState.WAITING if part.has_prologue else StepState.NONE,
                 "epilogue": StepState.WAITING if part.has_epilogue else StepState.NONE,
             }
-            for name, part in campaign.clusters.items()
+            for cluster_id, part in parts.items()
         ],
     )
     if needs := [
-        {"campaign_id": campaign_id, "cluster_id": ids[cluster], "limit_name": name, "tokens": tokens}
-        for cluster, part in campaign.clusters.items()
+        {"campaign_id": campaign_id, "cluster_id": cluster_id, "limit_name": name, "tokens": tokens}
+        for cluster_id, part in parts.items()
         for name, tokens in part.limits.items()
     ]:
         conn.execute(insert(CampaignLimit), needs)
-    buckets = _Buckets(conn, campaign_id, campaign.requirements)
-    _copy_tasks(conn, campaign_id, buckets, 0, parameters)
-    buckets.finish()
-    wake(conn)
-    return campaign_id
 
 
 def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
-    """Jobs that can never be made under the limits and quotas of now, in words."""
+    """Jobs that can never be made under the limits and quotas of now, or on its clusters as they are, in words."""
+    parts = {name: part.settings for name, part in campaign.clusters.items()}
+    try:
+        miss = choose_clusters(conn, campaign.project, campaign.wanted, parts).miss
+    except RequirementError as error:
+        yield from (f"requirements: {problem}" for problem in error.problems)
+    else:
+        yield from [f"requirements: no queue is eligible for its jobs; {miss}"] if miss else ()
     limits = {row.name: row.capacity for row in conn.execute(select(Limit.c.name, Limit.c.capacity))}
     for cluster, part in campaign.clusters.items():
         for name, tokens in part.limits.items():
@@ -156,6 +184,7 @@ def put_tasks(
     added = _copy_tasks(conn, campaign_id, buckets, first, parameters)
     if added:
         reopen_campaign(conn, campaign_id, user, now)
+        _require_places(conn, buckets.made)
         wake(conn)
     return added
 
@@ -189,6 +218,7 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime
         .where(Campaign.c.id == campaign_id, Campaign.c.state == CampaignState.TERMINATED)
         .values(state=CampaignState.IN_TREATMENT, ended_at=None, purged_at=None)
     )
+    put_pools(conn, [campaign_id], now)
     part = CampaignCluster
     over = (StepState.DONE, StepState.FAILED)
     again = case(
@@ -217,6 +247,12 @@ def _project(conn: Connection, name: str) -> int | None:
     return conn.execute(select(Project.c.id).where(Project.c.name == name)).scalar_one()
 
 
+def _require_places(conn: Connection, bucket_ids: Collection[int]) -> None:
+    """Raise CigriError for a bucket whose amounts, now that they are known, are more than any queue can give."""
+    for miss in list_misses(conn, bucket_ids):
+        raise CigriError(f"requirements: no queue is eligible for some of its jobs; {miss}")
+
+
 class _Buckets:
     """The buckets of a campaign on its clusters, which are there already; each is made when the first task needs it.
 
@@ -225,6 +261,7 @@ class _Buckets:
 
     def __init__(self, conn: Connection, campaign_id: int, requirements: Mapping[str, Any]) -> None:
         self._conn, self._campaign_id = conn, campaign_id
+        self.made: list[int] = []
         self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
         part, cluster = CampaignCluster.c, Cluster.c
         found = conn.execute(
@@ -233,7 +270,8 @@ class _Buckets:
             .where(part.campaign_id == campaign_id)
         ).all()
         formulas = [formulas_of(row.settings) for row in found]
-        self._sorting = _sorting(formulas, ((row.name, row.config) for row in found)) if any(formulas) else None
+        there = {row.name: row.config for row in found}
+        self._sorting = _sorting(conn, formulas, there) if any(formulas) else None
         self.only: int | None = None
         known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
         rows = conn.execute(known.order_by(Bucket.c.id)).all()
@@ -260,17 +298,20 @@ class _Buckets:
 
     def _insert(self, amounts: Mapping[str, Any]) -> int:
         new = insert(Bucket).values(campaign_id=self._campaign_id, requirements={**self._shared, **amounts})
-        return self._conn.execute(new.returning(Bucket.c.id)).scalar_one()
+        self.made.append(self._conn.execute(new.returning(Bucket.c.id)).scalar_one())
+        return self.made[-1]
 
 
-def _sorting(formulas: Collection[Formulas], clusters: Iterable[tuple[str, Mapping[str, Any]]]) -> "Sorting":
-    """By what is asked for, and by what jobs may have at the most on each cluster, as far as its driver knows."""
+def _sorting(conn: Connection, formulas: Collection[Formulas], clusters: Mapping[str, Mapping[str, Any]]) -> "Sorting":
+    """By what is asked for, and by what jobs may have at the most on each cluster, as far as that is known."""
     from cigri.clusters import parse_config
     from cigri.drivers import load
     from cigri.jdl.needs import Sorting
 
     sizes: dict[str, set[int]] = defaultdict(set)
-    for name, values in clusters:
+    nodes = [one for queue in list_queues(conn) if queue.cluster in clusters for one in queue.classes]
+    sizes["mem"] = {memory // MEGABYTE for one in nodes if type(memory := one.get("memory")) is int}
+    for name, values in clusters.items():
         config = parse_config(name, dict(values)).in_use
         try:
             largest = load(config.driver, config.options).largest()

@@ -26,7 +26,8 @@ class CampaignColumns(Numbered):
     """`served_at`: when jobs were last made of its tasks.
 
     At its end tasks may have `max_replicas` more attempts at a time, which may burn `replica_budget` of the
-    core-seconds that all have used; both null: none.
+    core-seconds that all have used; both null: none. `wanted`: its requirements as they were written. `anywhere`: the
+    grid chooses its clusters, and one that becomes eligible gets it with these settings.
     """
 
     name: Named[str]
@@ -43,6 +44,8 @@ class CampaignColumns(Numbered):
     served_at: Named[datetime | None]
     replica_budget: Named[float | None]
     max_replicas: Named[int | None]
+    wanted: Named[Any] = Column(JSONB(none_as_null=True), nullable=True)
+    anywhere: Named[dict[str, Any] | None] = Column(JSONB(none_as_null=True))
 
 
 Campaign = table(

@@ -21,7 +21,7 @@ from modules.almighty.worker import Worker
 
 logger = logging.getLogger(__name__)
 
-CYCLE = ("updator", "predictor", "metascheduler", "campaign_schedulers", "runner", "killer")
+CYCLE = ("updator", "predictor", "matcher", "metascheduler", "campaign_schedulers", "runner", "killer")
 JANITOR_DEADLINE = 4 * 3600.0  # seconds; the archive of a large campaign takes its time
 ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None}  # better late than never
 NOTE_PERIOD = 10.0  # seconds; passes that did nothing are noted together

@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 PRELOADED = (
     "modules.updator",
     "modules.predictor.algorithms.lean",
+    "modules.matcher",
     "modules.metascheduler",
     "modules.campaign_schedulers.finalize",
     "modules.runner",

@@ -5,8 +5,8 @@ A scheduler is a file here with a pure function `choose`; its name stands in `ca
 
 import importlib
 import pkgutil
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
@@ -14,17 +14,12 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.errors import ConfigError
-from cigri.flow.campaign_schedulers_to_runner import (
-    NewJob,
-    WaitingTask,
-    put_jobs,
-    put_replicas,
-    take_continuing,
-    take_waiting,
-)
+from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_replicas
+from cigri.flow.matcher_to_anyone import Share, list_closed
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
 from cigri.flow.runner_to_campaign_schedulers import burnt, list_tries
 from cigri.flow.updator_to_campaign_schedulers import Pace, list_grounds, list_paces
+from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_continuing, take_waiting
 from cigri.program import Report, Tools
 from cigri.serving import serving
 from cigri.states import CampaignType
@@ -63,10 +58,12 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         offers = take_offers(conn)
         paces = _paces(conn, offers)
         sizes = _sizes(offers, paces, tools.settings.grouping.target)
+        closed = list_closed(conn, {offer.campaign_id for offer in offers}) if offers else {}
         report: Report = Counter()
         for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
             served = _served(list(mine), paces, tools.settings.policy.scheduler)
-            jobs = _jobs(conn, campaign_id, served, sizes, tools.settings.jobs.same_cluster, now)
+            shut = closed.get(campaign_id, set())
+            jobs = _jobs(conn, campaign_id, served, sizes, shut, tools.settings.jobs.same_cluster, now)
             report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
             report["replicas"] += _replicate(conn, served, jobs, now)
     return +report
@@ -114,6 +111,7 @@ def _jobs(
     campaign_id: int,
     offers: Sequence[TakenOffer],
     sizes: Sizes,
+    closed: Collection[Share],
     patience: float,
     now: datetime | None,
 ) -> list[NewJob]:
@@ -130,8 +128,9 @@ def _jobs(
             places[offer.cluster_id] = offer._replace(jobs=offer.jobs - len(continued))
     if places:
         most = {cluster_id: sizes.get((campaign_id, cluster_id), Size()) for cluster_id in places}
-        room = sum(offer.jobs * most[offer.cluster_id].tasks for offer in places.values())
-        jobs += assign([*free, *take_waiting(conn, campaign_id, room - len(free))], places, most)
+        rooms = {cluster_id: offer.jobs * most[cluster_id].tasks for cluster_id, offer in places.items()}
+        waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, closed)
+        jobs += assign([*free, *waiting], places, most, closed)
     return jobs
 
 
@@ -156,29 +155,60 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
     return put_replicas(conn, first.campaign_id, new, now)
 
 
-def assign(tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, Size]) -> list[NewJob]:
+def assign(
+    tasks: Sequence[WaitingTask],
+    offers: Mapping[int, TakenOffer],
+    most: Mapping[int, Size],
+    closed: Collection[Share] = (),
+) -> list[NewJob]:
     """The jobs that the campaign's scheduler makes of its tasks, none larger than `most` says of its cluster.
 
-    A task that has failed on a cluster changes places with another one, if that takes it elsewhere.
+    A job has tasks of one bucket, and goes nowhere where that is `closed`. A task that has failed on a cluster changes
+    places with another one, if that takes it elsewhere.
     """
-    return elsewhere(list(_assigned(tasks, offers, most)), offers)
+    return elsewhere(list(_assigned(tasks, offers, most, closed)), offers, closed)
 
 
 def _assigned(
-    tasks: Sequence[WaitingTask], offers: Mapping[int, TakenOffer], most: Mapping[int, Size]
+    tasks: Sequence[WaitingTask],
+    offers: Mapping[int, TakenOffer],
+    most: Mapping[int, Size],
+    closed: Collection[Share],
 ) -> Iterator[NewJob]:
     """A task that has died with its job before goes alone: it may be what kills them."""
-    alone = [task for task in tasks if task.deaths]
-    others = [task for task in tasks if not task.deaths]
     left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
-    for some, sizes in ((alone, dict.fromkeys(most, Size())), (others, most)):
-        rooms = {cluster_id: left[cluster_id] // sizes[cluster_id].side for cluster_id in offers}
+    for some, is_alone in _by_bucket(tasks, offers, closed):
+        sizes = dict.fromkeys(most, Size()) if is_alone else most
+        rooms = {
+            cluster_id: left[cluster_id] // sizes[cluster_id].side
+            for cluster_id in offers
+            if (some[0].bucket_id, cluster_id) not in closed
+        }
         places = [_place(offers[cluster_id], jobs, sizes[cluster_id]) for cluster_id, jobs in rooms.items() if jobs]
-        for chosen in _choose(offers, len(some), places) if some and places else ():
+        for chosen in _choose(offers, len(some), places) if places else ():
             offer, mine = offers[chosen.cluster_id], [some[index] for index in chosen.tasks]
             side = min(sizes[chosen.cluster_id].side, len(mine))
             left[chosen.cluster_id] -= side
             yield NewJob(chosen.cluster_id, offer.width * side, offer.walltime, mine, side)
+
+
+def _by_bucket(
+    tasks: Sequence[WaitingTask], offers: Collection[int], closed: Collection[Share]
+) -> Iterator[tuple[list[WaitingTask], bool]]:
+    """Those that go alone before all others, and a bucket before another one with tasks less urgent or more places."""
+    buckets: dict[int, list[WaitingTask]] = defaultdict(list)
+    for task in tasks:
+        buckets[task.bucket_id].append(task)
+
+    def rank(bucket_id: int) -> tuple[int, int]:
+        places = sum((bucket_id, cluster_id) not in closed for cluster_id in offers)
+        return -buckets[bucket_id][0].priority, places
+
+    ranked = sorted(buckets, key=rank) if len(buckets) > 1 else list(buckets)
+    for is_alone in (True, False):
+        for bucket_id in ranked:
+            if some := [task for task in buckets[bucket_id] if bool(task.deaths) == is_alone]:
+                yield some, is_alone
 
 
 def _place(offer: TakenOffer, jobs: int, size: Size) -> Place:

@@ -1,10 +1,12 @@
 """Gives tasks that failed on a cluster to another one, if one has room for them or takes others in exchange; pure."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from cigri.flow.campaign_schedulers_to_runner import NewJob, WaitingTask
+from cigri.flow.campaign_schedulers_to_runner import NewJob
+from cigri.flow.matcher_to_anyone import Share
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
+from cigri.flow.user_to_campaign_schedulers import WaitingTask
 
 Where = tuple[int, int]
 """A job, and a place in it."""
@@ -12,9 +14,10 @@ Kind = tuple[int, int, bool]
 """Cluster and bucket of a task, and whether it is alone in its job."""
 
 
-def elsewhere(jobs: Sequence[NewJob], offers: Mapping[int, TakenOffer]) -> list[NewJob]:
+def elsewhere(jobs: Sequence[NewJob], offers: Mapping[int, TakenOffer], closed: Collection[Share] = ()) -> list[NewJob]:
     """As many tasks as before, in jobs of the same sizes, no more of them on a cluster than it was offered.
 
+    None goes where its bucket is `closed`: one that it changes places with is of the same bucket.
     What fits nowhere else stays where it is: it is tried there again. A task that has died with its job stays alone.
     """
     made = [job._replace(tasks=list(job.tasks)) for job in jobs]
@@ -28,7 +31,7 @@ def elsewhere(jobs: Sequence[NewJob], offers: Mapping[int, TakenOffer]) -> list[
         for place, task in enumerate(job.tasks):
             if not _is_misplaced(job, task):
                 continue
-            if len(job.tasks) == 1 and (free := _roomy(left, job.cluster_id)) is not None:
+            if len(job.tasks) == 1 and (free := _roomy(left, job.cluster_id, task, closed)) is not None:
                 left[job.cluster_id] += 1
                 left[free] -= 1
                 made[number] = NewJob(free, offers[free].width, offers[free].walltime, [task])
@@ -53,8 +56,9 @@ def _willing(jobs: Sequence[NewJob]) -> Mapping[Kind, list[Where]]:
     return found
 
 
-def _roomy(left: Mapping[int, int], unlike: int) -> int | None:
-    return next((cluster_id for cluster_id, jobs in left.items() if jobs > 0 and cluster_id != unlike), None)
+def _roomy(left: Mapping[int, int], unlike: int, task: WaitingTask, closed: Collection[Share]) -> int | None:
+    free = (cluster_id for cluster_id, jobs in left.items() if jobs > 0 and cluster_id != unlike)
+    return next((cluster_id for cluster_id in free if (task.bucket_id, cluster_id) not in closed), None)
 
 
 def _partner(willing: Mapping[Kind, list[Where]], job: NewJob, task: WaitingTask) -> Where | None:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.anyone_to_operator import put_events
 from cigri.flow.campaign_schedulers_to_metascheduler import find_ceilings
+from cigri.flow.matcher_to_anyone import list_barred
 from cigri.flow.metascheduler_to_campaign_schedulers import (
     Want,
     has_open_campaigns,
@@ -42,10 +43,11 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     with tools.database.begin() as conn:
         if not has_open_campaigns(conn):
             return Counter()
-        shut = list_shut(conn, tools.settings.hours, now)
+        shut = {(share.campaign_id, share.cluster_id) for share in list_shut(conn, tools.settings.hours, now)}
+        barred = list_barred(conn)
         report = Counter(
             {
-                "prologues": put_prologues(conn, now, shut),
+                "prologues": put_prologues(conn, now, shut | barred),
                 "epilogues": put_epilogues(conn, now, shut),
                 "campaigns ended": close_campaigns(conn, now),
             }
@@ -53,7 +55,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         wants = list_wants(
             conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now, tools.settings.policy.scouting
         )
-        wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in shut]
+        barred |= shut
+        wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in barred]
         if not tools.settings.policy.replicas:
             wants = [want._replace(spare=0) for want in wants if want.waits]
         shared = _share(conn, tools.settings, wants, now)

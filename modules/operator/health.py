@@ -13,7 +13,7 @@ from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standin
 from cigri.settings import Settings
 from modules.operator import installed
 
-CYCLE = ("updator", "predictor", "metascheduler", "campaign_schedulers", "runner", "killer")
+CYCLE = ("updator", "predictor", "matcher", "metascheduler", "campaign_schedulers", "runner", "killer")
 TRACEBACK = "Traceback (most recent call last):"
 SLACK = timedelta(seconds=60)  # over the longest pass: idle passes are noted together, and cron comes by the minute
 

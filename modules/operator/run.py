@@ -23,7 +23,7 @@ def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri run",
         f"Run one pass of each module, in this order, and note it for `cigri status`.\nModules: {', '.join(names)}",
-        "  cigri run updator\n  cigri run janitor\n  cigri run updator predictor metascheduler --every 5",
+        "  cigri run updator\n  cigri run janitor\n  cigri run updator predictor matcher metascheduler --every 5",
     )
     parser.add_argument("modules", nargs="+", metavar="MODULE")
     parser.add_argument("--every", type=float, metavar="SECONDS", help="go on until SIGTERM, with this pause")

@@ -67,7 +67,7 @@ def plan_batch(
         walltime=walltime,
         resources=resources,
         besteffort=besteffort and launch.campaign_type is not CampaignType.TEST,
-        queue=settings.queue,
+        queue=batch.destination.queue or settings.queue,
         project=settings.project or launch.project,
         properties=settings.properties,
         types=settings.types if launch.kind is JobKind.TASKS else (),

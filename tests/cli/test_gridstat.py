@@ -13,13 +13,14 @@ from cigri.cli.reasons import SENTENCES
 from cigri.database import Database, server_time
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_janitor import archive_campaign
-from cigri.flow.campaign_schedulers_to_runner import NewJob, WaitingTask, put_replicas
+from cigri.flow.campaign_schedulers_to_runner import NewJob, put_replicas
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.metascheduler_to_user import Cut, put_cuts
 from cigri.flow.operator_to_updator import enable_cluster
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
 from cigri.flow.updator_to_anyone import Doubted, put_doubts
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
+from cigri.flow.user_to_campaign_schedulers import WaitingTask
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
@@ -368,7 +369,9 @@ def test_why_tells_what_keeps_a_campaign_from_more_jobs_on_each_cluster(
         put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 8, 9)], NOON + timedelta(hours=1))
     status, told, _ = run("--why", str(campaign))
     assert status == 0
-    dahu, luke = told.splitlines()[1:]
+    dahu, luke, between, *queues = told.splitlines()[1:]
+    assert between == ""
+    assert [line.split()[:2] for line in queues] == [["Queue", "Eligible"], ["dahu", "yes"], ["luke", "yes"]]
     assert dahu.split()[:7] == ["dahu", "ok", "0", "1", "1", "2026-03-01", "12:00:00"]
     assert dahu.endswith("8 of 9 matlab are in use (`limits`)")
     assert luke.split()[:6] == ["luke", "disabled", "0", "0", "0", "-"]

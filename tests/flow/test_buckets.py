@@ -10,8 +10,9 @@ from sqlalchemy import Connection, select
 from cigri.database import Database
 from cigri.errors import CigriError
 from cigri.flow import user_to_metascheduler
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
 from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from cigri.database import Database
 from cigri.errors import CigriError
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, find_ceilings
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
 from cigri.flow.operator_to_campaign_schedulers import (
     list_limits,
     list_quotas,
@@ -19,6 +19,7 @@ from cigri.flow.operator_to_campaign_schedulers import (
     remove_quota,
 )
 from cigri.flow.operator_to_metascheduler import Subject
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.states import CampaignType, CeilingKind, SubjectKind
 from tests.factories import NOON, a_cluster, end_jobs, submitted_jobs

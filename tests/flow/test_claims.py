@@ -8,18 +8,12 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.campaign_schedulers_to_runner import (
-    NewJob,
-    list_busy,
-    list_launches,
-    put_batch,
-    put_jobs,
-    take_waiting,
-)
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_busy, list_launches, put_batch, put_jobs
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
 from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back
 from cigri.flow.runner_to_updator import list_watched, put_submitted
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import JobSettings
 from cigri.states import CampaignState, JobState, Outcome, TaskState

@@ -5,8 +5,9 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
 from cigri.flow.doctor_to_anyone import RULES, examine
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.states import KillReason
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 

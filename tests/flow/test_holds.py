@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select, text
 from cigri.database import Database
 from cigri.errors import CigriError, NotFound
 from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.killer_to_updator import is_any_held, take_halts
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
@@ -15,6 +15,7 @@ from cigri.flow.runner_to_campaign_schedulers import put_back_unlaunched
 from cigri.flow.runner_to_metascheduler import count_waiting
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_anyone import Share, hold_campaign, hold_job, resume_campaign, resume_job
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import move_campaign
 from cigri.settings import JobSettings
 from cigri.states import CampaignState, JobState

@@ -12,7 +12,7 @@ from cigri import embedded
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import list_wished, take_kills
 from cigri.flow.anyone_to_predictor import list_progress
-from cigri.flow.campaign_schedulers_to_runner import claim, list_busy, list_launches, take_continuing
+from cigri.flow.campaign_schedulers_to_runner import list_busy, list_launches
 from cigri.flow.killer_to_updator import take_halts
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
@@ -23,6 +23,7 @@ from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.flow.runner_to_updator import list_attempts, list_watched
 from cigri.flow.updator_to_killer import Patience, list_unwanted
 from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.flow.user_to_campaign_schedulers import claim, take_continuing
 from cigri.flow.user_to_killer import take_checkpoint_orders
 from cigri.settings import HoursSettings, JobSettings
 from cigri.states import JobState

@@ -7,9 +7,10 @@ from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_clusters import grid_key
 from cigri.flow.anyone_to_killer import take_kills
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs, take_waiting
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_prologues
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import count_left, kill_job, move_campaign
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.states import CampaignState, JobState, KillReason, Outcome, StepState, TaskState

@@ -8,7 +8,7 @@ import pytest
 
 from cigri.admission import admit
 from cigri.cli.preview import preview, preview_json
-from cigri.errors import CigriError, DescriptionError
+from cigri.errors import DescriptionError
 from cigri.jdl import Description, Format, parse
 from cigri.submission import new_campaign
 
@@ -100,11 +100,11 @@ def test_they_are_shown_with_the_campaign() -> None:
     assert preview_json(description, "alice", None)["requirements"] == RFC
 
 
-@pytest.mark.parametrize("content", [{"clusters": "any"}, {"requirements": RFC}])
-def test_they_are_not_ignored(content: dict[str, Any]) -> None:
-    described = read(**{"requirements": None, **content})
-    with pytest.raises(CigriError, match="choosing clusters by requirements is not supported yet"):
-        new_campaign(described, "alice")
+def test_they_are_handed_over() -> None:
+    new = new_campaign(read(RFC), "alice")
+    assert (new.wanted, new.anywhere) == (RFC, None)
+    chosen = new_campaign(read(None, clusters="any").on_any(["dahu", "luke"]), "alice")
+    assert chosen.clusters == {"dahu": chosen.anywhere, "luke": chosen.anywhere}
 
 
 def test_clusters_that_the_grid_may_choose_are_shown_as_one() -> None:

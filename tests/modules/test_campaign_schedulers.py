@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.errors import ConfigError
-from cigri.flow.campaign_schedulers_to_runner import WaitingTask
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
+from cigri.flow.user_to_campaign_schedulers import WaitingTask
 from cigri.serving import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names

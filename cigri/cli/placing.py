@@ -1,0 +1,38 @@
+"""Which clusters a campaign may use: those that its user names, or all that are eligible where the grid chooses."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cigri.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from cigri.database import Database
+    from cigri.flow.user_to_metascheduler import NewCampaign
+    from cigri.jdl import Description
+
+
+def on_eligible(database: "Database", description: "Description") -> "Description":
+    """Where the grid chooses: without the clusters that are not eligible, unless none is; why, is told elsewhere."""
+    if description.anywhere is None:
+        return description
+    from cigri.flow.matcher_to_user import choose_clusters
+
+    settings = {name: one.model_dump(mode="json") for name, one in description.clusters.items()}
+    try:
+        with database.begin() as conn:
+            chosen = choose_clusters(conn, description.project, description.requirements, settings).clusters
+    except DescriptionError:
+        return description
+    kept = {name: one for name, one in description.clusters.items() if name in chosen}
+    return replace(description, clusters=kept or description.clusters)
+
+
+def to_simulate(database: "Database", campaign: "NewCampaign") -> "NewCampaign":
+    """Without requirements, of which simulated clusters know nothing: on the clusters that satisfy them."""
+    from cigri.flow.matcher_to_user import choose_clusters
+
+    settings = {name: part.settings for name, part in campaign.clusters.items()}
+    with database.begin() as conn:
+        chosen = choose_clusters(conn, campaign.project, campaign.wanted, settings).clusters
+    kept = {name: part for name, part in campaign.clusters.items() if name in chosen}
+    return campaign._replace(clusters=kept, wanted=None, anywhere=None)

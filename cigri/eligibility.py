@@ -1,0 +1,108 @@
+"""Which queues are eligible for jobs that demand the same, and the first reason why others are not; pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from cigri.buckets import amounts_of
+from cigri.requirements import (
+    NOTHING,
+    JobShape,
+    Kinds,
+    Reject,
+    Requirement,
+    Value,
+    judge_queue,
+    read_canonical,
+)
+from cigri.states import RejectCode
+
+WALLTIME = 3600  # seconds, of a description that says none
+MEGABYTE = 2**20
+
+Verdicts = Mapping[int, Reject | None]
+"""By queue; None: it is eligible."""
+
+
+class QueueLike(Protocol):
+    """What is looked at of a queue."""
+
+    @property
+    def queue_id(self) -> int: ...
+    @property
+    def cluster_id(self) -> int: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def remote_name(self) -> str: ...
+    @property
+    def requires(self) -> Mapping[str, Any] | None: ...
+    @property
+    def classes(self) -> Sequence[Mapping[str, Value]]: ...
+
+
+class Wanted(NamedTuple):
+    """What a job demands of a queue; `queue`: the one that its user has named, on clusters that have it."""
+
+    requirement: Requirement
+    shape: JobShape
+    queue: str = ""
+
+    def canonical(self) -> dict[str, Any]:
+        """Two that demand the same have the same."""
+        job = {name: value for name, value in self.shape._asdict().items() if value}
+        if others := self.shape.others:
+            job["others"] = dict(sorted(others.items()))
+        named = {"queue": self.queue} if self.queue else {}
+        return {"requirement": self.requirement.canonical(), "job": job, **named}
+
+
+def read_wanted(canonical: Mapping[str, Any]) -> Wanted:
+    """As it was made canonical."""
+    return Wanted(read_canonical(canonical["requirement"]), JobShape(**canonical["job"]), canonical.get("queue", ""))
+
+
+def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Mapping[str, Any]) -> Wanted:
+    """What a bucket's jobs demand on a cluster where their campaign has these settings (ClusterSettings as JSON).
+
+    `bucket`: its requirements as they are stored; of what tasks compute and is not known there, they demand nothing.
+    """
+    from cigri.jdl.resources import Resources  # to read descriptions takes a moment, and few commands do
+
+    resources = Resources.model_validate(settings.get("resources") or {})
+    cores = 1 if len(resources.native) > 1 else resources.cpu  # the smallest of the alternatives is not known
+    request = resources.request(amounts_of(bucket, resources.formulas))
+    walltime = settings.get("walltime") or WALLTIME
+    shape = JobShape(request.nodes, cores, request.mem * MEGABYTE, walltime, dict(request.others))
+    return Wanted(requirement, shape, settings.get("queue") or "")
+
+
+def decide(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> Verdicts:
+    """A queue is eligible when one class of its nodes has all that is required, and its jobs may be like this."""
+    chosen = _chosen(wanted.queue, queues) if wanted.queue else None
+    return {
+        queue.queue_id: _not_chosen(wanted, queue)
+        if chosen is not None and queue.queue_id not in chosen
+        else judge_queue(wanted.requirement, wanted.shape, _requires(queue), queue.classes, kinds)
+        for queue in queues
+    }
+
+
+def _chosen(name: str, queues: Sequence[QueueLike]) -> set[int]:
+    """Of each cluster the queues of that name; for one that nobody has declared its default queue has to stand."""
+    by_cluster = defaultdict(list)
+    for queue in queues:
+        by_cluster[queue.cluster_id].append(queue)
+    chosen = set()
+    for mine in by_cluster.values():
+        named = {queue.queue_id for queue in mine if name in (queue.queue, queue.remote_name)}
+        chosen |= named or {queue.queue_id for queue in mine if not queue.queue}
+    return chosen
+
+
+def _not_chosen(wanted: Wanted, queue: QueueLike) -> Reject:
+    return Reject(RejectCode.DIFFERENT, "queue", f"queue == '{wanted.queue}'", queue.queue or "the default queue")
+
+
+def _requires(queue: QueueLike) -> Requirement:
+    return NOTHING if queue.requires is None else read_canonical(queue.requires)

@@ -1,0 +1,167 @@
+"""Whoever makes campaigns, or opens them again, puts their buckets into submit pools; these are kept fresh."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Text, and_, cast, delete, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.sql.dml import ReturningInsert
+from sqlalchemy.sql.selectable import Select
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import clock, rows
+from cigri.eligibility import Wanted, decide, read_wanted, wanted_of
+from cigri.flow.resources_to_anyone import list_queues, property_kinds, resources_version
+from cigri.requirements import NOTHING, Reject, digest, parse_requirement
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.tables.grid import Grid, Project
+from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
+
+NEVER = -1  # the version of a pool that was not computed yet
+PAIR: dict[str, TypeEngine[Any]] = {"pool_id": BigInteger(), "queue_id": BigInteger()}
+REASON = dict.fromkeys(("code", "name", "wanted", "found"), Text())
+SHARE = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
+
+
+class Pool(NamedTuple):
+    id: int
+    project: str
+    wanted: Wanted
+
+
+class _Share(NamedTuple):
+    """A bucket on one of its campaign's clusters, and what its jobs demand there."""
+
+    bucket_id: int
+    cluster_id: int
+    project: str
+    digest: str
+    wanted: Wanted
+
+
+def put_pools(conn: Connection, campaign_ids: Collection[int], now: datetime | None = None) -> None:
+    """Let each bucket of these campaigns be of a pool on each of their clusters, and compute the pools that are new.
+
+    Others that want the same pools wait for the end of the transaction.
+    """
+    shares = list(_unpooled(conn, campaign_ids))
+    if not shares:
+        return
+    version = resources_version(conn)
+    ids, stale = {}, []
+    for (digest_, project), wanted in sorted({share[2:4][::-1]: share.wanted for share in shares}.items()):
+        id, computed = conn.execute(_put_pool(digest_, project, wanted, now)).one()
+        ids[digest_, project] = id
+        if computed < version:
+            stale.append(Pool(id, project, wanted))
+    put_verdicts(conn, stale, now)
+    new = rows("new", SHARE, [(one.bucket_id, one.cluster_id, ids[one.digest, one.project]) for one in shares])
+    conn.execute(insert(BucketPool).from_select(list(SHARE), select(*(new.c[name] for name in SHARE))))
+
+
+def has_stale(conn: Connection, seconds: float, now: datetime | None = None) -> bool:
+    """Is there a pool to compute anew?"""
+    return bool(conn.scalar(select(_is_stale(seconds, now).exists())))
+
+
+def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | None = None) -> list[Pool]:
+    """Lock pools that were computed more than `seconds` ago, or before the resources changed; the oldest first."""
+    stale = _is_stale(seconds, now).order_by(SubmitPool.c.updated_at, SubmitPool.c.id).limit(limit)
+    found = conn.execute(stale.with_for_update(of=SubmitPool, skip_locked=True))
+    return [Pool(id, project, read_wanted(requirements)) for id, project, requirements in found]
+
+
+def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None = None) -> int:
+    """Compute which queues are eligible for these pools, and note what is new; give the number of changes."""
+    if not pools:
+        return 0
+    version, kinds = resources_version(conn), property_kinds(conn)
+    queues = {project: list_queues(conn, project) for project in {pool.project for pool in pools}}
+    known = _known(conn, [pool.id for pool in pools])
+    changed = []
+    for pool in pools:
+        verdicts = decide(pool.wanted, queues[pool.project], kinds)
+        before = known.get(pool.id, {})
+        changed += [(pool.id, id, one) for id, one in verdicts.items() if id not in before or _is_new(before[id], one)]
+    if changed:
+        _write(conn, changed, now)
+    mine = SubmitPool.c.id.in_([pool.id for pool in pools])
+    conn.execute(update(SubmitPool).where(mine).values(version=version, updated_at=clock(now)))
+    return len(changed)
+
+
+def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Share]:
+    part, pool = CampaignCluster.c, BucketPool.c
+    kinds = property_kinds(conn)
+    found = conn.execute(
+        select(Bucket.c.id, part.cluster_id, func.coalesce(Project.c.name, ""), Campaign.c.wanted)
+        .add_columns(part.settings["resources"], part.settings["walltime"], part.settings["queue"])
+        .add_columns(Bucket.c.requirements)
+        .join(Campaign, Campaign.c.id == Bucket.c.campaign_id)
+        .join(CampaignCluster, part.campaign_id == Bucket.c.campaign_id)
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .outerjoin(BucketPool, and_(pool.bucket_id == Bucket.c.id, pool.cluster_id == part.cluster_id))
+        .where(Campaign.c.id.in_(campaign_ids), pool.pool_id.is_(None))
+        .order_by(Bucket.c.id, part.cluster_id)
+    )
+    for bucket_id, cluster_id, project, raw, resources, walltime, queue, bucket in found:
+        requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
+        wanted = wanted_of(requirement, {"resources": resources, "walltime": walltime, "queue": queue}, bucket)
+        yield _Share(bucket_id, cluster_id, project, digest(wanted.canonical(), project), wanted)
+
+
+def _put_pool(digest: str, project: str, wanted: Wanted, now: datetime | None) -> ReturningInsert[int, int]:
+    """Its id, and the version that it was computed from."""
+    times = dict.fromkeys(("created_at", "updated_at", "last_used_at"), clock(now))
+    new = upsert(SubmitPool).values(
+        digest=digest, project=project, requirements=wanted.canonical(), version=NEVER, **times
+    )
+    known = new.on_conflict_do_update(
+        index_elements=["digest", "project"], set_={"last_used_at": new.excluded.last_used_at}
+    )
+    return known.returning(SubmitPool.c.id, SubmitPool.c.version)
+
+
+def _is_stale(seconds: float, now: datetime | None) -> Select[int, str, Any]:
+    current = select(Grid.c.resources_version).scalar_subquery()
+    is_old = SubmitPool.c.updated_at < clock(now) - timedelta(seconds=seconds)
+    found = select(SubmitPool.c.id, SubmitPool.c.project, SubmitPool.c.requirements)
+    return found.where(or_(SubmitPool.c.version < current, is_old))
+
+
+def _is_new(before: Reject | None, verdict: Reject | None) -> bool:
+    return before is not verdict and (before is None or verdict is None or before[:4] != verdict[:4])
+
+
+def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Reject | None]]:
+    """Verdicts of before, by pool and queue."""
+    known: dict[int, dict[int, Reject | None]] = defaultdict(dict)
+    eligible, rejected = SubmitPoolQueue.c, SubmitPoolReject.c
+    for pool_id, queue_id in conn.execute(
+        select(eligible.pool_id, eligible.queue_id).where(eligible.pool_id.in_(pool_ids))
+    ):
+        known[pool_id][queue_id] = None
+    reasons = (rejected.code, rejected.name, rejected.wanted, rejected.found)
+    for pool_id, queue_id, code, name, wanted, found in conn.execute(
+        select(rejected.pool_id, rejected.queue_id, *reasons).where(rejected.pool_id.in_(pool_ids))
+    ):
+        known[pool_id][queue_id] = Reject(code, name, wanted, found)
+    return known
+
+
+def _write(conn: Connection, changed: Sequence[tuple[int, int, Reject | None]], now: datetime | None) -> None:
+    """A verdict takes the place of another one; what changed is its `at`."""
+    gone = rows("gone", PAIR, [one[:2] for one in changed])
+    for table in (SubmitPoolQueue, SubmitPoolReject):
+        here = and_(table.c.pool_id == gone.c.pool_id, table.c.queue_id == gone.c.queue_id)
+        conn.execute(delete(table).where(here))
+    eligible = rows("new", PAIR, [(pool_id, id) for pool_id, id, reject in changed if reject is None])
+    pair = (eligible.c[name] for name in PAIR)
+    conn.execute(insert(SubmitPoolQueue).from_select([*PAIR, "at"], select(*pair, clock(now))))
+    rejects = [(pool_id, id, *reject[:4]) for pool_id, id, reject in changed if reject is not None]
+    new = rows("new", PAIR | REASON, rejects)
+    code = cast(new.c.code, SubmitPoolReject.c.code.type)
+    values = [code if name == "code" else new.c[name] for name in PAIR | REASON]
+    conn.execute(insert(SubmitPoolReject).from_select([*PAIR, *REASON, "at"], select(*values, clock(now))))

@@ -1,0 +1,144 @@
+"""The matcher says which buckets may go to which clusters, and to which queue there; whoever makes jobs obeys."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import CTE, BigInteger, Connection, and_, bindparam, func, or_, select
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
+
+from cigri.states import CampaignState, TaskState
+from cigri.tables.campaigns import Bucket, Campaign
+from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
+from cigri.tables.resources import Queue
+from cigri.tables.tasks import Task
+
+Share = tuple[int, int]
+"""A campaign, or a bucket, and a cluster."""
+
+
+class Destination(NamedTuple):
+    """Where the jobs of a bucket go on a cluster: a queue by its remote name, and what they require of its nodes.
+
+    `queue` empty: the default one, or what the campaign's settings say.
+    """
+
+    queue: str
+    requirement: Mapping[str, Any]
+
+
+ANYWHERE = Destination("", {})
+
+
+def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, set[Share]]:
+    """By campaign in treatment (None: all) the buckets and clusters that have no eligible queue for them."""
+    refused = _refused()
+    bucket, pool = Bucket.c, BucketPool.c
+    found = (
+        select(bucket.campaign_id, pool.bucket_id, pool.cluster_id)
+        .join(refused, and_(refused.c.pool_id == pool.pool_id, refused.c.cluster_id == pool.cluster_id))
+        .join(Bucket, bucket.id == pool.bucket_id)
+        .join(Campaign, and_(Campaign.c.id == bucket.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+    )
+    if campaign_ids is not None:
+        found = found.where(Campaign.c.id.in_(campaign_ids))
+    closed: dict[int, set[Share]] = defaultdict(set)
+    for campaign_id, bucket_id, cluster_id in conn.execute(found):
+        closed[campaign_id].add((bucket_id, cluster_id))
+    return dict(closed)
+
+
+def list_barred(conn: Connection) -> set[Share]:
+    """Campaigns and clusters: no bucket that has tasks waiting may go there (if none has any: no bucket)."""
+    closed = list_closed(conn)
+    if not closed:
+        return set()
+    barred = set()
+    for campaign_id, buckets in _buckets(conn, closed).items():
+        shut = closed[campaign_id]
+        clusters = {cluster_id for _, cluster_id in shut}
+        barred |= {(campaign_id, one) for one in clusters if all((bucket, one) in shut for bucket in buckets)}
+    return barred
+
+
+def is_closed(bucket_id: ColumnElement[Any], cluster_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Has the bucket no eligible queue on the cluster? Null is no bucket, and goes anywhere."""
+    pool = BucketPool.alias("pooled").c
+    there = _eligible(SubmitPoolQueue.c.pool_id == pool.pool_id).where(Queue.c.cluster_id == pool.cluster_id)
+    mine = select(pool.pool_id).where(pool.bucket_id == bucket_id, pool.cluster_id == cluster_id)
+    return mine.where(~there.exists()).exists()
+
+
+def find_destination(conn: Connection, campaign_id: int, bucket_id: int | None, cluster_id: int) -> Destination | None:
+    """None: no queue there is eligible any more; whoever says otherwise waits for the end of the transaction.
+
+    What has no bucket, as a prologue, goes where one of the campaign's buckets may go, or else anywhere.
+    """
+    about = {"campaign": campaign_id, "bucket": bucket_id, "here": cluster_id}
+    pool = conn.execute(_POOL, about).one_or_none()
+    if pool is None:
+        return ANYWHERE
+    queue = conn.scalar(_QUEUE, {"pool": pool.id, "here": cluster_id})
+    if queue is None:
+        return ANYWHERE if bucket_id is None else None
+    return Destination(queue, pool.requirements["requirement"])
+
+
+def _eligible(which: ColumnElement[bool]) -> Select[str]:
+    return select(Queue.c.remote_name).join(SubmitPoolQueue, SubmitPoolQueue.c.queue_id == Queue.c.id).where(which)
+
+
+_BUCKET = bindparam("bucket", type_=BigInteger)
+_HERE = bindparam("here", type_=BigInteger)
+_POOL = (
+    select(SubmitPool.c.id, SubmitPool.c.requirements)
+    .join(BucketPool, and_(BucketPool.c.pool_id == SubmitPool.c.id, BucketPool.c.cluster_id == _HERE))
+    .join(Bucket, Bucket.c.id == BucketPool.c.bucket_id)
+    .where(
+        Bucket.c.campaign_id == bindparam("campaign", type_=BigInteger),
+        Bucket.c.id == func.coalesce(_BUCKET, Bucket.c.id),
+    )
+    .order_by(Bucket.c.id)
+    .limit(1)
+    .with_for_update(of=SubmitPool, read=True)
+)
+_QUEUE = (
+    _eligible(SubmitPoolQueue.c.pool_id == bindparam("pool", type_=BigInteger))
+    .where(Queue.c.cluster_id == _HERE)
+    .order_by(Queue.c.name)
+    .limit(1)
+)
+
+
+def _refused() -> CTE:
+    """Pools and clusters: each queue there has been looked at, and is not eligible."""
+    there = (
+        select(SubmitPoolQueue.c.pool_id, Queue.c.cluster_id)
+        .join(Queue, Queue.c.id == SubmitPoolQueue.c.queue_id)
+        .where(SubmitPoolQueue.c.pool_id.in_(select(SubmitPoolReject.c.pool_id)))
+    )
+    rejected = select(SubmitPoolReject.c.pool_id, Queue.c.cluster_id).join(
+        Queue, Queue.c.id == SubmitPoolReject.c.queue_id
+    )
+    return rejected.except_(there).cte("refused")
+
+
+def _buckets(conn: Connection, campaigns: Collection[int]) -> dict[int, list[int]]:
+    """Of each of these campaigns the buckets that have tasks waiting; of one that has none all its buckets."""
+    is_waiting = and_(Task.c.bucket_id == Bucket.c.id, Task.c.state == TaskState.WAITING)
+    new = select(Task.c.id).where(is_waiting, Task.c.checkpoint_cluster_id.is_(None)).exists()
+    stopped = select(Task.c.id).where(
+        is_waiting, Task.c.campaign_id == Bucket.c.campaign_id, Task.c.checkpoint_cluster_id.is_not(None)
+    )
+    found = conn.execute(
+        select(Bucket.c.campaign_id, Bucket.c.id, or_(new, stopped.exists()))
+        .where(Bucket.c.campaign_id.in_(campaigns))
+        .order_by(Bucket.c.id)
+    ).all()
+    waiting = {campaign_id for campaign_id, _, waits in found if waits}
+    buckets: dict[int, list[int]] = defaultdict(list)
+    for campaign_id, bucket_id, waits in found:
+        if waits or campaign_id not in waiting:
+            buckets[campaign_id].append(bucket_id)
+    return buckets

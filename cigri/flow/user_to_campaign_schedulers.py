@@ -1,0 +1,91 @@
+"""Users hand over tasks; campaign schedulers claim those that wait, the best first."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, select
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import clock
+from cigri.flow.matcher_to_anyone import Share, is_closed
+from cigri.states import TaskState
+from cigri.tables.campaigns import Bucket
+from cigri.tables.tasks import Task
+
+_IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
+
+
+class WaitingTask(NamedTuple):
+    """`failed_on`: the cluster where its last attempt failed."""
+
+    id: int
+    bucket_id: int
+    attempts: int
+    priority: int
+    deaths: int = 0
+    failed_on: int | None = None
+
+
+def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int, int | None]:
+    """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming."""
+    return (
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
+        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW)
+        .order_by(Task.c.priority.desc(), Task.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def take_waiting(
+    conn: Connection,
+    campaign_id: int,
+    limit: int,
+    rooms: Mapping[int, int] = MappingProxyType({}),
+    closed: Collection[Share] = (),
+) -> list[WaitingTask]:
+    """Lock the best waiting tasks until the end of the transaction.
+
+    If there are buckets `closed` on clusters: of each bucket no more than its own clusters have room for, by `rooms`.
+    """
+    found: list[WaitingTask] = []
+    for bucket_id in conn.scalars(
+        select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
+    ).all():
+        most = sum(tasks for one, tasks in rooms.items() if (bucket_id, one) not in closed) if closed else limit
+        found += [WaitingTask._make(row) for row in conn.execute(claim(bucket_id, most))] if most > 0 else []
+    found.sort(key=lambda task: (-task.priority, task.id))
+    return found if closed else found[:limit]
+
+
+def take_continuing(
+    conn: Connection, campaign_id: int, jobs: Mapping[int, int], patience: float, now: datetime | None = None
+) -> tuple[dict[int, list[WaitingTask]], list[WaitingTask]]:
+    """Lock tasks that have a checkpoint: for each cluster those of its own, at most as many as `jobs` says; and others.
+
+    The others have waited for their cluster longer than `patience` seconds, and are for any that is left.
+    """
+    stopped = Task.c.checkpoint_cluster_id
+    is_open = ~is_closed(Task.c.bucket_id, stopped)
+    mine = {
+        cluster_id: _continuing(conn, campaign_id, limit, and_(stopped == cluster_id, is_open))
+        for cluster_id, limit in jobs.items()
+    }
+    taken = {task.id for tasks in mine.values() for task in tasks}
+    places = sum(jobs.values())
+    others = _continuing(conn, campaign_id, places, Task.c.stopped_at <= clock(now) - timedelta(seconds=patience))
+    return mine, [task for task in others if task.id not in taken][: places - len(taken)]
+
+
+def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
+    found = (
+        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
+        .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
+        .order_by(Task.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return [WaitingTask._make(row) for row in conn.execute(found)]

@@ -1,0 +1,72 @@
+"""Submit pools: each distinct set of requirements once, with the queues that satisfy it and why others do not."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, ForeignKey, Index, Named, UniqueConstraint
+from sqlalchemy.dialects.postgresql import JSONB
+
+from cigri.columns import Columns, Numbered, one_of, table
+from cigri.states import RejectCode
+
+
+class SubmitPoolColumns(Numbered):
+    """What jobs of a project demand of a queue (`requirements`, canonical, of which `digest` is the hash).
+
+    Its queues were computed at `updated_at`, from `version` of the resources. `last_used_at`: when a bucket of an open
+    campaign was last seen to be of it.
+    """
+
+    digest: Named[str]
+    project: Named[str]
+    requirements: Named[dict[str, Any]] = Column(JSONB)
+    created_at: Named[datetime]
+    updated_at: Named[datetime]
+    last_used_at: Named[datetime]
+    version: Named[int]
+
+
+SubmitPool = table(
+    "submit_pools",
+    SubmitPoolColumns,
+    UniqueConstraint("digest", "project"),
+    Index(None, "version"),
+    Index(None, "updated_at"),
+)
+
+
+class SubmitPoolQueueColumns(Columns):
+    """A queue that is eligible for the jobs of a pool, since `at`."""
+
+    pool_id: Named[int] = Column(ForeignKey("submit_pools.id", ondelete="CASCADE"), primary_key=True)
+    queue_id: Named[int] = Column(ForeignKey("queues.id", ondelete="CASCADE"), primary_key=True)
+    at: Named[datetime]
+
+
+SubmitPoolQueue = table("submit_pool_queues", SubmitPoolQueueColumns, Index(None, "queue_id"))
+
+
+class SubmitPoolRejectColumns(Columns):
+    """A queue that is not, since `at`, and the first reason: `name` is `wanted`, and `found` is what there is."""
+
+    pool_id: Named[int] = Column(ForeignKey("submit_pools.id", ondelete="CASCADE"), primary_key=True)
+    queue_id: Named[int] = Column(ForeignKey("queues.id", ondelete="CASCADE"), primary_key=True)
+    code: Named[RejectCode] = Column(one_of(RejectCode))
+    name: Named[str]
+    wanted: Named[str]
+    found: Named[str]
+    at: Named[datetime]
+
+
+SubmitPoolReject = table("submit_pool_rejects", SubmitPoolRejectColumns, Index(None, "queue_id"))
+
+
+class BucketPoolColumns(Columns):
+    """The pool of a bucket's jobs on one of its campaign's clusters, whose settings are part of what they demand."""
+
+    bucket_id: Named[int] = Column(ForeignKey("buckets.id", ondelete="CASCADE"), primary_key=True)
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id"), primary_key=True)
+    pool_id: Named[int] = Column(ForeignKey("submit_pools.id", ondelete="CASCADE"))
+
+
+BucketPool = table("bucket_pools", BucketPoolColumns, Index(None, "pool_id", "cluster_id"))

@@ -1,0 +1,28 @@
+"""The migration that brings submit pools: campaigns of before have none, and go wherever they went."""
+
+from sqlalchemy import text
+
+from cigri import schema
+from cigri.database import Database
+from cigri.flow.matcher_to_anyone import Destination, find_destination, list_barred
+from tests.pools.made import match, pools_of, submit, two_clusters
+
+
+def test_campaigns_of_before_go_wherever_they_went(database: Database) -> None:
+    with database.begin() as conn:
+        _, thin = two_clusters(conn)
+        old = submit(conn, {"memory": "100 GB"}, tasks=2, anywhere=True)
+    schema.downgrade(database, "0020")
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM tasks WHERE state = 'waiting'")) == 2
+        assert conn.scalar(text("SELECT to_regclass('submit_pools')")) is None
+    schema.upgrade(database)
+    match(database)
+    with database.begin() as conn:
+        assert schema.differences(conn) == []
+        assert pools_of(conn, old) == []
+        assert list_barred(conn) == set()
+        assert find_destination(conn, old, 1, thin) == Destination("", {})
+        new = submit(conn, {"memory": "100 GB"})
+        assert len(pools_of(conn, new)) == 1
+        assert list_barred(conn) == {(new, thin)}

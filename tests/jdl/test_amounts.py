@@ -126,7 +126,10 @@ def test_an_amount_that_cannot_be_computed_says_why(text: str, parameter: Parame
         of_task(text, parameter)
 
 
-@given(st.text(alphabet=string.printable + "{}()*/+-,", max_size=220))
+SOUP = st.text(alphabet=string.printable + "{}()*/+-,", max_size=220)
+
+
+@given(SOUP)
 def test_no_text_is_more_than_refused(text: str) -> None:
     try:
         amount = read_amount(text, is_size=True)

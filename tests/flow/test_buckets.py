@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, insert, select
 
 from cigri.database import Database
 from cigri.errors import CigriError
@@ -16,6 +16,7 @@ from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
+from cigri.tables.resources import NodeClass
 from cigri.tables.tasks import Task
 from tests.factories import NOON, a_campaign, a_cluster
 
@@ -50,6 +51,16 @@ def test_tasks_are_sorted_into_buckets_while_they_are_copied(
         assert put_tasks(conn, campaign, "alice", ["2", "13"]) == 2
         assert buckets(conn, campaign) == {10: [0, 3], 96: [1, 4], 20: [2, 7], 80: [5], 99: [6], 160: [8]}
         assert examine(conn) == []
+
+
+def test_no_bucket_has_tasks_that_fit_a_node_beside_others_that_do_not(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn, options={"spool": "/s", "pools": {"mem": 2000}})
+        other = a_cluster(conn, "luke")
+        for where, memory in ((cluster, 92 * 2**20), (cluster, 95 * 2**20 + 7), (other, 93 * 2**20)):
+            conn.execute(insert(NodeClass).values(cluster_id=where, nodes=1, properties={"memory": memory}, at=NOON))
+        campaign = sized(conn, [9, 9.2, 9.3, 9.5, 9.6])
+        assert buckets(conn, campaign) == {92: [0, 1], 95: [2, 3], 96: [4]}
 
 
 def test_a_campaign_has_one_bucket_where_nothing_is_computed(database: Database) -> None:

@@ -57,7 +57,7 @@ def test_no_bucket_has_tasks_that_fit_a_node_beside_others_that_do_not(database:
     with database.begin() as conn:
         cluster = a_cluster(conn, options={"spool": "/s", "pools": {"mem": 2000}})
         other = a_cluster(conn, "luke")
-        for where, memory in ((cluster, 92 * 2**20), (cluster, 95 * 2**20 + 7), (other, 93 * 2**20)):
+        for where, memory in ((cluster, 92 * 2**20), (cluster, 95 * 2**20 + 7), (cluster, 2**30), (other, 93 * 2**20)):
             conn.execute(insert(NodeClass).values(cluster_id=where, nodes=1, properties={"memory": memory}, at=NOON))
         campaign = sized(conn, [9, 9.2, 9.3, 9.5, 9.6])
         assert buckets(conn, campaign) == {92: [0, 1], 95: [2, 3], 96: [4]}

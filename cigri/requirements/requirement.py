@@ -129,7 +129,8 @@ class _Object:
                     case _ if key == EXPRESSION:
                         found += self._where(raw)
                     case _:
-                        found.append(_wanted(property_name(key), raw, self._kinds.get(key)))
+                        property_name(written_key)
+                        found.append(_wanted(key, raw, self._kinds.get(key)))
             except RequirementError as error:
                 self.problems += [one._replace(place=f"{written_key}, {one.place}") for one in error.problems]
             except ValueError as error:

@@ -1,5 +1,6 @@
 """DIRAC's JDL: what its jobs become, the traps of its own readers, and that no text hangs ours."""
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from cigri.jdl import Command, Description, parse
 from cigri.jdl.dirac import is_dirac
 from cigri.jdl.dirac.grammar import Attribute, Section, Value
 from cigri.jdl.dirac.grammar import parse as parse_jdl
+from cigri.requirements import BUILT_IN, parse_requirement
 
 PLACE = re.compile(r"line \d+, column \d+: ")
 
@@ -32,9 +34,10 @@ def described(text: str) -> Description:
 
 
 def commands(text: str) -> list[list[str]]:
-    """The words of each task of a job for dahu."""
-    campaign = described(f'Site = "dahu";\n{text}')
-    command = Command(campaign.clusters["dahu"], campaign.names)
+    """The words of each task of a job."""
+    campaign = described(text)
+    assert campaign.anywhere
+    command = Command(campaign.anywhere, campaign.names)
     made = (command.words(p, campaign_id=7, number=n) for n, p in enumerate(campaign.parameters()))
     return [[word.text for word in words] for words in made]
 
@@ -58,8 +61,40 @@ def test_the_example_of_the_rfc_is_read_whole() -> None:
     assert plain(parse_jdl(RFC)) == {"Executable": "my_executable", "Requirements": wishes}
 
 
-def test_requirements_are_refused_as_long_as_nothing_obeys_them() -> None:
-    assert "line 4, column 1: Requirements: choosing clusters by their properties is not supported" in complaints(RFC)
+def test_the_example_of_the_rfc_is_a_campaign_for_all_clusters_that_satisfy_it() -> None:
+    campaign = described(RFC)
+    wishes = {"SoftwareTag": ["AppVersion1", "AppVersion2"], "CPUModel": "Intel Xeon", "Memory": 4000}
+    assert (campaign.clusters, campaign.requirements) == ({}, wishes)
+    assert campaign.anywhere
+    assert campaign.anywhere.exec_file == "my_executable"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", "{}"),
+        ('Site = "ANY"; BannedSite = ""; Requirements = []', "{}"),
+        ('Site = {"grenoble", "lyon"}', '{"Site": ["grenoble", "lyon"]}'),
+        ('sites = "grenoble"; BannedSites = {"lyon"}', '{"Site": "grenoble", "BannedSite": "lyon"}'),
+        ('Platform = "x86_64"; CPUTime = 60', '{"Platform": "x86_64"}'),
+        ('Requirements = [Site = "a"; CPUTime = 7200; Memory = "4 GB"; Load = 0.5; El7 = TRUE]',
+         '{"Site": "a", "CPUTime": "2 h", "Memory": 4096, "Load": 0.5, "where": "el7"}'),
+        ('Platform = "x"; Requirements = "memory >= 16 GB and not el7"',
+         '{"Platform": "x", "where": "not el7 and memory >= 16 GB"}'),
+        ('Requirements = [Memory = 1; where = "el7 or el8"]', '{"Memory": 1, "where": "el8 or el7"}'),
+    ],
+)  # fmt: skip
+def test_a_job_wants_what_it_says(text: str, wanted: str) -> None:
+    campaign = described(f'Executable = "run";\n{text};' if text else 'Executable = "run";\n')
+    found = parse_requirement(campaign.requirements or {}, BUILT_IN)
+    assert found == parse_requirement(json.loads(wanted), BUILT_IN)
+    assert (campaign.clusters, campaign.anywhere is None) == ({}, False)
+
+
+def test_the_reserved_cpu_time_is_the_walltime() -> None:
+    campaign = described('Executable = "run"; CPUTime = 60;\n')
+    assert campaign.anywhere
+    assert campaign.anywhere.walltime == 60
 
 
 @pytest.mark.parametrize(
@@ -110,8 +145,8 @@ def test_a_job_becomes_a_campaign() -> None:
         ExecutionEnvironment = {"MODE=fast", "LEVEL=3"};
         StdOutput = "std.out"; StdError = "std.err"; OutputSandbox = {"std.out", "std.err"}; InputSandbox = {};
         ]""")
-    assert (campaign.name, list(campaign.clusters), campaign.count) == ("tiles", ["dahu", "luke"], 1)
-    luke = campaign.clusters["luke"]
+    assert (campaign.name, campaign.requirements, campaign.count) == ("tiles", {"Site": ["dahu", "luke"]}, 1)
+    luke = campaign.on_any(["luke"]).clusters["luke"]
     assert (luke.walltime, luke.resources.cpu, luke.environment) == (36000, 4, {"MODE": "fast", "LEVEL": "3"})
     words = Command(luke).words(next(campaign.parameters()), campaign_id=1, number=0)
     assert [(word.text, word.at_home) for word in words[:2]] == [("/bin/tile 1", True), ("-q", False)]
@@ -166,7 +201,16 @@ def test_numbers_of_tasks_are_as_long_as_the_last_one() -> None:
         ('Arguments = "a; b";', "Arguments: no shell reads this line, so ; would not do its work"),
         ('CPUTime = "long";', "CPUTime: expected a duration, not 'long'"),
         ("JobName = {1};", "JobName: expected text, not 1"),
-        ("Sites = 1;", "Sites: has no meaning here (did you mean 'site'?)"),
+        ("Sitez = 1;", "Sitez: has no meaning here (did you mean 'site'?)"),
+        ('Sites = "luke";', "Sites: says the same as Site (leave one out)"),
+        ("Platform = 7.5;", "Platform: expected text, not 7.5 (put text in quotes)"),
+        ('Requirements = [Memory = "lots"];', "Memory: expected a size, not 'lots' (write '16 GB', or a number of MB)"),
+        ("Requirements = [A = [B = 1]];", "A: expected a value, or a list of them, not a section"),
+        ("Requirements = [A = {[B = 1]}];", "A: expected a value, or a list of them, not a section"),
+        ("Requirements = [A.B = 1];", "A.B: 'A.B' is no name of a property"),
+        ('Requirements = [Site = "luke"];', "Site: is given twice, first in line 1, column 21"),
+        ("Requirements = 5;", "Requirements: expected a section, or an expression in quotes (write [Memory = 4000;])"),
+        ('Requirements = "a && b";', "where: column 3 of its text: '&&' is not known here (write 'and')"),
         ('InputSandbox = {"a"};', "InputSandbox: staging of files is not supported yet"),
         (
             'StdOutput = "out"; OutputSandbox = {"out", "x.root"};',
@@ -180,12 +224,17 @@ def test_what_has_no_meaning_is_refused(text: str, message: str) -> None:
     assert told.startswith("line 2, column ")
 
 
+def test_a_site_that_is_banned_too_is_told_where_it_is_wanted() -> None:
+    told = complaints('Executable = "run";\nSites = "dahu";\nBannedSite = {"dahu", "luke"};\n')
+    assert told == "line 2, column 1: Sites: every site that is wanted is banned too"
+
+
 def test_everything_wrong_is_told_at_once() -> None:
-    told = complaints('Site = "ANY"; Colour = 1; Parameters = {};\n')
+    told = complaints("Platform = 7.5; Colour = 1; Parameters = {};\n")
     for part in (
         "Colour: has no meaning here",
         "Parameters: is empty",
-        "Site: name the clusters",
+        "Platform: expected text",
         "Executable is missing",
     ):
         assert part in told

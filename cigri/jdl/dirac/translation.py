@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from cigri.errors import DescriptionError, Problem
 from cigri.jdl.command import MACROS
 from cigri.jdl.dirac.grammar import Attribute, Section, Value, parse
+from cigri.jdl.dirac.requirements import KEYWORDS, SECTION, read_requirements
 from cigri.jdl.dirac.sequences import (
     NUMBER,
     UNNAMED,
@@ -26,17 +27,14 @@ FIELDS = {
     "Arguments": "exec_file",
     "Executable": "exec_file",
     "ExecutionEnvironment": "environment",
-    "Site": "clusters",
     "CPUTime": "walltime",
     "NumberOfProcessors": "resources",
     "Parameters": "params",
+    **dict.fromkeys((SECTION, *KEYWORDS), "requirements"),
 }
 """The attributes that have a field here, and that field."""
 OUTPUTS = ("StdOutput", "StdError", "OutputSandbox")
 LATER = {
-    "Requirements": "choosing clusters by their properties",
-    "BannedSite": "choosing clusters by their properties",
-    "Platform": "choosing clusters by their properties",
     "InputSandbox": "staging of files",
     "InputData": "staging of files",
     "OutputData": "staging of files",
@@ -99,7 +97,8 @@ class _Job:
             "name": self._text("JobName") or PurePosixPath(executable).name,
             "exec_file": f"{shlex.quote(substituted(executable, names))} {substituted(arguments, names)}".strip(),
             "params": sequences.parameters(names) if sequences and names else [[]] * count,
-            "clusters": dict.fromkeys(self._sites()),
+            "clusters": "any",
+            "requirements": read_requirements(self.section, self.problems),
         }
         if environment:
             pairs = (text.partition("=")[::2] for text in environment)
@@ -124,9 +123,8 @@ class _Job:
         for name, capability in LATER.items():
             if self.has(name) and not _is_nothing(self.section[name.lower()].value):
                 self._complain(name, f"{capability} is not supported yet", "leave it out")
-        for name in ("Executable", "Site"):
-            if not self.has(name):
-                self.problems.append(Problem("the description", f"{name} is missing"))
+        if not self.has("Executable"):
+            self.problems.append(Problem("the description", "Executable is missing"))
 
     def check_outputs(self) -> None:
         """What a task writes to its output and its errors is kept for all tasks; other files are not fetched."""
@@ -134,12 +132,6 @@ class _Job:
         for name in self._texts("OutputSandbox"):
             if name not in kept:
                 self._complain("OutputSandbox", f"only StdOutput and StdError are kept, not {shown(name)}")
-
-    def _sites(self) -> list[str]:
-        sites = self._texts("Site")
-        if any(site.lower() == "any" for site in sites):
-            self._complain("Site", "name the clusters, 'ANY' is not supported yet")
-        return sites
 
     def _names_used(self, sequences: Sequences | None) -> set[str]:
         """Of the sequences, those that the job's texts hold."""

@@ -1,0 +1,73 @@
+"""What a job in DIRAC's JDL wants of queues: Site, BannedSite, Platform, and the section Requirements of RFC 7."""
+
+from decimal import Decimal
+from typing import Any
+
+from cigri.errors import Problem, RequirementError
+from cigri.jdl.dirac.grammar import Attribute, Section, Value
+from cigri.requirements import BUILT_IN, parse_requirement
+
+SECTION = "Requirements"
+KEYWORDS = ("Site", "Sites", "BannedSite", "BannedSites", "Platform", "Platforms")
+"""Those that may stand beside the section; CPUTime is the walltime there."""
+
+
+def read_requirements(section: Section, problems: list[Problem]) -> dict[str, Any]:
+    """For the field `requirements`; empty where nothing is wanted, or something is wrong."""
+    before = len(problems)
+    given = _given(section, problems)
+    raw = {attribute.name: _plain(attribute, problems) for attribute in given.values()}
+    if len(problems) == before:
+        try:
+            parse_requirement(raw, BUILT_IN)
+        except RequirementError as error:
+            problems += [_located(problem, given) for problem in error.problems]
+    return raw if len(problems) == before else {}
+
+
+def _given(section: Section, problems: list[Problem]) -> dict[str, Attribute]:
+    """All that is wanted, by names in small letters."""
+    given = {name.lower(): section[name.lower()] for name in KEYWORDS if name.lower() in section}
+    whole = section.get(SECTION.lower())
+    if whole is None or whole.value == "":
+        return given
+    if isinstance(whole.value, str):
+        return {**given, "where": Attribute("where", whole.value, whole.place)}
+    if not isinstance(whole.value, dict):
+        problems.append(_problem(whole, "expected a section, or an expression in quotes", "write [Memory = 4000;]"))
+        return given
+    for name, attribute in whole.value.items():
+        if name in given:
+            problems.append(_problem(attribute, f"is given twice, first in {given[name].place}"))
+        given[name] = attribute
+    return given
+
+
+def _plain(attribute: Attribute, problems: list[Problem]) -> object:
+    """As JSON has it."""
+
+    def plain(value: Value) -> object:
+        match value:
+            case dict():
+                problems.append(_problem(attribute, "expected a value, or a list of them, not a section"))
+                return None
+            case list():
+                return [plain(item) for item in value]
+            case Decimal():
+                return float(value)
+            case _:
+                return value
+
+    return plain(attribute.value)
+
+
+def _located(problem: Problem, given: dict[str, Attribute]) -> Problem:
+    """Told of the attribute where it was written; a column is that of its text."""
+    name, _, column = problem.place.partition(", ")
+    attribute = given.get(name.lower()) or next(one for key, one in given.items() if key.startswith(name.lower()))
+    message = f"{column} of its text: {problem.message}" if column else problem.message
+    return _problem(attribute, message, problem.hint)
+
+
+def _problem(attribute: Attribute, message: str, hint: str = "") -> Problem:
+    return Problem(str(attribute.place), f"{attribute.name}: {message}", hint)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cigri.cli import backend
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
-from cigri.cli.placing import on_eligible, to_simulate
+from cigri.cli.placing import on_eligible, tell_unheard, to_simulate
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept
         for candidate in candidates:
             _tell_changes(candidate)
+            tell_unheard(database, candidate.name, candidate.description)
         if options.check:
             _show(candidates, user, missing, options.output)
         if faults:

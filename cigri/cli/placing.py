@@ -1,8 +1,10 @@
 """Which clusters a campaign may use: those that its user names, or all that are eligible where the grid chooses."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cigri.cli.command import complain
 from cigri.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -25,6 +27,17 @@ def on_eligible(database: "Database", description: "Description") -> "Descriptio
         return description
     kept = {name: one for name, one in description.clusters.items() if name in chosen}
     return replace(description, clusters=kept or description.clusters)
+
+
+def tell_unheard(database: "Database | None", name: str, description: "Description") -> None:
+    """Properties that no queue has may be meant, as in `not el7`: a person is told, and the campaign goes on."""
+    if database is None or description.requirements is None:
+        return
+    from cigri.flow.matcher_to_user import unheard_of
+
+    with suppress(DescriptionError), database.begin() as conn:
+        for sentence in unheard_of(conn, description.project, description.requirements).properties:
+            complain(f"{name}: requirements: {sentence}")
 
 
 def to_simulate(database: "Database", campaign: "NewCampaign") -> "NewCampaign":

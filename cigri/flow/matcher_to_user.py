@@ -11,7 +11,14 @@ from sqlalchemy import Connection, and_, func, select
 from cigri.eligibility import Verdicts, decide, wanted_of
 from cigri.flow.matcher_to_anyone import is_closed
 from cigri.flow.resources_to_anyone import list_queues, property_kinds
-from cigri.requirements import NOTHING, Reject, nearest_miss, parse_requirement
+from cigri.requirements import (
+    NOTHING,
+    Reject,
+    nearest_miss,
+    parse_requirement,
+    unknown_properties,
+    unknown_sites,
+)
 from cigri.states import RejectCode, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -28,6 +35,13 @@ class Choice(NamedTuple):
 
     clusters: frozenset[str]
     miss: str = ""
+
+
+class Unheard(NamedTuple):
+    """A sentence for each site that there is not, and for each property that no queue has."""
+
+    sites: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
 
 
 class QueueWhy(NamedTuple):
@@ -99,6 +113,17 @@ def choose_clusters(
     if others:
         miss += f"; eligible would be {', '.join(sorted(others))}"
     return Choice(frozenset(), miss)
+
+
+def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | None) -> Unheard:
+    """Names that a requirement says, and that are of nothing in the grid."""
+    if raw is None:
+        return Unheard()
+    kinds = property_kinds(conn)
+    requirement = parse_requirement(raw, kinds)
+    classes = [properties for queue in list_queues(conn, project) for properties in queue.classes]
+    sites = unknown_sites(requirement, classes)
+    return Unheard(tuple(sites), tuple(unknown_properties(requirement, classes, kinds)))
 
 
 def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[str]:

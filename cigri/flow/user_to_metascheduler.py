@@ -17,7 +17,7 @@ from cigri.database import clock, wake
 from cigri.errors import CigriError, ConfigError, NotFound, RequirementError
 from cigri.flow.anyone_to_matcher import put_pools
 from cigri.flow.anyone_to_operator import close_events
-from cigri.flow.matcher_to_user import choose_clusters, list_misses
+from cigri.flow.matcher_to_user import choose_clusters, list_misses, unheard_of
 from cigri.flow.resources_to_anyone import list_queues
 from cigri.states import (
     CampaignState,
@@ -137,11 +137,13 @@ def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
     """Jobs that can never be made under the limits and quotas of now, or on its clusters as they are, in words."""
     parts = {name: part.settings for name, part in campaign.clusters.items()}
     try:
+        sites = unheard_of(conn, campaign.project, campaign.wanted).sites
         miss = choose_clusters(conn, campaign.project, campaign.wanted, parts).miss
     except RequirementError as error:
         yield from (f"requirements: {problem}" for problem in error.problems)
     else:
-        yield from [f"requirements: no queue is eligible for its jobs; {miss}"] if miss else ()
+        yield from (f"requirements: {unknown}" for unknown in sites)
+        yield from [f"requirements: no queue is eligible for its jobs; {miss}"] if miss and not sites else ()
     limits = {row.name: row.capacity for row in conn.execute(select(Limit.c.name, Limit.c.capacity))}
     for cluster, part in campaign.clusters.items():
         for name, tokens in part.limits.items():

@@ -1,21 +1,32 @@
 """Which queues are eligible for jobs that demand the same, and the first reason why others are not; pure."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from cigri.backend.selecting import NotSelectable, undecided
 from cigri.buckets import amounts_of
+from cigri.errors import ConfigError
 from cigri.requirements import (
     NOTHING,
+    Condition,
     JobShape,
     Kinds,
     Reject,
     Requirement,
     Value,
+    conditions,
     judge_queue,
     read_canonical,
 )
+from cigri.requirements.conditions import names
+from cigri.requirements.judging import PLACES, cut
 from cigri.states import RejectCode
+
+if TYPE_CHECKING:
+    from cigri.drivers import Driver
 
 WALLTIME = 3600  # seconds, of a description that says none
 MEGABYTE = 2**20
@@ -39,6 +50,10 @@ class QueueLike(Protocol):
     def requires(self) -> Mapping[str, Any] | None: ...
     @property
     def classes(self) -> Sequence[Mapping[str, Value]]: ...
+    @property
+    def driver(self) -> str: ...
+    @property
+    def options(self) -> str: ...
 
 
 class Wanted(NamedTuple):
@@ -78,14 +93,50 @@ def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Map
 
 
 def decide(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> Verdicts:
-    """A queue is eligible when one class of its nodes has all that is required, and its jobs may be like this."""
+    """A queue is eligible when one class of its nodes has all that is required, and its jobs may be like this.
+
+    And when its batch system can be asked for such nodes, if there are others.
+    """
     chosen = _chosen(wanted.queue, queues) if wanted.queue else None
     return {
         queue.queue_id: _not_chosen(wanted, queue)
         if chosen is not None and queue.queue_id not in chosen
         else judge_queue(wanted.requirement, wanted.shape, _requires(queue), queue.classes, kinds)
+        or _not_selectable(wanted.requirement, queue)
         for queue in queues
     }
+
+
+def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
+    """What its batch system has to choose nodes by, since they differ in it; NotSelectable if it cannot."""
+    condition = conditions(requirement) if len(queue.classes) > 1 else None
+    left = undecided(condition, queue.classes) if condition is not None else True
+    if isinstance(left, bool):
+        return None
+    if driver := _driver(queue.driver, queue.options):
+        driver.select(left)
+    return left
+
+
+def _not_selectable(requirement: Requirement, queue: QueueLike) -> Reject | None:
+    try:
+        choice_of(requirement, queue)
+    except NotSelectable as problem:
+        name = next(names(problem.condition))
+        passed = PLACES + len(requirement.conditions)  # all but the way to say so
+        return Reject(RejectCode.NOT_SELECTABLE, name, cut(str(problem.condition)), cut(problem.why), passed)
+    return None
+
+
+@lru_cache(maxsize=1000)
+def _driver(name: str, options: str) -> "Driver | None":
+    """None: it is not there, or its options are wrong, which those are told who ask it for more."""
+    from cigri.drivers import load  # few need one
+
+    try:
+        return load(name, json.loads(options)) if name else None
+    except ConfigError:
+        return None
 
 
 def _chosen(name: str, queues: Sequence[QueueLike]) -> set[int]:

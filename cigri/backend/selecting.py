@@ -20,6 +20,7 @@ class NotSelectable(ValueError):
     def __init__(self, condition: Condition, why: str = "") -> None:
         super().__init__(f"the batch system cannot be asked for {condition}" + (f": {why}" if why else ""))
         self.condition = condition
+        self.why = why
 
 
 def undecided(condition: Condition, classes: Sequence[Properties]) -> Condition | bool:

@@ -6,14 +6,15 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Text, and_, cast, delete, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.sql.dml import ReturningInsert
+from sqlalchemy.sql.dml import ReturningInsert, Update
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.eligibility import Wanted, decide, read_wanted, wanted_of
-from cigri.flow.resources_to_anyone import list_queues, property_kinds, resources_version
+from cigri.eligibility import Verdicts, Wanted, choice_of, decide, read_wanted, wanted_of
+from cigri.flow.resources_to_anyone import QueueView, list_queues, property_kinds, resources_version
 from cigri.requirements import NOTHING, Reject, digest, parse_requirement
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.grid import Grid, Project
@@ -81,15 +82,35 @@ def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None
     queues = {project: list_queues(conn, project) for project in {pool.project for pool in pools}}
     known = _known(conn, [pool.id for pool in pools])
     changed = []
+    choices: list[tuple[int, int, Any]] = []
     for pool in pools:
         verdicts = decide(pool.wanted, queues[pool.project], kinds)
         before = known.get(pool.id, {})
         changed += [(pool.id, id, one) for id, one in verdicts.items() if id not in before or _is_new(before[id], one)]
+        if pool.wanted.requirement.conditions:
+            choices += _choices(pool, verdicts, queues[pool.project])
     if changed:
         _write(conn, changed, now)
+    if choices:
+        conn.execute(_put_choices(choices))
     mine = SubmitPool.c.id.in_([pool.id for pool in pools])
     conn.execute(update(SubmitPool).where(mine).values(version=version, updated_at=clock(now)))
     return len(changed)
+
+
+def _choices(pool: Pool, verdicts: Verdicts, queues: Sequence[QueueView]) -> Iterator[tuple[int, int, Any]]:
+    """By what the nodes of each eligible queue have to be chosen."""
+    for queue in queues:
+        if verdicts[queue.queue_id] is None:
+            condition = choice_of(pool.wanted.requirement, queue)
+            yield pool.id, queue.queue_id, condition.canonical() if condition else None
+
+
+def _put_choices(choices: Sequence[tuple[int, int, Any]]) -> Update:
+    new = rows("new", PAIR | {"condition": JSONB()}, choices)
+    here = and_(SubmitPoolQueue.c.pool_id == new.c.pool_id, SubmitPoolQueue.c.queue_id == new.c.queue_id)
+    is_other = SubmitPoolQueue.c.condition.is_distinct_from(new.c.condition)
+    return update(SubmitPoolQueue).where(here, is_other).values(condition=new.c.condition)
 
 
 def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Share]:

@@ -19,13 +19,13 @@ Share = tuple[int, int]
 
 
 class Destination(NamedTuple):
-    """Where the jobs of a bucket go on a cluster: a queue by its remote name, and what they require of its nodes.
+    """Where the jobs of a bucket go on a cluster: a queue by its remote name, and what its nodes have to be chosen by.
 
-    `queue` empty: the default one, or what the campaign's settings say.
+    `queue` empty: the default one, or what the campaign's settings say. `condition`: canonical; empty: any will do.
     """
 
     queue: str
-    requirement: Mapping[str, Any]
+    condition: Mapping[str, Any]
 
 
 ANYWHERE = Destination("", {})
@@ -79,20 +79,24 @@ def find_destination(conn: Connection, campaign_id: int, bucket_id: int | None, 
     pool = conn.execute(_POOL, about).one_or_none()
     if pool is None:
         return ANYWHERE
-    queue = conn.scalar(_QUEUE, {"pool": pool.id, "here": cluster_id})
+    queue = conn.execute(_QUEUE, {"pool": pool.id, "here": cluster_id}).one_or_none()
     if queue is None:
         return ANYWHERE if bucket_id is None else None
-    return Destination(queue, pool.requirements["requirement"])
+    return Destination(queue.remote_name, queue.condition or {})
 
 
-def _eligible(which: ColumnElement[bool]) -> Select[str]:
-    return select(Queue.c.remote_name).join(SubmitPoolQueue, SubmitPoolQueue.c.queue_id == Queue.c.id).where(which)
+def _eligible(which: ColumnElement[bool]) -> Select[str, Any]:
+    return (
+        select(Queue.c.remote_name, SubmitPoolQueue.c.condition)
+        .join(SubmitPoolQueue, SubmitPoolQueue.c.queue_id == Queue.c.id)
+        .where(which)
+    )
 
 
 _BUCKET = bindparam("bucket", type_=BigInteger)
 _HERE = bindparam("here", type_=BigInteger)
 _POOL = (
-    select(SubmitPool.c.id, SubmitPool.c.requirements)
+    select(SubmitPool.c.id)
     .join(BucketPool, and_(BucketPool.c.pool_id == SubmitPool.c.id, BucketPool.c.cluster_id == _HERE))
     .join(Bucket, Bucket.c.id == BucketPool.c.bucket_id)
     .where(

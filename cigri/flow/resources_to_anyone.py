@@ -29,12 +29,15 @@ class SourcedQueue(NamedTuple):
     remote_name: str
     requires: Mapping[str, Any] | None
     classes: tuple[SourcedClass, ...]
+    driver: str
+    options: str
 
 
 class QueueView(NamedTuple):
     """A queue and its classes of nodes, at least one; each has also its site, cluster and queue (by logical name).
 
-    `requires`: what the queue demands of jobs, as a canonical requirement; None: nothing.
+    `requires`: what the queue demands of jobs, as a canonical requirement; None: nothing. `driver` chooses among its
+    nodes, with these `options` as JSON; empty: nobody does, for another host stands in for the cluster.
     """
 
     queue_id: int
@@ -45,6 +48,8 @@ class QueueView(NamedTuple):
     remote_name: str
     requires: Mapping[str, Any] | None
     classes: tuple[Mapping[str, Value], ...]
+    driver: str = ""
+    options: str = "{}"
 
 
 def list_queues(conn: Connection, project: str = "") -> list[QueueView]:
@@ -59,17 +64,19 @@ def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
     queues = conn.execute(
         select(Queue.c.id, Queue.c.cluster_id, Queue.c.name, Queue.c.remote_name, Queue.c.requires)
         .add_columns(Cluster.c.name, Cluster.c.site, Cluster.c.config["driver"].astext, is_away)
+        .add_columns(func.coalesce(Cluster.c.config["options"].astext, "{}"))
         .join(Cluster, Cluster.c.id == Queue.c.cluster_id)
         .order_by(Cluster.c.name, Queue.c.name)
     )
     sourced = []
-    for queue_id, cluster_id, name, remote_name, requires, cluster, site, driver, stands_in in queues:
+    for queue_id, cluster_id, name, remote_name, requires, cluster, site, driver, stands_in, options in queues:
         place = Place("local" if stands_in else driver, site or cluster, cluster, name)
+        chooser = ("", "{}") if stands_in else (driver, options)
         nodes = [*found.get((cluster_id, None), []), *found.get((cluster_id, remote_name), [])]
         classes = [SourcedClass(effective(place, project, declared, values), number) for values, number in nodes]
         if not classes:
             classes = [SourcedClass(effective(place, project, declared), None)]
-        sourced.append(SourcedQueue(queue_id, cluster_id, place, remote_name, requires, tuple(classes)))
+        sourced.append(SourcedQueue(queue_id, cluster_id, place, remote_name, requires, tuple(classes), *chooser))
     return sourced
 
 
@@ -120,4 +127,4 @@ def _view(queue: SourcedQueue) -> QueueView:
     own = {"site": place.site, "cluster": place.cluster, "queue": place.queue}
     classes = tuple({name: one.value for name, one in some.properties.items()} | own for some in queue.classes)
     about = (queue.queue_id, queue.cluster_id, place.cluster, place.site, place.queue)
-    return QueueView(*about, queue.remote_name, queue.requires, classes)
+    return QueueView(*about, queue.remote_name, queue.requires, classes, queue.driver, queue.options)

@@ -16,6 +16,7 @@ from cigri.requirements.requirement import (
     digest,
     parse_requirement,
     read_canonical,
+    read_condition,
 )
 from cigri.requirements.values import read_value, shown, written
 
@@ -47,6 +48,7 @@ __all__ = [
     "parse_requirement",
     "property_name",
     "read_canonical",
+    "read_condition",
     "read_value",
     "sentence",
     "shown",

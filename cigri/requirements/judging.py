@@ -44,7 +44,8 @@ def sentence(reject: Reject) -> str:
         case RejectCode.JOB_REFUSED:
             return f"takes jobs with {reject.wanted}, these have {reject.found}"
         case RejectCode.NOT_SELECTABLE:
-            return f"the batch system cannot be asked for {reject.wanted}"
+            why = f": {reject.found}" if reject.found else ""
+            return f"its nodes differ, and the batch system cannot be asked for {reject.wanted}{why}"
         case RejectCode.UNKNOWN:
             return f"nothing is known of {reject.name}"
         case _:

@@ -89,9 +89,26 @@ def conditions(requirement: Requirement) -> Condition | None:
 
 def read_canonical(form: Mapping[str, Any]) -> Requirement:
     """The requirement that has this canonical form."""
-    parts = ordered(_read_condition(part) for part in form.get("conditions", ()))
+    parts = ordered(read_condition(part) for part in form.get("conditions", ()))
     sites, banned = tuple(form.get("sites", ())), tuple(form.get("banned_sites", ()))
     return Requirement(sites, banned, form.get("cpu_time"), parts)
+
+
+def read_condition(form: Mapping[str, Any]) -> Condition:
+    """A part of a requirement from its canonical form."""
+    match form:
+        case {"all": parts}:
+            return And(tuple(map(read_condition, parts)))
+        case {"any": parts}:
+            return Or(tuple(map(read_condition, parts)))
+        case {"not": part}:
+            return Not(read_condition(part))
+        case {"flag": name}:
+            return Flag(name)
+        case _:
+            value = form["value"]
+            kept = tuple(value) if isinstance(value, list) else value
+            return Compare(form["name"], Operator(form["operator"]), kept, Kind(form["kind"]))
 
 
 def digest(canonical: Mapping[str, Any], project: str) -> str:
@@ -185,22 +202,6 @@ def _says_something(raw: object) -> bool:
     if isinstance(raw, list | tuple):
         return bool(raw) and not any(isinstance(one, str) and _ANY.fullmatch(one) for one in raw)
     return raw is not None and not (isinstance(raw, str) and (not raw.strip() or _ANY.fullmatch(raw)))
-
-
-def _read_condition(form: Mapping[str, Any]) -> Condition:
-    match form:
-        case {"all": parts}:
-            return And(tuple(map(_read_condition, parts)))
-        case {"any": parts}:
-            return Or(tuple(map(_read_condition, parts)))
-        case {"not": part}:
-            return Not(_read_condition(part))
-        case {"flag": name}:
-            return Flag(name)
-        case _:
-            value = form["value"]
-            kept = tuple(value) if isinstance(value, list) else value
-            return Compare(form["name"], Operator(form["operator"]), kept, Kind(form["kind"]))
 
 
 def _listed(names: Iterable[str]) -> str:

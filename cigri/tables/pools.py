@@ -36,11 +36,15 @@ SubmitPool = table(
 
 
 class SubmitPoolQueueColumns(Columns):
-    """A queue that is eligible for the jobs of a pool, since `at`."""
+    """A queue that is eligible for the jobs of a pool, since `at`.
+
+    `condition`: what its batch system has to choose nodes by, in canonical form; null: any will do.
+    """
 
     pool_id: Named[int] = Column(ForeignKey("submit_pools.id", ondelete="CASCADE"), primary_key=True)
     queue_id: Named[int] = Column(ForeignKey("queues.id", ondelete="CASCADE"), primary_key=True)
     at: Named[datetime]
+    condition: Named[dict[str, Any] | None] = Column(JSONB(none_as_null=True))
 
 
 SubmitPoolQueue = table("submit_pool_queues", SubmitPoolQueueColumns, Index(None, "queue_id"))

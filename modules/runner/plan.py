@@ -14,6 +14,7 @@ from cigri.hours import Hours
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
 from cigri.jdl.checkpoint import SIGNALS
 from cigri.jobtypes import is_besteffort
+from cigri.requirements import read_condition
 from cigri.states import CampaignType, JobKind
 from cigri.urgency import Due
 from cigri.words import Word
@@ -60,6 +61,7 @@ def plan_batch(
         amounts=_amounts(each),
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
     )
+    destination = batch.destination
     besteffort = is_besteffort(settings.type, hours, batch.created_at, walltime)
     request = BatchRequest(
         tag=batch.tag,
@@ -67,12 +69,13 @@ def plan_batch(
         walltime=walltime,
         resources=resources,
         besteffort=besteffort and launch.campaign_type is not CampaignType.TEST,
-        queue=batch.destination.queue or settings.queue,
+        queue=destination.queue or settings.queue,
         project=settings.project or launch.project,
         properties=settings.properties,
         types=settings.types if launch.kind is JobKind.TASKS else (),
         exclude=tuple(exclude),
         backend=settings.backend,
+        requirement=read_condition(destination.condition) if destination.condition else None,
         due=_due(launch, batch.created_at),
     )
     return plan, request

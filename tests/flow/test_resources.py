@@ -30,7 +30,7 @@ def test_a_cluster_has_a_default_queue_and_is_the_site_of_its_own_name(database:
         a_cluster(conn, "dahu", free=3)
         [view] = list_queues(conn)
     own = {"site": "dahu", "cluster": "dahu", "queue": ""}
-    assert view == QueueView(view.queue_id, cluster, "dahu", "dahu", "", "", None, (own,))
+    assert view == QueueView(view.queue_id, cluster, "dahu", "dahu", "", "", None, (own,), "local")
 
 
 def test_the_version_changes_with_each_cluster(database: Database) -> None:

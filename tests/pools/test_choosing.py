@@ -1,0 +1,133 @@
+"""Queues whose nodes differ: what is required of them is told to their batch system, if it can be asked."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, select, text
+
+from cigri import schema
+from cigri.database import Database
+from cigri.drivers import BatchRequest
+from cigri.eligibility import choice_of
+from cigri.errors import CigriError
+from cigri.flow.anyone_to_clusters import find_cluster
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
+from cigri.flow.matcher_to_user import list_whys
+from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.resources_to_anyone import QueueView, list_queues
+from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.requirements import BUILT_IN, Compare, Kind, Operator, parse_requirement
+from cigri.states import RejectCode
+from cigri.tables.pools import SubmitPoolQueue
+from modules.runner.plan import plan_batch
+from tests.factories import NOON, a_cluster
+from tests.pools.made import GB, match, put_nodes, refused, submit
+
+OLD, NEW = {"features": ["big", "Old"], "memory": 8 * GB}, {"features": ["big", "New"], "memory": 16 * GB}
+IS_NEW = Compare("features", Operator.EQ, "New", Kind.STRING)
+
+
+def differing(conn: Connection, name: str, driver: str, **options: Any) -> int:
+    cluster = a_cluster(conn, name, driver=driver, options=options)
+    put_nodes(conn, cluster, OLD, NEW)
+    return cluster
+
+
+def planned(conn: Connection, campaign: int, cluster_id: int, name: str) -> BatchRequest:
+    """What the runner asks of the batch system."""
+    put_jobs(conn, campaign, [NewJob(cluster_id, 1, 60, take_waiting(conn, campaign, 1))], NOON)
+    [launch] = list_launches(conn, cluster_id, 9, 9)
+    batch, cluster = put_batch(conn, launch, cluster_id, "key", NOON), find_cluster(conn, name)
+    assert batch is not None
+    assert cluster is not None
+    return plan_batch(cluster, "/base", "key", "", launch, batch)[1]
+
+
+def test_what_nodes_differ_in_is_asked_of_their_batch_system(database: Database) -> None:
+    with database.begin() as conn:
+        alpha = differing(conn, "alpha", "slurm")
+        campaign = submit(conn, "new and big and memory >= 4 GB", clusters=["alpha"])
+        assert planned(conn, campaign, alpha, "alpha").requirement == IS_NEW
+
+
+def test_what_all_nodes_have_is_asked_of_nobody(database: Database) -> None:
+    with database.begin() as conn:
+        here = differing(conn, "here", "local", spool="/var/spool/cigri")
+        campaign = submit(conn, "big and memory >= 4 GB", clusters=["here"])
+        assert planned(conn, campaign, here, "here").requirement is None
+
+
+def test_a_queue_whose_batch_system_cannot_be_asked_is_refused_with_what_it_can_be_asked_for(
+    database: Database,
+) -> None:
+    with database.begin() as conn:
+        differing(conn, "alpha", "slurm")
+        differing(conn, "here", "local", spool="/var/spool/cigri")
+        campaign = submit(conn, {"memory": "16 GB"}, clusters=["alpha", "here"])
+        assert refused(conn, campaign) == {"here": "not_selectable"}
+        told = "its nodes differ, and the batch system cannot be asked for memory <= 8 GB: Slurm is asked"
+        with pytest.raises(CigriError, match=told):
+            submit(conn, "memory <= 8 GB", clusters=["alpha"])
+        [why] = [why for why in list_whys(conn, campaign) if why.cluster == "here"]
+    assert (why.code, why.name, why.wanted) == (RejectCode.NOT_SELECTABLE, "memory", "memory >= 16 GB")
+
+
+def test_nodes_that_change_change_what_is_asked(database: Database) -> None:
+    with database.begin() as conn:
+        alpha = differing(conn, "alpha", "slurm")
+        campaign = submit(conn, "new", clusters=["alpha"])
+        put_nodes(conn, alpha, NEW | {"cores": 4}, NEW | {"cores": 8})
+    match(database)
+    with database.begin() as conn:
+        assert conn.scalars(select(SubmitPoolQueue.c.condition)).all() == [None]
+        put_nodes(conn, alpha, OLD, NEW | {"cores": 4}, NEW | {"cores": 8})
+    match(database)
+    with database.begin() as conn:
+        assert planned(conn, campaign, alpha, "alpha").requirement == IS_NEW
+
+
+def test_an_operator_may_make_nodes_selectable(database: Database) -> None:
+    about = {"driver": "gridengine", "options": {}}
+    with database.begin() as conn:
+        gamma = differing(conn, "gamma", "gridengine")
+        put_nodes(conn, gamma, {"scratch": 100}, {"scratch": 1000})
+        with pytest.raises(CigriError, match=r"scratch is not among the cluster's complexes"):
+            submit(conn, "scratch >= 500", clusters=["gamma"])
+        put_cluster(conn, "gamma", about | {"options": {"complexes": {"scratch": "<="}}})
+        campaign = submit(conn, "scratch >= 500", clusters=["gamma"])
+        assert refused(conn, campaign) == {}
+        put_cluster(conn, "gamma", about)
+    match(database)
+    with database.begin() as conn:
+        assert refused(conn, campaign) == {"gamma": "not_selectable"}
+
+
+def test_a_driver_that_is_not_there_is_no_reason(database: Database) -> None:
+    """The cluster itself says so."""
+    classes = ({"memory": 1}, {"memory": 2})
+    queue = QueueView(1, 1, "odd", "odd", "", "", None, classes, "nowhere")
+    assert choice_of(parse_requirement("memory >= 2 B", BUILT_IN), queue) is not None
+
+
+def test_where_another_host_stands_in_nobody_chooses(database: Database) -> None:
+    fallback = {"spool": "/var/spool/cigri", "pools": {"cpu": 4}}
+    with database.begin() as conn:
+        a_cluster(conn, "away", driver="slurm", fallback=fallback, fallback_because="no sbatch")
+        [queue] = list_queues(conn)
+    assert (queue.driver, queue.options) == ("", "{}")
+
+
+def test_the_migration_has_all_pools_computed_anew(database: Database) -> None:
+    with database.begin() as conn:
+        alpha = differing(conn, "alpha", "slurm")
+        campaign = submit(conn, "new", clusters=["alpha"])
+    schema.downgrade(database, "0021")
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM submit_pool_queues")) == 1
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert schema.differences(conn) == []
+        assert conn.scalars(select(SubmitPoolQueue.c.condition)).all() == [None]
+    match(database)
+    with database.begin() as conn:
+        assert planned(conn, campaign, alpha, "alpha").requirement == IS_NEW

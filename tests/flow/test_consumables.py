@@ -1,0 +1,123 @@
+"""What operators declare as limits is charged exactly, and never overshoots, whatever happens in whatever order."""
+
+from collections import Counter
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from sqlalchemy import text
+
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
+from cigri.flow.operator_to_campaign_schedulers import list_limits, put_limit
+from cigri.flow.runner_to_campaign_schedulers import put_back, put_back_unlaunched
+from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.user_to_killer import move_campaign
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.settings import JobSettings
+from cigri.states import CampaignState, CampaignType, Outcome
+from tests.factories import NOON, a_cluster, end_jobs, launch_jobs
+
+NAMES = ("matlab", "nfs")
+WHICH = st.integers(0, 10**6)
+ENDS = (Outcome.SUCCESS, Outcome.FAILURE, Outcome.PREEMPTED, Outcome.KILLED, Outcome.LOST)
+MOVES = (CampaignState.PAUSED, CampaignState.IN_TREATMENT, CampaignState.CANCELLED)
+LIVE = "SELECT campaign_id, count(*) AS n FROM jobs WHERE state <> 'ended' GROUP BY 1"
+EMPTY = "TRUNCATE campaigns, limits, clusters, task_counts, submit_pools RESTART IDENTITY CASCADE"
+
+
+class Charging(RuleBasedStateMachine):
+    """`tokens`: what each job of a campaign takes; `most`: what may be in use, more than there is if it was lowered."""
+
+    database: Database
+
+    @initialize()
+    def begin(self) -> None:
+        with self.database.begin() as conn:
+            conn.execute(text(EMPTY))
+            self.cluster = a_cluster(conn)
+        self.tokens: dict[int, dict[str, int]] = {}
+        self.capacity = dict.fromkeys(NAMES, 0)
+        self.most = dict(self.capacity)
+        for name in NAMES:
+            self.declare(name, 6)
+
+    @rule(name=st.sampled_from(NAMES), capacity=st.integers(0, 9))
+    def declare(self, name: str, capacity: int) -> None:
+        """What was made under a higher one goes on."""
+        with self.database.begin() as conn:
+            put_limit(conn, name, capacity)
+        self.capacity[name] = capacity
+        self.most[name] = max(capacity, self.used()[name])
+
+    @rule(tokens=st.dictionaries(st.sampled_from(NAMES), st.integers(1, 4), min_size=1))
+    def submit(self, tokens: dict[str, int]) -> None:
+        if any(amount > self.capacity[name] for name, amount in tokens.items()):
+            return
+        part = NewCampaignCluster({"exec_file": "true", "walltime": 60}, 1, None, False, False, tokens)
+        new = NewCampaign("c", "alice", CampaignType.DEFAULT, "", "workqueue", {}, {"dahu": part})
+        with self.database.begin() as conn:
+            self.tokens[put_campaign(conn, new, ["x"] * 20, NOON)] = tokens
+
+    @rule(which=WHICH, jobs=st.integers(1, 6), tasks=st.integers(1, 2))
+    def make(self, which: int, jobs: int, tasks: int) -> None:
+        if not self.tokens:
+            return
+        campaign = sorted(self.tokens)[which % len(self.tokens)]
+        with self.database.begin() as conn:
+            found = take_waiting(conn, campaign, jobs * tasks)
+            groups = [found[first : first + tasks] for first in range(0, len(found), tasks)]
+            put_jobs(conn, campaign, [NewJob(self.cluster, 1, 60, group) for group in groups], NOON)
+
+    @rule(jobs=st.integers(1, 4))
+    def launch(self, jobs: int) -> None:
+        with self.database.begin() as conn:
+            launch_jobs(conn, self.cluster, jobs)
+
+    @rule()
+    def die_while_submitting(self) -> None:
+        """The runner was killed, and its batch is found not to be there."""
+        with self.database.begin() as conn:
+            launches, key = list_launches(conn, self.cluster, 3, 3), grid_key(conn)
+            batches = [put_batch(conn, one, self.cluster, key, NOON) for one in launches]
+        with self.database.begin() as conn:
+            for batch in batches:
+                assert batch is not None
+                put_back(conn, self.cluster, batch.id, Outcome.LOST, "never submitted", JobSettings(), NOON)
+
+    @rule(which=WHICH, outcome=st.sampled_from(ENDS))
+    def end(self, which: int, outcome: Outcome) -> None:
+        with self.database.begin() as conn:
+            ids = conn.scalars(text("SELECT id FROM jobs WHERE state NOT IN ('to_launch', 'ended') ORDER BY id")).all()
+            if ids:
+                end_jobs(conn, self.cluster, [ids[which % len(ids)]], outcome, exit_code=None)
+
+    @rule(which=WHICH, state=st.sampled_from(MOVES))
+    def move(self, which: int, state: CampaignState) -> None:
+        with self.database.begin() as conn:
+            if self.tokens:
+                move_campaign(conn, sorted(self.tokens)[which % len(self.tokens)], "alice", state)
+            put_back_unlaunched(conn, JobSettings(), NOON)
+
+    def used(self) -> Counter[str]:
+        """By the jobs that are there, as their campaigns said."""
+        used: Counter[str] = Counter()
+        with self.database.begin() as conn:
+            for campaign, jobs in conn.execute(text(LIVE)):
+                used.update({name: jobs * amount for name, amount in self.tokens[campaign].items()})
+        return used
+
+    @invariant()
+    def sums_never_overshoot(self) -> None:
+        used = self.used()
+        for name in NAMES:
+            assert used[name] <= self.most[name]
+            self.most[name] = max(self.capacity[name], used[name])
+        with self.database.begin() as conn:
+            assert {limit.name: limit.used for limit in list_limits(conn)} == {name: used[name] for name in NAMES}
+
+
+def test_the_sums_of_limits_never_overshoot_for_any_order_of_starts_ends_kills_and_restarts(database: Database) -> None:
+    machine = type("Charging", (Charging,), {"database": database})
+    run_state_machine_as_test(machine, settings=settings(max_examples=6, stateful_step_count=20))

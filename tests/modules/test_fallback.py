@@ -23,6 +23,7 @@ POOLS = {"cpu": 4, "mem": 4000, "licence": 1}
         (ResourceRequest(cpu=8, mem=100), ResourceRequest(cpu=4, mem=100)),
         (ResourceRequest(cpu=1, mem=9000), ResourceRequest(cpu=4, mem=4000)),
         (ResourceRequest(cpu=1, others={"gpu": 1}), ResourceRequest(cpu=4)),
+        (ResourceRequest(cpu=1, tmp=5), ResourceRequest(cpu=4)),
         (ResourceRequest(cpu=1, native=("/switch=1/core=1",)), ResourceRequest(cpu=4)),
     ],
 )

@@ -23,7 +23,7 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
         replicate.budget if replicate else None,
         replicate.max_replicas if replicate else None,
         description.requirements,
-        _part(description.anywhere) if description.anywhere else None,
+        {name: _part(settings) for name, settings in description.spare.items()} if description.anywhere else None,
     )
 
 

@@ -1,7 +1,6 @@
 """Which clusters a campaign may use: those that its user names, or all that are eligible where the grid chooses."""
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def on_eligible(database: "Database", description: "Description") -> "Description":
-    """Where the grid chooses: without the clusters that are not eligible, unless none is; why, is told elsewhere."""
+    """Where the grid chooses: on the clusters that are eligible, unless none is; why, is told elsewhere."""
     if description.anywhere is None:
         return description
     from cigri.flow.matcher_to_user import choose_clusters
@@ -25,8 +24,7 @@ def on_eligible(database: "Database", description: "Description") -> "Descriptio
             chosen = choose_clusters(conn, description.project, description.requirements, settings).clusters
     except DescriptionError:
         return description
-    kept = {name: one for name, one in description.clusters.items() if name in chosen}
-    return replace(description, clusters=kept or description.clusters)
+    return description.chosen(chosen) if chosen else description
 
 
 def tell_unheard(database: "Database | None", name: str, description: "Description") -> None:

@@ -42,8 +42,8 @@ class NewCampaign(NamedTuple):
     """`clusters` gives the settings (ClusterSettings as JSON) by name; `requirements` are those of the bucket.
 
     `replica_budget` and `max_replicas` are those of the table; both None: no task is replicated. `wanted`: what it
-    requires of nodes, as it was written. `anywhere`: the clusters are the grid's choice, and others that become
-    eligible are used as this says; None: they are the user's.
+    requires of nodes, as it was written. `anywhere`: the clusters are the grid's choice, and these are used as soon as
+    they are eligible: others than the rules of admission were asked about never are; None: they are the user's.
     """
 
     name: str
@@ -56,7 +56,7 @@ class NewCampaign(NamedTuple):
     replica_budget: float | None = None
     max_replicas: int | None = None
     wanted: str | Mapping[str, Any] | None = None
-    anywhere: "NewCampaignCluster | None" = None
+    anywhere: Mapping[str, "NewCampaignCluster"] | None = None
 
 
 class NewCampaignCluster(NamedTuple):
@@ -85,7 +85,7 @@ def put_campaign(
             replica_budget=campaign.replica_budget,
             max_replicas=campaign.max_replicas,
             wanted=campaign.wanted,
-            anywhere=_plain(campaign.anywhere) if campaign.anywhere else None,
+            anywhere=_plain(campaign.anywhere),
         )
         .returning(Campaign.c.id)
     ).scalar_one()
@@ -104,8 +104,13 @@ def put_campaign(
     return campaign_id
 
 
-def _plain(part: NewCampaignCluster) -> dict[str, Any]:
-    return part._asdict() | {"settings": dict(part.settings), "limits": dict(part.limits)}
+def _plain(parts: Mapping[str, NewCampaignCluster] | None) -> dict[str, Any] | None:
+    if parts is None:
+        return None
+    return {
+        name: part._asdict() | {"settings": dict(part.settings), "limits": dict(part.limits)}
+        for name, part in parts.items()
+    }
 
 
 def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaignCluster]) -> None:

@@ -1,6 +1,6 @@
 """A campaign as its user describes it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -33,7 +33,8 @@ class Heading(BaseModel):
 class Description:
     """A campaign: what holds for all of it, what holds on each cluster, and its parameters.
 
-    `anywhere`: the settings on clusters that the grid chooses; None: the user has named them.
+    `anywhere`: the settings on clusters that the grid chooses; None: the user has named them. `spare`: on those that it
+    has not chosen yet.
     `requirements` are as they were written, to be read with the kinds of the grid's properties (cigri.requirements).
     """
 
@@ -46,6 +47,7 @@ class Description:
     replicate: Replication | None = None
     requirements: Raw | None = None
     anywhere: ClusterSettings | None = None
+    spare: dict[str, ClusterSettings] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -74,6 +76,13 @@ class Description:
     def on_any(self, clusters: Iterable[str]) -> "Description":
         """A copy for all of these clusters, where the grid chooses them; as it is, where the user has named them."""
         return replace(self, clusters=dict.fromkeys(clusters, self.anywhere)) if self.anywhere else self
+
+    def chosen(self, clusters: Collection[str]) -> "Description":
+        """A copy that goes to these of its clusters, and keeps the others to spare."""
+        parts: tuple[dict[str, ClusterSettings], dict[str, ClusterSettings]] = ({}, {})
+        for name, settings in self.clusters.items():
+            parts[name not in clusters][name] = settings
+        return replace(self, clusters=parts[0], spare=parts[1])
 
     def without_cluster(self, cluster: str) -> "Description":
         """A copy that leaves a cluster out."""

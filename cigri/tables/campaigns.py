@@ -27,7 +27,7 @@ class CampaignColumns(Numbered):
 
     At its end tasks may have `max_replicas` more attempts at a time, which may burn `replica_budget` of the
     core-seconds that all have used; both null: none. `wanted`: its requirements as they were written. `anywhere`: the
-    grid chooses its clusters, and one that becomes eligible gets it with these settings.
+    grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible.
     """
 
     name: Named[str]

@@ -11,7 +11,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from tests.cli.conftest import AsUser
 from tests.factories import a_cluster
-from tests.pools.made import GB, put_nodes
+from tests.pools.made import GB, match, put_nodes
 
 Capture = pytest.CaptureFixture[str]
 
@@ -95,3 +95,35 @@ def test_a_property_that_nobody_has_is_told_where_it_may_be_meant(submit: Submit
     assert "requirements: no queue has a property 'el88'; did you mean 'el8'?" in capsys.readouterr().err
     assert submit('Requirements = "not el8 or el8";') == 0
     assert "no queue has" not in capsys.readouterr().err
+
+
+def test_a_cluster_that_a_rule_left_out_or_was_not_asked_about_is_never_used(
+    grid: Database, submit: Submit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rule.py").write_text("def rule(campaign, user):\n    return campaign.without_cluster('dahu')\n")
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    assert submit('Site = {"grenoble", "young"}; Requirements = "memory >= 64 GB";') == 1
+    assert submit('BannedSite = "luke"; Requirements = "memory >= 64 GB";') == 0
+    with grid.begin() as conn:
+        put_nodes(conn, a_cluster(conn, "young"), {"memory": 64 * GB})
+    match(grid)
+    assert used(grid) == {"yeti"}
+
+
+def test_a_cluster_that_becomes_eligible_is_used_as_the_rules_left_it(
+    grid: Database, submit: Submit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = "def rule(campaign, user):\n    return campaign.with_cluster('luke', walltime=60)\n"
+    (tmp_path / "rule.py").write_text(rule)
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    assert submit('Requirements = "memory >= 100 GB";') == 0
+    assert used(grid) == {"dahu"}
+    with grid.begin() as conn:
+        put_nodes(
+            conn, conn.execute(select(Cluster.c.id).where(Cluster.c.name == "luke")).scalar_one(), {"memory": 999 * GB}
+        )
+    match(grid)
+    assert used(grid) == {"dahu", "luke"}
+    with grid.begin() as conn:
+        walltimes = conn.scalars(select(CampaignCluster.c.settings["walltime"].as_integer()))
+        assert sorted(walltimes) == [60, 3600]

@@ -103,8 +103,11 @@ def test_they_are_shown_with_the_campaign() -> None:
 def test_they_are_handed_over() -> None:
     new = new_campaign(read(RFC), "alice")
     assert (new.wanted, new.anywhere) == (RFC, None)
-    chosen = new_campaign(read(None, clusters="any").on_any(["dahu", "luke"]), "alice")
-    assert chosen.clusters == {"dahu": chosen.anywhere, "luke": chosen.anywhere}
+    spread = read(None, clusters="any").on_any(["dahu", "luke"])
+    everywhere, chosen = new_campaign(spread, "alice"), new_campaign(spread.chosen(["luke"]), "alice")
+    assert (list(everywhere.clusters), everywhere.anywhere) == (["dahu", "luke"], {})
+    assert chosen.clusters == {"luke": everywhere.clusters["luke"]}
+    assert chosen.anywhere == {"dahu": everywhere.clusters["dahu"]}
 
 
 def test_clusters_that_the_grid_may_choose_are_shown_as_one() -> None:

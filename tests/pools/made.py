@@ -15,6 +15,7 @@ from cigri.program import Report, Tools
 from cigri.settings import Settings
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
+from cigri.tables.clusters import Cluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue
 from cigri.tables.resources import NodeClass, Queue
 from cigri.tables.tasks import Task
@@ -62,9 +63,10 @@ def submit(
     **settings: Any,
 ) -> int:
     part = NewCampaignCluster({"exec_file": "true", "walltime": 3600, **settings}, 1, None, False, False)
-    parts, template = dict.fromkeys(clusters, part), part if anywhere else None
+    others = [name for name in conn.scalars(select(Cluster.c.name)) if name not in clusters]
+    parts, spare = dict.fromkeys(clusters, part), dict.fromkeys(others, part) if anywhere else None
     kind = CampaignType.DEFAULT
-    new = NewCampaign("c", "alice", kind, project, "workqueue", {}, parts, wanted=wanted, anywhere=template)
+    new = NewCampaign("c", "alice", kind, project, "workqueue", {}, parts, wanted=wanted, anywhere=spare)
     return put_campaign(conn, new, ["1"] * tasks, now)
 
 

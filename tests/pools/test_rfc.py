@@ -108,11 +108,12 @@ def test_the_list_of_eligible_sites_is_added_to_the_campaign(database: Database)
     """Where its description leaves the clusters to the grid: also those that become eligible later."""
     with database.begin() as conn:
         fat, thin = two_clusters(conn)
+        huge = a_cluster(conn, "huge")
         campaign = submit(conn, {"memory": "100 GB"}, clusters=["fat"], anywhere=True)
         fixed = submit(conn, {"memory": "100 GB"}, clusters=["fat"])
         put_nodes(conn, thin, {"memory": 128 * GB, "cores": 8})
-        huge = a_cluster(conn, "huge")
         put_nodes(conn, huge, {"memory": 999 * GB, "cores": 8})
+        put_nodes(conn, a_cluster(conn, "young"), {"memory": 999 * GB})  # no rule was asked about it
     assert match(database)["clusters found for campaigns"] == 2
     with database.begin() as conn:
         part = CampaignCluster.c

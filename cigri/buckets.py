@@ -16,6 +16,15 @@ def formulas_of(settings: Mapping[str, Any]) -> Formulas:
     return {name: amount for name, amount in resources.items() if isinstance(amount, str)}
 
 
+def without_formulas(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same settings where nothing is computed: such an amount is not asked for."""
+    formulas = formulas_of(settings)
+    if not formulas:
+        return dict(settings)
+    kept = {name: amount for name, amount in settings["resources"].items() if name not in formulas}
+    return {**settings, "resources": kept}
+
+
 def amounts_of(requirements: Mapping[str, Any], formulas: Formulas) -> dict[str, int]:
     """The amounts of a bucket where these formulas are: no less than its tasks ask for there; 0 without a task."""
     known = requirements.get(AMOUNTS, {})

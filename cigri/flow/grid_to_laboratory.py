@@ -14,12 +14,13 @@ from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignClus
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
 from cigri.tables.grid import Project
 from cigri.tables.policy import Affinity, CampaignLimit, Limit, Quota, Target, Usage
+from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task, TaskCount
 
-WHOLE: Sequence[Table[Any]] = (Project, Cluster, Affinity, Target, Limit, Quota, Usage)
+WHOLE: Sequence[Table[Any]] = (Project, Cluster, Queue, Affinity, Target, Limit, Quota, Usage)
 OF_CAMPAIGNS: Sequence[Table[Any]] = (CampaignCluster, CampaignLimit, Bucket, Hold)
 COPIED = (*WHOLE, Campaign, *OF_CAMPAIGNS, BucketAverage)
-NUMBERED = (Project, Cluster, Quota, Usage, Campaign, Bucket, Hold)
+NUMBERED = (Project, Cluster, Queue, Quota, Usage, Campaign, Bucket, Hold)
 HISTORY = timedelta(days=7)
 
 Rows = dict[str, list[dict[str, Any]]]

@@ -24,6 +24,7 @@ from modules.laboratory.whatif.interval import errors, interval
 from modules.laboratory.whatif.plan import Order, Plan, plan
 from modules.laboratory.whatif.scale import MOST_TASKS, Work, scale, shared_out
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.flow.test_buckets import sized
 
 TEN = durations({}, {1: 10}, {1: 3600})
 
@@ -151,14 +152,16 @@ def test_large_grids_are_played_as_small_ones(database: Database) -> None:
     assert all(row["config"]["driver"] == "simulated" for row in drawn.rows["clusters"])
 
 
-def played(database: Database, url: str, ahead: int, clock: Callable[[], float] = lambda: 0.0) -> Outcome:
+def played(
+    database: Database, url: str, ahead: int, clock: Callable[[], float] = lambda: 0.0, **fields: Any
+) -> Outcome:
     """16 tasks of 100 s on 4 cores, behind so many more, until the clock shows 1."""
     with database.begin() as conn:
         a_cluster(conn, free=4)
         if ahead:
             a_campaign(conn, ahead)
             conn.execute(text("UPDATE campaign_clusters SET settings = settings || '{\"duration\": 100}'"))
-    it = made(database, an_order(16))
+    it = made(database, an_order(16, **fields))
     fresh = Database(url)
     try:
         schema.upgrade(fresh)
@@ -185,6 +188,14 @@ def test_what_is_cut_short_is_continued_in_proportion(database: Database, empty_
     assert outcome.end is not None
     assert whole[0] * 0.7 < outcome.end < whole[0] * 1.7
     assert outcome.work["dahu"] == pytest.approx(whole[1], rel=0.4)
+
+
+def test_tasks_are_played_without_the_amounts_that_are_computed_for_each(database: Database, empty_url: str) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, free=4)
+        sized(conn, [1, 2, 4])
+    outcome = played(database, empty_url, 0, resources={"cpu": 1, "mem": "{size} GB"})
+    assert outcome.tasks == {"dahu": 16}
 
 
 def test_what_goes_first_is_waited_for(database: Database, empty_url: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Container, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
+from cigri.buckets import without_formulas
 from cigri.clusters import parse_config
 from cigri.flow.grid_to_laboratory import Rows
 from cigri.flow.user_to_metascheduler import NewCampaignCluster
@@ -92,7 +93,7 @@ def _order(plan: Plan, number: int, order: Order, clusters: Mapping[int, Hardwar
         for cluster_id in plan.works[number].widths
         if cluster_id in clusters
     }
-    return Order(order.campaign._replace(clusters=parts), tasks)
+    return Order(order.campaign._replace(clusters=parts, wanted=None, anywhere=None), tasks)
 
 
 def _part(plan: Plan, number: int, part: NewCampaignCluster) -> NewCampaignCluster:
@@ -105,14 +106,17 @@ def _part(plan: Plan, number: int, part: NewCampaignCluster) -> NewCampaignClust
 
 
 def _settings(plan: Plan, campaign_id: int, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is computed from parameters: the tasks that are played have none, and only cores are counted."""
     walltime = settings["walltime"] * plan.scale.together[campaign_id]
-    return {**settings, "walltime": walltime, "prologue": [], "epilogue": [], "checkpoint": None}
+    fixed = without_formulas(settings)
+    return {**fixed, "walltime": walltime, "prologue": [], "epilogue": [], "checkpoint": None}
 
 
 def _rows(plan: Plan, clusters: Mapping[int, Hardware], left: Mapping[int, int]) -> Rows:
     """Those of the clusters and campaigns that are played, as small as these."""
     small = {
         "clusters": _cluster,
+        "queues": _queue,
         "usages": _usage,
         "quotas": _quota,
         "limits": _limit,
@@ -144,6 +148,11 @@ def _cluster(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
     counts = ("max_waiting", "keep_waiting", "n_max_queued_jobs")
     small = {name: plan.scale.count(getattr(config, name)) for name in counts}
     return {**row, "config": {**row["config"], **WHERE, **HOW, **small}}
+
+
+def _queue(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+    """It takes jobs of any kind: what they require was seen to when their clusters were chosen."""
+    return {**row, "requires": None}
 
 
 def _usage(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:

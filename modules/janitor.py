@@ -10,6 +10,7 @@ from cigri.flow.anyone_to_janitor import (
     Leftover,
     archive_campaign,
     forget,
+    forget_durations,
     forget_pools,
     list_leftovers,
     list_old_campaigns,
@@ -42,6 +43,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         with tools.database.begin() as conn:
             report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events, now)
             report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools, now)
+            report["forgotten durations"] = forget_durations(conn, limits.keep_durations)
             sick = {finding.rule: finding for finding in examine(conn)}
             events = [NewEvent(BROKEN, EventLevel.ERROR, rule, str(finding)) for rule, finding in sick.items()]
             put_events(conn, events, now)

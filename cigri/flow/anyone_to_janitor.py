@@ -16,7 +16,7 @@ from cigri.tables.clusters import ClusterUsage
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.pools import BucketPool, SubmitPool
-from cigri.tables.tasks import Task, TaskCount, TaskHistory
+from cigri.tables.tasks import LastDuration, Task, TaskCount, TaskHistory
 
 PURGE = "PURGE"
 
@@ -150,6 +150,19 @@ def forget_pools(conn: Connection, days: float, now: datetime | None = None) -> 
     old = SubmitPool.c.last_used_at < clock(now) - timedelta(days=days)
     gone = conn.execute(delete(SubmitPool).where(old, ~used.exists()).returning(SubmitPool.c.id))
     return len(gone.all())
+
+
+def forget_durations(conn: Connection, most: int) -> int:
+    """Of what tasks took keep the latest `most`, and those of the same moment; give the number of rows deleted."""
+    number = conn.scalar(select(func.count()).select_from(LastDuration)) or 0
+    if number <= most:
+        return 0
+    at = LastDuration.c.at
+    gone = delete(LastDuration)
+    if most:
+        last = select(at).order_by(at.desc()).offset(most - 1).limit(1).scalar_subquery()
+        gone = gone.where(at < last)
+    return conn.execute(gone).rowcount
 
 
 def _has_live_jobs() -> ColumnElement[bool]:

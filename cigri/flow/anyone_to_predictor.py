@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Subquery, and_, cast, delete, func, select
+from sqlalchemy import BigInteger, Connection, Subquery, and_, case, cast, delete, func, select, text
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, insert
 
 from cigri.database import clock
@@ -13,7 +13,9 @@ from cigri.states import OPEN_CAMPAIGNS, BatchState, JobState, TaskState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.jobs import Batch, Job
-from cigri.tables.tasks import TaskCount
+from cigri.tables.tasks import REMAINS, Task, TaskCount
+
+COUNTED = ("n", "known", "expected")
 
 
 class Progress(NamedTuple):
@@ -23,6 +25,7 @@ class Progress(NamedTuple):
     the squares of its tasks per minute. `durations`: cigri/durations.py. `submitted` jobs since the last pass;
     `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
     `guess`: seconds that a task takes there, as its user thinks; `average`: as the moving averages of its buckets say.
+    Of the remaining tasks `known` took `expected` seconds in all when they last succeeded, and one of them `longest`.
     """
 
     campaign_id: int
@@ -46,6 +49,9 @@ class Progress(NamedTuple):
     algorithm: str = ""
     guess: float | None = None
     average: float | None = None
+    known: int = 0
+    expected: float = 0.0
+    longest: float | None = None
 
 
 def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
@@ -75,6 +81,9 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             func.coalesce(part.c.settings["algorithm"].astext, ""),
             cast(part.c.settings["duration"].as_integer(), DOUBLE_PRECISION),
             averages.c.seconds,
+            cast(func.coalesce(left.c.known, 0), BigInteger),
+            func.coalesce(left.c.expected, 0.0),
+            left.c.longest,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
@@ -98,11 +107,11 @@ def add_up_counts(conn: Connection, longest: int = 200) -> None:
     """Replace the counts of campaigns that have gathered many rows by their sum; it changes no total."""
     many = select(TaskCount.c.campaign_id).group_by(TaskCount.c.campaign_id).having(func.count() > longest)
     gone = delete(TaskCount).where(TaskCount.c.campaign_id.in_(many))
-    added = gone.returning(TaskCount.c.campaign_id, TaskCount.c.state, TaskCount.c.n).cte("added")
-    totals = select(added.c.campaign_id, added.c.state, func.sum(added.c.n)).group_by(
-        added.c.campaign_id, added.c.state
-    )
-    conn.execute(insert(TaskCount).from_select(["campaign_id", "state", "n"], totals))
+    count = TaskCount.c
+    added = gone.returning(count.campaign_id, count.state, count.n, count.known, count.expected).cte("added")
+    totals = (func.sum(added.c[name]) for name in COUNTED)
+    sums = select(added.c.campaign_id, added.c.state, *totals).group_by(added.c.campaign_id, added.c.state)
+    conn.execute(insert(TaskCount).from_select(["campaign_id", "state", *COUNTED], sums))
 
 
 def _recent(window: float, now: datetime | None) -> Subquery:
@@ -161,11 +170,18 @@ def _averages() -> Subquery:
 
 
 def _remaining() -> Subquery:
-    """Tasks that are not done yet."""
-    return (
-        select(TaskCount.c.campaign_id, func.sum(TaskCount.c.n).label("n"))
+    """Tasks that are not done yet, and what is known of them."""
+    states = TaskState.WAITING, TaskState.ASSIGNED
+    left = (
+        select(TaskCount.c.campaign_id, *(func.sum(TaskCount.c[name]).label(name) for name in COUNTED))
         .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
-        .where(TaskCount.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+        .where(TaskCount.c.state.in_(states))
         .group_by(TaskCount.c.campaign_id)
         .subquery()
     )
+    longest = (
+        select(func.max(Task.c.expected))
+        .where(Task.c.campaign_id == left.c.campaign_id, text(REMAINS))
+        .scalar_subquery()
+    )
+    return select(left, case((left.c.known > 0, longest)).label("longest")).subquery()

@@ -1,23 +1,30 @@
-"""How long tasks take, as clusters have shown: moving averages by bucket and cluster, of successful tasks only."""
+"""How long tasks take, as clusters have shown; of successful tasks only.
+
+Moving averages by bucket and cluster, and what each task took last, by the command and the parameter of its user.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, select
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, insert
+from sqlalchemy import BigInteger, Connection, Text, Uuid, and_, bindparam, cast, delete, func, literal_column, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, distinct_on, insert
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, packed
+from cigri.database import NOW, given, packed
 from cigri.durations import averaged
 from cigri.states import Outcome
-from cigri.tables.campaigns import Bucket, BucketAverage
+from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster
 from cigri.tables.jobs import Attempt, Job
-from cigri.tables.tasks import Task
+from cigri.tables.tasks import LastDuration, Task
 
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
+LASTED: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "seconds": DOUBLE_PRECISION()}
 AVERAGES: Mapping[str, TypeEngine[Any]] = {
     "bucket_id": BigInteger(),
     "weight": BigInteger(),
@@ -37,6 +44,52 @@ def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> Non
         buckets[bucket_id].append(duration)
         known[bucket_id] = weight or 0, seconds or 0.0
     _write(conn, cluster_id, {id: averaged(*known[id], durations) for id, durations in buckets.items()})
+
+
+def remember(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: datetime | None = None) -> None:
+    """What these tasks took, for the same ones in later campaigns. Rows are written in one order by all."""
+    conn.execute(_remembered(), {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id, "now": now})
+
+
+def command_of(user: ColumnElement[str], settings: ColumnElement[Any]) -> ColumnElement[UUID]:
+    """The digest of what a user runs."""
+    return _digest(func.concat(user, literal_column("E'\\n'"), settings["exec_file"].astext))
+
+
+def parameter_of(parameter: ColumnElement[object]) -> ColumnElement[UUID]:
+    """The digest of a task's parameter, whatever the order of its names."""
+    return _digest(cast(parameter, Text))
+
+
+def _digest(words: ColumnElement[str]) -> ColumnElement[UUID]:
+    whole = func.sha256(func.convert_to(words, literal_column("'UTF8'")))
+    return cast(func.encode(func.substr(whole, 1, 16), literal_column("'hex'")), Uuid)
+
+
+@cache
+def _remembered() -> Insert:
+    ended, here = given("ended", LASTED), bindparam("here", type_=BigInteger)
+    part = CampaignCluster.c
+    known = (
+        select(
+            command_of(Campaign.c.grid_user, part.settings).label("command"),
+            parameter_of(Task.c.parameter).label("parameter"),
+            ended.c.seconds,
+            Task.c.id,
+        )
+        .select_from(ended)
+        .join(Task, Task.c.id == ended.c.id)
+        .join(Campaign, Campaign.c.id == Task.c.campaign_id)
+        .join(CampaignCluster, and_(part.campaign_id == Campaign.c.id, part.cluster_id == here))
+        .subquery()
+    )
+    same = (known.c.command, known.c.parameter)
+    last = select(*same, known.c.seconds, NOW).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
+    statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at"], last)
+    return statement.on_conflict_do_update(
+        index_elements=[LastDuration.c.command, LastDuration.c.parameter],
+        set_={name: statement.excluded[name] for name in ("seconds", "at")},
+    )
 
 
 def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:

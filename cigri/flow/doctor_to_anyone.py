@@ -39,12 +39,17 @@ def _look(conn: Connection, rule: str, broken: Select[Any]) -> Finding | None:
 
 _live = select(Attempt.c.task_id).where(Attempt.c.task_id == Task.c.id, Attempt.c.outcome.is_(None)).exists()
 _counted = (
-    select(TaskCount.c.campaign_id, TaskCount.c.state, func.sum(TaskCount.c.n).label("n"))
+    select(
+        TaskCount.c.campaign_id,
+        TaskCount.c.state,
+        func.sum(TaskCount.c.n).label("n"),
+        func.sum(TaskCount.c.known).label("known"),
+    )
     .group_by(TaskCount.c.campaign_id, TaskCount.c.state)
     .subquery()
 )
 _there = (
-    select(Task.c.campaign_id, Task.c.state, func.count().label("n"))
+    select(Task.c.campaign_id, Task.c.state, func.count().label("n"), func.count(Task.c.expected).label("known"))
     .group_by(Task.c.campaign_id, Task.c.state)
     .subquery()
 )
@@ -87,7 +92,9 @@ RULES: dict[str, Select[Any]] = {
             and_(_counted.c.campaign_id == _there.c.campaign_id, _counted.c.state == _there.c.state),
             full=True,
         )
-        .where(func.coalesce(_counted.c.n, 0) != func.coalesce(_there.c.n, 0))
+        .where(
+            or_(*(func.coalesce(_counted.c[name], 0) != func.coalesce(_there.c[name], 0) for name in ("n", "known")))
+        )
         .where(
             ~select(Campaign.c.id)
             .where(

@@ -33,7 +33,7 @@ from cigri.database import NOW, given, packed
 from cigri.durations import counted
 from cigri.flow.anyone_to_killer import close_kills
 from cigri.flow.campaign_schedulers_to_updator import Standing, lock_replicated, supersede
-from cigri.flow.clusters_to_predictor import learn
+from cigri.flow.clusters_to_predictor import learn, remember
 from cigri.flow.updator_to_metascheduler import put_usage
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
@@ -121,6 +121,8 @@ def put_ended(
         learn(conn, cluster_id, lasted)
     if standing:
         supersede(conn, list(standing), now)
+    if lasted:
+        remember(conn, cluster_id, lasted, now)
     return fresh
 
 

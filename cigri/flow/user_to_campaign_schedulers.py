@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,11 +16,15 @@ from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
 from cigri.tables.tasks import Task
 
+_WAITING = (
+    *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
+    *(Task.c.failed_cluster_id, Task.c.expected),
+)
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
 
 class WaitingTask(NamedTuple):
-    """`failed_on`: the cluster where its last attempt failed."""
+    """`failed_on`: the cluster where its last attempt failed. `expected`: seconds, if it has succeeded before."""
 
     id: int
     bucket_id: int
@@ -27,14 +32,18 @@ class WaitingTask(NamedTuple):
     priority: int
     deaths: int = 0
     failed_on: int | None = None
+    expected: float | None = None
 
 
-def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int, int | None]:
-    """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming."""
+def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int, int | None, float | None]:
+    """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming.
+
+    Of the same priority those go first of which nobody knows how long they take, and then the longest.
+    """
     return (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
+        select(*_WAITING)
         .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW)
-        .order_by(Task.c.priority.desc(), Task.c.id)
+        .order_by(Task.c.priority.desc(), Task.c.expected.desc(), Task.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
@@ -57,7 +66,7 @@ def take_waiting(
     ).all():
         most = sum(tasks for one, tasks in rooms.items() if (bucket_id, one) not in closed) if closed else limit
         found += [WaitingTask._make(row) for row in conn.execute(claim(bucket_id, most))] if most > 0 else []
-    found.sort(key=lambda task: (-task.priority, task.id))
+    found.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
     return found if closed else found[:limit]
 
 
@@ -82,7 +91,7 @@ def take_continuing(
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
     found = (
-        select(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths, Task.c.failed_cluster_id)
+        select(*_WAITING)
         .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
         .order_by(Task.c.id)
         .limit(limit)

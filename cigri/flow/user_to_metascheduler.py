@@ -190,6 +190,8 @@ def put_tasks(
     ).scalar_one()
     added = _copy_tasks(conn, campaign_id, buckets, first, parameters)
     if added:
+        unmatched = func.coalesce(Campaign.c.unmatched_from, first)
+        conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=unmatched))
         reopen_campaign(conn, campaign_id, user, now)
         _require_places(conn, buckets.made)
         wake(conn)

@@ -19,6 +19,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import CampaignState, CampaignType, StepState
 
+IS_UNMATCHED = "unmatched_from IS NOT NULL AND state IN ('in_treatment', 'paused')"
 FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
 
 
@@ -27,7 +28,8 @@ class CampaignColumns(Numbered):
 
     At its end tasks may have `max_replicas` more attempts at a time, which may burn `replica_budget` of the
     core-seconds that all have used; both null: none. `wanted`: its requirements as they were written. `anywhere`: the
-    grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible.
+    grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible. Its tasks from
+    number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have.
     """
 
     name: Named[str]
@@ -46,6 +48,7 @@ class CampaignColumns(Numbered):
     max_replicas: Named[int | None]
     wanted: Named[Any] = Column(JSONB(none_as_null=True), nullable=True)
     anywhere: Named[dict[str, Any] | None] = Column(JSONB(none_as_null=True))
+    unmatched_from: Named[int | None] = Column(server_default="0")
 
 
 Campaign = table(
@@ -55,6 +58,7 @@ Campaign = table(
     CheckConstraint("(replica_budget IS NULL) = (max_replicas IS NULL)", name="replicas"),
     CheckConstraint("replica_budget > 0 AND replica_budget <= 1 AND max_replicas > 0", name="replica_budget"),
     Index("ix_campaigns_open", "id", postgresql_where="state IN ('in_treatment', 'paused')"),
+    Index("ix_campaigns_unmatched", "id", postgresql_where=IS_UNMATCHED),
     Index(None, "grid_user", "id"),
 )
 

@@ -1,8 +1,19 @@
 """Tasks, their numbers by state, and those of campaigns that ended long ago."""
 
 from datetime import datetime
+from uuid import UUID
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named, UniqueConstraint, text
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Named,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.columns import Columns, Numbered, one_of, table
@@ -14,6 +25,7 @@ class TaskColumns(Numbered):
 
     A checkpoint of it is on `checkpoint_cluster_id`; `stopped_at` is when it began to wait for that cluster. It last
     failed on `failed_cluster_id`, by whatever fault but a preemption, and is tried on another if one is open to it.
+    `expected`: seconds that the same task took when it last succeeded, in an earlier campaign.
     """
 
     campaign_id: Named[int]
@@ -30,8 +42,10 @@ class TaskColumns(Numbered):
     checkpoint_cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
     stopped_at: Named[datetime | None]
     failed_cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
+    expected: Named[float | None]
 
 
+REMAINS = "state IN ('waiting', 'assigned') AND expected IS NOT NULL"
 IS_NEW = "state = 'waiting' AND checkpoint_cluster_id IS NULL"
 CONTINUES = "state = 'waiting' AND checkpoint_cluster_id IS NOT NULL"
 ELSEWHERE = "state = 'waiting' AND failed_cluster_id IS NOT NULL"
@@ -42,7 +56,8 @@ Task = table(
     ForeignKeyConstraint(["bucket_id", "campaign_id"], ["buckets.id", "buckets.campaign_id"], ondelete="CASCADE"),
     UniqueConstraint("campaign_id", "number"),
     CheckConstraint("(checkpoint_cluster_id IS NULL) = (stopped_at IS NULL)", name="stopped_at_checkpoint"),
-    Index("ix_tasks_waiting", "bucket_id", text("priority DESC"), "id", postgresql_where=IS_NEW),
+    Index("ix_tasks_waiting", "bucket_id", text("priority DESC"), text("expected DESC"), "id", postgresql_where=IS_NEW),
+    Index("ix_tasks_expected", "campaign_id", "expected", postgresql_where=REMAINS),
     Index("ix_tasks_continuing", "campaign_id", "checkpoint_cluster_id", "id", postgresql_where=CONTINUES),
     Index("ix_tasks_elsewhere", "campaign_id", "failed_cluster_id", postgresql_where=ELSEWHERE),
     Index("ix_tasks_failed", "campaign_id", postgresql_where="state = 'failed'"),
@@ -50,11 +65,16 @@ Task = table(
 
 
 class TaskCountColumns(Numbered):
-    """How many tasks of a campaign are in a state: the sum of `n`; triggers append, the janitor adds up."""
+    """How many tasks of a campaign are in a state: the sum of `n`; triggers append, the predictor adds up.
+
+    Of so many of them (`known`) it is known what they took before, `expected` seconds in all.
+    """
 
     campaign_id: Named[int]
     state: Named[TaskState] = Column(one_of(TaskState))
     n: Named[int]
+    known: Named[int] = Column(server_default="0")
+    expected: Named[float] = Column(server_default="0")
 
 
 TaskCount = table("task_counts", TaskCountColumns, Index(None, "campaign_id"))
@@ -76,3 +96,15 @@ class TaskHistoryColumns(Columns):
 
 
 TaskHistory = table("task_history", TaskHistoryColumns)
+
+
+class LastDurationColumns(Columns):
+    """Seconds that a task took when it last succeeded: digests of a user with a command, and of a parameter."""
+
+    command: Named[UUID] = Column(Uuid, primary_key=True)
+    parameter: Named[UUID] = Column(Uuid, primary_key=True)
+    seconds: Named[float]
+    at: Named[datetime]
+
+
+LastDuration = table("last_durations", LastDurationColumns)

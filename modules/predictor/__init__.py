@@ -10,6 +10,7 @@ from cigri.durations import quantile
 from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
 from cigri.flow.predictor_to_metascheduler import NewForecast, list_published, put_cluster_forecasts, put_forecasts
 from cigri.flow.runner_to_predictor import list_endings, list_paces
+from cigri.flow.user_to_predictor import match_tasks
 from cigri.program import Report, Tools
 from modules.predictor.algorithms import Flow, Prediction, load
 from modules.predictor.dates import pressure, told
@@ -40,7 +41,9 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         put_forecasts(conn, forecasts, settings.history, now)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
-    return Counter({"forecasts": len(forecasts)})
+    with tools.database.begin() as conn:
+        known = match_tasks(conn)
+    return +Counter({"forecasts": len(forecasts), "known tasks": known})
 
 
 def _algorithm(part: Progress, service: Service | None, otherwise: str) -> str:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from cigri.flow.anyone_to_predictor import Progress
-from modules.predictor.estimates import estimate, longest
+from modules.predictor.estimates import longest, usual
 
 PART = 16  # a date is told anew when it has moved by more than this part of what is left
 
@@ -12,12 +12,13 @@ def pressure(part: Progress) -> float | None:
     """Seconds along the critical path to the end of a campaign, of all its clusters together; None: nothing is known.
 
     Its tasks wait for none of the others, so that each path is one task, and the critical one the longest that remains:
-    as long as the longest of so many is expected to be, by the durations of those that succeeded.
+    of those that ran before the longest, of the others as long as the longest of so many is expected to be.
     """
-    average = estimate(part)
-    if average is None:
-        return None
-    return max(average, longest(part, part.remaining, 0.5)) if part.remaining else 0.0
+    if not part.remaining:
+        return 0.0
+    unknown = max(part.remaining - part.known, 0)
+    lengths = [part.longest, usual(part) if unknown else None, longest(part, unknown, 0.5) if unknown else None]
+    return max((seconds for seconds in lengths if seconds is not None), default=None) if any(lengths) else None
 
 
 def told(before: datetime | None, eta: datetime | None, now: datetime) -> datetime | None:

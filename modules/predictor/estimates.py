@@ -46,6 +46,9 @@ def together(parts: Sequence[Progress]) -> Progress:
         squares,
         added(part.durations for part in parts),
         average=_average(parts),
+        known=parts[0].known,
+        expected=parts[0].expected,
+        longest=parts[0].longest,
         guess=fmean(guesses) if (guesses := [part.guess for part in parts if part.guess]) else None,
     )
 
@@ -72,7 +75,20 @@ def mean(part: Progress) -> float | None:
 
 
 def estimate(part: Progress) -> float | None:
-    """Seconds that one more task is expected to take: as those that succeeded, else as its user thinks."""
+    """Seconds that one of the remaining tasks is expected to take, on the mean.
+
+    As it took when it last succeeded, else as those of its campaign do, else as its user thinks.
+    """
+    others = usual(part)
+    if not part.known or not part.remaining:
+        return others
+    last = part.expected / part.known
+    share = min(part.known / part.remaining, 1.0)
+    return share * last + (1.0 - share) * (last if others is None else others)
+
+
+def usual(part: Progress) -> float | None:
+    """The same of a task of which nothing is known by itself."""
     average = mean(part)
     return part.guess if average is None else average
 
@@ -97,7 +113,7 @@ def remaining_seconds(part: Progress, rate: float | None) -> float | None:
         return None
     left = _left(part)
     if _is_steady(part, rate) and rate:
-        return left * 3600.0 / rate
+        return left * 3600.0 / rate * average / (mean(part) or average)
     return left * average / max(part.running, 1)
 
 

@@ -25,6 +25,7 @@ from cigri.flow.updator_to_killer import Patience, list_unwanted
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_campaign_schedulers import claim, take_continuing
 from cigri.flow.user_to_killer import take_checkpoint_orders
+from cigri.flow.user_to_predictor import match_tasks
 from cigri.settings import HoursSettings, JobSettings
 from cigri.states import JobState
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
@@ -136,6 +137,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "wished": lambda large, conn: list_wished(conn),
     "prologues": lambda large, conn: put_prologues(conn),
     "epilogues": lambda large, conn: put_epilogues(conn),
+    "matching": lambda large, conn: match_tasks(conn),
     "closing": lambda large, conn: close_campaigns(conn),
     "progress": lambda large, conn: list_progress(conn, 3600.0),
     "paces": lambda large, conn: list_paces(conn, 900.0),

@@ -1,0 +1,207 @@
+"""What the same task took when it last succeeded: each sentence of open-lmake's on estimates is a test."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Connection, select, text, update
+
+from cigri.database import Database
+from cigri.flow.anyone_to_janitor import forget_durations
+from cigri.flow.anyone_to_predictor import add_up_counts, list_progress
+from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.user_to_metascheduler import put_tasks
+from cigri.flow.user_to_predictor import match_tasks
+from cigri.gateway import Gateway
+from cigri.program import Tools
+from cigri.settings import Settings
+from cigri.states import Outcome, TaskState
+from cigri.tables.campaigns import Campaign
+from cigri.tables.tasks import LastDuration, Task, TaskCount
+from modules import predictor
+from modules.predictor.dates import pressure
+from modules.predictor.estimates import estimate, remaining_seconds, usual
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.modules.test_predictor import progress
+
+
+def do(conn: Connection, cluster: int, parameters: Sequence[object], *lasted: float, user: str = "alice") -> int:
+    """A campaign whose tasks succeed in so many seconds each; give its id."""
+    campaign = a_campaign(conn, parameters, user=user)
+    for seconds in lasted:
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=seconds)
+    return campaign
+
+
+def expected(conn: Connection, campaign: int) -> list[float | None]:
+    """By number."""
+    return list(conn.scalars(select(Task.c.expected).where(Task.c.campaign_id == campaign).order_by(Task.c.number)))
+
+
+def test_for_jobs_that_have_already_run_last_successful_execution_time_is_used(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a", "b"], 10.0, 20.0)
+        do(conn, cluster, ["b"], 25.0)
+        again = a_campaign(conn, ["c", "b", "a"])
+        assert match_tasks(conn) == 2
+        assert expected(conn, again) == [None, 25.0, 10.0]
+        assert match_tasks(conn) == 0
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.WALLTIME, Outcome.LOST])
+def test_an_execution_that_was_no_success_tells_nothing(database: Database, outcome: Outcome) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a"], 10.0)
+        failed = a_campaign(conn, ["a"])
+        end_jobs(conn, cluster, submitted_jobs(conn, failed, cluster, 1), outcome, seconds=1.0)
+        again = a_campaign(conn, ["a"])
+        match_tasks(conn)
+        assert expected(conn, again) == [10.0]
+
+
+def test_the_same_task_has_the_same_user_command_and_parameter(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, [{"x": 1, "long name": ["é\t", 2.5]}], 10.0)
+        same = a_campaign(conn, [{"long name": ["é\t", 2.5], "x": 1}, {"x": 1}, {"x": 2, "long name": ["é\t", 2.5]}])
+        other_user = a_campaign(conn, [{"x": 1, "long name": ["é\t", 2.5]}], user="bob")
+        other_command = a_campaign(conn, [{"x": 1, "long name": ["é\t", 2.5]}])
+        changed = "settings || jsonb_build_object('exec_file', '/bin/false')"
+        conn.execute(text(f"UPDATE campaign_clusters SET settings = {changed} WHERE campaign_id = {other_command}"))
+        assert match_tasks(conn) == 1
+        assert expected(conn, same) == [10.0, None, None]
+        assert expected(conn, other_user) == expected(conn, other_command) == [None]
+
+
+def test_the_longest_of_the_known_tasks_go_first_and_before_them_those_that_nobody_knows(database: Database) -> None:
+    """The one with the highest pressure: its own time, as nothing waits for it."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a", "b", "c"], 10.0, 300.0, 50.0)
+        again = a_campaign(conn, ["a", "b", "c", "new", "c"])
+        match_tasks(conn)
+        conn.execute(update(Task).where(Task.c.campaign_id == again, Task.c.number == 0).values(priority=20))
+        numbers = dict(conn.execute(select(Task.c.id, Task.c.number)).all())
+        assert [numbers[task.id] for task in take_waiting(conn, again, 9)] == [0, 3, 1, 2, 4]
+        assert [numbers[task.id] for task in take_waiting(conn, again, 2)] == [0, 3]
+
+
+def test_what_remains_is_counted_with_what_it_is_expected_to_take(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a", "b", "c"], 10.0, 300.0, 50.0)
+        again = a_campaign(conn, ["a", "b", "c", "new"])
+        match_tasks(conn)
+        (part,) = [part for part in list_progress(conn, 3600.0, NOON) if part.campaign_id == again]
+        assert (part.remaining, part.known, part.expected, part.longest) == (4, 3, 360.0, 300.0)
+        end_jobs(conn, cluster, submitted_jobs(conn, again, cluster, 2), seconds=301.0)  # the new one and the longest
+        add_up_counts(conn, longest=0)
+        (part,) = [part for part in list_progress(conn, 3600.0, NOON) if part.campaign_id == again]
+        assert (part.remaining, part.known, part.longest) == (2, 2, 50.0)
+        assert part.expected == pytest.approx(60.0)
+        assert examine(conn) == []
+        conn.execute(update(TaskCount).where(TaskCount.c.known > 0).values(known=TaskCount.c.known + 1))
+        assert [finding.rule for finding in examine(conn)] == ["the counts of tasks are those of the tasks"]
+
+
+def test_future_jobs_execution_times_are_estimated_by_the_best_that_is_known() -> None:
+    """What a task took itself, else the average of those that share its rule, else the user's guess."""
+    part = progress(durations=(10.0, 10.0), remaining=4, running=1)
+    assert estimate(part._replace(known=4, expected=400.0)) == 100.0
+    assert estimate(part._replace(known=1, expected=50.0)) == (50 + 3 * 10) / 4
+    assert estimate(part._replace(guess=7.0)) == usual(part) == 10.0
+    new = progress(remaining=4, running=1)
+    assert estimate(new._replace(guess=7.0)) == 7.0
+    assert estimate(new._replace(guess=7.0, known=2, expected=10.0)) == 6.0
+    assert estimate(new._replace(known=2, expected=10.0)) == 5.0
+
+
+def test_the_end_is_reckoned_with_what_each_task_took() -> None:
+    new = progress(remaining=10, running=2)._replace(known=10, expected=1000.0)
+    assert remaining_seconds(new, None) == pytest.approx(9 * 100 / 2)
+    steady = progress(durations=(10.0,) * 60, window=600, remaining=61, running=2)
+    rate = 360.0
+    short = steady._replace(known=61, expected=61 * 5.0)
+    assert remaining_seconds(steady, rate) == pytest.approx(600.0)
+    assert remaining_seconds(short, rate) == pytest.approx(300.0)
+
+
+def test_the_longest_remaining_task_that_is_known_is_the_critical_path() -> None:
+    part = progress(durations=(10.0, 10.0), remaining=4)
+    assert pressure(part._replace(known=4, expected=400.0, longest=250.0)) == 250.0
+    assert pressure(part._replace(known=3, expected=3.0, longest=1.0)) == pytest.approx(10.0, rel=0.19)
+    assert pressure(progress(remaining=4)._replace(known=1, expected=9.0, longest=9.0)) == 9.0
+
+
+def test_a_large_campaign_is_looked_up_little_by_little(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["6", "2"], 10.0, 20.0)
+        match_tasks(conn)
+        large, small = a_campaign(conn, 7), a_campaign(conn, ["2"])
+        assert match_tasks(conn, 3) == 1
+        assert expected(conn, large) == [None, None, 20.0, None, None, None, None]
+        assert [match_tasks(conn, 3) for _ in range(3)] == [0, 2, 0]
+        assert expected(conn, large) == [None, None, 20.0, None, None, None, 10.0]
+        assert expected(conn, small) == [20.0]
+        assert set(conn.scalars(select(Campaign.c.unmatched_from).where(Campaign.c.id >= large))) == {None}
+
+
+def test_tasks_that_are_added_later_are_looked_up_too(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a"], 10.0)
+        campaign = a_campaign(conn, ["x"])
+        match_tasks(conn)
+        put_tasks(conn, campaign, "alice", ["y", "a"], NOON)
+        assert match_tasks(conn) == 1
+        assert expected(conn, campaign) == [None, None, 10.0]
+
+
+def test_several_tasks_that_are_the_same_are_remembered_once(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, ["a", "a", "b"])
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 3), seconds=10.0)
+        assert sorted(conn.scalars(select(LastDuration.c.seconds))) == [10.0, 10.0]
+
+
+def test_the_predictor_looks_up_new_tasks(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a"], 10.0)
+        again = a_campaign(conn, ["a"])
+    tools = Tools(database, Settings(), Gateway())
+    assert predictor.run_once(tools, NOON)["known tasks"] == 1
+    assert predictor.run_once(tools, NOON)["known tasks"] == 0
+    with database.begin() as conn:
+        assert expected(conn, again) == [10.0]
+
+
+def test_the_latest_are_kept_and_the_rest_forgotten(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, ["a", "b", "c", "d"])
+        for minutes in range(4):
+            now = NOON + timedelta(minutes=minutes)
+            end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=float(minutes), now=now)
+        assert [forget_durations(conn, most) for most in (9, 4)] == [0, 0]
+        assert forget_durations(conn, 3) == 1
+        assert sorted(conn.scalars(select(LastDuration.c.seconds))) == [1.0, 2.0, 3.0]
+        assert forget_durations(conn, 0) == 3
+
+
+def test_a_task_that_is_cancelled_meanwhile_is_left_alone(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a"], 10.0)
+        campaign = a_campaign(conn, ["a", "a"])
+        conn.execute(
+            update(Task).where(Task.c.campaign_id == campaign, Task.c.number == 0).values(state=TaskState.CANCELLED)
+        )
+        assert match_tasks(conn) == 1
+        assert expected(conn, campaign) == [None, 10.0]
+        assert examine(conn) == []

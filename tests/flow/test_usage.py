@@ -95,15 +95,16 @@ def test_a_campaign_waits_since_jobs_were_last_made_of_it(database: Database) ->
         assert [claim.waited for claim in list_claims(conn, wants, NOON)] == [20.0]
 
 
-def test_a_claim_has_the_forecast_end_and_duration_of_its_campaign(database: Database) -> None:
+def test_a_claim_has_the_published_end_and_the_pressure_of_its_campaign(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         a_campaign(conn, 9)
         conn.execute(
             text(
-                "INSERT INTO forecasts (campaign_id, at, ratio, remaining, mean, eta) VALUES (1, :at, 1, 9, 7.5, :at)"
+                "INSERT INTO forecasts (campaign_id, at, ratio, remaining, mean, pressure, eta, published)"
+                " VALUES (1, :at, 1, 9, 7.5, 8.5, :at - interval '1 minute', :at)"
             ),
             {"at": NOON},
         )
         (claim,) = list_claims(conn, list_wants(conn, 10, 60.0, NOON), NOON)
-    assert (claim.eta, claim.pressure) == (NOON, 7.5)
+    assert (claim.eta, claim.pressure) == (NOON, 8.5)

@@ -63,7 +63,7 @@ def test_a_cluster_test_goes_all_the_way_and_leaves_nothing(grid: Installation) 
     before = sorted((grid.data / "jobs").rglob("test-*"))
     said = grid.run("cluster", "test", "localhost")
     assert said.status == 0, said
-    assert [line[0] for line in said.out.splitlines()] == ["✓"] * 9
+    assert [line[0] for line in said.out.splitlines()] == ["✓"] * 10
     assert "its record and output came back" in said.out
     assert sorted((grid.data / "jobs").rglob("test-*")) == before == []
 

@@ -135,6 +135,7 @@ def test_what_times_out_is_ended_and_the_next_script_runs(transport: Transport, 
 
 def test_a_timeout_of_one_thread_leaves_the_others_alone(transport: Transport) -> None:
     with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: transport.run("sleep 0.5", TIMEOUT), range(2)))  # there are two shells now
         slow = pool.submit(transport.run, "sleep 1.2; echo slow", TIMEOUT)
         with pytest.raises(OutcomeUnknown):
             transport.run("sleep 30", 0.5)

@@ -11,13 +11,13 @@ from cigri.buckets import amounts_of
 from cigri.errors import ConfigError
 from cigri.requirements import (
     NOTHING,
+    And,
     Condition,
     JobShape,
     Kinds,
     Reject,
     Requirement,
     Value,
-    conditions,
     judge_queue,
     read_canonical,
 )
@@ -33,6 +33,9 @@ MEGABYTE = 2**20
 
 Verdicts = Mapping[int, Reject | None]
 """By queue; None: it is eligible."""
+
+Choices = Mapping[int, Condition]
+"""By queue, where nodes differ."""
 
 
 class QueueLike(Protocol):
@@ -97,20 +100,33 @@ def decide(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> Verdict
 
     And when its batch system can be asked for such nodes, if there are others.
     """
+    return decide_and_choose(wanted, queues, kinds)[0]
+
+
+def decide_and_choose(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> tuple[Verdicts, Choices]:
+    """The same, and by what batch systems have to choose nodes."""
     chosen = _chosen(wanted.queue, queues) if wanted.queue else None
-    return {
-        queue.queue_id: _not_chosen(wanted, queue)
-        if chosen is not None and queue.queue_id not in chosen
-        else judge_queue(wanted.requirement, wanted.shape, _requires(queue), queue.classes, kinds)
-        or _not_selectable(wanted.requirement, queue)
-        for queue in queues
-    }
+    verdicts: dict[int, Reject | None] = {}
+    choices: dict[int, Condition] = {}
+    for queue in queues:
+        if chosen is not None and queue.queue_id not in chosen:
+            verdicts[queue.queue_id] = _not_chosen(wanted, queue)
+            continue
+        verdict = judge_queue(wanted.requirement, wanted.shape, _requires(queue), queue.classes, kinds)
+        try:
+            if verdict is None and (choice := choice_of(wanted.requirement, queue)):
+                choices[queue.queue_id] = choice
+        except NotSelectable as problem:
+            verdict = _not_selectable(wanted.requirement, problem)
+        verdicts[queue.queue_id] = verdict
+    return verdicts, choices
 
 
 def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
     """What its batch system has to choose nodes by, since they differ in it; NotSelectable if it cannot."""
-    condition = conditions(requirement) if len(queue.classes) > 1 else None
-    left = undecided(condition, queue.classes) if condition is not None else True
+    if len(queue.classes) < 2 or not requirement.conditions:
+        return None
+    left = undecided(And(requirement.conditions), queue.classes)
     if isinstance(left, bool):
         return None
     if driver := _driver(queue.driver, queue.options):
@@ -118,14 +134,10 @@ def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
     return left
 
 
-def _not_selectable(requirement: Requirement, queue: QueueLike) -> Reject | None:
-    try:
-        choice_of(requirement, queue)
-    except NotSelectable as problem:
-        name = next(names(problem.condition))
-        passed = PLACES + len(requirement.conditions)  # all but the way to say so
-        return Reject(RejectCode.NOT_SELECTABLE, name, cut(str(problem.condition)), cut(problem.why), passed)
-    return None
+def _not_selectable(requirement: Requirement, problem: NotSelectable) -> Reject:
+    name = next(names(problem.condition))
+    passed = PLACES + len(requirement.conditions)  # all but the way to say so
+    return Reject(RejectCode.NOT_SELECTABLE, name, cut(str(problem.condition)), cut(problem.why), passed)
 
 
 @lru_cache(maxsize=1000)

@@ -1,9 +1,10 @@
 """What of a requirement tells the nodes of one queue apart, for a batch system to choose by; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from cigri.requirements import And, Compare, Condition, Flag, Kind, Not, Operator, Or
-from cigri.requirements.conditions import ORDERS, all_of, any_of, compared, negated
+from cigri.requirements.conditions import ORDERS, compared, conjuncts, negated
 from cigri.requirements.truth import FEATURES, Properties, holds
 
 OPPOSITES = {
@@ -23,29 +24,56 @@ class NotSelectable(ValueError):
         self.why = why
 
 
+class Reduced(NamedTuple):
+    """What is left of a condition, and for which of the nodes it holds."""
+
+    left: Condition | bool
+    answers: Sequence[bool]
+
+
 def undecided(condition: Condition, classes: Sequence[Properties]) -> Condition | bool:
     """The part that some of these nodes satisfy and others do not; True, False: all do, none does.
 
     It holds for the same of the nodes as the whole. No `not` stands before an `and`, an `or`, or a comparison that has
     an opposite; flags are features as they are written there; of several values, and of versions, those that are there
-    are left.
+    are left. No `and` stands in an `and`.
     """
-    answers = {holds(condition, one) is True for one in classes or [{}]}
-    if len(answers) == 1:
-        return answers.pop()
+    return _reduced(condition, classes or [{}])[0]
+
+
+def _reduced(condition: Condition, classes: Sequence[Properties]) -> Reduced:
     match condition:
         case Not(part=And(parts=parts)):
-            return undecided(any_of(map(negated, parts)), classes)
+            return _joined([_reduced(negated(part), classes) for part in parts], any)
         case Not(part=Or(parts=parts)):
-            return undecided(all_of(map(negated, parts)), classes)
+            return _joined([_reduced(negated(part), classes) for part in parts], all)
         case Not(part=Compare() as part) if part.operator in ORDERS and not _is_listed(part.name, classes):
-            assert not isinstance(part.value, tuple)
-            opposite = compared(part.name, OPPOSITES[part.operator], [part.value], part.kind)
-            return undecided(opposite, classes)
+            return _reduced(Compare(part.name, OPPOSITES[part.operator], part.value, part.kind), classes)
         case And(parts=parts):
-            return all_of(one for one in (undecided(part, classes) for part in parts) if not isinstance(one, bool))
+            return _joined([_reduced(part, classes) for part in parts], all)
         case Or(parts=parts):
-            return any_of(one for one in (undecided(part, classes) for part in parts) if not isinstance(one, bool))
+            return _joined([_reduced(part, classes) for part in parts], any)
+        case _:
+            answers = [holds(condition, one) is True for one in classes]
+            return Reduced(_as_there(condition, classes) if len(set(answers)) > 1 else answers[0], answers)
+
+
+def _joined(parts: Sequence[Reduced], how: Callable[[Iterable[bool]], bool]) -> Reduced:
+    """`how` is all or any. What is alike everywhere adds nothing, unless it settles the whole."""
+    answers = [how(some) for some in zip(*(part.answers for part in parts), strict=True)]
+    if len(set(answers)) == 1:
+        return Reduced(answers[0], answers)
+    left = [part.left for part in parts if not isinstance(part.left, bool)]
+    if len(left) == 1:
+        return Reduced(left[0], answers)
+    if how is any:
+        return Reduced(Or(tuple(left)), answers)
+    return Reduced(And(tuple(one for part in left for one in conjuncts(part))), answers)
+
+
+def _as_there(condition: Condition, classes: Sequence[Properties]) -> Condition:
+    """In the values that are there."""
+    match condition:
         case Flag():
             return _as_written(condition, classes)
         case Compare(kind=Kind.VERSION) if not _is_listed(condition.name, classes):
@@ -68,7 +96,8 @@ def _as_written(flag: Flag, classes: Sequence[Properties]) -> Condition:
     features = {one for properties in classes for one in _features(properties) if one.lower() == flag.name}
     as_feature = [compared(FEATURES, Operator.IN, features, Kind.STRING)] if features else []
     is_property = any(properties.get(flag.name) is True for properties in classes)
-    return any_of([*as_feature, *([flag] if is_property else [])])
+    parts = (*as_feature, *([flag] if is_property else []))
+    return parts[0] if len(parts) == 1 else Or(parts)
 
 
 def _features(properties: Properties) -> list[str]:

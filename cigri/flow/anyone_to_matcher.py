@@ -13,8 +13,8 @@ from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.eligibility import Verdicts, Wanted, choice_of, decide, read_wanted, wanted_of
-from cigri.flow.resources_to_anyone import QueueView, list_queues, property_kinds, resources_version
+from cigri.eligibility import Wanted, decide_and_choose, read_wanted, wanted_of
+from cigri.flow.resources_to_anyone import list_queues, property_kinds, resources_version
 from cigri.requirements import NOTHING, Reject, digest, parse_requirement
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.grid import Grid, Project
@@ -84,11 +84,12 @@ def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None
     changed = []
     choices: list[tuple[int, int, Any]] = []
     for pool in pools:
-        verdicts = decide(pool.wanted, queues[pool.project], kinds)
+        verdicts, chosen = decide_and_choose(pool.wanted, queues[pool.project], kinds)
         before = known.get(pool.id, {})
         changed += [(pool.id, id, one) for id, one in verdicts.items() if id not in before or _is_new(before[id], one)]
         if pool.wanted.requirement.conditions:
-            choices += _choices(pool, verdicts, queues[pool.project])
+            forms = {id: condition.canonical() for id, condition in chosen.items()}
+            choices += [(pool.id, id, forms.get(id)) for id, reject in verdicts.items() if reject is None]
     if changed:
         _write(conn, changed, now)
     if choices:
@@ -96,14 +97,6 @@ def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None
     mine = SubmitPool.c.id.in_([pool.id for pool in pools])
     conn.execute(update(SubmitPool).where(mine).values(version=version, updated_at=clock(now)))
     return len(changed)
-
-
-def _choices(pool: Pool, verdicts: Verdicts, queues: Sequence[QueueView]) -> Iterator[tuple[int, int, Any]]:
-    """By what the nodes of each eligible queue have to be chosen."""
-    for queue in queues:
-        if verdicts[queue.queue_id] is None:
-            condition = choice_of(pool.wanted.requirement, queue)
-            yield pool.id, queue.queue_id, condition.canonical() if condition else None
 
 
 def _put_choices(choices: Sequence[tuple[int, int, Any]]) -> Update:

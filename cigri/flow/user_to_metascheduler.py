@@ -1,24 +1,19 @@
 """A user hands over campaigns and tasks, and adds tasks to them."""
 
-import json
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from psycopg import Copy
 from sqlalchemy import Connection, case, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from cigri.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.database import clock, wake
-from cigri.errors import CigriError, ConfigError, NotFound, RequirementError
+from cigri.errors import CigriError, NotFound, RequirementError
 from cigri.flow.anyone_to_matcher import put_pools
 from cigri.flow.anyone_to_operator import close_events
 from cigri.flow.matcher_to_user import choose_clusters, list_misses, unheard_of
-from cigri.flow.resources_to_anyone import list_queues
+from cigri.flow.user_to_matcher import Buckets, copy_tasks
 from cigri.states import (
     CampaignState,
     CampaignType,
@@ -30,12 +25,6 @@ from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
 from cigri.tables.policy import CampaignLimit, Limit, Quota
 from cigri.tables.tasks import Task
-
-if TYPE_CHECKING:
-    from cigri.jdl.needs import Sorting
-
-MEGABYTE = 2**20
-COPY_BLOCK = 2**18  # characters
 
 
 class NewCampaign(NamedTuple):
@@ -95,8 +84,8 @@ def put_campaign(
     if problems := [*list_impossible(conn, campaign)]:
         raise CigriError("; ".join(problems))
     put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
-    buckets = _Buckets(conn, campaign_id, campaign.requirements)
-    _copy_tasks(conn, campaign_id, buckets, 0, parameters)
+    buckets = Buckets(conn, campaign_id, campaign.requirements)
+    copy_tasks(conn, campaign_id, buckets, 0, parameters)
     buckets.finish()
     put_pools(conn, [campaign_id], now)
     _require_places(conn, buckets.made)
@@ -184,11 +173,11 @@ def put_tasks(
     """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
     _require_open_to_tasks(conn, campaign_id, user)
     known = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
-    buckets = _Buckets(conn, campaign_id, conn.execute(known).scalar_one())
+    buckets = Buckets(conn, campaign_id, conn.execute(known).scalar_one())
     first = conn.execute(
         select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)
     ).scalar_one()
-    added = _copy_tasks(conn, campaign_id, buckets, first, parameters)
+    added = copy_tasks(conn, campaign_id, buckets, first, parameters)
     if added:
         unmatched = func.coalesce(Campaign.c.unmatched_from, first)
         conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=unmatched))
@@ -260,114 +249,3 @@ def _require_places(conn: Connection, bucket_ids: Collection[int]) -> None:
     """Raise CigriError for a bucket whose amounts, now that they are known, are more than any queue can give."""
     for miss in list_misses(conn, bucket_ids):
         raise CigriError(f"requirements: no queue is eligible for some of its jobs; {miss}")
-
-
-class _Buckets:
-    """The buckets of a campaign on its clusters, which are there already; each is made when the first task needs it.
-
-    `only` has all tasks where nothing is computed for them.
-    """
-
-    def __init__(self, conn: Connection, campaign_id: int, requirements: Mapping[str, Any]) -> None:
-        self._conn, self._campaign_id = conn, campaign_id
-        self.made: list[int] = []
-        self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
-        part, cluster = CampaignCluster.c, Cluster.c
-        found = conn.execute(
-            select(part.settings, cluster.name, cluster.config)
-            .join(Cluster, cluster.id == part.cluster_id)
-            .where(part.campaign_id == campaign_id)
-        ).all()
-        formulas = [formulas_of(row.settings) for row in found]
-        there = {row.name: row.config for row in found}
-        self._sorting = _sorting(conn, formulas, there) if any(formulas) else None
-        self.only: int | None = None
-        known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
-        rows = conn.execute(known.order_by(Bucket.c.id)).all()
-        if self._sorting is None:
-            self.only = rows[0].id if rows else self._insert({})
-            return
-        sizes = [(row.id, row.requirements.get(AMOUNTS)) for row in rows]
-        self._ids = {self._sorting.key_of(amounts): id for id, amounts in sizes if amounts is not None}
-        self._is_none = not rows
-
-    def find(self, number: int, parameter: object) -> int | None:
-        """The bucket of a task; None when it has to be made."""
-        return self.only if self._sorting is None else self._ids.get(self._sorting.key(parameter, number))
-
-    def make(self, number: int, parameter: object) -> None:
-        """Let there be one for this task."""
-        if self._sorting is not None and (key := self._sorting.key(parameter, number)) not in self._ids:
-            self._ids[key] = self._insert({AMOUNTS: self._sorting.amounts(key)})
-
-    def finish(self) -> None:
-        """A campaign has one even before it has a task."""
-        if self._sorting is not None and self._is_none and not self._ids:
-            self._insert({})
-
-    def _insert(self, amounts: Mapping[str, Any]) -> int:
-        new = insert(Bucket).values(campaign_id=self._campaign_id, requirements={**self._shared, **amounts})
-        self.made.append(self._conn.execute(new.returning(Bucket.c.id)).scalar_one())
-        return self.made[-1]
-
-
-def _sorting(conn: Connection, formulas: Collection[Formulas], clusters: Mapping[str, Mapping[str, Any]]) -> "Sorting":
-    """By what is asked for, and by what jobs may have at the most on each cluster, as far as that is known."""
-    from cigri.clusters import parse_config
-    from cigri.drivers import load
-    from cigri.jdl.needs import Sorting
-
-    sizes: dict[str, set[int]] = defaultdict(set)
-    nodes = [one for queue in list_queues(conn) if queue.cluster in clusters for one in queue.classes]
-    sizes["mem"] = {memory // MEGABYTE for one in nodes if type(memory := one.get("memory")) is int}
-    for name, values in clusters.items():
-        config = parse_config(name, dict(values)).in_use
-        try:
-            largest = load(config.driver, config.options).largest()
-        except ConfigError:  # whoever speaks to that cluster says so; here it only rounds less finely
-            continue
-        for resource, most in largest.items():
-            sizes[resource].add(most)
-    return Sorting(formulas, {resource: sorted(found) for resource, found in sizes.items()})
-
-
-def _copy_tasks(conn: Connection, campaign_id: int, buckets: _Buckets, first: int, parameters: Iterable[object]) -> int:
-    """In one pass; COPY pauses only where a task is the first of its bucket."""
-    raw = conn.connection.driver_connection
-    assert raw is not None
-    tasks = enumerate(parameters, start=first)
-    task = next(tasks, None)
-    copied = 0
-    with raw.cursor() as cursor:
-        while task is not None:
-            buckets.make(*task)
-            with cursor.copy("COPY tasks (campaign_id, bucket_id, number, parameter) FROM STDIN") as out:
-                number, task = _copy_known(out, campaign_id, buckets, chain([task], tasks))
-            copied += number
-    return copied
-
-
-def _copy_known(
-    out: Copy, campaign_id: int, buckets: _Buckets, tasks: Iterable[tuple[int, object]]
-) -> tuple[int, tuple[int, object] | None]:
-    """In blocks of text, which need little memory: so many tasks, and the one whose bucket is not there yet."""
-    escape = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    lines: list[str] = []
-    copied = size = 0
-    rest = None
-    for number, parameter in tasks:
-        bucket_id = buckets.only or buckets.find(number, parameter)
-        if bucket_id is None:
-            rest = number, parameter
-            break
-        line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
-        lines.append(line)
-        copied += 1
-        size += len(line)
-        if size > COPY_BLOCK:
-            out.write("".join(lines))
-            lines.clear()
-            size = 0
-    out.write("".join(lines))
-    return copied, rest

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select
 
 from cigri.database import Database
 from cigri.errors import CigriError
-from cigri.flow import user_to_metascheduler
+from cigri.flow import user_to_matcher
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.user_to_campaign_schedulers import take_waiting
@@ -43,7 +43,7 @@ def buckets(conn: Connection, campaign: int) -> dict[int, list[int]]:
 def test_tasks_are_sorted_into_buckets_while_they_are_copied(
     database: Database, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(user_to_metascheduler, "COPY_BLOCK", block)
+    monkeypatch.setattr(user_to_matcher, "COPY_BLOCK", block)
     with database.begin() as conn:
         a_cluster(conn, options={"spool": "/s", "pools": {"mem": 99}})
         campaign = sized(conn, [1, 9, 2, 1, 9.5, 8, 9.7])

@@ -5,7 +5,7 @@ from sqlalchemy import select, update
 
 from cigri.database import Database
 from cigri.errors import NotFound
-from cigri.flow import user_to_metascheduler
+from cigri.flow import user_to_matcher
 from cigri.flow.anyone_to_janitor import archive_campaign, list_leftovers, put_purged
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
@@ -43,7 +43,7 @@ HOSTILE = [
 def test_parameters_come_back_as_they_were_given(
     database: Database, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(user_to_metascheduler, "COPY_BLOCK", block)
+    monkeypatch.setattr(user_to_matcher, "COPY_BLOCK", block)
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, HOSTILE)

@@ -1,0 +1,133 @@
+"""Users hand over tasks, sorted into buckets by what they ask for; the matcher finds queues for these."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from psycopg import Copy
+from sqlalchemy import Connection, insert, select
+
+from cigri.buckets import AMOUNTS, Formulas, formulas_of
+from cigri.errors import ConfigError
+from cigri.flow.resources_to_anyone import list_queues
+from cigri.tables.campaigns import Bucket, CampaignCluster
+from cigri.tables.clusters import Cluster
+
+if TYPE_CHECKING:
+    from cigri.jdl.needs import Sorting
+
+MEGABYTE = 2**20
+COPY_BLOCK = 2**18  # characters
+
+
+class Buckets:
+    """The buckets of a campaign on its clusters, which are there already; each is made when the first task needs it.
+
+    `only` has all tasks where nothing is computed for them.
+    """
+
+    def __init__(self, conn: Connection, campaign_id: int, requirements: Mapping[str, Any]) -> None:
+        self._conn, self._campaign_id = conn, campaign_id
+        self.made: list[int] = []
+        self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
+        part, cluster = CampaignCluster.c, Cluster.c
+        found = conn.execute(
+            select(part.settings, cluster.name, cluster.config)
+            .join(Cluster, cluster.id == part.cluster_id)
+            .where(part.campaign_id == campaign_id)
+        ).all()
+        formulas = [formulas_of(row.settings) for row in found]
+        there = {row.name: row.config for row in found}
+        self._sorting = _sorting(conn, formulas, there) if any(formulas) else None
+        self.only: int | None = None
+        known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
+        rows = conn.execute(known.order_by(Bucket.c.id)).all()
+        if self._sorting is None:
+            self.only = rows[0].id if rows else self._insert({})
+            return
+        sizes = [(row.id, row.requirements.get(AMOUNTS)) for row in rows]
+        self._ids = {self._sorting.key_of(amounts): id for id, amounts in sizes if amounts is not None}
+        self._is_none = not rows
+
+    def find(self, number: int, parameter: object) -> int | None:
+        """The bucket of a task; None when it has to be made."""
+        return self.only if self._sorting is None else self._ids.get(self._sorting.key(parameter, number))
+
+    def make(self, number: int, parameter: object) -> None:
+        """Let there be one for this task."""
+        if self._sorting is not None and (key := self._sorting.key(parameter, number)) not in self._ids:
+            self._ids[key] = self._insert({AMOUNTS: self._sorting.amounts(key)})
+
+    def finish(self) -> None:
+        """A campaign has one even before it has a task."""
+        if self._sorting is not None and self._is_none and not self._ids:
+            self._insert({})
+
+    def _insert(self, amounts: Mapping[str, Any]) -> int:
+        new = insert(Bucket).values(campaign_id=self._campaign_id, requirements={**self._shared, **amounts})
+        self.made.append(self._conn.execute(new.returning(Bucket.c.id)).scalar_one())
+        return self.made[-1]
+
+
+def copy_tasks(conn: Connection, campaign_id: int, buckets: Buckets, first: int, parameters: Iterable[object]) -> int:
+    """In one pass; COPY pauses only where a task is the first of its bucket."""
+    raw = conn.connection.driver_connection
+    assert raw is not None
+    tasks = enumerate(parameters, start=first)
+    task = next(tasks, None)
+    copied = 0
+    with raw.cursor() as cursor:
+        while task is not None:
+            buckets.make(*task)
+            with cursor.copy("COPY tasks (campaign_id, bucket_id, number, parameter) FROM STDIN") as out:
+                number, task = _copy_known(out, campaign_id, buckets, chain([task], tasks))
+            copied += number
+    return copied
+
+
+def _sorting(conn: Connection, formulas: Collection[Formulas], clusters: Mapping[str, Mapping[str, Any]]) -> "Sorting":
+    """By what is asked for, and by what jobs may have at the most on each cluster, as far as that is known."""
+    from cigri.clusters import parse_config
+    from cigri.drivers import load
+    from cigri.jdl.needs import Sorting
+
+    sizes: dict[str, set[int]] = defaultdict(set)
+    nodes = [one for queue in list_queues(conn) if queue.cluster in clusters for one in queue.classes]
+    sizes["mem"] = {memory // MEGABYTE for one in nodes if type(memory := one.get("memory")) is int}
+    for name, values in clusters.items():
+        config = parse_config(name, dict(values)).in_use
+        try:
+            largest = load(config.driver, config.options).largest()
+        except ConfigError:  # whoever speaks to that cluster says so; here it only rounds less finely
+            continue
+        for resource, most in largest.items():
+            sizes[resource].add(most)
+    return Sorting(formulas, {resource: sorted(found) for resource, found in sizes.items()})
+
+
+def _copy_known(
+    out: Copy, campaign_id: int, buckets: Buckets, tasks: Iterable[tuple[int, object]]
+) -> tuple[int, tuple[int, object] | None]:
+    """In blocks of text, which need little memory: so many tasks, and the one whose bucket is not there yet."""
+    escape = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    lines: list[str] = []
+    copied = size = 0
+    rest = None
+    for number, parameter in tasks:
+        bucket_id = buckets.only or buckets.find(number, parameter)
+        if bucket_id is None:
+            rest = number, parameter
+            break
+        line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
+        lines.append(line)
+        copied += 1
+        size += len(line)
+        if size > COPY_BLOCK:
+            out.write("".join(lines))
+            lines.clear()
+            size = 0
+    out.write("".join(lines))
+    return copied, rest

@@ -24,6 +24,7 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
         replicate.max_replicas if replicate else None,
         description.requirements,
         {name: _part(settings) for name, settings in description.spare.items()} if description.anywhere else None,
+        description.priority,
     )
 
 

@@ -156,6 +156,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
         ("Project", c.project),
         ("Submitted", moment(c.submitted_at)),
         ("State", f"{c.state.replace('_', ' ')}{held}{kind}{archived}"),
+        ("Priority", _priority(c)),
         ("Progress", progress(c)),
         ("Tasks", counts + jobs),
         ("Duration", f"{mean} on average{spread}" if mean else None),
@@ -164,6 +165,12 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
         *_failures(parts),
         ("Errors", f"{c.errors} to fix: `gridstat -e {c.id}`" if c.errors else None),
     ]
+
+
+def _priority(c: CampaignView) -> str | None:
+    facts = [f"{c.own_priority} among those of {c.user}"] if c.own_priority else []
+    facts += [f"{c.priority} among all, by the operator"] if c.priority else []
+    return ", ".join(facts) or None
 
 
 def more_fields(

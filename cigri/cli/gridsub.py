@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cigri.cli import backend
+from cigri.cli.change import change_priority, read_priority
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
 from cigri.cli.placing import on_eligible, tell_unheard, to_simulate
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
@@ -29,7 +30,8 @@ EXAMPLES = """\
   generate | gridsub                     read the description from a pipe
   gridsub -b '-p fast -c 4' campaign.json  options of the batch system, which override the description's
   gridsub -b -h                          what options each batch system takes
-  gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12"""
+  gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12
+  gridsub -c 12 --priority 5             let campaign 12 go before your others"""
 
 
 class Source(NamedTuple):
@@ -75,10 +77,13 @@ def main(argv: list[str]) -> int:
         with open_database() as database:
             backend.show_tables(_clusters(database), options.backend, options.output)
         return DONE
+    options.priority = None if options.priority is None else read_priority(options.priority)
     sources = _sources(parser, options)
     if options.campaign is None:
         return _submit(sources, options)
-    return _add(sources, options)
+    if options.priority is not None:
+        change_priority(options.campaign[0], options.priority, options.output)
+    return _add(sources, options) if sources else DONE
 
 
 def _parser() -> Parser:
@@ -100,6 +105,10 @@ def _parser() -> Parser:
     parser.add_argument("-c", "--campaign", type=ids, metavar="ID", help="add tasks to this campaign")
     parser.add_argument("-F", "--jobfile", dest="more", action="append", type=file, metavar="FILE", help="tasks for -c")
     parser.add_argument("-J", "--jsonjob", dest="more", action="append", type=text, metavar="JSON", help="tasks for -c")
+    parser.add_argument(
+        "--priority", metavar="N",
+        help="among your own campaigns, higher ones go first; 0 for those that say nothing; with -c: from now on",
+    )  # fmt: skip
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
     parser.add_argument("--simulate", action="store_true", help="validate and show when it would end; submit nothing")
     parser.add_argument("-d", "--details", action="store_true", help="show what was stored")
@@ -125,8 +134,10 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
             parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
         if options.simulate:
             parser.error("--simulate is about a new campaign; `gridstat ID` tells the end of one that is there")
-        if not more:
-            parser.error("-c needs the tasks to add: -F FILE or -J JSON")
+        if not more and options.priority is None:
+            parser.error("-c needs the tasks to add: -F FILE or -J JSON; or a --priority")
+        if options.check and options.priority is not None:
+            parser.error("--check changes nothing, and --priority of a campaign that is there only does that")
         sources = more
     if sources.count(Source(True, "-")) > 1:
         parser.error("standard input can be read once only")
@@ -137,7 +148,9 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     """Everything is checked before anything is stored; then each campaign is one transaction."""
     user = grid_user()
     faults: list[str] = []
-    parsed = [found for source in sources if (found := _parse(source, options.type, faults))]
+    changes = {"campaign_type": options.type, "priority": options.priority}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    parsed = [found for source in sources if (found := _parse(source, changes, faults))]
     database: Database | None = None  # with --check it may be away
     with ExitStack() as stack:
         try:
@@ -167,8 +180,8 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         return DONE if options.check or not database else _store(database, candidates, user, options)
 
 
-def _parse(source: Source, type: str | None, faults: list[str]) -> Parsed | None:
-    """Read one description; what is wrong with it goes to `faults`."""
+def _parse(source: Source, changes: Mapping[str, object], faults: list[str]) -> Parsed | None:
+    """Read one description; what is wrong with it goes to `faults`. `changes` are options that go before it."""
     from cigri import jdl
 
     try:
@@ -177,7 +190,7 @@ def _parse(source: Source, type: str | None, faults: list[str]) -> Parsed | None
     except DescriptionError as error:
         faults += [f"{source.name}: {problem}" for problem in error.problems]
         return None
-    return Parsed(source.name, description.with_changes(campaign_type=type) if type else description)
+    return Parsed(source.name, description.with_changes(**changes) if changes else description)
 
 
 def _admit(

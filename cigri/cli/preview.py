@@ -25,6 +25,8 @@ def preview(description: Description, user: str, missing: Collection[str], campa
     yield f"campaign {description.name} ({kind}) of {user}: {_tasks(description.count)}"
     if description.project:
         yield f"  project      {description.project}"
+    if description.priority:
+        yield f"  priority     {description.priority} among your campaigns"
     if replicate := description.replicate:
         share = f"{100 * replicate.budget:g} % of the core-seconds used"
         yield f"  replicate    the last tasks, with at most {share}, {replicate.max_replicas} at a time for each task"
@@ -57,6 +59,7 @@ def preview_json(description: Description, user: str, campaign_id: int | None) -
         "type": description.campaign_type,
         "scheduler": description.scheduler,
         "project": description.project,
+        "priority": description.priority,
         "replicate": description.replicate.model_dump() if description.replicate else None,
         "requirements": description.requirements,
         "tasks": description.count,

@@ -27,7 +27,7 @@ class CampaignView(NamedTuple):
     The end, `eta`, lies between `eta_low` and `eta_high` with a probability of 90 %; as others are told it is
     `published`, and `pressure` is the time in seconds of the critical path to it.
     `is_held`: its user wants it to stand still as a whole. `scheduler`: the one it names; `max_replicas` None: its last
-    tasks are not replicated.
+    tasks are not replicated. `priority` is the operator's, `own_priority` the user's.
     """
 
     id: int
@@ -56,6 +56,8 @@ class CampaignView(NamedTuple):
     max_replicas: int | None
     published: datetime | None
     pressure: float | None
+    priority: int
+    own_priority: int
 
     @property
     def total(self) -> int:
@@ -136,6 +138,7 @@ class StoredDescription(NamedTuple):
     requirements: Any
     is_anywhere: bool
     clusters: dict[str, dict[str, Any]]
+    priority: int
 
 
 def list_campaigns(
@@ -175,6 +178,8 @@ def list_campaigns(
             Campaign.c.max_replicas,
             Forecast.c.published,
             Forecast.c.pressure,
+            Campaign.c.priority,
+            Campaign.c.own_priority,
         )
         .select_from(Campaign)
         .join(counts, true())
@@ -276,6 +281,7 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
             Campaign.c.max_replicas,
             Campaign.c.wanted,
             Campaign.c.anywhere.is_not(None),
+            Campaign.c.own_priority,
         )
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(Campaign.c.id == campaign_id)
@@ -290,9 +296,9 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
         .order_by(Cluster.c.name)
     )
     settings = {name: dict(values) for name, values in clusters}
-    name, type, project, scheduler, budget, max_replicas, wanted, is_anywhere = row
+    name, type, project, scheduler, budget, max_replicas, wanted, is_anywhere, priority = row
     replicate = None if budget is None else {"budget": budget, "max_replicas": max_replicas}
-    return StoredDescription(name, type, project, scheduler, replicate, wanted, is_anywhere, settings)
+    return StoredDescription(name, type, project, scheduler, replicate, wanted, is_anywhere, settings, priority)
 
 
 def present(conn: Connection) -> datetime:

@@ -27,7 +27,8 @@ SENDINGS = 200  # latest batches, from which the time of a submission is taken
 class Claim(NamedTuple):
     """A campaign that wants some clusters, and has got nothing for `waited` seconds.
 
-    `eta`: its forecast end, as it is published; `pressure`: seconds of the critical path to it.
+    `eta`: its forecast end, as it is published; `pressure`: seconds of the critical path to it. `own_priority`: among
+    the campaigns of its user only.
     """
 
     campaign_id: int
@@ -39,6 +40,7 @@ class Claim(NamedTuple):
     eta: datetime | None
     pressure: float
     clusters: tuple[int, ...] = ()
+    own_priority: int = 0
 
 
 class Want(NamedTuple):
@@ -132,13 +134,15 @@ def list_claims(
             cast(waited, DOUBLE_PRECISION),
             Forecast.c.published,
             func.coalesce(Forecast.c.pressure, 0.0),
+            Campaign.c.own_priority,
         )
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    return [Claim._make((*row, tuple(clusters[row.id]))) for row in found if everybody or row.id in clusters]
+    wanted = [row for row in found if everybody or row.id in clusters]
+    return [Claim._make((*row[:-1], tuple(clusters[row.id]), row.own_priority)) for row in wanted]
 
 
 def list_wants(

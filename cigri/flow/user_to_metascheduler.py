@@ -15,6 +15,7 @@ from cigri.flow.anyone_to_operator import close_events
 from cigri.flow.matcher_to_user import choose_clusters, list_misses, unheard_of
 from cigri.flow.user_to_matcher import Buckets, copy_tasks
 from cigri.states import (
+    OPEN_CAMPAIGNS,
     CampaignState,
     CampaignType,
     StepState,
@@ -46,6 +47,7 @@ class NewCampaign(NamedTuple):
     max_replicas: int | None = None
     wanted: str | Mapping[str, Any] | None = None
     anywhere: Mapping[str, "NewCampaignCluster"] | None = None
+    own_priority: int = 0
 
 
 class NewCampaignCluster(NamedTuple):
@@ -75,6 +77,7 @@ def put_campaign(
             max_replicas=campaign.max_replicas,
             wanted=campaign.wanted,
             anywhere=_plain(campaign.anywhere),
+            own_priority=campaign.own_priority,
         )
         .returning(Campaign.c.id)
     ).scalar_one()
@@ -193,6 +196,15 @@ def first_parameter(conn: Connection, campaign_id: int, user: str) -> object | N
     return conn.scalar(
         select(Task.c.parameter).where(Task.c.campaign_id == campaign_id).order_by(Task.c.number).limit(1)
     )
+
+
+def set_own_priority(conn: Connection, campaign_id: int, user: str, priority: int) -> None:
+    """Among the campaigns of its user, higher ones go first; 0 is that of a campaign that says nothing."""
+    state = own_campaign(conn, campaign_id, user)
+    if state not in OPEN_CAMPAIGNS:
+        raise NotFound(f"campaign {campaign_id} is {state}: it goes before none any more")
+    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(own_priority=priority))
+    wake(conn)
 
 
 def own_campaign(conn: Connection, campaign_id: int, user: str) -> CampaignState:

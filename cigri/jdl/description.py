@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cigri.jdl.fields import Line, Name
+from cigri.jdl.fields import Line, Name, Priority
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.replication import Replication, ReplicationOrNone
 from cigri.jdl.requirements import Raw, RequirementsOrNone
@@ -27,6 +27,7 @@ class Heading(BaseModel):
     project: Line = ""
     replicate: ReplicationOrNone = None
     requirements: RequirementsOrNone = None
+    priority: Priority = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Description:
     requirements: Raw | None = None
     anywhere: ClusterSettings | None = None
     spare: dict[str, ClusterSettings] = field(default_factory=dict)
+    priority: int = 0
 
     @property
     def count(self) -> int:
@@ -64,7 +66,7 @@ class Description:
         return names_of(next(self.parameters(), None))
 
     def with_changes(self, **fields: Any) -> "Description":
-        """A copy with other values of name, campaign_type, scheduler, project, replicate or requirements."""
+        """A copy with other values of name, campaign_type, scheduler, project, replicate, requirements or priority."""
         heading = {key: getattr(self, key) for key in Heading.model_fields}
         return replace(self, **dict(Heading.model_validate(heading | fields)))
 

@@ -12,6 +12,7 @@ from cigri.jdl.problems import complaint, did_you_mean, wrong
 from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
 
 LARGEST = 2**31 - 1
+MOST_PRIORITY = 1000
 HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\}|\{HOME\})(?=/|\Z)")
 LIMIT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -70,6 +71,14 @@ def whole(minimum: int) -> Callable[[object], int]:
         return value
 
     return read
+
+
+def _priority(value: object) -> int:
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MOST_PRIORITY:
+        raise wrong(f"a whole number from -{MOST_PRIORITY} to {MOST_PRIORITY}", value, "higher goes first among yours")
+    return value
 
 
 def _seconds(value: object) -> int:
@@ -173,6 +182,7 @@ Line = Annotated[str, BeforeValidator(_line)]
 Name = Annotated[str, BeforeValidator(_line), AfterValidator(_filled)]
 Natural = Annotated[int, BeforeValidator(whole(0))]
 Positive = Annotated[int, BeforeValidator(whole(1))]
+Priority = Annotated[int, BeforeValidator(_priority)]
 Seconds = Annotated[int, BeforeValidator(_seconds)]
 Truth = Annotated[bool, BeforeValidator(truth)]
 Lines = Annotated[tuple[Text, ...], BeforeValidator(_several_lines)]

@@ -24,12 +24,12 @@ FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
 
 
 class CampaignColumns(Numbered):
-    """`served_at`: when jobs were last made of its tasks.
+    """`served_at`: when jobs were last made of its tasks. `priority` is the operator's, `own_priority` its user's.
 
     At its end tasks may have `max_replicas` more attempts at a time, which may burn `replica_budget` of the
     core-seconds that all have used; both null: none. `wanted`: its requirements as they were written. `anywhere`: the
-    grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible. Its tasks from
-    number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have.
+    grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible. Its tasks
+    from number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have.
     """
 
     name: Named[str]
@@ -49,6 +49,7 @@ class CampaignColumns(Numbered):
     wanted: Named[Any] = Column(JSONB(none_as_null=True), nullable=True)
     anywhere: Named[dict[str, Any] | None] = Column(JSONB(none_as_null=True))
     unmatched_from: Named[int | None] = Column(server_default="0")
+    own_priority: Named[int] = Column(server_default="0")
 
 
 Campaign = table(

@@ -13,7 +13,7 @@ from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.states import EventLevel
 from modules.metascheduler.line import STARVING
-from modules.metascheduler.policies import Turn
+from modules.metascheduler.policies import Turn, pools
 from modules.metascheduler.stock import Stock
 
 POLICIES = ("fairshare",)  # those that have shares
@@ -60,11 +60,15 @@ def standings(
     left = float(running.total() + sum(max(0, room.free) for room in rooms))
     found: dict[int, Standing] = {}
     for rank, group in groupby(turns, key=lambda turn: turn.rank):
-        weights = {turn.campaign_id: turn.weight for turn in group if rank[0] != STARVING}
-        shares = fair_shares(left, {campaign_id: wanted[campaign_id] for campaign_id in weights}, weights)
-        left -= sum(shares.values())
-        for campaign_id, share in shares.items():
-            found[campaign_id] = Standing(running[campaign_id], wanted[campaign_id], share)
+        sides = dict(enumerate(pools(turn for turn in group if rank[0] != STARVING)))
+        weights = {number: sum(turn.weight for turn in side) for number, side in sides.items()}
+        most = {number: float(sum(wanted[turn.campaign_id] for turn in side)) for number, side in sides.items()}
+        for number, share in fair_shares(left, most, weights).items():
+            left -= share
+            for turn in sides[number]:
+                mine = min(share, wanted[turn.campaign_id])
+                found[turn.campaign_id] = Standing(running[turn.campaign_id], wanted[turn.campaign_id], mine)
+                share -= mine
     return found
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
-from itertools import groupby
+from itertools import chain, groupby
 
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.settings import PolicySettings
 from modules.metascheduler.line import line_up
-from modules.metascheduler.policies import Facts, Order, Turn
+from modules.metascheduler.policies import Facts, Order, Turn, pools
 from modules.metascheduler.policies.fifo import order as fifo
 from modules.metascheduler.stock import Stock
 
@@ -38,9 +38,9 @@ def share(
     stock = Stock(rooms, wants, ceilings, settings.scouts)
     waited = {claim.campaign_id: claim.waited for claim in claims}
     for _, turns in groupby(line_up(claims, settings, order, facts), key=lambda turn: turn.rank):
-        group = [_Served(turn) for turn in turns]
-        _serve(stock, group)
-        for one in group if not stock.reserved else ():
+        sides = [_Side([_Served(turn) for turn in members]) for members in pools(turns)]
+        _serve(stock, sides)
+        for one in chain.from_iterable(side.members for side in sides) if not stock.reserved else ():
             if waited[one.campaign_id] > settings.reserve_after and stock.reserve(one.campaign_id):
                 break
     _give_spare(stock)
@@ -71,24 +71,40 @@ class _Served:
         return None
 
 
-def _serve(stock: Stock, group: Sequence[_Served]) -> None:
+class _Side:
+    """Campaigns that stand side by side with others as one; what the first cannot use goes to the next."""
+
+    def __init__(self, members: Sequence[_Served]) -> None:
+        self.members = members
+        self.weight = sum(one.weight for one in members)
+        self.clusters = {cluster for one in members for cluster in one.clusters}
+
+    def held(self, stock: Stock) -> int:
+        return sum(stock.held(one.campaign_id) for one in self.members)
+
+    def next(self, stock: Stock) -> tuple[Want, int] | None:
+        return next((found for one in self.members if (found := one.next(stock)) is not None), None)
+
+
+def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
     """One alone takes all it can use; of several, the one that holds the fewest cores for its weight gets a portion."""
-    if len(group) == 1:
-        _serve_alone(stock, group[0])
+    if len(sides) == 1:
+        for one in sides[0].members:
+            _serve_alone(stock, one)
         return
-    idle = stock.idle(set().union(*(one.clusters for one in group)))
-    portion = int(idle) // (PORTIONS * len(group))
-    line = [((held := stock.held(one.campaign_id)) / one.weight, place, held) for place, one in enumerate(group)]
+    idle = stock.idle(set().union(*(side.clusters for side in sides)))
+    portion = int(idle) // (PORTIONS * sum(len(side.members) for side in sides))
+    line = [((held := side.held(stock)) / side.weight, place, held) for place, side in enumerate(sides)]
     heapify(line)
     while line:
         _, place, held = heappop(line)
-        if (found := group[place].next(stock)) is None:
+        if (found := sides[place].next(stock)) is None:
             continue
         want, most = found
         jobs = min(most, max(1, portion // want.width))
         stock.take(want, jobs)
         held += jobs * want.width
-        heappush(line, (held / group[place].weight, place, held))
+        heappush(line, (held / sides[place].weight, place, held))
 
 
 def _give_spare(stock: Stock) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import deeds, gridevents, gridsub
+from cigri.cli import change, deeds, gridevents, gridsub
 from cigri.database import Database
 
 AsUser = Callable[[str], None]
@@ -28,7 +28,7 @@ def grid(database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch,
 @pytest.fixture
 def as_user(monkeypatch: pytest.MonkeyPatch) -> AsUser:
     def become(user: str) -> None:
-        for program in (gridsub, deeds, gridevents):
+        for program in (change, gridsub, deeds, gridevents):
             monkeypatch.setattr(program, "grid_user", lambda: user)
 
     return become

@@ -314,6 +314,40 @@ def test_tasks_are_added(grid: Database, tmp_path: Path, capsys: Capture) -> Non
     assert len(tasks(grid)) == 6
 
 
+def own_priorities(grid: Database) -> list[int]:
+    with grid.begin() as conn:
+        return list(conn.scalars(select(Campaign.c.own_priority).order_by(Campaign.c.id)))
+
+
+def test_users_order_their_own_campaigns(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(priority=3)]) == 0
+    assert main(["-j", described(), "-j", described(priority=3), "--priority", "-7"]) == 0
+    assert own_priorities(grid) == [3, -7, -7]
+    capsys.readouterr()
+    assert main(["-c", "1", "--priority", "5"]) == 0
+    assert capsys.readouterr().out == "Campaign 1 has priority 5 among yours\n"
+    assert main(["-c", "2", "--priority", "0", "-J", '["d"]', "--output", "json"]) == 0
+    assert own_priorities(grid) == [5, 0, -7]
+
+
+def test_a_priority_is_of_ones_own_open_campaigns_only(grid: Database, as_user: AsUser, capsys: Capture) -> None:
+    assert main(["-j", described(), "--priority", "1001"]) == 2
+    assert "--priority 1001: expected a whole number from -1000 to 1000" in capsys.readouterr().err
+    assert main(["-j", described(priority="high")]) == 1
+    assert "priority" in capsys.readouterr().err
+    assert main(["-j", described()]) == 0
+    assert main(["-c", "1", "--check", "--priority", "1"]) == 2
+    as_user("bob")
+    assert main(["-c", "1", "--priority", "1"]) == 1
+    assert "you have no campaign 1" in capsys.readouterr().err
+    as_user("alice")
+    with grid.begin() as conn:
+        conn.execute(update(Campaign).values(state=CampaignState.TERMINATED, ended_at=Campaign.c.submitted_at))
+    assert main(["-c", "1", "--priority", "1"]) == 1
+    assert "campaign 1 is terminated" in capsys.readouterr().err
+    assert own_priorities(grid) == [0]
+
+
 def test_wrong_tasks_are_all_told_and_none_added(grid: Database, capsys: Capture) -> None:
     assert main(["-j", described()]) == 0
     assert main(["-c", "1", "-J", '["d", {"x": 1}]', "-J", '"e"', "-F", "missing.json"]) == 1

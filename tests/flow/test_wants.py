@@ -8,6 +8,7 @@ from cigri.database import Database
 from cigri.flow.metascheduler_to_campaign_schedulers import list_claims, list_wants
 from cigri.flow.operator_to_metascheduler import set_priority
 from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.flow.user_to_metascheduler import set_own_priority
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 FORECAST = """
@@ -31,11 +32,10 @@ def test_a_claim_says_whose_campaign_it_is_and_what_it_wants(database: Database)
         a_campaign(conn, 1, user="bob")
         a_campaign(conn, [], user="carol")
         set_priority(conn, 2, 7)
+        set_own_priority(conn, 1, "alice", 4)
         claims = list_claims(conn, list_wants(conn, 10, 60.0, NOON))
-    assert [(claim.campaign_id, claim.user, claim.priority, claim.clusters) for claim in claims] == [
-        (1, "alice", 0, (1, 2)),
-        (2, "bob", 7, (1,)),
-    ]
+    found = [(claim.campaign_id, claim.user, claim.priority, claim.own_priority, claim.clusters) for claim in claims]
+    assert found == [(1, "alice", 0, 4, (1, 2)), (2, "bob", 7, 0, (1,))]
 
 
 def test_waiting_jobs_are_counted_with_their_cores(database: Database) -> None:

@@ -6,10 +6,21 @@ from cigri import schema
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.metascheduler_to_user import Cut, list_cuts, put_cuts
+from cigri.flow.user_to_metascheduler import set_own_priority
 from cigri.states import CutReason, KillReason
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 REASONS = text("SELECT reason::text FROM kills ORDER BY job_id")
+
+
+def test_campaigns_of_before_are_equal_to_their_users(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        set_own_priority(conn, a_campaign(conn, 1), "alice", 7)
+    schema.downgrade(database, "0023")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert conn.scalars(text("SELECT own_priority FROM campaigns")).all() == [0]
 
 
 def test_what_was_taken_back_had_waited_too_long_before(database: Database) -> None:

@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,7 +23,8 @@ class Facts(NamedTuple):
 class Turn(NamedTuple):
     """A campaign served on some clusters: lower ranks first, those of one rank side by side in proportion to weight.
 
-    It is given `most` jobs in all; None: as many as it can use.
+    It is given `most` jobs in all; None: as many as it can use. Those of one `pool` stand side by side with the others
+    as one, and `place` says who of them goes first.
     """
 
     campaign_id: int
@@ -31,10 +32,20 @@ class Turn(NamedTuple):
     rank: tuple[float, ...]
     weight: float = 1.0
     most: int | None = None
+    pool: tuple[str, str] | None = None
+    place: int = 0
 
 
 Order = Callable[[Sequence[Claim], Facts], list[Turn]]
 """Puts every claim into one turn or several, each of its clusters into one of them; pure."""
+
+
+def pools(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """Those that stand side by side as one, the first of them first; most stand alone."""
+    found: dict[object, list[Turn]] = {}
+    for number, turn in enumerate(turns):
+        found.setdefault(number if turn.pool is None else turn.pool, []).append(turn)
+    return [sorted(members, key=lambda turn: turn.place) for members in found.values()]
 
 
 def names() -> list[str]:

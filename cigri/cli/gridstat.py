@@ -242,7 +242,7 @@ def _description(conn: "Connection", campaign_id: int) -> int:
 
 def _job(database: "Database", asked: Namespace) -> int:
     from cigri.cli.figures import fields_of
-    from cigri.cli.jobs import print_job
+    from cigri.cli.jobs import given, print_job
     from cigri.flow.runner_to_user import find_job, list_attempts_of_job
     from cigri.states import JobState
 
@@ -255,7 +255,7 @@ def _job(database: "Database", asked: Namespace) -> int:
         return _outputs(database, job, attempts, asked)
     figures = _figures(database, job) if job.state is JobState.RUNNING else None
     if asked.json:
-        more = {"figures": figures._asdict() if figures else None}
+        more = {"figures": figures._asdict() if figures else None, "given": given(job, attempts)}
         print_json({**job._asdict(), "attempts": [attempt._asdict() for attempt in attempts], **more})
     else:
         print_job(job, attempts, fields_of(figures) if figures else [], asked.headerless)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cigri.buckets import formulas_of
 from cigri.cli.command import print_table
 from cigri.cli.wording import duration, moment, print_fields, short
 from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
@@ -11,6 +12,8 @@ TASKS = ("Task", "Parameter", "State", "Attempts", "Job", "Cluster", "Remote id"
 JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")
 TASK_ATTEMPTS = ("Attempt", "Job", "Cluster", "Remote id", "State", "Exit code", "Start", "Duration", "Node", "Reason")
 LONGEST_PARAMETER = 40
+SHAPE = ("cpu", "nodes")
+SIZES = ("mem", "tmp")
 
 
 def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
@@ -32,10 +35,23 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
     print_table(TASKS, rows, headerless=headerless)
 
 
+def given(job: JobView, attempts: Sequence[AttemptView]) -> dict[str, int]:
+    """What a job of tasks asks for beside its cores, exactly: MB of mem and tmp, others by number."""
+    resources = job.resources or {}
+    amounts = {name: one for name, one in resources.items() if type(one) is int and one and name not in SHAPE}
+    if formulas := formulas_of({"resources": resources}):
+        from cigri.jdl.needs import exact_together  # takes a moment
+
+        amounts |= exact_together(formulas, [(attempt.parameter, attempt.task_number) for attempt in attempts])
+    side = max(1, job.width // (resources.get("cpu", 1) * resources.get("nodes", 1)))
+    return {name: amount * side for name, amount in amounts.items()}
+
+
 def print_job(
     job: JobView, attempts: Sequence[AttemptView], more: Sequence[tuple[str, object]], headerless: bool
 ) -> None:
-    print_fields([*_fields(job), *more])
+    amounts = ", ".join(f"{name} {amount}{' MB' * (name in SIZES)}" for name, amount in given(job, attempts).items())
+    print_fields([*_fields(job), ("Given", amounts or None), *more])
     if attempts:
         print()
         rows = [

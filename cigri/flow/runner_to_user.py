@@ -1,5 +1,6 @@
 """A user looks at the jobs that the runner launched, at the tasks they carry, and at each attempt."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -64,7 +65,8 @@ class AttemptView(NamedTuple):
 class JobView(NamedTuple):
     """A job; `kill` is why somebody wanted it dead, `purged_at` when its campaign's files left the clusters.
 
-    `halted_since`: it is held in the queue, or suspended; `is_held`: its user wants it so.
+    `halted_since`: it is held in the queue, or suspended; `is_held`: its user wants it so. `resources`: what each task
+    of its campaign asks for there, as it is described.
     """
 
     id: int
@@ -95,6 +97,7 @@ class JobView(NamedTuple):
     purged_at: datetime | None
     halted_since: datetime | None
     is_held: bool
+    resources: Mapping[str, Any] | None = None
 
 
 RESULTS = (Outcome.SUCCESS, Outcome.DOUBTFUL)
@@ -136,6 +139,7 @@ def find_task(conn: Connection, task_id: int) -> TaskView | None:
 
 
 def find_job(conn: Connection, job_id: int) -> JobView | None:
+    part = CampaignCluster.c
     statement = (
         select(
             Job.c.id,
@@ -166,9 +170,11 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
             Campaign.c.purged_at,
             case((_IS_LIVE, Job.c.halted_since)),
             and_(_IS_LIVE, is_job_held()),
+            case((Job.c.kind == JobKind.TASKS, part.settings["resources"])),
         )
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
         .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
         .outerjoin(Kill, Kill.c.job_id == Job.c.id)
         .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Job.c.id)

@@ -21,6 +21,8 @@ from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
 from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
 
+MEGABYTE = 1_000_000  # bytes that are granted at least, whichever way a batch system counts
+
 
 def plan_batch(
     cluster: ClusterRow,
@@ -96,7 +98,7 @@ def _features(declared: Features, resources: ResourceRequest, estimate: float | 
         mem=resources.mem,
         estimate=None if estimate is None else math.ceil(estimate),
         grace=declared.grace_secs_job,
-        scratch=declared.scratch_limit_bytes,
+        scratch=resources.tmp * MEGABYTE or declared.scratch_limit_bytes,
         declared={key: str(value) for key, value in values.items()},
         with_draft=declared.draft,
         factor=declared.cpufactor_lrms,

@@ -13,19 +13,20 @@ from cigri.cli.reasons import SENTENCES
 from cigri.database import Database, server_time
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_janitor import archive_campaign
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_replicas
+from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_replicas
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.metascheduler_to_user import Cut, put_cuts
 from cigri.flow.operator_to_updator import enable_cluster
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
 from cigri.flow.updator_to_anyone import Doubted, put_doubts
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
-from cigri.flow.user_to_campaign_schedulers import WaitingTask
+from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from tests.cli.running import Run, running
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
+from tests.flow.test_buckets import SIZED, sized
 
 
 @pytest.fixture
@@ -271,6 +272,18 @@ def test_a_job_is_shown_with_its_tasks(run: Run, campaign: int, database: Databa
         kill_job(conn, 6, "root")
     assert "Kill:       user, asked by root\n" in run("-j", 6).out
     assert run("-j", 6, "--json").json["attempts"][0]["task_number"] == 5
+
+
+def test_a_job_is_shown_with_exactly_what_it_was_given(run: Run, database: Database) -> None:
+    resources = {"cpu": 1, "nodes": 1, "mem": "{} * 10", "tmp": 0, "gpu": 2, "native": []}
+    with database.begin() as conn:
+        cluster = a_cluster(conn, "dahu")
+        sized_campaign = sized(conn, [9, 9.5], settings={**SIZED, "resources": resources})
+        alone, both = (take_waiting(conn, sized_campaign, number) for number in (1, 2))
+        put_jobs(conn, sized_campaign, [NewJob(cluster, 1, 60, alone)], NOON)
+        put_jobs(conn, sized_campaign, [NewJob(cluster, 2, 60, both[1:], 2)], NOON)
+    assert "Given:    gpu 2, mem 90 MB\n" in run("-j", 1).out
+    assert run("-j", 2, "--json").json["given"] == {"gpu": 4, "mem": 190}
 
 
 def test_a_task_is_shown_with_all_its_attempts(run: Run, campaign: int, database: Database) -> None:

@@ -38,11 +38,12 @@ def test_a_pool_of_the_operators_own_is_charged_too(local: Grid) -> None:
     with local.database.begin() as conn:
         put_cluster(conn, local.site.name, {**local.site.config, "options": {**options, "pools": pools}})
     alone = f"mkdir {local.place}/alone || exit 1; sleep 0.1; rmdir {local.place}/alone"
-    show = f'echo "$CIGRI_RESOURCE_GNAT $CIGRI_RESOURCE_TMP" >>{local.place}/seen'
+    limit = '$(cat "$JOBFEATURES/scratch_limit_bytes")'
+    show = f'echo "$CIGRI_RESOURCE_GNAT $CIGRI_RESOURCE_TMP {limit}" >>{local.place}/seen'
     local.submit(["1", "2", "3"], command=f"{alone}; {show}", resources={"gnat": "min({}, 1) + 1", "tmp": "{1} * 10"})
     local.run_to_end()
     local.assert_each_ran_once(3)
-    assert seen(local) == ["2 10", "2 20", "2 30"]
+    assert seen(local) == ["2 10 10000000", "2 20 20000000", "2 30 30000000"]
 
 
 def test_what_shrank_below_what_a_job_asks_for_is_refused_with_the_line_that_would_change_it(local: Grid) -> None:

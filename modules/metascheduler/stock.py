@@ -31,7 +31,7 @@ class Cluster:
         self.was_behind = self.behind
         self.keep = self.longest_keep = self.slowed(room.config.keep_waiting)
         most_queued = max(room.config.n_max_queued_jobs, ceil(STARTS * room.starts))
-        self.most_queued = self.slowed(min(most_queued, room.config.max_waiting)) or 1
+        self.most_queued = self.slowed(most_queued) or 1
         self.is_sent = False
 
     @property

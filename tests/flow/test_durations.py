@@ -50,6 +50,23 @@ def test_for_jobs_that_have_already_run_last_successful_execution_time_is_used(d
         assert match_tasks(conn) == 0
 
 
+def test_where_clusters_run_different_commands_the_latest_success_counts(database: Database) -> None:
+    """Whichever the database comes upon first."""
+    with database.begin() as conn:
+        a_cluster(conn), a_cluster(conn, "luke")
+        both = a_campaign(conn, ["a", "b"], clusters=("dahu", "luke"))
+        other = "settings || jsonb_build_object('exec_file', '/bin/other')"
+        conn.execute(text(f"UPDATE campaign_clusters SET settings = {other} WHERE cluster_id = 2"))
+        for number, minutes in ((0, (1, 2)), (1, (2, 1))):
+            for cluster, later in zip((1, 2), minutes, strict=True):
+                one = a_campaign(conn, [["a", "b"][number]], clusters=("dahu", "luke"))
+                conn.execute(text(f"UPDATE campaign_clusters SET settings = {other} WHERE cluster_id = 2"))
+                jobs = submitted_jobs(conn, one, cluster, 1)
+                end_jobs(conn, cluster, jobs, seconds=float(cluster), now=NOON + timedelta(minutes=later))
+        match_tasks(conn)
+        assert expected(conn, both) == [2.0, 1.0]
+
+
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.WALLTIME, Outcome.LOST])
 def test_an_execution_that_was_no_success_tells_nothing(database: Database, outcome: Outcome) -> None:
     with database.begin() as conn:

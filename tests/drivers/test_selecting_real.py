@@ -106,7 +106,7 @@ def test_jobs_land_only_on_nodes_that_satisfy_their_requirements(grid: Grid, sit
     classes = classes_of(site)
     batches: dict[str, Batch] = {}
     for number, text in enumerate(grid.expected):
-        request = BatchRequest(f"wants{number}", 2, 60, besteffort=False, requirement=wanted(text, classes))
+        request = BatchRequest(f"wants{number}", 1, 60, besteffort=False, requirement=wanted(text, classes))
         assert site.driver.problems(request) == []
         batches[text] = site.submit(request, f'printf "%s\\n" "{grid.where}" >>"$1/where"\n')
     for batch in batches.values():

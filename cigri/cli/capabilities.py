@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cigri.jdl.needs import Peaks
 
 
-def impossible(database: "Database", description: "Description", peaks: "Peaks") -> Iterator[Problem]:
-    """What can never be, in the words of the clusters' drivers; `peaks` of what is computed for each task."""
+def impossible(database: "Database", description: "Description", peaks: "Peaks") -> Iterator[tuple[str, Problem]]:
+    """What can never be, by cluster, in the words of its driver; `peaks` of what is computed for each task."""
     special = {name: settings for name, settings in description.clusters.items() if not _is_plain(settings)}
     if not special:
         return
@@ -37,7 +37,8 @@ def impossible(database: "Database", description: "Description", peaks: "Peaks")
             continue
         told = _told(special[cluster.name].resources.formulas, peaks)
         for problem in problems:
-            yield Problem(f"clusters.{cluster.name}", problem.replace(" NAME ", f" {cluster.name} ") + told)
+            words = problem.replace(" NAME ", f" {cluster.name} ") + told
+            yield cluster.name, Problem(f"clusters.{cluster.name}", words)
 
 
 def task_peaks(description: "Description") -> "tuple[Peaks, list[Problem]]":
@@ -50,7 +51,9 @@ def task_peaks(description: "Description") -> "tuple[Peaks, list[Problem]]":
     return find_peaks(formulas, description.parameters())
 
 
-def _never_open(clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterSettings"]) -> Iterator[Problem]:
+def _never_open(
+    clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterSettings"]
+) -> Iterator[tuple[str, Problem]]:
     """Hours in which the jobs cannot run, whatever the time."""
     from datetime import UTC, datetime
 
@@ -61,7 +64,7 @@ def _never_open(clusters: Sequence["ClusterRow"], wanted: Mapping[str, "ClusterS
     for name, config in ((cluster.name, cluster.config) for cluster in clusters):
         settings = wanted[name]
         if why := never(settings.type, hours_of(config, grid), now, settings.walltime, overrun=config.hours_overrun):
-            yield Problem(f"clusters.{name}.type", f"no job of type {settings.type} can run there: {why}")
+            yield name, Problem(f"clusters.{name}.type", f"no job of type {settings.type} can run there: {why}")
 
 
 def _is_plain(settings: "ClusterSettings") -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from cigri.cli import backend
 from cigri.cli.change import change_priority, read_priority
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
-from cigri.cli.placing import on_eligible, tell_unheard, to_simulate
+from cigri.cli.placing import declared, missing_clusters, on_able, on_any, on_eligible, tell_unheard, to_simulate
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def main(argv: list[str]) -> int:
     options.backend = backend.read_choices(options.backend or ())
     if backend.wants_tables(options.backend):
         with open_database() as database:
-            backend.show_tables(_clusters(database), options.backend, options.output)
+            backend.show_tables(declared(database), options.backend, options.output)
         return DONE
     options.priority = None if options.priority is None else read_priority(options.priority)
     sources = _sources(parser, options)
@@ -155,9 +155,9 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         try:
             database = stack.enter_context(open_database())
-            clusters = _clusters(database)
-            parsed = [_spread(one, clusters, faults) for one in parsed]
-            missing = _missing_clusters(clusters, parsed, faults)
+            clusters = declared(database)
+            parsed = [one._replace(description=on_any(*one, clusters, faults)) for one in parsed]
+            missing = missing_clusters(clusters, parsed, faults)
         except DatabaseUnavailable as error:
             if not options.check:
                 raise
@@ -165,7 +165,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             database, clusters, missing = None, {}, frozenset()
         parsed = [one._replace(description=backend.obey(*one, options.backend, clusters, faults)) for one in parsed]
         candidates = [admitted for one in parsed if (admitted := _admit(database, one, user, clusters, faults))]
-        faults += _impossible(database, candidates, user) if database else ()
+        candidates = [_possible(database, one, user, faults) for one in candidates] if database else candidates
         parsed.clear()  # a million parameters that a rule or a test leaves out need not be kept
         for candidate in candidates:
             _tell_changes(candidate)
@@ -257,46 +257,17 @@ def _check_scheduler(name: str) -> None:
         raise DescriptionError([Problem("scheduler", f"there is no campaign scheduler {name!r}", hint)])
 
 
-def _clusters(database: "Database") -> "dict[str, ClusterConfig]":
-    from cigri.flow.anyone_to_clusters import list_every_cluster
-
-    with database.begin() as conn:
-        return {cluster.name: cluster.config for cluster in list_every_cluster(conn)}
-
-
-def _spread(parsed: Parsed, clusters: "Mapping[str, ClusterConfig]", faults: list[str]) -> Parsed:
-    """On every cluster there is, where the grid chooses: rules and drivers are then asked about each."""
-    if parsed.description.anywhere and not clusters:
-        faults.append(f"{parsed.name}: {Problem('clusters', 'no cluster is declared yet', 'see `cigri cluster add`')}")
-    return parsed._replace(description=parsed.description.on_any(clusters))
-
-
-def _missing_clusters(
-    clusters: "Mapping[str, ClusterConfig]", parsed: Iterable[Parsed], faults: list[str]
-) -> frozenset[str]:
-    from cigri.jdl.problems import did_you_mean
-
-    known = sorted(clusters)
-    listed = f"there are: {', '.join(known)}" if known else "no cluster is declared yet: see `cigri cluster add`"
-    missing = set()
-    for source, description in parsed:
-        for name in description.clusters:
-            if name not in known:
-                missing.add(name)
-                hint = f"{did_you_mean(name, known)} {listed}".strip()
-                faults.append(f"{source}: {Problem(f'clusters.{name}', 'there is no such cluster', hint)}")
-    return frozenset(missing)
-
-
-def _impossible(database: "Database", candidates: Iterable[Candidate], user: str) -> Iterator[str]:
-    from cigri.cli.capabilities import impossible
+def _possible(database: "Database", candidate: Candidate, user: str, faults: list[str]) -> Candidate:
+    """As the clusters can take it; what can never be goes to `faults`."""
     from cigri.flow.user_to_metascheduler import list_impossible
     from cigri.submission import new_campaign
 
-    for name, description, _, _, peaks in candidates:
-        yield from (f"{name}: {problem}" for problem in impossible(database, description, peaks))
-        with database.begin() as conn:
-            yield from (f"{name}: {problem}" for problem in list_impossible(conn, new_campaign(description, user)))
+    name, description, _, _, peaks = candidate
+    description, problems = on_able(database, name, description, peaks)
+    faults += problems
+    with database.begin() as conn:
+        faults += (f"{name}: {problem}" for problem in list_impossible(conn, new_campaign(description, user)))
+    return candidate._replace(description=description)
 
 
 def _tell_changes(candidate: Candidate) -> None:

@@ -1,15 +1,55 @@
 """Which clusters a campaign may use: those that its user names, or all that are eligible where the grid chooses."""
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cigri.cli.capabilities import impossible
 from cigri.cli.command import complain
-from cigri.errors import DescriptionError
+from cigri.errors import DescriptionError, Problem
 
 if TYPE_CHECKING:
+    from cigri.clusters import ClusterConfig
     from cigri.database import Database
     from cigri.flow.user_to_metascheduler import NewCampaign
     from cigri.jdl import Description
+    from cigri.jdl.needs import Peaks
+
+
+def declared(database: "Database") -> "dict[str, ClusterConfig]":
+    """Every cluster of the grid."""
+    from cigri.flow.anyone_to_clusters import list_every_cluster
+
+    with database.begin() as conn:
+        return {cluster.name: cluster.config for cluster in list_every_cluster(conn)}
+
+
+def on_any(
+    name: str, description: "Description", clusters: "Mapping[str, ClusterConfig]", faults: list[str]
+) -> "Description":
+    """On every cluster there is, where the grid chooses: rules and drivers are then asked about each."""
+    if description.anywhere and not clusters:
+        faults.append(f"{name}: {Problem('clusters', 'no cluster is declared yet', 'see `cigri cluster add`')}")
+    return description.on_any(clusters)
+
+
+def missing_clusters(
+    clusters: "Mapping[str, ClusterConfig]", parsed: "Iterable[tuple[str, Description]]", faults: list[str]
+) -> frozenset[str]:
+    """Those that descriptions name and that there are not."""
+    from cigri.jdl.problems import did_you_mean
+
+    known = sorted(clusters)
+    listed = f"there are: {', '.join(known)}" if known else "no cluster is declared yet: see `cigri cluster add`"
+    missing = set()
+    for source, description in parsed:
+        for name in description.clusters:
+            if name not in known:
+                missing.add(name)
+                hint = f"{did_you_mean(name, known)} {listed}".strip()
+                faults.append(f"{source}: {Problem(f'clusters.{name}', 'there is no such cluster', hint)}")
+    return frozenset(missing)
 
 
 def on_eligible(database: "Database", description: "Description") -> "Description":
@@ -25,6 +65,25 @@ def on_eligible(database: "Database", description: "Description") -> "Descriptio
     except DescriptionError:
         return description
     return description.chosen(chosen) if chosen else description
+
+
+def on_able(
+    database: "Database", name: str, description: "Description", peaks: "Peaks"
+) -> tuple["Description", list[str]]:
+    """Where the grid chooses: without the clusters that can never take its jobs, unless that leaves none.
+
+    The others are told, or are problems. What the user has named stays, and each thing that can never be is a problem.
+    """
+    everywhere = {**description.clusters, **description.spare}
+    found = [*impossible(database, replace(description, clusters=everywhere), peaks)]
+    unable = {cluster for cluster, _ in found}
+    if description.anywhere is None or not description.clusters.keys() - unable:
+        return description, [f"{name}: {problem}" for _, problem in found]
+    for cluster, problem in found:
+        complain(f"{name}: not on cluster {cluster}: {problem}")
+    for cluster in unable:
+        description = description.without_cluster(cluster)
+    return description, []
 
 
 def tell_unheard(database: "Database | None", name: str, description: "Description") -> None:

@@ -88,4 +88,7 @@ class Description:
 
     def without_cluster(self, cluster: str) -> "Description":
         """A copy that leaves a cluster out."""
-        return replace(self, clusters={name: kept for name, kept in self.clusters.items() if name != cluster})
+        used, spare = (
+            {name: kept for name, kept in some.items() if name != cluster} for some in (self.clusters, self.spare)
+        )
+        return replace(self, clusters=used, spare=spare)

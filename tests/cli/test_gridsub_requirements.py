@@ -127,3 +127,19 @@ def test_a_cluster_that_becomes_eligible_is_used_as_the_rules_left_it(
     with grid.begin() as conn:
         walltimes = conn.scalars(select(CampaignCluster.c.settings["walltime"].as_integer()))
         assert sorted(walltimes) == [60, 3600]
+
+
+def test_a_cluster_whose_batch_system_cannot_take_the_jobs_is_left_out(
+    grid: Database, submit: Submit, capsys: Capture
+) -> None:
+    with grid.begin() as conn:
+        for name in ("gamma", "young"):
+            a_cluster(conn, name, driver="gridengine")
+    match(grid)
+    assert submit('NumberOfProcessors = 4; BannedSite = {"luke", "yeti"};') == 0
+    assert "not on cluster gamma: clusters.gamma: 4 cores on one node need a parallel" in capsys.readouterr().err
+    assert used(grid) == {"dahu"}
+    assert submit('NumberOfProcessors = 4; Site = {"gamma", "young"};') == 1
+    said = capsys.readouterr().err
+    assert "clusters.gamma: 4 cores" in said
+    assert "clusters.young: 4 cores" in said

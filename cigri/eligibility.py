@@ -28,14 +28,19 @@ from cigri.states import RejectCode
 if TYPE_CHECKING:
     from cigri.drivers import Driver
 
+SHAPING = ("resources", "walltime", "queue")  # settings of a campaign that say what its jobs demand
 WALLTIME = 3600  # seconds, of a description that says none
 MEGABYTE = 2**20
 
-Verdicts = Mapping[int, Reject | None]
-"""By queue; None: it is eligible."""
 
-Choices = Mapping[int, Condition]
-"""By queue, where nodes differ."""
+class Eligible(NamedTuple):
+    """`condition`: what its batch system has to choose nodes by; None: any will do."""
+
+    condition: Condition | None = None
+
+
+Verdicts = Mapping[int, Reject | Eligible]
+"""By queue."""
 
 
 class QueueLike(Protocol):
@@ -100,31 +105,24 @@ def decide(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> Verdict
 
     And when its batch system can be asked for such nodes, if there are others.
     """
-    return decide_and_choose(wanted, queues, kinds)[0]
-
-
-def decide_and_choose(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> tuple[Verdicts, Choices]:
-    """The same, and by what batch systems have to choose nodes."""
     chosen = _chosen(wanted.queue, queues) if wanted.queue else None
-    verdicts: dict[int, Reject | None] = {}
-    choices: dict[int, Condition] = {}
+    verdicts: dict[int, Reject | Eligible] = {}
     for queue in queues:
         if chosen is not None and queue.queue_id not in chosen:
             verdicts[queue.queue_id] = _not_chosen(wanted, queue)
             continue
-        verdict = judge_queue(wanted.requirement, wanted.shape, _requires(queue), queue.classes, kinds)
+        reject = judge_queue(wanted.requirement, wanted.shape, _requires(queue), queue.classes, kinds)
         try:
-            if verdict is None and (choice := choice_of(wanted.requirement, queue)):
-                choices[queue.queue_id] = choice
+            verdicts[queue.queue_id] = reject or Eligible(choice_of(wanted.requirement, queue))
         except NotSelectable as problem:
-            verdict = _not_selectable(wanted.requirement, problem)
-        verdicts[queue.queue_id] = verdict
-    return verdicts, choices
+            verdicts[queue.queue_id] = _not_selectable(wanted.requirement, problem)
+    return verdicts
 
 
 def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
     """What its batch system has to choose nodes by, since they differ in it; NotSelectable if it cannot."""
-    if len(queue.classes) < 2 or not requirement.conditions:
+    tests = requirement.predicates
+    if len(queue.classes) < 2 or all(test(one) is True for one in queue.classes for test in tests):
         return None
     left = undecided(And(requirement.conditions), queue.classes)
     if isinstance(left, bool):

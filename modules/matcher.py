@@ -10,7 +10,7 @@ from cigri.flow.anyone_to_matcher import has_stale, put_verdicts, take_stale
 from cigri.flow.matcher_to_metascheduler import put_places
 from cigri.program import Report, Tools
 
-AT_ONCE = 50  # pools in a transaction
+AT_ONCE = 100  # pools in a transaction
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cigri.requirements import And, Compare, Condition, Flag, Kind, Not, Operator, Or
 from cigri.requirements.conditions import ORDERS, compared, conjuncts, negated
-from cigri.requirements.truth import FEATURES, Properties, holds
+from cigri.requirements.truth import FEATURES, Properties, holds, predicate
 
 OPPOSITES = {
     Operator.LT: Operator.GE,
@@ -54,7 +54,8 @@ def _reduced(condition: Condition, classes: Sequence[Properties]) -> Reduced:
         case Or(parts=parts):
             return _joined([_reduced(part, classes) for part in parts], any)
         case _:
-            answers = [holds(condition, one) is True for one in classes]
+            holds_for = predicate(condition)
+            answers = [holds_for(one) is True for one in classes]
             return Reduced(_as_there(condition, classes) if len(set(answers)) > 1 else answers[0], answers)
 
 

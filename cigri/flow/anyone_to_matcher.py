@@ -1,11 +1,12 @@
 """Whoever makes campaigns, or opens them again, puts their buckets into submit pools; these are kept fresh."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, cast, delete, func, insert, or_, select, update
+from sqlalchemy import ARRAY, BigInteger, Connection, Text, and_, cast, delete, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.dml import ReturningInsert, Update
@@ -13,7 +14,7 @@ from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.eligibility import Wanted, decide_and_choose, read_wanted, wanted_of
+from cigri.eligibility import Eligible, Wanted, decide, read_wanted, wanted_of
 from cigri.flow.resources_to_anyone import list_queues, property_kinds, resources_version
 from cigri.requirements import NOTHING, Reject, digest, parse_requirement
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
@@ -22,14 +23,25 @@ from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPo
 
 NEVER = -1  # the version of a pool that was not computed yet
 PAIR: dict[str, TypeEngine[Any]] = {"pool_id": BigInteger(), "queue_id": BigInteger()}
-REASON = dict.fromkeys(("code", "name", "wanted", "found"), Text())
+CONDITION: dict[str, TypeEngine[Any]] = {"condition": JSONB(none_as_null=True)}
+REASON: dict[str, TypeEngine[Any]] = dict.fromkeys(("code", "name", "wanted", "found"), Text())
 SHARE = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
+
+
+Plain = tuple[object, ...] | dict[str, Any] | None
+"""A verdict as it is kept: why not; or else, for an eligible queue, what nodes have to be chosen by (None: any)."""
 
 
 class Pool(NamedTuple):
     id: int
     project: str
     wanted: Wanted
+
+
+class _Verdict(NamedTuple):
+    pool_id: int
+    queue_id: int
+    plain: Plain
 
 
 class _Share(NamedTuple):
@@ -81,29 +93,29 @@ def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None
     version, kinds = resources_version(conn), property_kinds(conn)
     queues = {project: list_queues(conn, project) for project in {pool.project for pool in pools}}
     known = _known(conn, [pool.id for pool in pools])
-    changed = []
-    choices: list[tuple[int, int, Any]] = []
+    changed: list[_Verdict] = []
+    closed: list[tuple[int, list[int]]] = []
     for pool in pools:
-        verdicts, chosen = decide_and_choose(pool.wanted, queues[pool.project], kinds)
-        before = known.get(pool.id, {})
-        changed += [(pool.id, id, one) for id, one in verdicts.items() if id not in before or _is_new(before[id], one)]
-        if pool.wanted.requirement.conditions:
-            forms = {id: condition.canonical() for id, condition in chosen.items()}
-            choices += [(pool.id, id, forms.get(id)) for id, reject in verdicts.items() if reject is None]
+        mine = queues[pool.project]
+        verdicts = decide(pool.wanted, mine, kinds)
+        open_to = {queue.cluster_id for queue in mine if isinstance(verdicts[queue.queue_id], Eligible)}
+        closed.append((pool.id, sorted({queue.cluster_id for queue in mine} - open_to)))
+        before = known[pool.id]
+        new = (_Verdict(pool.id, queue_id, _plain(found)) for queue_id, found in verdicts.items())
+        changed += [one for one in new if before[one.queue_id] != one.plain]
     if changed:
         _write(conn, changed, now)
-    if choices:
-        conn.execute(_put_choices(choices))
-    mine = SubmitPool.c.id.in_([pool.id for pool in pools])
-    conn.execute(update(SubmitPool).where(mine).values(version=version, updated_at=clock(now)))
+    conn.execute(_put_computed(closed, version, now))
     return len(changed)
 
 
-def _put_choices(choices: Sequence[tuple[int, int, Any]]) -> Update:
-    new = rows("new", PAIR | {"condition": JSONB()}, choices)
-    here = and_(SubmitPoolQueue.c.pool_id == new.c.pool_id, SubmitPoolQueue.c.queue_id == new.c.queue_id)
-    is_other = SubmitPoolQueue.c.condition.is_distinct_from(new.c.condition)
-    return update(SubmitPoolQueue).where(here, is_other).values(condition=new.c.condition)
+def _put_computed(closed: Sequence[tuple[int, list[int]]], version: int, now: datetime | None) -> Update:
+    """Pools with the clusters that are closed to them."""
+    arrays = [(pool_id, f"{{{','.join(map(str, clusters))}}}") for pool_id, clusters in closed]
+    new = rows("new", {"pool_id": BigInteger(), "clusters": Text()}, arrays)
+    clusters = cast(new.c.clusters, ARRAY(BigInteger))
+    values = {"closed": clusters, "version": version, "updated_at": clock(now)}
+    return update(SubmitPool).where(SubmitPool.c.id == new.c.pool_id).values(values)
 
 
 def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Share]:
@@ -120,10 +132,14 @@ def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Shar
         .where(Campaign.c.id.in_(campaign_ids), pool.pool_id.is_(None))
         .order_by(Bucket.c.id, part.cluster_id)
     )
-    for bucket_id, cluster_id, project, raw, resources, walltime, queue, bucket in found:
-        requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
-        wanted = wanted_of(requirement, {"resources": resources, "walltime": walltime, "queue": queue}, bucket)
-        yield _Share(bucket_id, cluster_id, project, digest(wanted.canonical(), project), wanted)
+    known: dict[str, tuple[str, Wanted]] = {}  # few are distinct
+    for bucket_id, cluster_id, project, *about in found:
+        if (key := json.dumps([project, *about], sort_keys=True)) not in known:
+            raw, resources, walltime, queue, bucket = about
+            requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
+            wanted = wanted_of(requirement, {"resources": resources, "walltime": walltime, "queue": queue}, bucket)
+            known[key] = digest(wanted.canonical(), project), wanted
+        yield _Share(bucket_id, cluster_id, project, *known[key])
 
 
 def _put_pool(digest: str, project: str, wanted: Wanted, now: datetime | None) -> ReturningInsert[int, int]:
@@ -145,37 +161,41 @@ def _is_stale(seconds: float, now: datetime | None) -> Select[int, str, Any]:
     return found.where(or_(SubmitPool.c.version < current, is_old))
 
 
-def _is_new(before: Reject | None, verdict: Reject | None) -> bool:
-    return before is not verdict and (before is None or verdict is None or before[:4] != verdict[:4])
+def _plain(verdict: Reject | Eligible) -> Plain:
+    """As it is kept."""
+    if isinstance(verdict, Reject):
+        return verdict[:4]
+    return None if verdict.condition is None else verdict.condition.canonical()
 
 
-def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Reject | None]]:
-    """Verdicts of before, by pool and queue."""
-    known: dict[int, dict[int, Reject | None]] = defaultdict(dict)
+def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Plain | object]]:
+    """Verdicts of before, by pool and queue; what is missing is none of them."""
+    known: dict[int, dict[int, Plain | object]] = {pool_id: defaultdict(object) for pool_id in pool_ids}
     eligible, rejected = SubmitPoolQueue.c, SubmitPoolReject.c
-    for pool_id, queue_id in conn.execute(
-        select(eligible.pool_id, eligible.queue_id).where(eligible.pool_id.in_(pool_ids))
+    for pool_id, queue_id, condition in conn.execute(
+        select(eligible.pool_id, eligible.queue_id, eligible.condition).where(eligible.pool_id.in_(pool_ids))
     ):
-        known[pool_id][queue_id] = None
+        known[pool_id][queue_id] = condition
     reasons = (rejected.code, rejected.name, rejected.wanted, rejected.found)
-    for pool_id, queue_id, code, name, wanted, found in conn.execute(
+    for pool_id, queue_id, *reason in conn.execute(
         select(rejected.pool_id, rejected.queue_id, *reasons).where(rejected.pool_id.in_(pool_ids))
     ):
-        known[pool_id][queue_id] = Reject(code, name, wanted, found)
+        known[pool_id][queue_id] = tuple(reason)
     return known
 
 
-def _write(conn: Connection, changed: Sequence[tuple[int, int, Reject | None]], now: datetime | None) -> None:
+def _write(conn: Connection, changed: Sequence[_Verdict], now: datetime | None) -> None:
     """A verdict takes the place of another one; what changed is its `at`."""
     gone = rows("gone", PAIR, [one[:2] for one in changed])
     for table in (SubmitPoolQueue, SubmitPoolReject):
         here = and_(table.c.pool_id == gone.c.pool_id, table.c.queue_id == gone.c.queue_id)
         conn.execute(delete(table).where(here))
-    eligible = rows("new", PAIR, [(pool_id, id) for pool_id, id, reject in changed if reject is None])
-    pair = (eligible.c[name] for name in PAIR)
-    conn.execute(insert(SubmitPoolQueue).from_select([*PAIR, "at"], select(*pair, clock(now))))
-    rejects = [(pool_id, id, *reject[:4]) for pool_id, id, reject in changed if reject is not None]
-    new = rows("new", PAIR | REASON, rejects)
+    kinds = PAIR | CONDITION
+    eligible = rows("new", kinds, [one for one in changed if not isinstance(one.plain, tuple)])
+    chosen = select(*(eligible.c[name] for name in kinds), clock(now))
+    conn.execute(insert(SubmitPoolQueue).from_select([*kinds, "at"], chosen))
+    kinds = PAIR | REASON
+    new = rows("new", kinds, [(*one[:2], *one.plain) for one in changed if isinstance(one.plain, tuple)])
     code = cast(new.c.code, SubmitPoolReject.c.code.type)
-    values = [code if name == "code" else new.c[name] for name in PAIR | REASON]
-    conn.execute(insert(SubmitPoolReject).from_select([*PAIR, *REASON, "at"], select(*values, clock(now))))
+    reasons = select(*(code if name == "code" else new.c[name] for name in kinds), clock(now))
+    conn.execute(insert(SubmitPoolReject).from_select([*kinds, "at"], reasons))

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, BigInteger, Connection, and_, bindparam, func, or_, select
+from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, select, text
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.states import CampaignState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign
-from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
+from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue
 from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task
 
@@ -33,11 +33,12 @@ ANYWHERE = Destination("", {})
 
 def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, set[Share]]:
     """By campaign in treatment (None: all) the buckets and clusters that have no eligible queue for them."""
-    refused = _refused()
     bucket, pool = Bucket.c, BucketPool.c
+    some = select(SubmitPool.c.id, func.unnest(SubmitPool.c.closed).label("cluster_id"))
+    shut = some.where(text("closed <> '{}'")).subquery()
     found = (
         select(bucket.campaign_id, pool.bucket_id, pool.cluster_id)
-        .join(refused, and_(refused.c.pool_id == pool.pool_id, refused.c.cluster_id == pool.cluster_id))
+        .join(shut, and_(shut.c.id == pool.pool_id, shut.c.cluster_id == pool.cluster_id))
         .join(Bucket, bucket.id == pool.bucket_id)
         .join(Campaign, and_(Campaign.c.id == bucket.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
     )
@@ -113,19 +114,6 @@ _QUEUE = (
     .order_by(Queue.c.name)
     .limit(1)
 )
-
-
-def _refused() -> CTE:
-    """Pools and clusters: each queue there has been looked at, and is not eligible."""
-    there = (
-        select(SubmitPoolQueue.c.pool_id, Queue.c.cluster_id)
-        .join(Queue, Queue.c.id == SubmitPoolQueue.c.queue_id)
-        .where(SubmitPoolQueue.c.pool_id.in_(select(SubmitPoolReject.c.pool_id)))
-    )
-    rejected = select(SubmitPoolReject.c.pool_id, Queue.c.cluster_id).join(
-        Queue, Queue.c.id == SubmitPoolReject.c.queue_id
-    )
-    return rejected.except_(there).cte("refused")
 
 
 def _buckets(conn: Connection, campaigns: Collection[int]) -> dict[int, list[int]]:

@@ -1,5 +1,6 @@
 """A user is told which queues are for a campaign, before it is submitted and after, and why others are not."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, select
 
-from cigri.eligibility import Verdicts, decide, wanted_of
+from cigri.eligibility import SHAPING, Eligible, Verdicts, decide, wanted_of
 from cigri.flow.matcher_to_anyone import is_closed
 from cigri.flow.resources_to_anyone import list_queues, property_kinds
 from cigri.requirements import (
@@ -94,19 +95,20 @@ def choose_clusters(
     """
     kinds, queues = property_kinds(conn), list_queues(conn, project)
     requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
-    computed: dict[str, Verdicts] = {}
+    computed: dict[str, Verdicts] = {}  # few are distinct
+    any_other = next(iter(settings.values()), {})
     eligible, others, rejects = set[str](), set[str](), dict[str, Reject]()
     for queue in queues:
         own = settings.get(queue.cluster)
-        wanted = wanted_of(requirement, own if own is not None else next(iter(settings.values()), {}), bucket)
-        key = repr(wanted.canonical())
+        like = any_other if own is None else own
+        key = json.dumps([like.get(name) for name in SHAPING], sort_keys=True)
         if key not in computed:
-            computed[key] = decide(wanted, queues, kinds)
-        reject = computed[key][queue.queue_id]
-        if reject is None:
+            computed[key] = decide(wanted_of(requirement, like, bucket), queues, kinds)
+        verdict = computed[key][queue.queue_id]
+        if isinstance(verdict, Eligible):
             (others if own is None else eligible).add(queue.cluster)
         elif own is not None:
-            rejects[place_of(queue.queue, queue.cluster)] = reject
+            rejects[place_of(queue.queue, queue.cluster)] = verdict
     if eligible or not rejects:
         return Choice(frozenset(eligible))
     miss = nearest_miss(rejects, {place_of(queue.queue, queue.cluster): queue.classes for queue in queues}, kinds)

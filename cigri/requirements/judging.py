@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cigri.requirements.conditions import ORDERS, Compare, Condition, Flag, Operator, names
 from cigri.requirements.kinds import Kind, Kinds, Scalar
 from cigri.requirements.requirement import Requirement
-from cigri.requirements.truth import Properties, holds
+from cigri.requirements.truth import Properties
 from cigri.requirements.values import shown, written
 from cigri.states import RejectCode
 
@@ -82,7 +82,8 @@ def lacking(requirement: Requirement, properties: Properties) -> Lack | None:
         return Lack(RejectCode.SITE, 0, properties)
     if any(place in requirement.banned_sites for place in places):
         return Lack(RejectCode.BANNED_SITE, 0, properties)
-    failing = [condition for condition in requirement.conditions if holds(condition, properties) is not True]
+    tests = zip(requirement.conditions, requirement.predicates, strict=True)
+    failing = [condition for condition, test in tests if test(properties) is not True]
     passed = 1 + len(requirement.conditions) - len(failing)
     longest = properties.get("max_walltime")
     if requirement.cpu_time is not None and is_less(longest, requirement.cpu_time):

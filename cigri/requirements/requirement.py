@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -23,6 +24,7 @@ from cigri.requirements.conditions import (
 )
 from cigri.requirements.expression import parse_expression
 from cigri.requirements.kinds import AMOUNTS, Kind, Kinds, property_name
+from cigri.requirements.truth import Predicate, predicate
 from cigri.requirements.values import read_value, written
 
 EXPRESSION = "where"
@@ -45,6 +47,11 @@ class Requirement:
     banned_sites: tuple[str, ...] = ()
     cpu_time: int | None = None
     conditions: tuple[Condition, ...] = ()
+
+    @cached_property
+    def predicates(self) -> tuple[Predicate, ...]:
+        """Of the conditions, one by one."""
+        return tuple(map(predicate, self.conditions))
 
     def canonical(self) -> dict[str, Any]:
         """As JSON; what says nothing is left out."""

@@ -1,7 +1,10 @@
-"""Does a condition hold for a node? What is not known of it is neither true nor false, and stays so under `not`."""
+"""Does a condition hold for a node? What is not known of it is neither true nor false, and stays so under `not`.
+
+A condition is made into a predicate once, and then asked of very many nodes.
+"""
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Operator
@@ -12,6 +15,9 @@ FEATURES = "features"
 Properties = Mapping[str, Value]
 """Of one class of nodes, which are all alike."""
 
+Predicate = Callable[[Properties], bool | None]
+"""None: it cannot be told, for the property is absent or cannot be compared."""
+
 ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
     Operator.LT: operator.lt,
     Operator.LE: operator.le,
@@ -21,20 +27,25 @@ ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
 
 
 def holds(condition: Condition, properties: Properties) -> bool | None:
-    """None: it cannot be told, for the property is absent or cannot be compared."""
+    """Of one node."""
+    return predicate(condition)(properties)
+
+
+def predicate(condition: Condition) -> Predicate:
     match condition:
         case Compare():
-            found = properties.get(condition.name)
-            return None if found is None else _compare(found if isinstance(found, list) else [found], condition)
+            order = ORDERS.get(condition.operator)
+            return _equality(condition) if order is None else _ordering(condition, order)
         case Flag():
-            return _is_set(condition.name, properties)
+            return _flag(condition.name)
         case Not():
-            inner = holds(condition.part, properties)
-            return None if inner is None else not inner
+            return _negation(predicate(condition.part))
         case And():
-            return _weakest((holds(part, properties) for part in condition.parts), False)
+            parts = [predicate(part) for part in condition.parts]
+            return lambda properties: _weakest((part(properties) for part in parts), False)
         case _:
-            return _weakest((holds(part, properties) for part in condition.parts), True)
+            parts = [predicate(part) for part in condition.parts]
+            return lambda properties: _weakest((part(properties) for part in parts), True)
 
 
 def _weakest(answers: Iterable[bool | None], decisive: bool) -> bool | None:
@@ -47,42 +58,62 @@ def _weakest(answers: Iterable[bool | None], decisive: bool) -> bool | None:
     return None if is_open else not decisive
 
 
-def _is_set(name: str, properties: Properties) -> bool:
-    features = properties.get(FEATURES, [])
-    own = features if isinstance(features, list) else [features]
-    return properties.get(name) is True or name in [one.lower() for one in own if isinstance(one, str)]
+def _negation(inner: Predicate) -> Predicate:
+    def negation(properties: Properties) -> bool | None:
+        answer = inner(properties)
+        return None if answer is None else not answer
+
+    return negation
 
 
-def _compare(found: Sequence[Scalar], condition: Compare) -> bool | None:
-    """One of the values is enough."""
-    if len(found) == 1 and not isinstance(condition.value, tuple):
-        return _compare_one(found[0], condition, condition.value)
+def _flag(name: str) -> Predicate:
+    def flag(properties: Properties) -> bool:
+        features = properties.get(FEATURES, [])
+        own = features if isinstance(features, list) else [features]
+        return properties.get(name) is True or name in [one.lower() for one in own if isinstance(one, str)]
+
+    return flag
+
+
+def _ordering(condition: Compare, order: Callable[[Any, Any], bool]) -> Predicate:
+    """Numbers are compared with numbers, versions with versions; of several values one is enough."""
+    name, wanted = condition.name, condition.value
+    by_version = version(wanted) if condition.kind is Kind.VERSION and isinstance(wanted, str) else None
+    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+
+    def one(found: Scalar) -> bool | None:
+        if isinstance(found, str):
+            return None if by_version is None else order(version(found), by_version)
+        return order(found, wanted) if is_number and not isinstance(found, bool) else None
+
+    def ordering(properties: Properties) -> bool | None:
+        found = properties.get(name)
+        if isinstance(found, list):
+            return _weakest(map(one, found), True) if found else False
+        return None if found is None else one(found)
+
+    return ordering
+
+
+def _equality(condition: Compare) -> Predicate:
+    """Of several values one is enough; for `!=` and `not in` none may be it. Python takes true for 1; we do not."""
+    name, is_wanted = condition.name, condition.operator in (Operator.EQ, Operator.IN)
     wanted = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    if order := ORDERS.get(condition.operator):
-        answers = [_ordered(value, order, wanted[0], condition.kind) for value in found]
-        return _weakest(answers, True) if answers else False
-    is_among = any(_equal(value, one, condition.kind) for value in found for one in wanted)
-    return is_among is (condition.operator in (Operator.EQ, Operator.IN))
+    truths = [one for one in wanted if isinstance(one, bool)]
+    numbers = [one for one in wanted if isinstance(one, int | float) and not isinstance(one, bool)]
+    written = [one for one in wanted if isinstance(one, str)]
+    is_version = condition.kind is Kind.VERSION
+    texts: list[Any] = [version(one) for one in written] if is_version else [*written]
 
+    def one(found: Scalar) -> bool:
+        if isinstance(found, str):
+            return (version(found) if is_version else found) in texts
+        return found in (truths if isinstance(found, bool) else numbers)
 
-def _compare_one(found: Scalar, condition: Compare, wanted: Scalar) -> bool | None:
-    if order := ORDERS.get(condition.operator):
-        return _ordered(found, order, wanted, condition.kind)
-    return _equal(found, wanted, condition.kind) is (condition.operator is Operator.EQ)
+    def equality(properties: Properties) -> bool | None:
+        found = properties.get(name)
+        if isinstance(found, list):
+            return any(map(one, found)) is is_wanted
+        return None if found is None else one(found) is is_wanted
 
-
-def _equal(found: Scalar, wanted: Scalar, kind: Kind) -> bool:
-    if kind is Kind.VERSION and isinstance(found, str) and isinstance(wanted, str):
-        return version(found) == version(wanted)
-    return _sort(found) == _sort(wanted) and found == wanted
-
-
-def _ordered(found: Scalar, order: Callable[[Any, Any], bool], wanted: Scalar, kind: Kind) -> bool | None:
-    if kind is Kind.VERSION and isinstance(found, str) and isinstance(wanted, str):
-        return order(version(found), version(wanted))
-    return order(found, wanted) if _sort(found) == _sort(wanted) == "number" else None
-
-
-def _sort(value: Scalar) -> str:
-    """Python takes true for 1; we do not."""
-    return "truth" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+    return equality

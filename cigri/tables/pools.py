@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Named, UniqueConstraint
+from sqlalchemy import ARRAY, BigInteger, Column, ForeignKey, Index, Named, UniqueConstraint
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.columns import Columns, Numbered, one_of, table
@@ -14,7 +14,7 @@ class SubmitPoolColumns(Numbered):
     """What jobs of a project demand of a queue (`requirements`, canonical, of which `digest` is the hash).
 
     Its queues were computed at `updated_at`, from `version` of the resources. `last_used_at`: when a bucket of an open
-    campaign was last seen to be of it.
+    campaign was last seen to be of it. `closed`: clusters of which no queue is eligible.
     """
 
     digest: Named[str]
@@ -24,6 +24,7 @@ class SubmitPoolColumns(Numbered):
     updated_at: Named[datetime]
     last_used_at: Named[datetime]
     version: Named[int]
+    closed: Named[list[int]] = Column(ARRAY(BigInteger), server_default="{}")
 
 
 SubmitPool = table(
@@ -32,6 +33,7 @@ SubmitPool = table(
     UniqueConstraint("digest", "project"),
     Index(None, "version"),
     Index(None, "updated_at"),
+    Index("ix_submit_pools_closed", "id", postgresql_where="closed <> '{}'"),
 )
 
 

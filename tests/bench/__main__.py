@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench.table import Row, render, write
 
-NAMES = ("submission", "stat", "first-task", "cycle", "share", "idle", "commands", "local", "slurm")
+NAMES = ("submission", "stat", "first-task", "cycle", "share", "matching", "idle", "commands", "local", "slurm")
 LONG = ("grouping", "reality", "scheduling")  # minutes to hours: only when they are named
 IN_README = (
     "submission",

@@ -1,0 +1,113 @@
+"""What matching costs on a large grid: which of very many waiting tasks may go where, and one pool looked at anew."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, text
+
+from cigri.database import Database
+from cigri.flow.anyone_to_matcher import take_stale
+from cigri.flow.anyone_to_resources import mark_changed
+from cigri.flow.matcher_to_anyone import list_barred, list_closed
+from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.jdl import ClusterSettings
+from cigri.states import CampaignType
+from cigri.tables.clusters import Cluster
+from cigri.tables.resources import NodeClass, Queue
+from modules import matcher
+from tests.bench.cycle import tools
+from tests.bench.ground import ground
+from tests.bench.table import Row, row
+
+SIZE = 900_000  # waiting tasks
+POOLS = 500
+SITES = 60
+QUEUES = ("long", "large")  # of each besides the default one
+OFFERED = 0.1  # seconds in which a cycle has to know what may be offered
+RENEWED = 0.005  # seconds for one pool
+RUNS = 15
+GB = 2**30
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+FEATURES = ("avx2", "avx512", "infiniband", "scratch", "gpu")
+
+
+def measure(size: int = SIZE) -> Iterator[Row]:
+    with ground() as grid, tools(grid) as given:
+        with grid.database.begin() as conn:
+            _declare(conn)
+        _submit(grid.database, max(size // POOLS, 1))
+        with grid.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            conn.execute(text("VACUUM ANALYZE"))
+        about = f"{size:,} waiting tasks in {POOLS} pools over {SITES} sites"
+        taken = _timed(grid.database, _match)
+        most = f"at most {OFFERED * 1000:.0f} ms"
+        yield row(f"matching: {about}, a cycle's offers", f"{taken * 1000:.0f} ms", most, f"{taken / OFFERED:.2f}")
+        with grid.database.begin() as conn:
+            mark_changed(conn)
+        started = time.perf_counter()
+        computed = matcher.run_once(given, None)["pools computed"]
+        each = (time.perf_counter() - started) / computed
+        most = f"at most {RENEWED * 1000:.0f} ms"
+        about = f"a pool computed anew over {SITES * (1 + len(QUEUES))} queues, all resources having changed"
+        yield row(f"matching: {about}", f"{each * 1000:.1f} ms", most, f"{each / RENEWED:.2f}")
+        idle = _timed(grid.database, lambda conn: take_stale(conn, 900.0, 1))
+        yield row("matching: a pass with no pool to compute", f"{idle * 1000:.1f} ms")
+
+
+def _match(conn: Connection) -> None:
+    """What the metascheduler and the campaign schedulers ask, if every campaign is offered something."""
+    list_barred(conn)
+    list_closed(conn)
+
+
+def _timed(database: Database, action: Callable[[Connection], object]) -> float:
+    times = []
+    for _ in range(RUNS):
+        with database.begin() as conn:
+            started = time.perf_counter()
+            action(conn)
+            times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def _declare(conn: Connection) -> None:
+    """Each site a cluster, whose queues have nodes of two classes each."""
+    draw = Random(1)
+    for site in range(1, SITES + 1):
+        put_cluster(conn, f"c{site}", {"driver": "local"})
+    nodes, queues = [], []
+    for cluster_id in conn.scalars(select(Cluster.c.id)).all():
+        queues += [{"cluster_id": cluster_id, "name": name, "remote_name": name} for name in QUEUES]
+        nodes += [_class(cluster_id, queue, draw) for queue in ("", *QUEUES) for _ in range(2)]
+    conn.execute(insert(Queue), queues)
+    conn.execute(insert(NodeClass), nodes)
+    mark_changed(conn)
+
+
+def _class(cluster_id: int, queue: str, draw: Random) -> dict[str, Any]:
+    properties = {
+        "memory": draw.choice([32, 64, 128, 192, 384, 768]) * GB,
+        "cores": draw.choice([8, 16, 32, 64]),
+        "features": draw.sample(FEATURES, 2),
+        "platform": draw.choice(["x86_64", "aarch64"]),
+        "max_walltime": draw.choice([3600, 86400, 604800]),
+    }
+    return {"cluster_id": cluster_id, "queue": queue, "at": BEGIN, "properties": properties, "nodes": 10}
+
+
+def _submit(database: Database, tasks: int) -> None:
+    """Campaigns of so many tasks each, no two of which require the same, each wherever there is a cluster."""
+    settings = ClusterSettings(exec_file="true").model_dump(mode="json")
+    part = NewCampaignCluster(settings, 1, None, False, False)
+    parts = {f"c{site}": part for site in range(1, SITES + 1)}
+    for number in range(POOLS):
+        feature = FEATURES[number % len(FEATURES)]
+        wanted = f"memory >= {1 + number} GB and cores >= 8 and ('{feature}' in features or platform == 'x86_64')"
+        new = NewCampaign("c", "alice", CampaignType.DEFAULT, "", "workqueue", {}, parts, wanted=wanted)
+        with database.begin() as conn:
+            put_campaign(conn, new, map(str, range(tasks)))

@@ -79,8 +79,8 @@ def on_able(
     unable = {cluster for cluster, _ in found}
     if description.anywhere is None or not description.clusters.keys() - unable:
         return description, [f"{name}: {problem}" for _, problem in found]
-    for cluster, problem in found:
-        complain(f"{name}: not on cluster {cluster}: {problem}")
+    for _, problem in found:
+        complain(f"{name}: left out: {problem}")
     for cluster in unable:
         description = description.without_cluster(cluster)
     return description, []

@@ -137,7 +137,7 @@ def test_a_cluster_whose_batch_system_cannot_take_the_jobs_is_left_out(
             a_cluster(conn, name, driver="gridengine")
     match(grid)
     assert submit('NumberOfProcessors = 4; BannedSite = {"luke", "yeti"};') == 0
-    assert "not on cluster gamma: clusters.gamma: 4 cores on one node need a parallel" in capsys.readouterr().err
+    assert "left out: clusters.gamma: 4 cores on one node need a parallel" in capsys.readouterr().err
     assert used(grid) == {"dahu"}
     assert submit('NumberOfProcessors = 4; Site = {"gamma", "young"};') == 1
     said = capsys.readouterr().err

@@ -20,6 +20,7 @@ from cigri.tables.jobs import Batch, Job
 from cigri.tables.policy import Offer as OfferRow
 from cigri.tables.tasks import Task, TaskCount
 
+LARGEST = 2**31 - 1
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 SENDINGS = 200  # latest batches, from which the time of a submission is taken
 
@@ -86,17 +87,25 @@ class Want(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """Cores of a cluster that a campaign may use in this cycle, with at most `jobs` jobs; rank 0 goes first."""
+    """Cores of a cluster that a campaign may use in this cycle, with at most `jobs` jobs; rank 0 goes first.
+
+    `at_once` of the jobs can start at once; of each of its buckets at most `most_queued` may wait there.
+    """
 
     campaign_id: int
     cluster_id: int
     cores: int
     jobs: int
     rank: int
+    at_once: int = LARGEST
+    most_queued: int = LARGEST
 
 
 class TakenOffer(NamedTuple):
-    """As forecast, `startable` jobs start at once. `replica_budget`, `max_replicas` None: no task is replicated."""
+    """As forecast, `startable` jobs start at once. `replica_budget`, `max_replicas` None: no task is replicated.
+
+    `at_once`, `most_queued`: those of the offer.
+    """
 
     campaign_id: int
     cluster_id: int
@@ -108,6 +117,8 @@ class TakenOffer(NamedTuple):
     startable: int | None = None
     replica_budget: float | None = None
     max_replicas: int | None = None
+    at_once: int = LARGEST
+    most_queued: int = LARGEST
 
 
 def has_open_campaigns(conn: Connection) -> bool:
@@ -298,9 +309,9 @@ def put_offers(conn: Connection, offers: Sequence[Offer], now: datetime | None =
 
 def take_offers(conn: Connection) -> list[TakenOffer]:
     """Every offer, the first in rank first; an offer is taken once."""
-    taken = conn.execute(
-        delete(OfferRow).returning(OfferRow.c.campaign_id, OfferRow.c.cluster_id, OfferRow.c.jobs, OfferRow.c.rank)
-    )
+    row = OfferRow.c
+    about = (row.campaign_id, row.cluster_id, row.jobs, row.rank, row.at_once, row.most_queued)
+    taken = conn.execute(delete(OfferRow).returning(*about))
     offers = {(row.campaign_id, row.cluster_id): row for row in taken}
     if not offers:
         return []
@@ -327,4 +338,5 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
     )
     found = [(offers[key], row) for row in known if (key := (row.campaign_id, row.cluster_id)) in offers]
     found.sort(key=lambda pair: pair[0].rank)
-    return [TakenOffer(row.campaign_id, row.cluster_id, offer.jobs, *row[2:]) for offer, row in found]
+    taken_offers = ((TakenOffer(one.campaign_id, one.cluster_id, offer.jobs, *one[2:]), offer) for offer, one in found)
+    return [one._replace(at_once=offer.at_once, most_queued=offer.most_queued) for one, offer in taken_offers]

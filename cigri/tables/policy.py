@@ -101,7 +101,10 @@ Quota = table(
 
 
 class OfferColumns(Columns):
-    """What the metascheduler lets a campaign use of a cluster in this cycle: cores, and jobs at the most."""
+    """What the metascheduler lets a campaign use of a cluster in this cycle: cores, and jobs at the most.
+
+    `at_once` of the jobs can start at once; of each of its buckets at most `most_queued` may wait there.
+    """
 
     campaign_id: Named[int] = Column(primary_key=True)
     cluster_id: Named[int] = Column(primary_key=True)
@@ -109,6 +112,8 @@ class OfferColumns(Columns):
     jobs: Named[int]
     rank: Named[int]
     at: Named[datetime]
+    at_once: Named[int]
+    most_queued: Named[int]
 
 
 Offer = table(

@@ -17,7 +17,7 @@ from cigri.errors import ConfigError
 from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_replicas
 from cigri.flow.matcher_to_anyone import Share, list_closed
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
-from cigri.flow.runner_to_campaign_schedulers import burnt, list_tries
+from cigri.flow.runner_to_campaign_schedulers import burnt, list_queued, list_tries
 from cigri.flow.updator_to_campaign_schedulers import Pace, list_grounds, list_paces
 from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_continuing, take_waiting
 from cigri.program import Report, Tools
@@ -25,6 +25,7 @@ from cigri.serving import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers.elsewhere import elsewhere
 from modules.campaign_schedulers.grouping import Room, Size, size
+from modules.campaign_schedulers.queues import Queues
 
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
 Paces = Mapping[tuple[int, int], Pace]
@@ -58,12 +59,15 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         offers = take_offers(conn)
         paces = _paces(conn, offers)
         sizes = _sizes(offers, paces, tools.settings.grouping.target)
-        closed = list_closed(conn, {offer.campaign_id for offer in offers}) if offers else {}
+        served_ids = {offer.campaign_id for offer in offers}
+        closed = list_closed(conn, served_ids) if offers else {}
+        queued = list_queued(conn, served_ids) if offers else {}
         report: Report = Counter()
         for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
             served = _served(list(mine), paces, tools.settings.policy.scheduler)
             shut = closed.get(campaign_id, set())
-            jobs = _jobs(conn, campaign_id, served, sizes, shut, tools.settings.jobs.same_cluster, now)
+            queues = Queues({offer.cluster_id: offer for offer in served}, queued.get(campaign_id))
+            jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, tools.settings.jobs.same_cluster, now)
             report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
             report["replicas"] += _replicate(conn, served, jobs, now)
     return +report
@@ -112,6 +116,7 @@ def _jobs(
     offers: Sequence[TakenOffer],
     sizes: Sizes,
     closed: Collection[Share],
+    queues: Queues,
     patience: float,
     now: datetime | None,
 ) -> list[NewJob]:
@@ -124,13 +129,16 @@ def _jobs(
     for offer in offers:
         continued = stopped[offer.cluster_id]
         jobs += [NewJob(offer.cluster_id, offer.width, offer.walltime, [task]) for task in continued]
+        for task in continued:
+            queues.take(task.bucket_id, offer.cluster_id, 1)
         if offer.jobs > len(continued):
             places[offer.cluster_id] = offer._replace(jobs=offer.jobs - len(continued))
     if places:
         most = {cluster_id: sizes.get((campaign_id, cluster_id), Size()) for cluster_id in places}
         rooms = {cluster_id: offer.jobs * most[cluster_id].tasks for cluster_id, offer in places.items()}
-        waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, closed)
-        jobs += assign([*free, *waiting], places, most, closed)
+        shut = {*closed, *queues.full()}
+        waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, shut)
+        jobs += assign([*free, *waiting], places, most, closed, queues)
     return jobs
 
 
@@ -160,13 +168,16 @@ def assign(
     offers: Mapping[int, TakenOffer],
     most: Mapping[int, Size],
     closed: Collection[Share] = (),
+    queues: Queues | None = None,
 ) -> list[NewJob]:
     """The jobs that the campaign's scheduler makes of its tasks, none larger than `most` says of its cluster.
 
     A job has tasks of one bucket, and goes nowhere where that is `closed`. A task that has failed on a cluster changes
     places with another one, if that takes it elsewhere.
     """
-    return elsewhere(list(_assigned(tasks, offers, most, closed)), offers, closed)
+    queues = queues or Queues(offers, None)
+    jobs = list(_assigned(tasks, offers, most, closed, queues))
+    return elsewhere(jobs, offers, {*closed, *queues.full()})
 
 
 def _assigned(
@@ -174,21 +185,23 @@ def _assigned(
     offers: Mapping[int, TakenOffer],
     most: Mapping[int, Size],
     closed: Collection[Share],
+    queues: Queues,
 ) -> Iterator[NewJob]:
     """A task that has died with its job before goes alone: it may be what kills them."""
     left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
     for some, is_alone in _by_bucket(tasks, offers, closed):
-        sizes = dict.fromkeys(most, Size()) if is_alone else most
+        sizes, bucket_id = dict.fromkeys(most, Size()) if is_alone else most, some[0].bucket_id
         rooms = {
-            cluster_id: left[cluster_id] // sizes[cluster_id].side
+            cluster_id: min(left[cluster_id], queues.room(bucket_id, cluster_id)) // sizes[cluster_id].side
             for cluster_id in offers
-            if (some[0].bucket_id, cluster_id) not in closed
+            if (bucket_id, cluster_id) not in closed
         }
         places = [_place(offers[cluster_id], jobs, sizes[cluster_id]) for cluster_id, jobs in rooms.items() if jobs]
         for chosen in _choose(offers, len(some), places) if places else ():
             offer, mine = offers[chosen.cluster_id], [some[index] for index in chosen.tasks]
             side = min(sizes[chosen.cluster_id].side, len(mine))
             left[chosen.cluster_id] -= side
+            queues.take(bucket_id, chosen.cluster_id, side)
             yield NewJob(chosen.cluster_id, offer.width * side, offer.walltime, mine, side)
 
 
@@ -223,7 +236,7 @@ def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Pla
 
 def names() -> list[str]:
     """Every scheduler there is."""
-    return sorted({module.name for module in pkgutil.iter_modules(__path__)} - {"grouping", "elsewhere"})
+    return sorted({module.name for module in pkgutil.iter_modules(__path__)} - {"grouping", "elsewhere", "queues"})
 
 
 def load(name: str) -> Choose:

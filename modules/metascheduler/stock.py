@@ -202,7 +202,14 @@ class Stock:
     def offers(self) -> list[Offer]:
         """What was given, the first in rank first."""
         return [
-            Offer(*pair, jobs * self.wants[pair[0]][pair[1]].width, jobs, rank)
+            Offer(
+                *pair,
+                jobs * self.wants[pair[0]][pair[1]].width,
+                jobs,
+                rank,
+                jobs - self._behind[pair],
+                self.clusters[pair[1]].most_queued,
+            )
             for rank, (pair, jobs) in enumerate(self.given.items())
         ]
 

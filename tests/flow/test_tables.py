@@ -39,7 +39,8 @@ BAD = {
         SELECT task_id, number + 1, job_id, position + 1 FROM attempts""",
     "uq_attempts_job_id_position": """INSERT INTO attempts (task_id, number, job_id, position, outcome)
         SELECT task_id, number + 1, job_id, position, 'lost' FROM attempts""",
-    "ck_offers_not_empty": "INSERT INTO offers SELECT campaign_id, cluster_id, 1, 0, 0, now() FROM campaign_clusters",
+    "ck_offers_not_empty": """INSERT INTO offers
+        SELECT campaign_id, cluster_id, 1, 0, 0, now(), 1, 1 FROM campaign_clusters""",
     "ck_forecasts_ratio": """INSERT INTO forecasts (campaign_id, cluster_id, at, ratio, remaining)
         SELECT campaign_id, cluster_id, now(), 0, 1 FROM campaign_clusters""",
     "uq_forecasts_campaign": """INSERT INTO forecasts (campaign_id, at, ratio, remaining)

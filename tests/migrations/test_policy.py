@@ -4,6 +4,7 @@ from sqlalchemy import text
 
 from cigri import schema
 from cigri.database import Database
+from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
 from cigri.flow.metascheduler_to_user import Cut, list_cuts, put_cuts
 from cigri.flow.operator_to_campaign_schedulers import put_limit, put_quota
 from cigri.flow.operator_to_metascheduler import Subject, put_affinity, put_target, set_priority
@@ -74,3 +75,15 @@ def test_nobody_was_held_back_by_what_waits_of_a_bucket_before(database: Databas
     with database.begin() as conn:
         assert [cut.reason for cut in list_cuts(conn, campaign)] == [CutReason.STRESS]
         put_cuts(conn, [Cut(1, 1, CutReason.MAX_QUEUED, "", 10, 10)])
+
+
+def test_offers_of_before_are_made_anew(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, 1)
+        put_offers(conn, [Offer(1, 1, 1, 1, 0)])
+    schema.downgrade(database, "0025")
+    schema.upgrade(database, "0026")
+    with database.begin() as conn:
+        assert take_offers(conn) == []
+        put_offers(conn, [Offer(1, 1, 1, 1, 0, 1, 10)])

@@ -1,15 +1,18 @@
 """How many jobs of a bucket may wait on a cluster: each sentence of open-lmake's on n_max_queued_jobs is a test."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import select, text, update
+from sqlalchemy import func, select, text, update
 
 from cigri.clusters import ClusterConfig
 from cigri.database import Database
-from cigri.flow.metascheduler_to_campaign_schedulers import Want, list_wants
+from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, Want, list_wants
 from cigri.flow.metascheduler_to_user import Cut, list_cuts
 from cigri.flow.updator_to_metascheduler import Room, list_rooms
+from cigri.flow.user_to_campaign_schedulers import WaitingTask
 from cigri.gateway import Gateway
 from cigri.program import Tools
 from cigri.settings import PolicySettings, Settings
@@ -17,6 +20,9 @@ from cigri.states import CampaignType, CutReason, JobState
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from modules import campaign_schedulers, metascheduler
+from modules.campaign_schedulers import assign
+from modules.campaign_schedulers.grouping import Size
+from modules.campaign_schedulers.queues import Queues
 from modules.metascheduler.cuts import explain
 from modules.metascheduler.share import share
 from modules.metascheduler.stock import Stock
@@ -137,3 +143,57 @@ def test_what_waits_and_what_starts_in_a_cycle_is_measured(database: Database) -
         (want,) = list_wants(conn, 10, 60.0, NOON)
         assert (want.live, want.queued, want.buckets) == (6, 3, 2)
         assert [room.starts for room in list_rooms(conn)] == [pytest.approx(30.0)]
+
+
+def offers(*, at_once: int = 3) -> dict[int, TakenOffer]:
+    """Of clusters 1 and 2: 20 jobs, so many of which can start at once on the first; 5 of a bucket may wait."""
+    one = TakenOffer(1, 1, 20, 1, 60, "workqueue", CampaignType.DEFAULT, at_once=at_once, most_queued=5)
+    return {1: one, 2: one._replace(cluster_id=2, at_once=0)}
+
+
+def test_of_several_buckets_none_has_more_waiting_than_it_may() -> None:
+    here = {1: offers()[1]}
+    tasks = [WaitingTask(number, 1 + number % 2, 0, 10) for number in range(40)]
+
+    def given_of(queued: dict[tuple[int, int], int] | None) -> Counter[int]:
+        made = assign(tasks, here, {1: Size()}, (), Queues(here, queued))
+        return Counter(job.tasks[0].bucket_id for job in made)
+
+    assert given_of({}) == {1: 8, 2: 5}
+    assert given_of({(1, 1): 4, (2, 1): 9}) == {1: 4}
+    assert given_of({(1, 1): 9, (2, 1): 2}) == {1: 3, 2: 3}
+    assert given_of(None) == {1: 20}
+
+
+def test_a_bucket_that_waits_on_one_cluster_goes_to_another() -> None:
+    queues = Queues(offers(at_once=0), {(1, 1): 5, (2, 1): 4})
+    assert queues.full() == {(1, 1)}
+    tasks = [WaitingTask(number, 1, 0, 10) for number in range(9)]
+    made = assign(tasks, offers(at_once=0), {1: Size(), 2: Size()}, (), queues)
+    assert [job.cluster_id for job in made] == [2] * 5
+    assert queues.full() == {(1, 1), (1, 2)}
+
+
+def test_a_job_that_runs_several_tasks_side_by_side_waits_for_as_many_cores() -> None:
+    queues = Queues(offers(at_once=2), {(1, 1): 3})
+    tasks = [WaitingTask(number, 1, 0, 10) for number in range(20)]
+    made = assign(tasks, {1: offers(at_once=2)[1]}, {1: Size(2, 2)}, (), queues)
+    assert [len(job.tasks) for job in made] == [2, 2]
+
+
+def test_a_bucket_that_waits_does_not_keep_others_waiting(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn, free=0, used=50, keep_waiting=100)
+        a_campaign(conn, 300)
+        conn.execute(text("INSERT INTO buckets (campaign_id, requirements) VALUES (1, '{\"a\": 1}')"))
+        conn.execute(update(Task).where(Task.c.number >= 200).values(bucket_id=2))
+    tools = Tools(database, SETTINGS, Gateway())
+    waiting = []
+    for _ in range(4):
+        metascheduler.run_once(tools, NOON)
+        campaign_schedulers.run_once(tools, NOON)
+        with database.begin() as conn:
+            found = conn.execute(select(Job.c.bucket_id, func.count()).group_by(Job.c.bucket_id))
+            waiting.append({bucket: number for bucket, number in found})
+    assert waiting[0] == {1: 10}
+    assert waiting[1:] == [{1: 10, 2: 10}] * 3

@@ -96,7 +96,8 @@ def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Map
     cores = 1 if len(resources.native) > 1 else resources.cpu  # the smallest of the alternatives is not known
     request = resources.request(amounts_of(bucket, resources.formulas))
     walltime = settings.get("walltime") or WALLTIME
-    shape = JobShape(request.nodes, cores, request.mem * MEGABYTE, walltime, dict(request.others))
+    others = {**request.others, "tmp": request.tmp} if request.tmp else dict(request.others)
+    shape = JobShape(request.nodes, cores, request.mem * MEGABYTE, walltime, others)
     return Wanted(requirement, shape, settings.get("queue") or "")
 
 

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.buckets import amounts_of, formulas_of
+from cigri.eligibility import wanted_of
 from cigri.errors import CigriError
 from cigri.jdl.needs import Peak, Sorting, exact, exact_together, find_peaks, rounded
+from cigri.requirements import BUILT_IN, NOTHING, JobShape, judge_job
 
 MEM = {"mem": "{size} GB"}
 
@@ -67,3 +69,15 @@ def test_every_task_is_looked_at_and_wrong_ones_are_told_by_their_number() -> No
 def test_a_task_whose_amounts_cannot_be_computed_has_no_bucket() -> None:
     with pytest.raises(CigriError, match=r"task 7: resources\.mem: size is no number"):
         Sorting([MEM], {}).key({"size": "x"}, 7)
+
+
+def test_a_bucket_is_judged_by_all_that_its_tasks_compute() -> None:
+    resources = {"mem": "{size} GB", "tmp": "{size}", "gpu": 1}
+    bucket = {"amounts": {"mem": {"{size} GB": 3072}, "tmp": {"{size}": 5}}}
+    shape = wanted_of(NOTHING, {"resources": resources, "walltime": 60}, bucket).shape
+    assert shape == JobShape(1, 1, 3 * 2**30, 60, {"gpu": 1, "tmp": 5})
+    nodes = {"memory": 4 * 2**30, "gpus": 1, "tmp": 4}
+    reject = judge_job(NOTHING, shape, nodes, BUILT_IN)
+    assert reject is not None
+    assert reject.name == "tmp"
+    assert judge_job(NOTHING, shape, {**nodes, "tmp": 5}, BUILT_IN) is None

@@ -1,6 +1,6 @@
 """Whether the clusters of a campaign have words for what it wants; where it wants cores alone no driver is loaded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain
@@ -28,17 +28,38 @@ def impossible(database: "Database", description: "Description", peaks: "Peaks")
     is_test = description.campaign_type == "test"
     if not is_test and any(special[cluster.name].type == NIGHTLY for cluster in clusters):
         yield from _never_open(clusters, special)
+    found: dict[str, list[Problem]] = {}
+    partly = set()  # take tasks that ask for less
     for cluster in clusters:
-        request = _request(special[cluster.name], is_test, peaks)
         try:
-            problems = load(cluster.config.driver, cluster.config.options).problems(request)
+            driver = load(cluster.config.driver, cluster.config.options)
         except ConfigError as error:
             complain(f"whether {cluster.name} can take its jobs was not checked: {error}")
             continue
-        told = _told(special[cluster.name].resources.formulas, peaks)
-        for problem in problems:
-            words = problem.replace(" NAME ", f" {cluster.name} ") + told
-            yield cluster.name, Problem(f"clusters.{cluster.name}", words)
+        mine = special[cluster.name]
+        formulas = mine.resources.formulas
+        problems = driver.problems(_request(mine, is_test, _most(formulas, peaks)))
+        told = _told(formulas, peaks)
+        found[cluster.name] = [_problem(cluster.name, problem + told) for problem in problems]
+        if problems and not driver.problems(_request(mine, is_test, dict.fromkeys(formulas, 1))):
+            partly.add(cluster.name)
+    yield from _without_a_place(found, partly, [name for name in description.clusters if not found.get(name)])
+
+
+def _without_a_place(
+    found: Mapping[str, list[Problem]], partly: Collection[str], others: Sequence[str]
+) -> Iterator[tuple[str, Problem]]:
+    """By cluster; where one takes some of the tasks, the rest may go to others."""
+    for name, problems in found.items():
+        if name in partly and others:
+            for problem in problems:
+                complain(f"{problem}; such tasks go to {', '.join(others)}")
+        else:
+            yield from ((name, problem) for problem in problems)
+
+
+def _problem(cluster: str, text: str) -> Problem:
+    return Problem(f"clusters.{cluster}", text.replace(" NAME ", f" {cluster} "))
 
 
 def task_peaks(description: "Description") -> "tuple[Peaks, list[Problem]]":
@@ -83,18 +104,20 @@ def _told(formulas: Mapping[str, str], peaks: "Peaks") -> str:
     return f" (the most of any task: {', '.join(most)})" if most else ""
 
 
-def _request(settings: "ClusterSettings", is_test: bool, peaks: "Peaks") -> "BatchRequest":
-    """The largest of its jobs."""
-    from cigri.drivers import BatchRequest
+def _most(formulas: Mapping[str, str], peaks: "Peaks") -> dict[str, int]:
+    """The most of any task, 0 if there is none."""
+    return {name: peaks[name, text].amount if (name, text) in peaks else 0 for name, text in formulas.items()}
 
-    formulas = settings.resources.formulas.items()
-    most = {name: peaks[name, text].amount if (name, text) in peaks else 0 for name, text in formulas}
+
+def _request(settings: "ClusterSettings", is_test: bool, amounts: Mapping[str, int]) -> "BatchRequest":
+    """One of its jobs, with these in place of the formulas."""
+    from cigri.drivers import BatchRequest
 
     return BatchRequest(
         tag="cigri-check",
         size=1,
         walltime=settings.walltime,
-        resources=settings.resources.request(most),
+        resources=settings.resources.request(amounts),
         besteffort=settings.besteffort and not is_test,
         queue=settings.queue,
         project=settings.project,

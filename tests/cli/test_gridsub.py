@@ -203,6 +203,18 @@ def test_what_no_task_can_get_is_refused_with_the_task_and_the_line_that_would_c
     assert stored(grid) == []
 
 
+def test_tasks_that_are_too_large_for_one_cluster_only_go_to_the_others(grid: Database, capsys: Capture) -> None:
+    with grid.begin() as conn:
+        for name, memory in (("small", 4000), ("large", 9000)):
+            a_cluster(conn, name, options={"spool": "/s", "pools": {"mem": memory}})
+    sized = {"exec_file": "run", "resources": {"mem": "{size}"}, "params": [{"size": 100}, {"size": 8000}]}
+    assert main(["-j", described(**sized, clusters={"small": {}, "large": {}})]) == 0
+    assert "clusters.small: a job asks for mem=8000, and the cluster has 4000" in (said := capsys.readouterr().err)
+    assert "such tasks go to large" in said
+    assert main(["-j", described(**sized, clusters={"small": {"resources": {"mem": 5000}}, "large": {}})]) == 1
+    assert "clusters.small: a job asks for mem=5000, and the cluster has 4000" in capsys.readouterr().err
+
+
 def test_every_task_whose_amounts_cannot_be_computed_is_told(grid: Database, capsys: Capture) -> None:
     sized = {"exec_file": "run {size}", "resources": {"mem": "{size} GB"}}
     assert main(["--check", "-j", described(**sized, params=[{"size": 3}, {"size": "big"}, {"size": -1}])]) == 1

@@ -1,9 +1,15 @@
 """Amounts computed for each task, from the description to the pools of a cluster and the program."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from cigri.flow.operator_to_updator import put_cluster
-from tests.grid import Grid, until
+from modules import updator
+from tests.grid import Grid, local_site, until
+from tests.localbatch.host import Host
 
 
 def seen(local: Grid) -> list[str]:
@@ -54,6 +60,36 @@ def test_what_shrank_below_what_a_job_asks_for_is_refused_with_the_line_that_wou
         "a job asks for mem=5000, and the cluster has 4000; `cigri cluster change here --option pools.mem=5000`"
         in (said["message"])
     )
+
+
+@pytest.fixture
+def large(local: Grid, tmp_path: Path) -> Iterator[Grid]:
+    """Beside `here` with 4000 MB and one gnat a cluster `there` with 8000 and three, and what both have is known."""
+    host = Host(tmp_path / "large")
+    host.directory.mkdir()
+    for site, pools in (
+        (local.site, {"cpu": 4, "mem": 4000, "gnat": 1}),
+        (local_site(host.spool, "there"), {"cpu": 4, "mem": 8000, "gnat": 3}),
+    ):
+        options = {"spool": site.config["options"]["spool"], "pools": pools}
+        local.add(replace(site, config={**site.config, "options": options}))
+    updator.run_once(local.tools)
+    yield local
+    host.clear()
+
+
+@pytest.mark.parametrize(("resource", "least", "most"), [("mem", 3000, 7000), ("gnat", 1, 3)])
+def test_each_task_goes_where_it_fits(large: Grid, resource: str, least: int, most: int) -> None:
+    params = [{"size": size} for size in (least, most, least, most)]
+    large.submit(params, clusters={"here": {}, "there": {}}, resources={resource: "{size}"})
+    large.run_to_end()
+    large.assert_each_ran_once(4)
+    found = large.rows(
+        "SELECT tasks.number, clusters.name FROM attempts JOIN jobs ON jobs.id = job_id "
+        "JOIN tasks ON tasks.id = task_id JOIN clusters ON clusters.id = jobs.cluster_id"
+    )
+    assert {(row["number"], row["name"]) for row in found if row["number"] in (1, 3)} == {(1, "there"), (3, "there")}
+    assert large.rows("SELECT message FROM events WHERE code = 'SUBMISSION_REFUSED'") == []
 
 
 def test_a_temporary_directory_is_kept_and_told_where(local: Grid) -> None:

@@ -122,6 +122,39 @@ def test_wrong_options_are_named(options: dict[str, object]) -> None:
         load("slurm", options)
 
 
+VERBS = {
+    "submit": lambda driver: driver.submit(REQUEST),
+    "status": lambda driver: driver.status("cigri"),
+    "history": lambda driver: driver.history([(TAG, 1, "7_1"), (TAG, 2, "")]),
+    "cancel": lambda driver: driver.cancel(["7_1"]),
+    "control": lambda driver: driver.control(Control.HOLD, ["7_1"]),
+    "capacity": lambda driver: driver.capacity(""),
+    "nodes": lambda driver: driver.nodes(),
+    "probe": lambda driver: driver.probe(),
+}
+
+
+def configurations(script: str, folder: Path, environment: dict[str, str]) -> set[str]:
+    """What the commands of Slurm in a script see as theirs."""
+    for command in ("sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo"):
+        (folder / command).write_text(f'#!/bin/sh\necho "$SLURM_CONF" >>"{folder}/seen"\necho UP\n')
+        (folder / command).chmod(0o755)
+    path = {"PATH": f"{folder}:/usr/bin:/bin"}
+    subprocess.run(["sh"], input=script, text=True, env=path | environment, stdout=subprocess.DEVNULL, check=False)
+    return set((folder / "seen").read_text().splitlines())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_cluster_may_have_a_configuration_of_its_own(verb: str, tmp_path: Path) -> None:
+    script = VERBS[verb](load("slurm", {"config": "/etc/slurm east/slurm.conf"}))
+    assert configurations(script, tmp_path, {"SLURM_CONF": "/other"}) == {"/etc/slurm east/slurm.conf"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_one_slurm_finds_its_configuration_itself(verb: str, tmp_path: Path) -> None:
+    assert configurations(VERBS[verb](SLURM), tmp_path, {"SLURM_CONF": "/other"}) == {"/other"}
+
+
 def test_an_accepted_array_has_an_id_for_each_index() -> None:
     ids = SLURM.parse_submit(Answer(0, f"23;alpha\n{END}\n", ""), REQUEST)
     assert list(ids) == list(range(1, 31))

@@ -92,6 +92,9 @@ cigri_nodes() {
             told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
             problems = (": ".join(filter(None, words)) for words in told)
             raise ConfigError(f"options of driver slurm: {'; '.join(problems)}") from wrong
+        config = self._options.config
+        self._where = f"export SLURM_CONF={shlex.quote(config)}\n" if config else ""
+        self._clean = self._where + CLEAN
 
     def problems(self, request: BatchRequest) -> list[str]:
         common = self.common_problems(request)
@@ -110,7 +113,8 @@ cigri_nodes() {
         words += [f"--time={_clock(request.walltime)}", *(f"--{name}={value}" for name, value in wishes.items())]
         if request.notice > 0:
             words.append(f"--signal=B:XCPU@{request.notice}")
-        return f'{SESSION}{{ said=$({shlex.join(words)} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1\n{AFTER_SUBMISSION}'
+        submission = f'{{ said=$({shlex.join(words)} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1'
+        return f"{self._where}{SESSION}{submission}\n{AFTER_SUBMISSION}"
 
     def select(self, requirement: Condition) -> list[str]:
         return [f"--{name}={value}" for name, value in selection_words(select(requirement)).items()]
@@ -125,7 +129,7 @@ cigri_nodes() {
         return {index: f"{found[1]}_{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
-        return f"{CLEAN}{_squeue()} && echo {END}"
+        return f"{self._clean}{_squeue()} && echo {END}"
 
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         if answer.status != 0:
@@ -144,7 +148,7 @@ cigri_nodes() {
         lines.append("if command -v sacct >/dev/null; then :")
         lines += [f"{sacct} -j {_comma(some)} && echo {END} || exit" for some in _chunks(arrays, NAMES_AT_ONCE)]
         lines += [f"{recent} --name={_comma(some)} && echo {END} || exit" for some in _chunks(unnamed, NAMES_AT_ONCE)]
-        return CLEAN + "\n".join([*lines, "fi", f"echo {END} of all"])
+        return self._clean + "\n".join([*lines, "fi", f"echo {END} of all"])
 
     def parse_history(self, answer: Answer) -> list[RemoteJob]:
         """Other jobs of the same arrays are in the list too."""
@@ -163,7 +167,7 @@ cigri_nodes() {
         return list((remembered | current).values())
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
-        return _each("scancel", (" ".join(_words(some)) for some in _chunks(remote_ids, JOBS_AT_ONCE)))
+        return self._clean + _each("scancel", (" ".join(_words(some)) for some in _chunks(remote_ids, JOBS_AT_ONCE)))
 
     def parse_cancel(self, answer: Answer) -> None:
         _check("scancel", answer, GONE)
@@ -171,7 +175,7 @@ cigri_nodes() {
     def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
         """scontrol takes one array at a time, and its words do not tell a dead controller from a job that is gone."""
         words = (word for some in _chunks(remote_ids, JOBS_AT_ONCE) for word in _words(some))
-        return _each(f"scontrol {verb}", words, "scontrol ping | grep -q ' UP$' && ")
+        return self._clean + _each(f"scontrol {verb}", words, "scontrol ping | grep -q ' UP$' && ")
 
     def parse_control(self, answer: Answer) -> None:
         if DENIED.search(answer.err):
@@ -185,7 +189,7 @@ cigri_nodes() {
         """Without a queue: the partitions that our jobs may go to; sinfo counts a node of several partitions once."""
         ours = self._own_partitions()
         where = f" -p {_comma([queue] if queue else sorted(ours))}" if queue or ours else ""
-        return f"{CLEAN}sinfo -h -o %C{where} && echo {END}"
+        return f"{self._clean}sinfo -h -o %C{where} && echo {END}"
 
     def parse_capacity(self, answer: Answer) -> Capacity:
         found = re.fullmatch(rf"(\d+)/(\d+)/(\d+)/(\d+)\s*\n{END}\s*", answer.out)
@@ -195,7 +199,7 @@ cigri_nodes() {
         return Capacity(total, free, used, unavailable)
 
     def nodes(self) -> str:
-        return CLEAN + SINFO
+        return self._clean + SINFO
 
     def parse_nodes(self, answer: Answer) -> list[NodeClass]:
         return read_nodes(answer, self._own_partitions())
@@ -205,7 +209,7 @@ cigri_nodes() {
         return {name for name in (self._options.partition, self._options.besteffort_partition) if name}
 
     def probe(self) -> str:
-        return f"{CLEAN}sbatch --version && scontrol ping"
+        return f"{self._clean}sbatch --version && scontrol ping"
 
     def parse_probe(self, answer: Answer) -> str:
         version = re.match(r"slurm\S* (\d\S*)\n", answer.out)
@@ -235,7 +239,7 @@ def _squeue() -> str:
 def _each(command: str, words: Iterable[str], proof: str = "") -> str:
     """The command once for each of the words, whatever becomes of the others; `proof` must hold before the end."""
     lines = [f"{command} {some} || status=$?" for some in words]
-    return CLEAN + "\n".join(["status=0", *lines, f"{proof}echo {END}", "exit $status"])
+    return "\n".join(["status=0", *lines, f"{proof}echo {END}", "exit $status"])
 
 
 def _check(command: str, answer: Answer, harmless: re.Pattern[str]) -> None:

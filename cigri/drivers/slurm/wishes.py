@@ -19,6 +19,7 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
 
+    config: Annotated[str, Field(pattern="^/")] | None = None
     partition: str | None = None
     besteffort_partition: str | None = None
     qos: str | None = None

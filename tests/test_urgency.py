@@ -94,6 +94,12 @@ def test_a_factor_that_is_too_high_makes_no_later_date_more_urgent() -> None:
     assert nice(Due(NOW + YEAR, NOW), FIRST_DAY, 1000.0) == nice(DUE, FIRST_DAY, 1000.0) == MOST_NICE
 
 
+def test_with_a_factor_that_is_too_low_dates_near_each_other_are_the_same() -> None:
+    later = Due(DUE.date + HOUR, NOW)
+    assert nice(later, FIRST_DAY, 0.0001) == nice(DUE, FIRST_DAY, 0.0001)
+    assert nice(later, FIRST_DAY) - nice(DUE, FIRST_DAY) == 3600
+
+
 def test_grid_engine_is_told_the_same_order_in_what_it_takes_from_users() -> None:
     ahead = [timedelta(), HOUR / 60, HOUR / 2, HOUR, HOUR + HOUR / 30, 24 * HOUR, 25 * HOUR, 30 * 24 * HOUR, YEAR]
     told = [priority(Due(NOW + one, NOW)) for one in ahead]

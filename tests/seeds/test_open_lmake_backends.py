@@ -1,10 +1,8 @@
 """Resources, buckets and the local batch system as open-lmake's description of its backends wants them.
 
-One test for each thing that it says, or the name of the test elsewhere that shows it. What it says of pressure, of
-Slurm and of Grid Engine is tested beside what does that.
+What it says besides is tested beside what does it: backends.py and its like name the test of each sentence.
 """
 
-import ast
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,47 +25,8 @@ from tests.flow.test_buckets import sized
 from tests.localbatch.host import Host
 from tests.wrapper.cluster import Cluster
 
-TESTS = Path(__file__).parents[1]
-ELSEWHERE = {
-    "a backend kills jobs when it is told to": ("modules/test_killer", "test_a_user_kills_a_waiting_and_a_running_job"),
-    "what is required is charged at the launch": ("localbatch/test_jobs", "test_jobs_never_use_more_than_the_pools"),
-    "what asks for the same is ordered": (
-        "flow/test_claims",
-        "test_the_best_tasks_of_all_buckets_go_first",
-    ),
-    "the exact resources are reserved when a job is launched": (
-        "modules/test_needs",
-        "test_exact_amounts_are_asked_for_charged_and_told",
-    ),
-    "a backend that is not there is warned of, and its jobs go to the local one": (
-        "modules/test_fallback",
-        "test_jobs_run_on_this_host_and_everybody_is_told",
-    ),
-    "the local backend launches on this host": ("operator/test_up", "test_a_campaign_comes_to_its_end"),
-    "a job sees the actual quantity that it was given": (
-        "wrapper/test_wrapper_job",
-        "test_environment_is_the_documented_one",
-    ),
-    "the sums of what runs never overshoot": ("localbatch/test_charging", "Charging"),
-    "the sums of declared consumables never overshoot": (
-        "flow/test_consumables",
-        "test_the_sums_of_limits_never_overshoot_for_any_order_of_starts_ends_kills_and_restarts",
-    ),
-    "a temporary directory is nobody else's": ("localbatch/test_scratch", "test_no_path_is_ever_that_of_two_jobs"),
-    "a temporary directory is kept on demand": (
-        "wrapper/test_wrapper_job",
-        "test_a_temporary_directory_is_kept_on_demand_and_found_again",
-    ),
-}
 SETTINGS: dict[str, Any] = {"exec_file": "run {size}"}
 POOLS = {"cpu": 4, "mem": 1000, "gnat": 2}
-
-
-@pytest.mark.parametrize("said", ELSEWHERE)
-def test_what_is_shown_elsewhere_is_there(said: str) -> None:
-    file, name = ELSEWHERE[said]
-    tree = ast.parse((TESTS / f"{file}.py").read_text())
-    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def test_a_job_is_eligible_if_what_it_requires_fits_into_the_pool() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select
 from cigri.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.errors import ConfigError
 from cigri.flow.resources_to_anyone import list_queues
-from cigri.tables.campaigns import Bucket, CampaignCluster
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 
 if TYPE_CHECKING:
@@ -32,15 +32,8 @@ class Buckets:
         self._conn, self._campaign_id = conn, campaign_id
         self.made: list[int] = []
         self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
-        part, cluster = CampaignCluster.c, Cluster.c
-        found = conn.execute(
-            select(part.settings, cluster.name, cluster.config)
-            .join(Cluster, cluster.id == part.cluster_id)
-            .where(part.campaign_id == campaign_id)
-        ).all()
-        formulas = [formulas_of(row.settings) for row in found]
-        there = {row.name: row.config for row in found}
-        self._sorting = _sorting(conn, formulas, there) if any(formulas) else None
+        formulas = _formulas(conn, campaign_id)
+        self._sorting = _sorting(conn, formulas) if any(formulas.values()) else None
         self.only: int | None = None
         known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
         rows = conn.execute(known.order_by(Bucket.c.id)).all()
@@ -87,16 +80,27 @@ def copy_tasks(conn: Connection, campaign_id: int, buckets: Buckets, first: int,
     return copied
 
 
-def _sorting(conn: Connection, formulas: Collection[Formulas], clusters: Mapping[str, Mapping[str, Any]]) -> "Sorting":
+def _formulas(conn: Connection, campaign_id: int) -> dict[str, Formulas]:
+    """By cluster, those that the campaign may get later too."""
+    part = CampaignCluster.c
+    anywhere = conn.scalar(select(Campaign.c.anywhere).where(Campaign.c.id == campaign_id)) or {}
+    mine = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
+    found = conn.execute(mine.where(part.campaign_id == campaign_id))
+    settings = {name: one["settings"] for name, one in anywhere.items()} | {name: own for name, own in found}
+    return {name: formulas_of(own) for name, own in settings.items()}
+
+
+def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
     """By what is asked for, and by what jobs may have at the most on each cluster, as far as that is known."""
     from cigri.clusters import parse_config
     from cigri.drivers import load
     from cigri.jdl.needs import Sorting
 
     sizes: dict[str, set[int]] = defaultdict(set)
-    nodes = [one for queue in list_queues(conn) if queue.cluster in clusters for one in queue.classes]
+    nodes = [one for queue in list_queues(conn) if queue.cluster in formulas for one in queue.classes]
     sizes["mem"] = {memory // MEGABYTE for one in nodes if type(memory := one.get("memory")) is int}
-    for name, values in clusters.items():
+    clusters = select(Cluster.c.name, Cluster.c.config).where(Cluster.c.name.in_(formulas))
+    for name, values in conn.execute(clusters).all():
         config = parse_config(name, dict(values)).in_use
         try:
             largest = load(config.driver, config.options).largest()
@@ -104,7 +108,7 @@ def _sorting(conn: Connection, formulas: Collection[Formulas], clusters: Mapping
             continue
         for resource, most in largest.items():
             sizes[resource].add(most)
-    return Sorting(formulas, {resource: sorted(found) for resource, found in sizes.items()})
+    return Sorting(formulas.values(), {resource: sorted(found) for resource, found in sizes.items()})
 
 
 def _copy_known(

@@ -63,6 +63,23 @@ def test_no_bucket_has_tasks_that_fit_a_node_beside_others_that_do_not(database:
         assert buckets(conn, campaign) == {92: [0, 1], 95: [2, 3], 96: [4]}
 
 
+def test_clusters_that_a_campaign_may_get_later_count_too(database: Database) -> None:
+    later = NewCampaignCluster({**SIZED, "resources": {"mem": "{} * 30"}}, 1, None, False, False)
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_cluster(conn, "luke", options={"spool": "/s", "pools": {"mem": 99}})
+        part = NewCampaignCluster(SIZED, 1, None, False, False)
+        about = ("n", "alice", CampaignType.DEFAULT, "", "workqueue", {}, {"dahu": part})
+        campaign = put_campaign(conn, NewCampaign(*about, anywhere={"luke": later}), ["3", "3.2"], NOON)
+        found = conn.scalars(
+            select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign).order_by(Bucket.c.id)
+        )
+        amounts = {"mem": {"{} * 10": 32, "{} * 30": 96}}
+        assert found.all() == [{"amounts": amounts}]
+        assert put_tasks(conn, campaign, "alice", ["3.3"]) == 1
+        assert len(conn.scalars(select(Bucket.c.id).where(Bucket.c.campaign_id == campaign)).all()) == 2
+
+
 def test_a_campaign_has_one_bucket_where_nothing_is_computed(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)

@@ -69,15 +69,12 @@ def test_clusters_that_a_campaign_may_get_later_count_too(database: Database) ->
         a_cluster(conn)
         a_cluster(conn, "luke", options={"spool": "/s", "pools": {"mem": 99}})
         part = NewCampaignCluster(SIZED, 1, None, False, False)
-        about = ("n", "alice", CampaignType.DEFAULT, "", "workqueue", {}, {"dahu": part})
-        campaign = put_campaign(conn, NewCampaign(*about, anywhere={"luke": later}), ["3", "3.2"], NOON)
-        found = conn.scalars(
-            select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign).order_by(Bucket.c.id)
-        )
-        amounts = {"mem": {"{} * 10": 32, "{} * 30": 96}}
-        assert found.all() == [{"amounts": amounts}]
+        new = NewCampaign("n", "alice", CampaignType.DEFAULT, "", "workqueue", {}, {"dahu": part})
+        campaign = put_campaign(conn, new._replace(anywhere={"luke": later}), ["3", "3.2"], NOON)
+        mine = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign)
+        assert conn.scalars(mine).all() == [{"amounts": {"mem": {"{} * 10": 32, "{} * 30": 96}}}]
         assert put_tasks(conn, campaign, "alice", ["3.3"]) == 1
-        assert len(conn.scalars(select(Bucket.c.id).where(Bucket.c.campaign_id == campaign)).all()) == 2
+        assert len(conn.scalars(mine).all()) == 2
 
 
 def test_a_campaign_has_one_bucket_where_nothing_is_computed(database: Database) -> None:

@@ -60,7 +60,7 @@ class ClusterSettings(BaseModel):
     @classmethod
     def _alone(cls, value: Any) -> Any:
         """What a task leaves is kept if the next one in the job does not clean up after it: there is none."""
-        if isinstance(value, dict) and value.get("keep_tmp") in (True, "true"):
+        if isinstance(value, dict) and str(value.get("keep_tmp")).strip().lower() == "true":
             return {**value, "temporal_grouping": False, "dimensional_grouping": False}
         return value
 

@@ -191,7 +191,7 @@ def test_checkpoint_at_the_top_is_held_against_each_clusters_walltime() -> None:
 
 
 def test_tasks_whose_temporary_directory_is_kept_travel_alone() -> None:
-    kept = settings(keep_tmp="true", resources={"cpu": 1})
+    kept = settings(keep_tmp=" True", resources={"cpu": 1})
     assert (kept.keep_tmp, kept.temporal_grouping, kept.may_share_a_node) == (True, False, False)
     assert ClusterSettings.model_validate(kept.model_dump(mode="json")) == kept
     assert settings(keep_tmp=False).temporal_grouping

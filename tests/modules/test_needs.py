@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from cigri.database import Database
+from cigri.drivers import ResourceRequest
+from cigri.flow.anyone_to_clusters import find_cluster
+from cigri.flow.campaign_schedulers_to_runner import NewJob, PreparedBatch, list_launches, put_jobs
 from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.user_to_campaign_schedulers import take_waiting
 from modules import updator
+from modules.runner.plan import plan_batch
+from tests.factories import NOON, a_cluster
+from tests.flow.test_buckets import SIZED, sized
 from tests.grid import Grid, local_site, until
 from tests.localbatch.host import Host
 
@@ -90,6 +98,21 @@ def test_each_task_goes_where_it_fits(large: Grid, resource: str, least: int, mo
     )
     assert {(row["number"], row["name"]) for row in found if row["number"] in (1, 3)} == {(1, "there"), (3, "there")}
     assert large.rows("SELECT message FROM events WHERE code = 'SUBMISSION_REFUSED'") == []
+
+
+def test_tasks_side_by_side_ask_for_the_most_of_them_each(database: Database) -> None:
+    wished = {"cpu": 2, "nodes": 1, "mem": "{} * 10", "tmp": "{} * 2", "native": []}
+    with database.begin() as conn:
+        cluster_id = a_cluster(conn)
+        campaign = sized(conn, [9, 10], settings={**SIZED, "resources": wished})
+        put_jobs(conn, campaign, [NewJob(cluster_id, 4, 60, take_waiting(conn, campaign, 2), 2)], NOON)
+        [launch] = list_launches(conn, cluster_id, 10, 10)
+        cluster = find_cluster(conn, "dahu")
+    assert cluster is not None
+    plan, request = plan_batch(cluster, "/x", "abcd", "", launch, PreparedBatch(1, "cigri.abcd.1", NOON))
+    assert request.resources == ResourceRequest(4, 1, 200, tmp=40)
+    assert plan.amounts == {"nodes": 1, "cpu": 2, "mem": 100, "tmp": 20}
+    assert plan.resources == "/nodes=1/core=2,mem=100,tmp=20"
 
 
 def test_a_temporary_directory_is_kept_and_told_where(local: Grid) -> None:

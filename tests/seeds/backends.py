@@ -26,7 +26,11 @@ PRINCIPLES = [
         "flow/test_durations::test_tasks_that_are_added_later_are_looked_up_too",
     ),
     left("two decisions are to be taken", INTRODUCES),
-    shown("is a job eligible?", "modules/test_metascheduler_share::test_no_limit_is_ever_exceeded"),
+    shown(
+        "is a job eligible?",
+        "pools/test_dispatch::test_only_clusters_with_an_eligible_queue_are_offered",
+        "modules/test_metascheduler_share::test_no_limit_is_ever_exceeded",
+    ),
     shown(
         "what comes before it has been done",
         "modules/test_steps::test_the_prologue_comes_before_the_first_task_and_the_epilogue_after_the_last",
@@ -84,10 +88,10 @@ PRINCIPLES = [
         "modules/test_dates::test_what_is_published_is_what_others_reckon_with",
         "modules/test_dates::test_an_eta_is_a_date_absolute_and_comparable",
     ),
-    shown("all backends know three resources", "jdl/test_fields::test_resources"),
+    shown("all backends know three resources", f"{HERE}::test_all_backends_manage_cpu_mem_and_tmp"),
     shown("cpu: threads at once", f"{HERE}::test_cpu_reserves_as_many_cores_as_threads_are_to_run"),
     shown("so many are reserved", f"{HERE}::test_cpu_reserves_as_many_cores_as_threads_are_to_run"),
-    shown("mem: memory to run well", "jdl/test_amounts::test_a_size_is_in_megabytes_and_rounded_up"),
+    shown("mem: memory to run well", f"{HERE}::test_all_backends_manage_cpu_mem_and_tmp"),
     shown(
         "so much is kept for the job",
         "modules/test_needs::test_exact_amounts_are_asked_for_charged_and_told",
@@ -98,7 +102,7 @@ PRINCIPLES = [
         f"{HERE}::test_units_are_powers_of_1024_and_a_thousandth_is_refused",
     ),
     shown("MB unless said", f"{HERE}::test_mem_is_reserved_in_the_unit_of_the_pools_which_is_megabytes_by_default"),
-    shown("tmp: temporary disk", "drivers/test_gridengine::test_a_submission_asks_for_what_is_wished"),
+    shown("tmp: temporary disk", f"{HERE}::test_all_backends_manage_cpu_mem_and_tmp"),
     shown(
         "an empty directory of its own, removed, no disk reserved",
         f"{HERE}::test_tmpdir_is_a_fresh_and_empty_directory_that_is_removed_after_execution",

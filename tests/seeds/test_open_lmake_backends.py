@@ -27,6 +27,12 @@ from tests.wrapper.cluster import Cluster
 
 SETTINGS: dict[str, Any] = {"exec_file": "run {size}"}
 POOLS = {"cpu": 4, "mem": 1000, "gnat": 2}
+THREE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "local": ({"spool": "/s", "pools": {"cpu": 4, "mem": 900, "tmp": 90}}, ('"cpu": 2', '"mem": 100', '"tmp": 50')),
+    "slurm": ({}, ("--cpus-per-task=2", "--mem=100M", "--tmp=50M")),
+    "gridengine": ({"pe": "smp", "disk": "tmpfs"}, ("-pe smp 2", "h_vmem=50M", "tmpfs=25M")),
+    "oar": ({"memory": "memnode", "disk": "scratch"}, ("core=2", "(memnode >= 100)", "(scratch >= 50)")),
+}
 
 
 def test_a_job_is_eligible_if_what_it_requires_fits_into_the_pool() -> None:
@@ -46,6 +52,16 @@ def test_what_a_job_requires_is_subtracted_when_it_is_launched_and_returned_when
 def test_required_resources_are_those_of_the_description_with_the_parameters_of_the_task_filled_in() -> None:
     resources = Resources.model_validate({"cpu": 2, "mem": "{size} * 2 GB", "gnat": "{size}"})
     assert resources.request(exact(resources.formulas, {"size": 3}, 0)) == ResourceRequest(2, 1, 6144, {"gnat": 3})
+
+
+@pytest.mark.parametrize("kind", THREE)
+def test_all_backends_manage_cpu_mem_and_tmp(kind: str) -> None:
+    options, words = THREE[kind]
+    request = BatchRequest("a", 1, 60, ResourceRequest(cpu=2, mem=100, tmp=50))
+    batch_system = load(kind, options)
+    assert batch_system.problems(request) == []
+    said = batch_system.submit(request)
+    assert [word for word in words if word not in said] == []
 
 
 def test_cpu_reserves_as_many_cores_as_threads_are_to_run() -> None:

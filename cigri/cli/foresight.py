@@ -12,14 +12,15 @@ from cigri.cli.wording import duration, moment
 from cigri.errors import CigriError
 
 if TYPE_CHECKING:
+    from cigri.flow.clusters_to_user import Known
     from cigri.flow.user_to_metascheduler import NewCampaign
 
 LABORATORY = (sys.executable, "-P", "-m", "modules.laboratory")
 
 
-def show_foresight(campaigns: "Sequence[tuple[NewCampaign, int]]", output: str) -> None:
-    """`campaigns` with their numbers of tasks; raise CigriError when one could not run at all."""
-    answer = _ask([{"campaign": _plain(campaign), "tasks": tasks} for campaign, tasks in campaigns])
+def show_foresight(campaigns: "Sequence[tuple[NewCampaign, int, Known]]", output: str) -> None:
+    """`campaigns`, how many tasks each has and what is known of them; raise CigriError when one could run nowhere."""
+    answer = _ask([{"campaign": _plain(one), "tasks": tasks, "known": [*known]} for one, tasks, known in campaigns])
     if output == "json":
         print_json(answer)
         return

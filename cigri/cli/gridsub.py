@@ -291,9 +291,16 @@ def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], o
 
 def _simulate(database: "Database", candidates: Sequence[Candidate], user: str, output: str) -> int:
     from cigri.cli.foresight import show_foresight
+    from cigri.flow.clusters_to_user import find_known
     from cigri.submission import new_campaign
 
-    new = [(to_simulate(database, new_campaign(one.description, user)), one.description.count) for one in candidates]
+    new = []
+    for one in candidates:
+        campaign = to_simulate(database, new_campaign(one.description, user))
+        commands = {part.settings["exec_file"] for part in campaign.clusters.values()}
+        with database.begin() as conn:
+            known = find_known(conn, user, commands, one.description.parameters())
+        new.append((campaign, one.description.count, known))
     show_foresight(new, output)
     return DONE
 

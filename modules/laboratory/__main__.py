@@ -14,6 +14,7 @@ from typing import Any
 from cigri import installation
 from cigri.database import Database
 from cigri.errors import CigriError
+from cigri.flow.clusters_to_user import Known
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
 from cigri.settings import load
 from cigri.states import CampaignType
@@ -47,7 +48,8 @@ def main() -> int:
 def _order(values: dict[str, Any]) -> Order:
     campaign = values["campaign"]
     parts = {name: NewCampaignCluster(**part) for name, part in campaign["clusters"].items()}
-    return Order(NewCampaign(**campaign | {"type": CampaignType(campaign["type"]), "clusters": parts}), values["tasks"])
+    new = NewCampaign(**campaign | {"type": CampaignType(campaign["type"]), "clusters": parts})
+    return Order(new, values["tasks"], Known._make(values["known"]))
 
 
 def _progress() -> Callable[[int, int], None]:

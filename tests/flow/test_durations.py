@@ -7,8 +7,10 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
+from cigri.flow import clusters_to_user
 from cigri.flow.anyone_to_janitor import forget_durations
 from cigri.flow.anyone_to_predictor import add_up_counts, list_progress
+from cigri.flow.clusters_to_user import Known, find_known
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import put_tasks
@@ -222,3 +224,20 @@ def test_a_task_that_is_cancelled_meanwhile_is_left_alone(database: Database) ->
         assert match_tasks(conn) == 1
         assert expected(conn, campaign) == [None, 10.0]
         assert examine(conn) == []
+
+
+def test_who_thinks_of_submitting_tasks_hears_what_they_took(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a", {"x": 1}, "c"], 10.0, 300.0, 50.0)
+        wanted = ["a", "new", {"x": 1}, "a"]
+        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(4, 3, 320.0, 90200.0)
+        assert find_known(conn, "alice", {"/bin/true", "/bin/other"}, wanted).done == 3
+        assert find_known(conn, "bob", {"/bin/true"}, wanted) == Known()
+        assert find_known(conn, "alice", {"/bin/other"}, wanted) == Known()
+        monkeypatch.setattr(clusters_to_user, "AT_ONCE", 2)
+        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(4, 3, 320.0, 90200.0)
+        monkeypatch.setattr(clusters_to_user, "LOOKED_UP", 3)
+        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(3, 2, 310.0, 90100.0)

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from cigri import schema
 from cigri.database import Database
 from cigri.errors import CigriError
+from cigri.flow.clusters_to_user import Known
 from cigri.flow.grid_to_laboratory import take_picture
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
 from cigri.settings import Settings
@@ -48,6 +49,25 @@ def test_what_was_measured_goes_before_what_is_said_and_that_before_the_walltime
     said = durations({}, {1: 7, 2: None}, {1: 100, 2: 100})
     assert said.means == {1: 7.0, 2: 7.0}
     assert known.doubt < said.doubt < durations({}, {}, {1: 100}).doubt
+
+
+def test_what_these_very_tasks_took_goes_before_what_others_of_the_same_command_did() -> None:
+    past = {1: Total(10, 200.0, 4000.0), 2: Total(10, 400.0, 16000.0)}
+    limits = {1: 3600, 2: 3600}
+    whole = durations(past, {1: 7, 2: 7}, limits, Total(5, 300.0, 18000.0), 1.0)
+    assert whole.means == {1: pytest.approx(40.0), 2: pytest.approx(80.0)}  # the second cluster is half as fast
+    half = durations(past, {}, limits, Total(5, 300.0, 18000.0), 0.5)
+    assert half.means == {1: pytest.approx(30.0), 2: pytest.approx(60.0)}
+    alone = durations({}, {1: 7, 2: 7}, limits, Total(5, 300.0, 18000.0), 0.5)
+    assert alone.means == {1: 60.0, 2: 60.0}
+    assert alone.source == "5 of these tasks, which ran before"
+
+
+def test_an_order_is_planned_by_what_its_tasks_took(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+    order = an_order(50)._replace(known=Known(50, 50, 1500.0, 45000.0))
+    assert made(database, order).works[-1].durations.means == {1: 30.0}
 
 
 def test_the_walltime_alone_leaves_a_factor_of_twenty() -> None:

@@ -36,6 +36,9 @@ class Total:
         return math.sqrt(max(self.squares / self.done - self.mean**2, 0.0)) / self.mean
 
 
+NOTHING = Total()
+
+
 @dataclass(frozen=True)
 class Durations:
     """Seconds of a task by cluster, their coefficient of variation, and how far the mean may be off.
@@ -61,10 +64,25 @@ class Durations:
         return together * min(drawn, self.longest[cluster_id])
 
 
-def durations(past: Mapping[int, Total], said: Mapping[int, int | None], walltimes: Mapping[int, int]) -> Durations:
-    """For the clusters of `walltimes`: what was measured, else what the user said, else what the walltime tells."""
+def durations(
+    past: Mapping[int, Total],
+    said: Mapping[int, int | None],
+    walltimes: Mapping[int, int],
+    same: Total = NOTHING,
+    share: float = 0.0,
+) -> Durations:
+    """For the clusters of `walltimes`: what was measured, else what the user said, else what the walltime tells.
+
+    `same`: what these very tasks took, a `share` of all, wherever they ran; clusters are as fast as they were measured.
+    """
     longest = {cluster: FULLEST * seconds for cluster, seconds in walltimes.items()}
     every = sum(past.values(), Total())
+    if same.done:
+        mean = share * same.mean + (1 - share) * every.mean if every.done else same.mean
+        speeds = {cluster: _mean(past.get(cluster, Total()), every) / every.mean for cluster in walltimes if every.done}
+        means = {cluster: mean * speeds.get(cluster, 1.0) for cluster in walltimes}
+        doubt = math.hypot(max(same.cv, 0.1) / math.sqrt(same.done), DRIFT)
+        return Durations(means, longest, same.cv, doubt, f"{same.done} of these tasks, which ran before")
     if every.done:
         means = {cluster: _mean(past.get(cluster, Total()), every) for cluster in walltimes}
         doubt = math.hypot(max(every.cv, 0.1) / math.sqrt(every.done), DRIFT)

@@ -5,21 +5,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cigri.errors import CigriError
+from cigri.flow.clusters_to_user import Known
 from cigri.flow.grid_to_laboratory import Past, Picture
 from cigri.flow.user_to_metascheduler import NewCampaign
 from cigri.states import SubjectKind
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.scale import Scale, Work, scale
 
+NOTHING_KNOWN = Known()
+
 Command = tuple[str, str]
 """A user and what they run."""
 
 
 class Order(NamedTuple):
-    """A campaign as it would be submitted, and its number of tasks."""
+    """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before."""
 
     campaign: NewCampaign
     tasks: int
+    known: Known = NOTHING_KNOWN
 
     @property
     def command(self) -> Command:
@@ -97,7 +101,8 @@ def _ordered(
         if name in order.campaign.clusters and order.campaign.clusters[name].width <= picture.clusters[cluster_id].total
     }
     widths = {cluster_id: part.width for cluster_id, part in parts.items()}
-    known = _durations({id: part.settings for id, part in parts.items()}, past.get(order.command, {}))
+    settings = {id: part.settings for id, part in parts.items()}
+    known = _durations(settings, past.get(order.command, {}), order.known)
     limits = {row["name"]: row["capacity"] for row in picture.rows["limits"]}
     most = [limits[name] // tokens for part in parts.values() for name, tokens in part.limits.items()]
     most += [cores // max(widths.values(), default=1) for cores in _quotas(picture, order.campaign.user)]
@@ -136,6 +141,10 @@ def _stored(picture: Picture, names: Mapping[int, str], past: Mapping[Command, M
     return works
 
 
-def _durations(settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total]) -> Durations:
+def _durations(
+    settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total], known: Known = NOTHING_KNOWN
+) -> Durations:
     said = {cluster_id: one.get("duration") for cluster_id, one in settings.items()}
-    return durations(past, said, {cluster_id: one["walltime"] for cluster_id, one in settings.items()})
+    walltimes = {cluster_id: one["walltime"] for cluster_id, one in settings.items()}
+    same = Total(known.done, known.seconds, known.squares)
+    return durations(past, said, walltimes, same, known.done / max(1, known.looked_up))

@@ -25,11 +25,11 @@ from cigri.program import Report, Tools
 from cigri.settings import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission import new_campaign
-from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
+from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from tests.waiting import looks
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
-CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner, killer)
+CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner, killer)
 QUICK = {
     "poll_interval": 0.0,
     "record_grace": 1.0,

@@ -10,7 +10,7 @@ from sqlalchemy import ARRAY, BigInteger, Connection, Text, and_, cast, delete, 
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.dml import ReturningInsert, Update
-from sqlalchemy.sql.selectable import Select
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
@@ -76,12 +76,19 @@ def put_pools(conn: Connection, campaign_ids: Collection[int], now: datetime | N
 
 def has_stale(conn: Connection, seconds: float, now: datetime | None = None) -> bool:
     """Is there a pool to compute anew?"""
-    return bool(conn.scalar(select(_is_stale(seconds, now).exists())))
+    version = select(func.min(SubmitPool.c.version)).scalar_subquery()
+    updated_at = select(func.min(SubmitPool.c.updated_at)).scalar_subquery()
+    return bool(conn.scalar(select(or_(*_staleness(version, updated_at, seconds, now)))))
 
 
 def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | None = None) -> list[Pool]:
     """Lock pools that were computed more than `seconds` ago, or before the resources changed; the oldest first."""
-    stale = _is_stale(seconds, now).order_by(SubmitPool.c.updated_at, SubmitPool.c.id).limit(limit)
+    stale = (
+        select(SubmitPool.c.id, SubmitPool.c.project, SubmitPool.c.requirements)
+        .where(or_(*_staleness(SubmitPool.c.version, SubmitPool.c.updated_at, seconds, now)))
+        .order_by(SubmitPool.c.updated_at, SubmitPool.c.id)
+        .limit(limit)
+    )
     found = conn.execute(stale.with_for_update(of=SubmitPool, skip_locked=True))
     return [Pool(id, project, read_wanted(requirements)) for id, project, requirements in found]
 
@@ -154,11 +161,12 @@ def _put_pool(digest: str, project: str, wanted: Wanted, now: datetime | None) -
     return known.returning(SubmitPool.c.id, SubmitPool.c.version)
 
 
-def _is_stale(seconds: float, now: datetime | None) -> Select[int, str, Any]:
+def _staleness(
+    version: ColumnElement[Any], updated_at: ColumnElement[Any], seconds: float, now: datetime | None
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The resources have changed since, or it was long ago."""
     current = select(Grid.c.resources_version).scalar_subquery()
-    is_old = SubmitPool.c.updated_at < clock(now) - timedelta(seconds=seconds)
-    found = select(SubmitPool.c.id, SubmitPool.c.project, SubmitPool.c.requirements)
-    return found.where(or_(SubmitPool.c.version < current, is_old))
+    return version < current, updated_at < clock(now) - timedelta(seconds=seconds)
 
 
 def _plain(verdict: Reject | Eligible) -> Plain:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, select, text
+from sqlalchemy import BigInteger, Connection, and_, bindparam, func, select, text
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
@@ -117,20 +117,22 @@ _QUEUE = (
 
 
 def _buckets(conn: Connection, campaigns: Collection[int]) -> dict[int, list[int]]:
-    """Of each of these campaigns the buckets that have tasks waiting; of one that has none all its buckets."""
-    is_waiting = and_(Task.c.bucket_id == Bucket.c.id, Task.c.state == TaskState.WAITING)
-    new = select(Task.c.id).where(is_waiting, Task.c.checkpoint_cluster_id.is_(None)).exists()
-    stopped = select(Task.c.id).where(
-        is_waiting, Task.c.campaign_id == Bucket.c.campaign_id, Task.c.checkpoint_cluster_id.is_not(None)
-    )
-    found = conn.execute(
-        select(Bucket.c.campaign_id, Bucket.c.id, or_(new, stopped.exists()))
-        .where(Bucket.c.campaign_id.in_(campaigns))
-        .order_by(Bucket.c.id)
-    ).all()
-    waiting = {campaign_id for campaign_id, _, waits in found if waits}
+    """Of each of these campaigns its buckets; of several only those that have tasks waiting, unless none has."""
     buckets: dict[int, list[int]] = defaultdict(list)
-    for campaign_id, bucket_id, waits in found:
-        if waits or campaign_id not in waiting:
-            buckets[campaign_id].append(bucket_id)
-    return buckets
+    found = select(Bucket.c.campaign_id, Bucket.c.id).where(Bucket.c.campaign_id.in_(campaigns)).order_by(Bucket.c.id)
+    for campaign_id, bucket_id in conn.execute(found):
+        buckets[campaign_id].append(bucket_id)
+    several = [bucket_id for some in buckets.values() if len(some) > 1 for bucket_id in some]
+    waiting = set(conn.scalars(_waiting(several))) if several else set()
+    return {campaign_id: [one for one in some if one in waiting] or some for campaign_id, some in buckets.items()}
+
+
+def _waiting(bucket_ids: Collection[int]) -> Select[int]:
+    """Those that have tasks to be done; the order is that of the index, in which the first is found at once."""
+    is_waiting, stopped = Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id
+    new = select(Task.c.id).where(Task.c.bucket_id == Bucket.c.id, is_waiting, stopped.is_(None))
+    new = new.order_by(Task.c.priority.desc()).limit(1)
+    old = select(Task.c.id).where(Task.c.campaign_id == Bucket.c.campaign_id, is_waiting, stopped.is_not(None))
+    old = old.where(Task.c.bucket_id == Bucket.c.id).order_by(stopped).limit(1)
+    first = func.coalesce(new.scalar_subquery(), old.scalar_subquery())
+    return select(Bucket.c.id).where(Bucket.c.id.in_(bucket_ids), first.is_not(None))

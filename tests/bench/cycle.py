@@ -12,7 +12,7 @@ from cigri.jdl import ClusterSettings
 from cigri.program import Tools
 from cigri.settings import Settings
 from cigri.states import CampaignType
-from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
+from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row
 
@@ -20,7 +20,7 @@ SIZE = 1_000_000
 CAMPAIGNS = 1000
 CLUSTERS = 10
 RUNS = 5
-CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner, killer)
+CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner, killer)
 
 
 def measure(size: int = SIZE) -> Iterator[Row]:

@@ -11,9 +11,11 @@ from sqlalchemy import Connection, event, text
 from cigri import embedded
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import list_wished, take_kills
+from cigri.flow.anyone_to_matcher import has_stale
 from cigri.flow.anyone_to_predictor import list_progress
 from cigri.flow.campaign_schedulers_to_runner import list_busy, list_launches
 from cigri.flow.killer_to_updator import take_halts
+from cigri.flow.matcher_to_anyone import find_destination, list_barred, list_closed
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
 from cigri.flow.operator_to_anyone import list_out_of_hours, list_shut
@@ -119,6 +121,7 @@ def walk(plan: dict[str, Any], found: list[Node]) -> None:
 
 LIVE = (JobState.SUBMITTED, JobState.RUNNING)
 HOLD = "INSERT INTO holds (campaign_id, asked_at, asked_by) VALUES (1, now(), 'alice')"
+SHUT = "UPDATE submit_pools SET closed = '{1}'"
 NIGHTLY = "UPDATE campaign_clusters SET settings = settings || jsonb_build_object('type', 'nightly')"
 LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "wants": lambda large, conn: list_wants(conn, 10, 60.0),
@@ -143,6 +146,10 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "paces": lambda large, conn: list_paces(conn, 900.0),
     "endings": lambda large, conn: list_endings(conn, {large.cluster: 15.0}),
     "halts": lambda large, conn: conn.execute(text(HOLD)) and take_halts(conn, large.cluster, LIVE, 60.0),
+    "stale": lambda large, conn: has_stale(conn, 900.0),
+    "barred": lambda large, conn: conn.execute(text(SHUT)) and list_barred(conn),
+    "closed": lambda large, conn: conn.execute(text(SHUT)) and list_closed(conn, [1]),
+    "destination": lambda large, conn: find_destination(conn, 1, 1, large.cluster),
     "shut": lambda large, conn: conn.execute(text(NIGHTLY)) and list_shut(conn, HoursSettings()),
     "hours": lambda large, conn: conn.execute(text(NIGHTLY)) and list_out_of_hours(conn, HoursSettings()),
 }

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, select
+from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, select, tuple_
 
+from cigri.flow.matcher_to_anyone import list_barred
 from cigri.flow.updator_to_anyone import DOUBTED
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, ForecastHistory
@@ -102,8 +103,9 @@ def count_left(conn: Connection, campaign_id: int) -> int:
 
 
 def list_demands(conn: Connection) -> list[Demand]:
-    """Each campaign in treatment."""
+    """Each campaign in treatment; clusters where none of its tasks may go are none of its own."""
     part = CampaignCluster
+    barred = list_barred(conn)
     places = (
         select(
             part.c.campaign_id,
@@ -111,6 +113,7 @@ def list_demands(conn: Connection) -> list[Demand]:
             func.array_agg(Cluster.c.name).label("names"),
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .where(tuple_(part.c.campaign_id, part.c.cluster_id).not_in(barred))
         .group_by(part.c.campaign_id)
         .subquery()
     )

@@ -19,11 +19,12 @@ from typing import NamedTuple
 class Profile(NamedTuple):
     """What a cluster leaves: (time in seconds, idle cores from then on), times rising; the last holds for ever.
 
-    A task of `seconds` takes seconds / `speed` there.
+    A task of `seconds` takes seconds / `speed` there, and none has more than `widest` cores: those of a node.
     """
 
     idle: Sequence[tuple[float, float]]
     speed: float = 1.0
+    widest: float = inf
 
 
 class Work(NamedTuple):
@@ -38,7 +39,8 @@ def makespan_bound(profiles: Sequence[Profile], bag: Sequence[Work], since: floa
         as_wide = [work for work in bag if work.width >= width]
         latest = max(latest, _end_by_area(profiles, sum(work.seconds * work.width for work in as_wide), width, since))
         longest = max(work.seconds for work in bag if work.width == width)
-        latest = max(latest, min((_earliest_end(profile, longest, width, since) for profile in profiles), default=inf))
+        ends = (_earliest_end(profile, longest, width, since) for profile in _fitting(profiles, width))
+        latest = max(latest, min(ends, default=inf))
     return latest - since
 
 
@@ -50,7 +52,7 @@ def idle_seconds(idle: Sequence[tuple[float, float]], since: float, until: float
 def _end_by_area(profiles: Sequence[Profile], area: float, width: int, since: float) -> float:
     """When so many core-seconds are had from moments with at least `width` idle cores on a cluster."""
     changes: list[tuple[float, float]] = []
-    for profile in profiles:
+    for profile in _fitting(profiles, width):
         rate = 0.0
         for begin, _, cores in _pieces(profile.idle, since):
             after = cores * profile.speed if cores >= width else 0.0
@@ -63,6 +65,10 @@ def _end_by_area(profiles: Sequence[Profile], area: float, width: int, since: fl
             return begin + area / rate
         area -= rate * (end - begin) if rate > 1e-9 else 0.0
     return inf if area > 0 else since
+
+
+def _fitting(profiles: Sequence[Profile], width: int) -> Iterator[Profile]:
+    return (profile for profile in profiles if profile.widest >= width)
 
 
 def _earliest_end(profile: Profile, seconds: float, width: int, since: float) -> float:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import isfinite
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -21,6 +22,7 @@ from cigri.flow.anyone_to_laboratory import (
 )
 from cigri.states import CampaignType
 from modules.laboratory.batch_system import BatchSystem
+from modules.laboratory.blind import blind_makespan
 from modules.laboratory.clairvoyant import Profile, Work, makespan_bound
 from modules.laboratory.figures import (
     Forecast,
@@ -79,14 +81,19 @@ class Notebook:
             told, lost = _told(conn, campaigns), list_lost(conn)
         alone = {name: system for name, system in world.without_us()}
         speeds = {name: cluster.speed for cluster in world.scenario.clusters for name in cluster.names}
-        idle = {name: Profile(system.meters.idle.points, speeds[name]) for name, system in alone.items()}
+        idle = {
+            name: Profile(system.meters.idle.points, speeds[name], system.machine.cores_per_node)
+            for name, system in alone.items()
+        }
         seen = [_campaign(world, campaign, idle) for campaign in campaigns]
         ends = [campaign.ended for campaign in campaigns]
         first = min((_seconds(campaign.submitted) for campaign in campaigns), default=0.0)
         last = max((_seconds(end) for end in ends if end is not None), default=None) if None not in ends else None
         could = avoidable({name: _past(site.system.meters) for name, site in world.sites.items()})
         users = {campaign.id: campaign.user for campaign in campaigns}
-        bag = [work for one in campaigns for work in _bag(world, one.id)]
+        bags = [(_seconds(one.submitted), _bag(world, one.id)) for one in campaigns]
+        bag = [work for _, works in bags for work in works]
+        blind = blind_makespan(list(idle.values()), bags)
         return Results(
             world.scenario.name,
             scheduler,
@@ -103,6 +110,7 @@ class Notebook:
             fairness(self._services, {}),
             latencies([_latency(one) for one in campaigns if one.type is CampaignType.TEST and one.last_first_start]),
             expectation(told, world.now),
+            blind if isfinite(blind) else None,
         )
 
     def _count(

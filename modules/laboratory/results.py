@@ -108,7 +108,10 @@ class Expectation(NamedTuple):
 
 
 class Results(NamedTuple):
-    """One simulation; `scheduler` is what was tried. `makespan` is from the first submission to the last end of all."""
+    """One simulation; `scheduler` is what was tried. `makespan` is from the first submission to the last end of all.
+
+    `bound`: at best, for one who knows the future; `blind`: for one who knows nothing, but loses no time.
+    """
 
     scenario: str
     scheduler: str
@@ -122,6 +125,11 @@ class Results(NamedTuple):
     jain: float | None
     tests: Latencies | None
     expectation: Expectation
+    blind: float | None = None
+
+    @property
+    def over_blind(self) -> float | None:
+        return None if self.makespan is None or self.blind is None else ratio(self.makespan, self.blind)
 
     @property
     def stretch(self) -> float | None:

@@ -37,6 +37,13 @@ def test_wide_tasks_only_count_moments_with_room_for_them() -> None:
     assert makespan_bound([Profile(STEPS)], [Work(11.0, 3)]) == inf
 
 
+def test_wide_tasks_only_count_clusters_whose_nodes_are_as_wide() -> None:
+    narrow, wide = Profile([(0.0, 16.0)], widest=4), Profile([(0.0, 8.0)], widest=8)
+    assert makespan_bound([narrow, wide], [Work(10.0, 8)] * 3) == 30.0
+    assert makespan_bound([narrow, wide], [Work(10.0, 8), *[Work(10.0, 4)] * 4]) == 10.0
+    assert makespan_bound([narrow], [Work(10.0, 8)]) == inf
+
+
 def test_time_before_the_submission_does_not_count() -> None:
     assert makespan_bound([Profile(STEPS)], [Work(5.0)] * 2, since=8.0) == 12.0 + 5.0
     assert makespan_bound([Profile(STEPS)], [Work(1.0)] * 10, since=100.0) == 5.0

@@ -85,6 +85,14 @@ BOUND = Figure(
     "The makespan, had every idle core been used from the submission on by one who knew the future; none is shorter.",
 )
 STRETCH = Figure("makespan_over_bound", "Makespan over the bound", "times", "Makespan over the clairvoyant bound.", 1.1)
+BLIND = Figure(
+    "makespan_over_blind",
+    "Makespan over list scheduling",
+    "times",
+    "Makespan over that of one who knows no duration and no local job to come, but loses no time: the first task in "
+    "line starts as soon as a core is idle, on the fastest cluster; local jobs take the cores of the youngest.",
+    1.1,
+)
 SLOWDOWN = Figure(
     "bounded_slowdown",
     "Bounded slowdown",
@@ -138,6 +146,7 @@ SUMMARY: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
     (MAKESPAN, lambda results: results.makespan),
     (BOUND, lambda results: results.bound),
     (STRETCH, lambda results: results.stretch),
+    (BLIND, lambda results: results.over_blind),
     (JAIN, lambda results: results.jain),
     (TEST_MEDIAN, lambda results: results.tests.median if results.tests else None),
     (TEST_NINETIETH, lambda results: results.tests.ninetieth if results.tests else None),

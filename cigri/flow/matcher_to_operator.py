@@ -8,7 +8,9 @@ from sqlalchemy import Connection, and_, func, select
 
 from cigri.states import OPEN_CAMPAIGNS
 from cigri.tables.campaigns import Bucket, Campaign
+from cigri.tables.clusters import Cluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue
+from cigri.tables.resources import Queue
 
 
 class PoolView(NamedTuple):
@@ -40,3 +42,9 @@ def list_pools(conn: Connection, queue_id: int | None = None) -> list[PoolView]:
     if queue_id is not None:
         found = found.where(pool.id.in_(select(mine.pool_id).where(mine.queue_id == queue_id)))
     return [PoolView._make(row) for row in conn.execute(found)]
+
+
+def find_queue(conn: Connection, cluster: str, queue: str) -> int | None:
+    """By its logical name; empty: the default one."""
+    found = select(Queue.c.id).join(Cluster, Cluster.c.id == Queue.c.cluster_id)
+    return conn.scalar(found.where(Cluster.c.name == cluster, Queue.c.name == queue))

@@ -16,6 +16,7 @@ COMMANDS = {
     "db": "the database's schema and address",
     "cluster": "declare, test and change clusters",
     "resources": "describe sites, clusters and queues, and what they have",
+    "pools": "what jobs demand of queues, and how many are eligible",
     "campaign": "give a campaign a priority",
     "limit": "say how much of something, as licences, all jobs may use together",
     "quota": "say how many cores users and projects may have at a time",

@@ -1,0 +1,55 @@
+"""`cigri pools`: what jobs demand of queues, and for how many queues each of it is eligible."""
+
+from typing import Any
+
+from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.cli.wording import moment
+from cigri.eligibility import read_wanted
+from cigri.errors import NotFound
+from cigri.flow.matcher_to_operator import PoolView, find_queue, list_pools
+from cigri.requirements import JobShape, Kind, shown
+
+COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
+DIGITS = 12  # of a digest that are shown
+
+
+def run(argv: list[str]) -> int:
+    parser = Parser(
+        "cigri pools",
+        "List the submit pools: jobs of a project that demand the same of a queue, the buckets of open campaigns that\n"
+        "are of each, and how many queues are eligible. With a queue: only those for which it is eligible.",
+        "  cigri pools\n  cigri pools fat@dahu      the queue fat of the cluster dahu; its default queue is dahu\n"
+        "  gridstat --why CAMPAIGN   why a queue is not eligible",
+    )
+    parser.add_argument("queue", nargs="?", metavar="QUEUE@CLUSTER")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    options = parser.parse_args(argv)
+    with open_database() as database, database.begin() as conn:
+        queue_id = None
+        if options.queue is not None:
+            queue, _, cluster = options.queue.rpartition("@")
+            queue_id = find_queue(conn, cluster, queue)
+            if queue_id is None:
+                raise NotFound(f"no queue {options.queue}; `gridclusters --properties` lists them")
+        pools = list_pools(conn, queue_id)
+    if options.json:
+        print_json([pool._asdict() for pool in pools])
+    else:
+        print_table(COLUMNS, [_line(pool) for pool in pools])
+    return 0
+
+
+def _line(pool: PoolView) -> tuple[Any, ...]:
+    wanted = read_wanted(pool.requirements)
+    where = f"queue {wanted.queue}, " if wanted.queue else ""
+    about = (pool.digest[:DIGITS], pool.project or None, pool.buckets, pool.queues, moment(pool.updated_at))
+    return *about, where + _jobs(wanted.shape), str(wanted.requirement) or None
+
+
+def _jobs(shape: JobShape) -> str:
+    """Of each node, if there are several."""
+    each = [f"{shape.cpu} core" + ("s" if shape.cpu > 1 else "")]
+    each += [shown(shape.mem_bytes, Kind.SIZE)] if shape.mem_bytes else []
+    each += [f"{name} {amount}" for name, amount in sorted(shape.others.items())]
+    nodes = f"{shape.nodes} nodes of " if shape.nodes > 1 else ""
+    return f"{nodes}{', '.join(each)}, {shown(shape.walltime, Kind.DURATION)}"

@@ -22,8 +22,8 @@ OF_SEVERAL_USERS = ("wide", "crowd")
 CLOSE = 0.005  # of a figure: no difference
 REASONS = {
     "tiny": "all is sent in two or three cycles, before anything is measured",
-    "wide": "fifo has the narrow tasks go first, and lean obeys it best; a node with eight free cores is rare for the rest",
-    "tail": "the longest task decides, and where it falls is luck: with the seeds 2 and 3 others are behind",
+    "wide": "narrow tasks go first under fifo and end sooner; a node is rarely free as a whole for what is left",
+    "tail": "the longest task decides; who keeps less waiting binds it later: slow-start, by 2 to 12 % (seeds 1 to 3)",
 }
 UNKNOWN = "why is not known yet"
 

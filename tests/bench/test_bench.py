@@ -32,9 +32,9 @@ def test_ours_says_in_its_row_where_it_is_not_ahead() -> None:
     """A rival that ends 1 % sooner, and one that harvests as much and ends later."""
     assert SMALL.makespan is not None
     quick, late = (SMALL._replace(makespan=SMALL.makespan * factor) for factor in (0.99, 1.2))
-    first, second = rows("tail", {Variant("lean"): SMALL, Variant("tap"): quick})
+    first, second = rows("idle", {Variant("lean"): SMALL, Variant("tap"): quick})
     assert first.beside.endswith(f"; not ahead in makespan: {UNKNOWN}")
-    assert (first.subject, first.ratio, second.ratio) == ("scheduling, tail", "1.000", "1.000")
+    assert (first.subject, first.ratio, second.ratio) == ("scheduling, idle", "1.000", "1.000")
     assert not any(
         "not ahead" in one.beside for one in (second, *rows("tail", {Variant("lean"): SMALL, Variant("pi"): late}))
     )

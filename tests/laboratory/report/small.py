@@ -26,6 +26,7 @@ SMALL = Results(
     users=(UserResults("alice", 1500, 2.5), UserResults(EVIL, 3, 1.0)),
     makespan=5100,
     bound=5000,
+    blind=6000,
     jain=0.9375,
     tests=Latencies(3, 12.5, 30, 31),
     expectation=Expectation(1, (Point(0, 0.5), Point(0.5, 0.125)), 0.875),

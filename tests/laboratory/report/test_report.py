@@ -49,6 +49,7 @@ def test_the_summary() -> None:
         ["Makespan", "1 h 25 min", ""],
         ["Clairvoyant bound", "1 h 23 min", ""],
         ["Makespan over the bound", "x 1.020", "≤ x 1.100 met"],
+        ["Makespan over list scheduling", "x 0.850", "≤ x 1.100 met"],
         ["Fairness (Jain)", "0.938", "≥ 0.950 missed"],
         ["Test campaigns begin within, median", "12.50 s", ""],
         ["90 % of them within", "30 s", ""],

@@ -128,11 +128,11 @@ def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | No
     return Unheard(tuple(sites), tuple(unknown_properties(requirement, classes, kinds)))
 
 
-def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[str]:
-    """What is nearest to an eligible queue for each of these buckets that has none on its campaign's clusters."""
+def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Of these buckets those that have no eligible queue on their campaign's clusters, and what is nearest to one."""
     mine = BucketPool.c.bucket_id == Bucket.c.id
     is_open = select(BucketPool.c.pool_id).where(mine, ~is_closed(BucketPool.c.bucket_id, BucketPool.c.cluster_id))
-    part, about = CampaignCluster.c, (Bucket.c.campaign_id, Bucket.c.requirements, Campaign.c.wanted)
+    part, about = CampaignCluster.c, (Bucket.c.id, Bucket.c.campaign_id, Bucket.c.requirements, Campaign.c.wanted)
     lost = conn.execute(
         select(*about, func.coalesce(Project.c.name, ""))
         .join(Campaign, Campaign.c.id == Bucket.c.campaign_id)
@@ -140,10 +140,11 @@ def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[str]:
         .where(Bucket.c.id.in_(bucket_ids), ~is_open.exists())
         .order_by(Bucket.c.id)
     )
-    for campaign_id, bucket, raw, project in lost.all():
+    for bucket_id, campaign_id, bucket, raw, project in lost.all():
         parts = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
         found = conn.execute(parts.where(part.campaign_id == campaign_id))
-        yield choose_clusters(conn, project, raw, {name: settings for name, settings in found}, bucket).miss
+        settings = {name: own for name, own in found}
+        yield bucket_id, choose_clusters(conn, project, raw, settings, bucket).miss
 
 
 def place_of(queue: str, cluster: str) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, select
 from cigri.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.errors import ConfigError
 from cigri.flow.resources_to_anyone import list_queues
+from cigri.requirements import property_of
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 
@@ -98,7 +99,9 @@ def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
 
     sizes: dict[str, set[int]] = defaultdict(set)
     nodes = [one for queue in list_queues(conn) if queue.cluster in formulas for one in queue.classes]
-    sizes["mem"] = {memory // MEGABYTE for one in nodes if type(memory := one.get("memory")) is int}
+    for name in {name for wanted in formulas.values() for name in wanted}:
+        there = (one.get(property_of(name)) for one in nodes)
+        sizes[name] = {size // MEGABYTE if name == "mem" else size for size in there if type(size) is int}
     clusters = select(Cluster.c.name, Cluster.c.config).where(Cluster.c.name.in_(formulas))
     for name, values in conn.execute(clusters).all():
         config = parse_config(name, dict(values)).in_use

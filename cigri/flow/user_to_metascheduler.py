@@ -259,5 +259,6 @@ def _project(conn: Connection, name: str) -> int | None:
 
 def _require_places(conn: Connection, bucket_ids: Collection[int]) -> None:
     """Raise CigriError for a bucket whose amounts, now that they are known, are more than any queue can give."""
-    for miss in list_misses(conn, bucket_ids):
-        raise CigriError(f"requirements: no queue is eligible for some of its jobs; {miss}")
+    for bucket_id, miss in list_misses(conn, bucket_ids):
+        first = conn.scalar(select(func.min(Task.c.number)).where(Task.c.bucket_id == bucket_id))
+        raise CigriError(f"requirements: no queue is eligible for task {first} and those like it; {miss}")

@@ -4,7 +4,7 @@
 """
 
 from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Operator, Or
-from cigri.requirements.jobs import JobShape, judge_job, judge_queue
+from cigri.requirements.jobs import JobShape, judge_job, judge_queue, property_of
 from cigri.requirements.judging import Reject, judge, judge_all, sentence
 from cigri.requirements.kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Value, property_name
 from cigri.requirements.misspelled import unknown_properties, unknown_sites
@@ -47,6 +47,7 @@ __all__ = [
     "nearest_miss",
     "parse_requirement",
     "property_name",
+    "property_of",
     "read_canonical",
     "read_condition",
     "read_value",

@@ -70,6 +70,11 @@ def judge_queue(
     return best
 
 
+def property_of(name: str) -> str:
+    """The property of nodes that bounds a resource of jobs."""
+    return {"mem": "memory", "gpu": "gpus"}.get(name, name.lower())
+
+
 def attributes(shape: JobShape, properties: Properties) -> dict[str, Value]:
     """Of the job, as a queue's demands see it; whether it takes whole nodes depends on the nodes."""
     known: dict[str, Value] = {"nodes": shape.nodes, "cpu": shape.cpu, "cores": shape.nodes * shape.cpu}
@@ -94,4 +99,4 @@ def _limits(shape: JobShape) -> Iterator[Limit]:
     yield Limit("memory", Kind.SIZE, shape.mem_bytes)
     yield Limit("max_walltime", Kind.DURATION, shape.walltime)
     for name, amount in sorted(shape.others.items()):
-        yield Limit("gpus" if name == "gpu" else name.lower(), Kind.NUMBER, amount)
+        yield Limit(property_of(name), Kind.NUMBER, amount)

@@ -63,6 +63,18 @@ def test_no_bucket_has_tasks_that_fit_a_node_beside_others_that_do_not(database:
         assert buckets(conn, campaign) == {92: [0, 1], 95: [2, 3], 96: [4]}
 
 
+def test_rounding_makes_no_job_impossible_and_what_is_impossible_is_told_by_its_task(database: Database) -> None:
+    licensed = {**SIZED, "resources": {"licence": "{} * 1"}}
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        conn.execute(insert(NodeClass).values(cluster_id=cluster, nodes=1, properties={"licence": 9}, at=NOON))
+        campaign = sized(conn, [9, 3], settings=licensed)
+        mine = select(Bucket.c.requirements["amounts"]["licence"]["{} * 1"].as_integer())
+        assert set(conn.scalars(mine.where(Bucket.c.campaign_id == campaign))) == {9, 3}
+    with database.begin() as conn, pytest.raises(CigriError, match="no queue is eligible for task 1 and those like it"):
+        sized(conn, [9, 11, 12], settings=licensed)
+
+
 def test_clusters_that_a_campaign_may_get_later_count_too(database: Database) -> None:
     later = NewCampaignCluster({**SIZED, "resources": {"mem": "{} * 30"}}, 1, None, False, False)
     with database.begin() as conn:

@@ -9,7 +9,8 @@ from cigri.cli.command import print_json, print_table
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.wording import LETTERS, duration, moment, percent, print_fields, rate, short
 from cigri.flow.campaign_schedulers_to_user import ReplicasView
-from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView, StoredDescription
+from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
+from cigri.flow.user_to_user import StoredDescription
 from cigri.serving import serving
 from cigri.states import CampaignState
 

@@ -231,7 +231,7 @@ def _errors(conn: "Connection", asked: Namespace) -> int:
 
 def _description(conn: "Connection", campaign_id: int) -> int:
     from cigri.cli.campaigns import print_description
-    from cigri.flow.grid_to_user import find_description
+    from cigri.flow.user_to_user import find_description
 
     stored = find_description(conn, campaign_id)
     if stored is None:

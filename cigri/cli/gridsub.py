@@ -14,12 +14,13 @@ from cigri.cli import backend
 from cigri.cli.change import change_priority, read_priority
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
 from cigri.cli.placing import declared, missing_clusters, on_able, on_any, on_eligible, tell_unheard, to_simulate
+from cigri.cli.source import Source
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
 
 if TYPE_CHECKING:
     from cigri.clusters import ClusterConfig
     from cigri.database import Database
-    from cigri.jdl import Description, Format, Parameter
+    from cigri.jdl import Description, Parameter
     from cigri.jdl.needs import Peaks
 
 EXAMPLES = """\
@@ -32,19 +33,6 @@ EXAMPLES = """\
   gridsub -b -h                          what options each batch system takes
   gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12
   gridsub -c 12 --priority 5             let campaign 12 go before your others"""
-
-
-class Source(NamedTuple):
-    """Text as it was given: a file's name ("-" is standard input), or the JSON itself."""
-
-    is_file: bool
-    given: str
-
-    @property
-    def name(self) -> str:
-        if not self.is_file:
-            return "JSON of the command line"
-        return "standard input" if self.given == "-" else self.given
 
 
 class Parsed(NamedTuple):
@@ -186,7 +174,7 @@ def _parse(source: Source, changes: Mapping[str, object], faults: list[str]) -> 
 
     try:
         base = Path(source.given).parent if source.is_file else Path()
-        description = jdl.parse(_text(source), format=_format(source), base=base, home=Path.home())
+        description = jdl.parse(source.text(), format=source.format(), base=base, home=Path.home())
     except DescriptionError as error:
         faults += [f"{source.name}: {problem}" for problem in error.problems]
         return None
@@ -221,25 +209,6 @@ def _admit(
         faults += [f"{parsed.name}: {problem}" for problem in problems]
         return None
     return Candidate(parsed.name, description, changes, dropped, peaks)
-
-
-def _text(source: Source) -> str:
-    if not source.is_file:
-        return source.given
-    try:
-        if source.given == "-":
-            return sys.stdin.buffer.read().decode()
-        return Path(source.given).read_bytes().decode()
-    except OSError as error:
-        raise DescriptionError([Problem("the file", f"cannot be read: {error.strerror}")]) from None
-    except UnicodeDecodeError as error:
-        raise DescriptionError([Problem("the file", f"is not UTF-8 text (byte {error.start})")]) from None
-
-
-def _format(source: Source) -> "Format | None":
-    from cigri.jdl import format_of
-
-    return format_of(source.given) if source.is_file else "json"
 
 
 def _check_scheduler(name: str) -> None:
@@ -358,7 +327,7 @@ def _additional(sources: Iterable[Source], like: "Parameter | None") -> "Iterato
     faults: list[str] = []
     for source in sources:
         try:
-            yield from jdl.additional(_text(source), like=like, format=_format(source))
+            yield from jdl.additional(source.text(), like=like, format=source.format())
         except DescriptionError as error:
             faults += [f"{source.name}: {problem}" for problem in error.problems]
     if faults:

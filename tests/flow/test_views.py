@@ -14,7 +14,6 @@ from cigri.drivers import Capacity
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_janitor import archive_campaign
 from cigri.flow.grid_to_user import (
-    find_description,
     list_campaigns,
     list_errors,
     list_parts,
@@ -32,6 +31,7 @@ from cigri.flow.runner_to_user import (
 from cigri.flow.updator_to_metascheduler import Trial, put_cluster_state, put_trials
 from cigri.flow.updator_to_user import list_cluster_views, list_usage
 from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.flow.user_to_user import find_description
 from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, JobState, KillReason, Outcome, TaskState
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

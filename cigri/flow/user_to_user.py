@@ -1,0 +1,58 @@
+"""What a user has described is read again by whoever asks."""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from cigri.states import CampaignType
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Project
+
+
+class StoredDescription(NamedTuple):
+    """What was stored of a campaign's description; `clusters` are ClusterSettings as JSON.
+
+    `is_anywhere`: the grid chooses them.
+    """
+
+    name: str
+    type: CampaignType
+    project: str
+    scheduler: str
+    replicate: dict[str, Any] | None
+    requirements: Any
+    is_anywhere: bool
+    clusters: dict[str, dict[str, Any]]
+    priority: int
+
+
+def find_description(conn: Connection, campaign_id: int) -> StoredDescription | None:
+    row = conn.execute(
+        select(
+            Campaign.c.name,
+            Campaign.c.type,
+            func.coalesce(Project.c.name, ""),
+            Campaign.c.scheduler,
+            Campaign.c.replica_budget,
+            Campaign.c.max_replicas,
+            Campaign.c.wanted,
+            Campaign.c.anywhere.is_not(None),
+            Campaign.c.own_priority,
+        )
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Campaign.c.id == campaign_id)
+    ).one_or_none()
+    if row is None:
+        return None
+    part = CampaignCluster
+    clusters = conn.execute(
+        select(Cluster.c.name, part.c.settings)
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .where(part.c.campaign_id == campaign_id)
+        .order_by(Cluster.c.name)
+    )
+    settings = {name: dict(values) for name, values in clusters}
+    name, type, project, scheduler, budget, max_replicas, wanted, is_anywhere, priority = row
+    replicate = None if budget is None else {"budget": budget, "max_replicas": max_replicas}
+    return StoredDescription(name, type, project, scheduler, replicate, wanted, is_anywhere, settings, priority)

@@ -212,7 +212,7 @@ def _admit(
 
 
 def _check_scheduler(name: str) -> None:
-    """A scheduler is a file (but those that size and exchange their jobs); it is looked for without being run."""
+    """A scheduler is a file; it is looked for without being run."""
     import pkgutil
     from importlib.util import find_spec
 
@@ -220,7 +220,7 @@ def _check_scheduler(name: str) -> None:
 
     spec = find_spec("modules.campaign_schedulers")
     files = pkgutil.iter_modules(spec.submodule_search_locations if spec else None)
-    known = [module.name for module in files if module.name not in ("grouping", "elsewhere")]
+    known = [module.name for module in files if not module.ispkg]
     if name and name not in known:
         hint = did_you_mean(name, known) or f"there are: {', '.join(sorted(known))}"
         raise DescriptionError([Problem("scheduler", f"there is no campaign scheduler {name!r}", hint)])

@@ -23,9 +23,9 @@ from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_continuing,
 from cigri.program import Report, Tools
 from cigri.serving import serving
 from cigri.states import CampaignType
-from modules.campaign_schedulers.elsewhere import elsewhere
-from modules.campaign_schedulers.grouping import Room, Size, size
-from modules.campaign_schedulers.queues import Queues
+from modules.campaign_schedulers.jobs.elsewhere import elsewhere
+from modules.campaign_schedulers.jobs.grouping import Room, Size, size
+from modules.campaign_schedulers.jobs.queues import Queues
 
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
 Paces = Mapping[tuple[int, int], Pace]
@@ -236,7 +236,7 @@ def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Pla
 
 def names() -> list[str]:
     """Every scheduler there is."""
-    return sorted({module.name for module in pkgutil.iter_modules(__path__)} - {"grouping", "elsewhere", "queues"})
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def load(name: str) -> Choose:

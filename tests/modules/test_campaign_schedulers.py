@@ -12,7 +12,7 @@ from cigri.flow.user_to_campaign_schedulers import WaitingTask
 from cigri.serving import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names
-from modules.campaign_schedulers.grouping import Size
+from modules.campaign_schedulers.jobs.grouping import Size
 
 SCHEDULERS = names()
 places = st.lists(

@@ -15,7 +15,7 @@ from cigri.flow.campaign_schedulers_to_runner import NewJob
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, Want, list_wants
 from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
 from cigri.states import CampaignType, Outcome
-from modules.campaign_schedulers.elsewhere import elsewhere
+from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.grid import Grid, local_site
 from tests.localbatch.host import Host

@@ -10,7 +10,7 @@ from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings, f
 from cigri.flow.updator_to_campaign_schedulers import Pace
 from cigri.jdl import ClusterSettings
 from cigri.states import CeilingKind
-from modules.campaign_schedulers.grouping import (
+from modules.campaign_schedulers.jobs.grouping import (
     GROWTH,
     NOTICE,
     SHARE,

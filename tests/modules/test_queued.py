@@ -21,8 +21,8 @@ from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from modules import campaign_schedulers, metascheduler
 from modules.campaign_schedulers import assign
-from modules.campaign_schedulers.grouping import Size
-from modules.campaign_schedulers.queues import Queues
+from modules.campaign_schedulers.jobs.grouping import Size
+from modules.campaign_schedulers.jobs.queues import Queues
 from modules.metascheduler.cuts import explain
 from modules.metascheduler.share import share
 from modules.metascheduler.stock import Stock

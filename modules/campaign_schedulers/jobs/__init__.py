@@ -1,0 +1,1 @@
+"""How jobs are made of tasks, whichever scheduler chooses: their size, their place among queues, another cluster."""

@@ -20,7 +20,7 @@ from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
 from cigri.flow.operator_to_anyone import list_out_of_hours, list_shut
 from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_unlaunched
-from cigri.flow.runner_to_metascheduler import count_waiting
+from cigri.flow.runner_to_metascheduler import Recall, count_waiting, list_holdings, list_recalled
 from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.flow.runner_to_updator import list_attempts, list_watched
 from cigri.flow.updator_to_killer import Patience, list_unwanted
@@ -126,6 +126,8 @@ NIGHTLY = "UPDATE campaign_clusters SET settings = settings || jsonb_build_objec
 LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "wants": lambda large, conn: list_wants(conn, 10, 60.0),
     "rooms": lambda large, conn: list_rooms(conn),
+    "holdings": lambda large, conn: list_holdings(conn),
+    "recalled": lambda large, conn: list_recalled(conn, [Recall(1, large.cluster, 2**62)], 5, 100),
     "watched": lambda large, conn: list_watched(conn, large.cluster),
     "attempts": lambda large, conn: list_attempts(conn, large.jobs),
     "busy": lambda large, conn: list_busy(conn),

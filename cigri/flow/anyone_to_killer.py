@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, literal, or_, select, true, union, update
+from sqlalchemy import BigInteger, Connection, and_, delete, literal, or_, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.types import TypeEngine
@@ -59,16 +59,22 @@ def list_wished(conn: Connection) -> set[int]:
 
 
 def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None = None) -> list[KillOrder]:
-    """Kills of submitted jobs that were never sent, or had no effect for `verify_after` seconds; marked as sent."""
+    """Kills of submitted jobs that were never sent, or had no effect for `verify_after` seconds; marked as sent.
+
+    What should only have made way for others, and runs meanwhile, goes on.
+    """
+    is_due = or_(Kill.c.sent_at.is_(None), Kill.c.sent_at <= clock(now) - timedelta(seconds=verify_after))
+    here = and_(Job.c.id == Kill.c.job_id, Job.c.cluster_id == cluster_id)
+    spared = delete(Kill).where(here, Kill.c.is_open, Kill.c.reason == KillReason.FAIRNESS, is_due)
+    conn.execute(spared.where(Job.c.state == JobState.RUNNING))
     due = (
         select(Kill.c.job_id)
-        .join(Job, Job.c.id == Kill.c.job_id)
+        .join(Job, here)
         .where(
             Kill.c.is_open,
-            Job.c.cluster_id == cluster_id,
             Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
             Job.c.remote_id.is_not(None),
-            or_(Kill.c.sent_at.is_(None), Kill.c.sent_at <= clock(now) - timedelta(seconds=verify_after)),
+            is_due,
         )
         .order_by(Kill.c.job_id)
         .limit(10_000)

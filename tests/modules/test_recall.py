@@ -1,6 +1,7 @@
 """Waiting jobs of those above their share make way for those below theirs; running ones never do."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.anyone_to_killer import ask_kills, take_kills
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled, list_holdings, list_recalled
 from cigri.states import CutReason, KillReason
@@ -28,7 +29,7 @@ from modules.metascheduler.recall import (
     without,
 )
 from modules.metascheduler.share import share
-from tests.factories import a_campaign, a_cluster, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
 
 SMALL, GIANT, OTHER = 1, 2, 3
@@ -143,6 +144,20 @@ def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
         assert newest(conn, Recall(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
         assert newest(conn, Recall(campaign, cluster + 1, NEXT)) == []
         assert newest(conn, Recall(campaign, cluster, NEXT), moves=0) == []
+
+
+def test_one_that_has_begun_meanwhile_goes_on(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
+        ask_kills(conn, jobs[:3], KillReason.FAIRNESS, "metascheduler", NOON)
+        ask_kills(conn, jobs[3:], KillReason.WALLTIME, "killer", NOON)
+        run_jobs(conn, [jobs[0], jobs[3]])
+        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0, NOON)} == set(jobs[1:])
+        run_jobs(conn, jobs[1:2])  # it was killed too late, or in vain
+        later = NOON + timedelta(seconds=60)
+        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0, later)} == set(jobs[2:])
+        assert ask_kills(conn, jobs, KillReason.USER, "alice", later) == 4  # nothing stands in the way of other wishes
 
 
 def newest(conn: Connection, plan: Recall, moves: int = 5, most: int = 100) -> list[int]:

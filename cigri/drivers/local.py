@@ -59,7 +59,8 @@ class Local(Driver):
             raise ConfigError(f"driver local needs spool, an absolute path, not {spool!r}")
         if not isinstance(pools, Mapping) or not all(_is_pool(name, amount) for name, amount in pools.items()):
             raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
-        self._pools = default_pools() | dict(pools)
+        # the daemon may have been started where it had all the cores of the host
+        self._pools = default_pools() | {"cpu": os.cpu_count() or 1} | dict(pools)
         self._node = os.uname().nodename
         words = [sys.executable, "-I", "-S", client.__file__, spool]
         self._client = shlex.join([*words, *(f"--pool={name}={amount}" for name, amount in pools.items())])

@@ -1,5 +1,6 @@
 """The driver `local` against the real batch system of this host, and against answers that are none."""
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -228,3 +229,13 @@ def test_what_can_never_fit_is_known_beforehand_with_the_line_that_would_change_
     ]
     assert local.largest()["mem"] == 500
     assert load("local", {"spool": "/s"}).largest().keys() == {"cpu", "mem"}
+
+
+def test_a_process_that_may_use_few_cores_refuses_nothing_that_the_host_could_take() -> None:
+    here = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(here)})
+    try:
+        local = load("local", {"spool": "/s"})
+        assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(cpu=len(here)))) == []
+    finally:
+        os.sched_setaffinity(0, here)

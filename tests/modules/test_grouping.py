@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings, fitting
@@ -48,6 +48,7 @@ paces = st.builds(
 rooms = st.builds(Room, st.integers(1, 1000), st.integers(1, 10_000), st.integers(1, 100_000), st.integers(1, 10**6))
 
 
+@example(Pace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0), Room(1, 1, 1, 1), 5e-324)
 @given(pace=paces, room=rooms, target=st.floats(0, 1e4))
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
     pace: Pace, room: Room, target: float

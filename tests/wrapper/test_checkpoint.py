@@ -39,12 +39,12 @@ def _quick(cluster: Cluster) -> dict[str, str]:
 
 
 def _start(
-    cluster: Cluster, *commands: str, asks: Signalling = ON_REQUEST, walltime: int = 3661
+    cluster: Cluster, *commands: str, asks: Signalling = ON_REQUEST, walltime: int = 3661, is_quick: bool = True
 ) -> subprocess.Popen[bytes]:
     """A job with a task for each of these commands, the first of which has begun."""
     tasks = tuple(task(number, "sh", "-c", command) for number, command in enumerate(commands, 1))
     cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)], checkpoint=asks, walltime=walltime))
-    job = cluster.start(environment=_quick(cluster))
+    job = cluster.start(environment=_quick(cluster)) if is_quick else cluster.start()
     until((cluster.home / "here").exists)
     return job
 
@@ -185,7 +185,7 @@ def test_suspended_job_is_signalled_once_when_it_goes_on(cluster: Cluster) -> No
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGXCPU])
 def test_watcher_ends_with_a_job_that_is_ended(cluster: Cluster, number: signal.Signals) -> None:
-    job = _start(cluster, SAVES.replace("USR2", "TERM"))
+    job = _start(cluster, SAVES.replace("USR2", "TERM"), is_quick=False)  # its time to end in is a sleep, too
     job.send_signal(number)
     assert _end(job) == 99
     until(lambda: not _sessions(job))

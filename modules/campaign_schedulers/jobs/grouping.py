@@ -56,8 +56,8 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     needed = room.here / (SHARE * rate)
     if each >= needed:
         return Size()
-    lack = math.ceil(needed / (target if pace.is_temporal else each))
-    side = max(1, min(lack, pace.side, room.offered))
+    lack = min(needed / (target if pace.is_temporal else each), float(pace.side))
+    side = max(1, min(math.ceil(lack), room.offered))
     if not pace.is_temporal:
         return Size(side, side)
     length = max(target, needed / side)

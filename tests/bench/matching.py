@@ -27,7 +27,7 @@ from tests.bench.table import Row, row
 SIZE = 900_000  # waiting tasks
 POOLS = 500
 SITES = 60
-QUEUES = ("long", "large")  # of each besides the default one
+QUEUES = ("long", "large")  # of each, besides the default one
 OFFERED = 0.1  # seconds in which a cycle has to know what may be offered
 RENEWED = 0.005  # seconds for one pool
 RUNS = 15
@@ -76,28 +76,29 @@ def _timed(database: Database, action: Callable[[Connection], object]) -> float:
 
 
 def _declare(conn: Connection) -> None:
-    """Each site a cluster, whose queues have nodes of two classes each."""
+    """Each site a cluster of two sorts of nodes, with a queue for each, and the default one for both."""
     draw = Random(1)
     for site in range(1, SITES + 1):
         put_cluster(conn, f"c{site}", {"driver": "local"})
     nodes, queues = [], []
     for cluster_id in conn.scalars(select(Cluster.c.id)).all():
-        queues += [{"cluster_id": cluster_id, "name": name, "remote_name": name} for name in QUEUES]
-        nodes += [_class(cluster_id, queue, draw) for queue in ("", *QUEUES) for _ in range(2)]
+        for queue in QUEUES:
+            about = {"cluster_id": cluster_id, "at": BEGIN, "properties": _properties(draw), "nodes": 10}
+            nodes += [{**about, "queue": name} for name in ("", queue)]
+            queues.append({"cluster_id": cluster_id, "name": queue, "remote_name": queue})
     conn.execute(insert(Queue), queues)
     conn.execute(insert(NodeClass), nodes)
     mark_changed(conn)
 
 
-def _class(cluster_id: int, queue: str, draw: Random) -> dict[str, Any]:
-    properties = {
+def _properties(draw: Random) -> dict[str, Any]:
+    return {
         "memory": draw.choice([32, 64, 128, 192, 384, 768]) * GB,
         "cores": draw.choice([8, 16, 32, 64]),
         "features": draw.sample(FEATURES, 2),
         "platform": draw.choice(["x86_64", "aarch64"]),
         "max_walltime": draw.choice([3600, 86400, 604800]),
     }
-    return {"cluster_id": cluster_id, "queue": queue, "at": BEGIN, "properties": properties, "nodes": 10}
 
 
 def _submit(database: Database, tasks: int) -> None:

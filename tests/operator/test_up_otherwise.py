@@ -50,6 +50,7 @@ def test_modules_run_by_hand_without_the_almighty(install: Install) -> None:
     assert said.status == 1
     assert "nothing cycles the modules" in said.err
     campaign = grid.submit(1)
+
     def is_over() -> bool:
         said = grid.run("run", *CYCLE)
         assert said.status == 0, said

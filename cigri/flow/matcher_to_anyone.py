@@ -1,7 +1,7 @@
 """The matcher says which buckets may go to which clusters, and to which queue there; whoever makes jobs obeys."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, bindparam, func, select, text
@@ -33,33 +33,23 @@ ANYWHERE = Destination("", {})
 
 def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, set[Share]]:
     """By campaign in treatment (None: all) the buckets and clusters that have no eligible queue for them."""
-    bucket, pool = Bucket.c, BucketPool.c
-    some = select(SubmitPool.c.id, func.unnest(SubmitPool.c.closed).label("cluster_id"))
-    shut = some.where(text("closed <> '{}'")).subquery()
-    found = (
-        select(bucket.campaign_id, pool.bucket_id, pool.cluster_id)
-        .join(shut, and_(shut.c.id == pool.pool_id, shut.c.cluster_id == pool.cluster_id))
-        .join(Bucket, bucket.id == pool.bucket_id)
-        .join(Campaign, and_(Campaign.c.id == bucket.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
-    )
-    if campaign_ids is not None:
-        found = found.where(Campaign.c.id.in_(campaign_ids))
-    closed: dict[int, set[Share]] = defaultdict(set)
-    for campaign_id, bucket_id, cluster_id in conn.execute(found):
-        closed[campaign_id].add((bucket_id, cluster_id))
-    return dict(closed)
+    closed = _closed(conn, campaign_ids)
+    return {
+        campaign_id: {(bucket_id, one) for bucket_id, clusters in some.items() for one in clusters}
+        for campaign_id, some in closed.items()
+    }
 
 
 def list_barred(conn: Connection) -> set[Share]:
     """Campaigns and clusters: no bucket that has tasks waiting may go there (if none has any: no bucket)."""
-    closed = list_closed(conn)
+    closed = _closed(conn)
     if not closed:
         return set()
-    barred = set()
+    barred: set[Share] = set()
     for campaign_id, buckets in _buckets(conn, closed).items():
-        shut = closed[campaign_id]
-        clusters = {cluster_id for _, cluster_id in shut}
-        barred |= {(campaign_id, one) for one in clusters if all((bucket, one) in shut for bucket in buckets)}
+        mine = closed[campaign_id]
+        clusters = set(mine.get(buckets[0], ())).intersection(*(mine.get(one, ()) for one in buckets[1:]))
+        barred.update((campaign_id, one) for one in clusters)
     return barred
 
 
@@ -114,6 +104,25 @@ _QUEUE = (
     .order_by(Queue.c.name)
     .limit(1)
 )
+
+
+def _closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, dict[int, Sequence[int]]]:
+    """By campaign and bucket the clusters."""
+    bucket, pool = Bucket.c, BucketPool.c
+    found = (
+        select(bucket.campaign_id, pool.bucket_id, func.array_agg(pool.cluster_id))
+        .join(SubmitPool, SubmitPool.c.id == pool.pool_id)
+        .join(Bucket, bucket.id == pool.bucket_id)
+        .join(Campaign, and_(Campaign.c.id == bucket.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .where(text("closed <> '{}'"), pool.cluster_id == func.any(SubmitPool.c.closed))
+        .group_by(bucket.campaign_id, pool.bucket_id)
+    )
+    if campaign_ids is not None:
+        found = found.where(Campaign.c.id.in_(campaign_ids))
+    closed: dict[int, dict[int, Sequence[int]]] = defaultdict(dict)
+    for campaign_id, bucket_id, clusters in conn.execute(found):
+        closed[campaign_id][bucket_id] = clusters
+    return dict(closed)
 
 
 def _buckets(conn: Connection, campaigns: Collection[int]) -> dict[int, list[int]]:

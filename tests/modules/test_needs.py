@@ -5,13 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.drivers import ResourceRequest
 from cigri.flow.anyone_to_clusters import find_cluster
 from cigri.flow.campaign_schedulers_to_runner import NewJob, PreparedBatch, list_launches, put_jobs
+from cigri.flow.matcher_to_user import list_whys
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.states import RejectCode
 from modules import updator
 from modules.runner.plan import plan_batch
 from tests.factories import NOON, a_cluster
@@ -62,12 +65,25 @@ def test_a_pool_of_the_operators_own_is_charged_too(local: Grid) -> None:
 
 def test_what_shrank_below_what_a_job_asks_for_is_refused_with_the_line_that_would_change_it(local: Grid) -> None:
     local.submit([{"size": 5000}], resources={"mem": "{size}"})
+    with local.database.begin() as conn:
+        conn.execute(text("DELETE FROM bucket_pools"))  # as of a campaign that is older than they are
     local.run_until(lambda: local.rows("SELECT 1 FROM events WHERE code = 'SUBMISSION_REFUSED'"))
     [said] = local.rows("SELECT message FROM events WHERE code = 'SUBMISSION_REFUSED'")
     assert (
         "a job asks for mem=5000, and the cluster has 4000; `cigri cluster change here --option pools.mem=5000`"
         in (said["message"])
     )
+
+
+def test_what_shrank_below_what_a_job_asks_for_gets_none_and_is_told(local: Grid) -> None:
+    campaign = local.submit([{"size": 5000}], resources={"mem": "{size}"})
+    for _ in range(2):
+        local.cycle()
+    with local.database.begin() as conn:
+        [queue] = list_whys(conn, campaign)
+    assert (queue.eligible, queue.code, queue.name) == (0, RejectCode.TOO_SMALL, "memory")
+    assert local.counts() == {"waiting": 1}
+    assert local.rows("SELECT 1 FROM jobs") == []
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Is a queue for this requirement? If not, the first reason, with figures."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from cigri.requirements.conditions import ORDERS, Compare, Condition, Flag, Operator, names
@@ -149,7 +150,13 @@ def _has_text(value: Scalar | list[Scalar]) -> bool:
 
 def _told(condition: Condition, properties: Properties, kinds: Kinds) -> tuple[str, str, str]:
     """Name, wanted and found."""
-    looked_at = list(dict.fromkeys(names(condition)))
+    looked_at, text = _wanted(condition)
     kind = condition.kind if isinstance(condition, Compare) else None
     found = ", ".join(said(name, properties, kinds, kind) for name in looked_at)
-    return looked_at[0], cut(str(condition)), cut(found)
+    return looked_at[0], text, cut(found)
+
+
+@lru_cache(maxsize=10_000)
+def _wanted(condition: Condition) -> tuple[tuple[str, ...], str]:
+    """Names and text, which very many queues are told of."""
+    return tuple(dict.fromkeys(names(condition))), cut(str(condition))

@@ -16,12 +16,14 @@ from cigri.flow.anyone_to_janitor import archive_campaign
 from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_replicas
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.metascheduler_to_user import Cut, put_cuts
+from cigri.flow.operator_to_metascheduler import set_priority
 from cigri.flow.operator_to_updator import enable_cluster
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
 from cigri.flow.updator_to_anyone import Doubted, put_doubts
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
 from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.flow.user_to_metascheduler import set_own_priority
 from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from tests.cli.running import Run, running
@@ -101,6 +103,14 @@ luke     disabled  0          0        0        none      none      0     0     
 luke: the operator gives this cluster no new jobs
 """
     )
+
+
+def test_priorities_are_shown_where_somebody_gave_one(run: Run, campaign: int, database: Database) -> None:
+    assert "Priority" not in run(str(campaign)).out
+    with database.begin() as conn:
+        set_own_priority(conn, campaign, "root", 3)
+        set_priority(conn, campaign, -1)
+    assert "3 among those of alice, -1 among all, by the operator" in run(str(campaign)).out
 
 
 def test_the_end_is_told_as_a_date_and_as_a_duration(run: Run, campaign: int, database: Database) -> None:

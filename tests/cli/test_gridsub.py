@@ -336,6 +336,8 @@ def test_users_order_their_own_campaigns(grid: Database, capsys: Capture) -> Non
     assert main(["-j", described(), "-j", described(priority=3), "--priority", "-7"]) == 0
     assert own_priorities(grid) == [3, -7, -7]
     capsys.readouterr()
+    assert main(["--check", "-j", described(priority=3)]) == 0
+    assert "priority     3 among your campaigns" in capsys.readouterr().out
     assert main(["-c", "1", "--priority", "5"]) == 0
     assert capsys.readouterr().out == "Campaign 1 has priority 5 among yours\n"
     assert main(["-c", "2", "--priority", "0", "-J", '["d"]', "--output", "json"]) == 0

@@ -26,3 +26,28 @@ def test_campaigns_of_before_go_wherever_they_went(database: Database) -> None:
         new = submit(conn, {"memory": "100 GB"})
         assert len(pools_of(conn, new)) == 1
         assert list_barred(conn) == {(new, thin)}
+
+
+def test_pools_of_before_learn_which_clusters_are_closed(database: Database) -> None:
+    with database.begin() as conn:
+        _, thin = two_clusters(conn)
+        campaign = submit(conn, {"memory": "100 GB"}, anywhere=True)
+    schema.downgrade(database, "0024")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert conn.execute(text("SELECT closed FROM submit_pools")).scalars().all() == [[]]
+    match(database)
+    with database.begin() as conn:
+        assert conn.execute(text("SELECT closed FROM submit_pools")).scalars().all() == [[thin]]
+        assert len(pools_of(conn, campaign)) == 1
+
+
+def test_campaigns_of_before_have_no_priority_of_their_users(database: Database) -> None:
+    with database.begin() as conn:
+        two_clusters(conn)
+        submit(conn, {"memory": "100 GB"})
+        conn.execute(text("UPDATE campaigns SET own_priority = 5"))
+    schema.downgrade(database, "0023")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert conn.execute(text("SELECT own_priority FROM campaigns")).scalars().all() == [0]

@@ -36,6 +36,7 @@ from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, Cluster
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Usage
+from cigri.tables.resources import NodeClass
 
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 SET_ASIDE = "CLUSTER_SET_ASIDE"
@@ -48,6 +49,7 @@ class Room(NamedTuple):
 
     `waiting_cores` are those that the waiting jobs ask for. `pace`: the part of the usual that may be asked of it under
     the `stress` that it is under. `starts`: jobs of ours that it was seen to start in the time of a cycle, if it can.
+    `node`: cores of its largest node; 0: not known.
 
     A held job does not wait for cores: it is in nobody's way.
     """
@@ -63,6 +65,7 @@ class Room(NamedTuple):
     pace: float = 1.0
     stress: str = ""
     starts: float = 0.0
+    node: int = 0
 
 
 class Consumption(NamedTuple):
@@ -127,6 +130,8 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
         .group_by(Job.c.cluster_id)
         .subquery()
     )
+    largest = cast(func.max(NodeClass.c.properties["cores"].as_float()), BigInteger).label("cores")
+    nodes = select(NodeClass.c.cluster_id, largest).group_by(NodeClass.c.cluster_id).subquery()
     statement = (
         select(
             Cluster.c.id,
@@ -140,11 +145,13 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
             func.coalesce(ClusterPace.c.pace, 1.0),
             func.coalesce(ClusterPace.c.why, ""),
             func.coalesce(ClusterForecast.c.start_rate * ClusterForecast.c.cycle, 0.0),
+            func.coalesce(nodes.c.cores, 0),
         )
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)
+        .outerjoin(nodes, nodes.c.cluster_id == Cluster.c.id)
         .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
         .order_by(ClusterState.c.free.desc(), Cluster.c.id)
     )

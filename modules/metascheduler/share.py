@@ -12,6 +12,7 @@ from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts, Order, Turn, pools
 from modules.metascheduler.policies.fifo import order as fifo
 from modules.metascheduler.stock import Stock
+from modules.metascheduler.wide import let_wide_wait
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
 NO_FACTS = Facts()
@@ -33,11 +34,14 @@ def share(
     A cluster takes what its free cores can start at once and `keep_waiting` jobs more, but never more than
     `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there. The first in line
     that finds too few cores free anywhere, and has waited for a while, has those of one cluster kept for it. Free cores
-    that nobody else can use are for second attempts at the tasks of campaigns near their end.
+    that nobody else can use are for second attempts at the tasks of campaigns near their end. Jobs that take much of a
+    node wait in the queues beside narrow ones, whoever is first in line.
     """
     stock = Stock(rooms, wants, ceilings, settings.scouts)
     waited = {claim.campaign_id: claim.waited for claim in claims}
-    for _, turns in groupby(line_up(claims, settings, order, facts), key=lambda turn: turn.rank):
+    line = line_up(claims, settings, order, facts)
+    let_wide_wait(stock, line)
+    for _, turns in groupby(line, key=lambda turn: turn.rank):
         sides = [_Side([_Served(turn) for turn in members]) for members in pools(turns)]
         _serve(stock, sides)
         for one in chain.from_iterable(side.members for side in sides) if not stock.reserved else ():

@@ -20,7 +20,7 @@ class Cluster:
     """Cores that a new job could have at once, and jobs that wait behind those that can start."""
 
     def __init__(self, room: Room) -> None:
-        self.name, self.total = room.name, room.total
+        self.name, self.total, self.node = room.name, room.total, room.node
         self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
         self.behind = _behind(room)
@@ -38,6 +38,10 @@ class Cluster:
     def is_open(self) -> bool:
         """May it take any job that is no test?"""
         return self.queue > 0 and (self.is_sent or self.idle > ALMOST or self.longest_keep > self.behind)
+
+    def is_wide(self, width: int) -> bool:
+        """Does a job of so many cores take half a node, or more?"""
+        return width > 1 and 0 < self.node <= 2 * width
 
     def hear(self, want: Want) -> None:
         """What is forecast may open a cluster that is full as it is configured."""
@@ -86,12 +90,15 @@ class Stock:
         self._bound: set[int] = set()
         self._fastest: dict[int, float] = {}  # mean duration of a campaign's tasks, where they are the shortest
         self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
+        self.parallel: list[Want] = []
         self._held: Counter[int] = Counter()
         for want in wants:  # this loop is most of what sharing a large grid costs
             campaign_id, cluster_id = want.campaign_id, want.cluster_id
             self.wants[campaign_id][cluster_id] = want
             if want.live:
                 self._held[campaign_id] += want.live * want.width
+            if want.width > 1:
+                self.parallel.append(want)
             if want.bound:
                 self._bound.add(campaign_id)
             if want.mean is not None and want.mean < self._fastest.get(campaign_id, inf):
@@ -147,6 +154,13 @@ class Stock:
             return 0
         cluster = self.clusters[want.cluster_id]
         return max(0, min(most, cluster.room(want, self.given_to(want)), self.room_in_queue(want)))
+
+    def may_wait(self, want: Want) -> int:
+        """Jobs that may be sent there whether or not a core is free, if any are kept waiting there."""
+        cluster = self.clusters[want.cluster_id]
+        if want.type is CampaignType.TEST or not cluster.longest_keep:
+            return 0
+        return min(self._most_by_rights(want), self.room_in_queue(want))
 
     def room_in_queue(self, want: Want) -> int:
         """Jobs that may be sent to start at once, or to wait: only the best of its tasks are ever in a queue."""

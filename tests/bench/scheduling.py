@@ -22,7 +22,6 @@ OF_SEVERAL_USERS = ("wide", "crowd")
 CLOSE = 0.005  # of a figure: no difference
 REASONS = {
     "tiny": "all is sent in two or three cycles, before anything is measured",
-    "wide": "narrow tasks go first under fifo and end sooner; a node is rarely free as a whole for what is left",
     "tail": "the longest task decides; slow-start is ahead by 2 to 12 % (seeds 1 to 3), why is not known",
 }
 UNKNOWN = "why is not known yet"

@@ -118,6 +118,11 @@ class Host:
     def pid(self) -> int:
         return int(self.ask("probe")[0]["pid"])
 
+    def daemons(self) -> list[int]:
+        """The pid of each process that serves this spool, or is about to see that another one does."""
+        words = f"\0--spool\0{self.spool}\0".encode()
+        return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if words in _read(path)]
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """End the daemon, if there is one, and wait until it is gone."""
         for line in self.say_to_daemon("probe") or []:
@@ -141,6 +146,13 @@ class Host:
             indexes += [index for first, last in queued for index in range(first, last + 1)]
             ids += [f"{array['array']}_{index}" for index in indexes]
         return ids
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # it has just ended
+        return b""
 
 
 def end(pid: int, number: signal.Signals) -> None:

@@ -1,6 +1,7 @@
 """Whatever kills the daemon, each job runs once, and its end is known when the host can tell."""
 
 import fcntl
+import json
 import os
 import signal
 import sqlite3
@@ -186,6 +187,6 @@ def test_one_daemon_serves_a_spool_whoever_starts_it(host: Host) -> None:
     script = """for i in 1 2 3 4; do printf '{"verb":"probe"}' | "$@" & done; wait"""
     command = ["sh", "-c", script, "sh", *host.client_words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    lines = [line for line in done.stdout.splitlines() if "pid" in line]
-    assert len(lines) == 4
-    assert len(set(lines)) == 1
+    pids = [json.loads(line)["pid"] for line in done.stdout.splitlines() if "pid" in line]
+    assert pids == [host.pid] * 4
+    host.wait_for(lambda: host.daemons() == [host.pid])

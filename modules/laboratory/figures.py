@@ -124,7 +124,8 @@ def expectation(campaigns: Sequence[Foretold], end: float) -> Expectation:
     errors = tuple(Point(step / LIFE_STEPS, fmean(found)) for step, found in enumerate(steps) if found)
     shares = [share for campaign in campaigns if (share := _within(campaign, end)) is not None]
     ended = sum(campaign.ended is not None for campaign in campaigns)
-    return Expectation(ended, errors, fmean(shares) if shares else None)
+    widths = [width for campaign in campaigns if (width := _width(campaign)) is not None]
+    return Expectation(ended, errors, fmean(shares) if shares else None, fmean(widths) if widths else None)
 
 
 def _within(campaign: Foretold, end: float) -> float | None:
@@ -135,3 +136,12 @@ def _within(campaign: Foretold, end: float) -> float | None:
         if campaign.ended is not None or forecast.high < end
     ]
     return fmean(hits) if hits else None
+
+
+def _width(campaign: Foretold) -> float | None:
+    """The median of its intervals' widths over the time that was truly left; None when its end was not seen."""
+    if campaign.ended is None:
+        return None
+    left = [(forecast, campaign.ended - forecast.at) for forecast in campaign.forecasts]
+    widths = [(forecast.high - forecast.low) / seconds for forecast, seconds in left if seconds > 0]
+    return median(widths) if widths else None

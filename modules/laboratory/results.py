@@ -100,11 +100,13 @@ class Expectation(NamedTuple):
 
     `errors`: over the life of campaigns (0 to 1), the mean of |foretold end - true end| as a share of their life.
     `calibration`: the share of forecasts whose 90 % interval has the true end in it, the mean over campaigns.
+    `width`: of that interval over the time that was truly left, a campaign's median, the mean over campaigns.
     """
 
     campaigns: int
     errors: tuple[Point, ...]
     calibration: float | None
+    width: float | None = None
 
 
 class Results(NamedTuple):

@@ -103,6 +103,16 @@ def test_calibration_counts_each_campaign_once() -> None:
     assert expectation([often, half], end=5000).calibration == pytest.approx(0.75)
 
 
+def test_the_width_of_intervals_is_told_beside_the_time_truly_left() -> None:
+    """Medians of 2 (of 1, 2 and 4 times what was left) and 0.5; a campaign without an end has none."""
+    wide = [Forecast(500, 900, 800, 1300), Forecast(800, 900, 800, 1200), Forecast(900, 950, 900, 1300)]
+    narrow = [Forecast(0, 900, 600, 1100), Forecast(1000, 1000, 1000, 1000)]
+    unseen = Foretold(0, None, [Forecast(0, 900, 0, 4000)])
+    found = expectation([Foretold(0, 1000, wide), Foretold(0, 1000, narrow), unseen], end=3000)
+    assert found.width == pytest.approx((2 + 0.5) / 2)
+    assert expectation([unseen], end=3000).width is None
+
+
 def test_an_end_that_was_not_seen_counts_against_intervals_that_are_over() -> None:
     over = Forecast(100, 300, 200, 400)
     open_still = Forecast(100, 900, 500, 1500)

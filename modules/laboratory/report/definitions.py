@@ -132,6 +132,13 @@ CALIBRATION = Figure(
     0.90,
     above=True,
 )
+WIDTH = Figure(
+    "interval_width",
+    "Width of the 90 % interval",
+    "times",
+    "The width of the interval over the time that was truly left until the end: the median over a campaign's "
+    "forecasts, the mean over campaigns that ended. An interval that is too wide says nothing.",
+)
 COMMANDS = Figure("commands", "Remote commands", "commands", "Commands sent to clusters' front-ends.")
 WAITING = Figure("waiting", "Jobs waiting", "jobs", "Jobs of ours in the queue of the cluster, from this time on.")
 
@@ -152,6 +159,7 @@ SUMMARY: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
     (TEST_NINETIETH, lambda results: results.tests.ninetieth if results.tests else None),
     (TEST_LONGEST, lambda results: results.tests.longest if results.tests else None),
     (CALIBRATION, lambda results: results.expectation.calibration),
+    (WIDTH, lambda results: results.expectation.width),
     (COMMANDS, lambda results: results.grid.commands),
 )
 OF_CLUSTER: tuple[tuple[Figure, Callable[[ClusterResults], float | None]], ...] = (

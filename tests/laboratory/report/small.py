@@ -29,6 +29,6 @@ SMALL = Results(
     blind=6000,
     jain=0.9375,
     tests=Latencies(3, 12.5, 30, 31),
-    expectation=Expectation(1, (Point(0, 0.5), Point(0.5, 0.125)), 0.875),
+    expectation=Expectation(1, (Point(0, 0.5), Point(0.5, 0.125)), 0.875, 1.5),
 )
 EMPTY = Results("nothing", "default", 0, 0, (), (), (), None, 0, None, None, Expectation(0, (), None))

@@ -55,6 +55,7 @@ def test_the_summary() -> None:
         ["90 % of them within", "30 s", ""],
         ["The slowest one", "31 s", ""],
         ["True ends within the 90 % interval", "87.50 %", "≥ 90.00 % missed"],
+        ["Width of the 90 % interval", "x 1.500", ""],
         ["Remote commands", "200", ""],
     ]
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from cigri.backend.options import BackendTable, read_options
 from cigri.backend.selecting import NotSelectable
@@ -20,6 +22,8 @@ from cigri.remote import Answer
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
 from cigri.urgency import Due
+
+Options = TypeVar("Options", bound=BaseModel)
 
 
 class RemoteState(StrEnum):
@@ -270,6 +274,16 @@ class Driver(ABC):
     @abstractmethod
     def parse_probe(self, answer: Answer) -> str:
         """Name and version, for a person."""
+
+
+def parse_options(kind: type[Options], driver: str, options: Mapping[str, Any]) -> Options:
+    """The options that a cluster gives to a driver; raise ConfigError with every problem."""
+    try:
+        return kind.model_validate(dict(options))
+    except ValidationError as wrong:
+        told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
+        problems = (": ".join(filter(None, words)) for words in told)
+        raise ConfigError(f"options of driver {driver}: {'; '.join(problems)}") from None
 
 
 def names() -> list[str]:

@@ -14,6 +14,8 @@ from tests.bench.table import Row, row
 from tests.grid import Site, gridengine_site, oar_site, slurm_site
 
 SIZE = 100_000
+RIVALS = 20_000
+"""HyperQueue's rate falls with the number of tasks that its server holds: of 100,000 it had done 62 % in 11 minutes."""
 CORES = 16  # of each cluster of the testbed
 SHORT = ("sleep", "0.01")
 BUSY = {"poll_interval": 1.0}
@@ -23,17 +25,18 @@ SITES = {"Slurm": slurm_site("alpha"), "Grid Engine": gridengine_site(), "OAR": 
 
 def measure(size: int = SIZE) -> Iterator[Row]:
     settings = ", ".join(f"{name} {value:g}" for name, value in BUSY.items())
+    rivals = min(size, RIVALS)
     for kind, site in SITES.items():
         what = f"grouping: {size:,} tasks of 10 ms through {kind}, gridsub to campaign ended, over SSH, {CORES} slots"
         try:
             with cluster(site.name):
                 ours = _time_ours(site, size)
-                theirs = _time_hyperqueue(size) if kind == "Slurm" else None
+                theirs = rivals / _time_hyperqueue(rivals) if kind == "Slurm" else None
         except NotHereError as error:
             yield row(f"{kind} is not here: left out ({error})", "")
             continue
-        beside = f"HyperQueue inside one allocation: {size / theirs:.0f} tasks/s" if theirs else ""
-        ratio = f"{theirs / ours:.2f}" if theirs else ""
+        beside = f"HyperQueue inside one allocation, {rivals:,} of them: {theirs:.0f} tasks/s" if theirs else ""
+        ratio = f"{size / ours / theirs:.2f}" if theirs else ""
         yield row(f"{what} (period 1, {settings})", f"{size / ours:.0f} tasks/s, {ours:.0f} s", beside, ratio)
 
 

@@ -4,13 +4,14 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cigri.cli import change, deeds, gridevents, gridsub
 from cigri.database import Database
+from tests.cli.running import Run, running
 
 AsUser = Callable[[str], None]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -23,6 +24,19 @@ def grid(database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.delenv("CIGRI_CONFIG", raising=False)
     monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database_url)
     return database
+
+
+@pytest.fixture
+def run(
+    request: pytest.FixtureRequest,
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Run]:
+    """The test file's COMMAND."""
+    with running(request.module.COMMAND.main, database_url, tmp_path, monkeypatch, capsys) as run:
+        yield run
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """`gridclusters` as a user meets it."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,16 +16,10 @@ from cigri.flow.clusters_to_anyone import Pace, put_pace
 from cigri.flow.operator_to_updator import enable_cluster, put_cluster
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.settings import NodeSettings
-from tests.cli.running import Run, running
+from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 
-
-@pytest.fixture
-def run(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
-    with running(gridclusters.main, database_url, tmp_path, monkeypatch, capsys) as run:
-        yield run
+COMMAND = gridclusters
 
 
 @pytest.fixture

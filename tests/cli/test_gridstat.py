@@ -1,9 +1,7 @@
 """`gridstat` as a user meets it."""
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -26,17 +24,11 @@ from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.flow.user_to_metascheduler import set_own_priority
 from cigri.settings import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
-from tests.cli.running import Run, running
+from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
 from tests.flow.test_buckets import SIZED, sized
 
-
-@pytest.fixture
-def run(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
-    with running(gridstat.main, database_url, tmp_path, monkeypatch, capsys) as run:
-        yield run
+COMMAND = gridstat
 
 
 @pytest.fixture

@@ -20,21 +20,14 @@ from cigri.program import Tools
 from cigri.settings import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, metascheduler, predictor, runner, updator
-from tests.cli.running import Run, running
+from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 from tests.localbatch.host import Host
 
+COMMAND = gridstat
 CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner)
 DEADLINE = 40.0
 PROGRAM = "sh -c 'echo out of $CIGRI_TASK_NUMBER; printf err >&2' x"
-
-
-@pytest.fixture
-def run(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
-    with running(gridstat.main, database_url, tmp_path, monkeypatch, capsys) as run:
-        yield run
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """`gridclusters --properties` and `--where` as a user meets them."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,10 @@ from cigri.flow.operator_to_resources import put_description
 from cigri.flow.updator_to_resources import put_no_nodes, put_nodes
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
-from tests.cli.running import Run, running
+from tests.cli.running import Run
 from tests.factories import NOON, a_cluster
 
+COMMAND = gridclusters
 GB = 1024**3
 TEXT = """
 [cluster.dahu]
@@ -28,14 +27,6 @@ remote_name = "fatmem"
 requires = "walltime <= 2 h"
 properties.memory = "2 TB"
 """
-
-
-@pytest.fixture
-def run(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
-    with running(gridclusters.main, database_url, tmp_path, monkeypatch, capsys) as run:
-        yield run
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -12,18 +11,11 @@ from cigri.database import Database
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.user_to_killer import move_campaign
 from cigri.states import CampaignState, Outcome
-from tests.cli.running import Run, running
+from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
+COMMAND = gridstat
 DEADLINE = 20.0
-
-
-@pytest.fixture
-def run(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
-    with running(gridstat.main, database_url, tmp_path, monkeypatch, capsys) as run:
-        yield run
 
 
 class Watched:

@@ -1,8 +1,5 @@
 """`gridstat --why`: whether each queue of the grid is eligible for a campaign or a task, or the first reason."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import text
 
@@ -10,17 +7,11 @@ from cigri.cli import gridstat
 from cigri.database import Database
 from cigri.flow.anyone_to_janitor import forget_pools
 from cigri.states import RejectCode
-from tests.cli.running import Run, running
+from tests.cli.running import Run
 from tests.factories import NOON, a_cluster
 from tests.pools.made import GB, a_queue, put_nodes, split, submit, two_clusters
 
-
-@pytest.fixture
-def run(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
-    with running(gridstat.main, database_url, tmp_path, monkeypatch, capsys) as run:
-        yield run
+COMMAND = gridstat
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
 from cigri.drivers.gridengine.answers import (
     ended_job,
     live_jobs,
@@ -21,7 +19,7 @@ from cigri.drivers.gridengine.backend import BACKEND, read_backend
 from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
 from cigri.drivers.gridengine.selecting import requests
 from cigri.drivers.gridengine.wishes import Options, find_problems, placement
-from cigri.errors import ArrayTooLarge, ConfigError, SubmissionRefused
+from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.remote import Answer
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
@@ -100,12 +98,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        try:
-            self._options = Options.model_validate(dict(options))
-        except ValidationError as wrong:
-            told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
-            problems = (": ".join(filter(None, words)) for words in told)
-            raise ConfigError(f"options of driver gridengine: {'; '.join(problems)}") from wrong
+        self._options = parse_options(Options, "gridengine", options)
         # Where a queue ends jobs instead of suspending them, qmod -sj ends them too.
         self.controls = frozenset(Control if self._options.suspends else (Control.HOLD, Control.RELEASE))
         settings = self._options.settings

@@ -9,16 +9,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
 from cigri.drivers.oar.answers import END, capacity_of, jobs_of, read_answers, unreadable
 from cigri.drivers.oar.backend import BACKEND
 from cigri.drivers.oar.nodes import read_nodes
 from cigri.drivers.oar.options import BESTEFFORT_QUEUE, Options
 from cigri.drivers.oar.selecting import sql
 from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
-from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
+from cigri.errors import AnswerUnreadable, SubmissionRefused
 from cigri.remote import Answer
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
@@ -100,11 +98,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
     backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        try:
-            self._options = Options.model_validate(dict(options))
-        except ValidationError as wrong:
-            problems = (f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
-            raise ConfigError(f"options of driver oar: {'; '.join(problems)}") from wrong
+        self._options = parse_options(Options, "oar", options)
         stopping = {Control.SUSPEND, Control.RESUME} if self._options.suspend else set()
         self.controls = frozenset({Control.HOLD, Control.RELEASE} | stopping)
 

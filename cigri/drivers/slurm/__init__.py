@@ -8,9 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
-from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob
+from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
 from cigri.drivers.slurm.backend import BACKEND
 from cigri.drivers.slurm.nodes import SINFO, read_nodes
 from cigri.drivers.slurm.selecting import select
@@ -25,7 +23,7 @@ from cigri.drivers.slurm.tables import (
     unreadable,
 )
 from cigri.drivers.slurm.wishes import Options, find_problems, placement, selection_words
-from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
+from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
 from cigri.remote import Answer
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
@@ -86,12 +84,7 @@ cigri_nodes() {
     backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        try:
-            self._options = Options.model_validate(dict(options))
-        except ValidationError as wrong:
-            told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
-            problems = (": ".join(filter(None, words)) for words in told)
-            raise ConfigError(f"options of driver slurm: {'; '.join(problems)}") from wrong
+        self._options = parse_options(Options, "slurm", options)
         config = self._options.config
         self._where = f"export SLURM_CONF={shlex.quote(config)}\n" if config else ""
         self._clean = self._where + CLEAN

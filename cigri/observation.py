@@ -10,7 +10,7 @@ from cigri.drivers import RemoteJob, RemoteState
 from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
 from cigri.settings import JobSettings
-from cigri.states import JobKind, JobState, Outcome
+from cigri.states import JobKind, JobState, KillReason, Outcome
 from cigri.verdicts import TaskPast, judge, outcome_of_kill, outcome_of_record, outcome_of_state
 from cigri.wrapper import TaskRecord
 
@@ -129,7 +129,12 @@ def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
 
 
 def _end_of_missing(job: WatchedJob, past: RemoteJob | None, now: datetime, config: ClusterConfig) -> End | None:
-    """Records are older than the queue's word: they had the time between two visits and the grace to appear."""
+    """Records are older than the queue's word: they had the time between two visits and the grace to appear.
+
+    Those of an attempt that has lost against another one are not waited for.
+    """
+    if job.kill is KillReason.SUPERSEDED and past is not None:
+        return End(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
     if job.missing_since is None:
         return None
     age = (now - job.missing_since).total_seconds()

@@ -176,6 +176,16 @@ def test_a_job_we_killed_and_nobody_knows_any_more_is_dead_after_the_grace() -> 
     assert ends.attempts[0].verdict.state is TaskState.CANCELLED
 
 
+def test_the_record_of_an_attempt_that_lost_is_not_waited_for_but_the_batch_systems_word_is() -> None:
+    lost = a_job(kill=KillReason.SUPERSEDED)
+    _, ends = look(lost, past=remote(RemoteState.KILLED))
+    assert outcome(ends) is Outcome.SUPERSEDED
+    assert look(lost, listed=remote(RemoteState.RUNNING), past=remote(RemoteState.RUNNING))[1].jobs == []
+    findings, ends = look(lost)
+    assert (findings.missing, ends.jobs) == ([7], [])
+    assert look(a_job(kill=KillReason.USER), past=remote(RemoteState.KILLED))[1].jobs == []
+
+
 def test_preemption_is_free_and_first_in_line() -> None:
     _, ends = look(a_job(missing=11), past=remote(RemoteState.PREEMPTED))
     assert outcome(ends) is Outcome.PREEMPTED

@@ -26,6 +26,8 @@ class Progress(NamedTuple):
     `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
     `guess`: seconds that a task takes there, as its user thinks; `average`: as the moving averages of its buckets say.
     Of the remaining tasks `known` took `expected` seconds in all when they last succeeded, and one of them `longest`.
+    `speed` of the cluster in earlier campaigns; `done_known` of the done tasks were expected to take `done_expected`
+    seconds: cigri/speeds.py.
     """
 
     campaign_id: int
@@ -52,6 +54,9 @@ class Progress(NamedTuple):
     known: int = 0
     expected: float = 0.0
     longest: float | None = None
+    speed: float | None = None
+    done_known: int = 0
+    done_expected: float = 0.0
 
 
 def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
@@ -84,6 +89,9 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             cast(func.coalesce(left.c.known, 0), BigInteger),
             func.coalesce(left.c.expected, 0.0),
             left.c.longest,
+            part.c.speed,
+            part.c.known,
+            part.c.expected,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))

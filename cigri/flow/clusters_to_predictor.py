@@ -4,13 +4,26 @@ Moving averages by bucket and cluster, and what each task took last, by the comm
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Connection, Text, Uuid, and_, bindparam, cast, delete, func, literal_column, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Text,
+    Uuid,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, distinct_on, insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
@@ -37,13 +50,29 @@ def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> Non
     """These tasks have succeeded in so many seconds, in this order."""
     buckets: dict[int, list[float]] = defaultdict(list)
     known: dict[int, tuple[int, float]] = {}
-    found = conn.execute(_averages(), {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id})
-    of = {task_id: (bucket_id, weight, seconds) for task_id, bucket_id, weight, seconds in found}
+    found = conn.execute(_averages(), {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}).all()
+    of = {task_id: (bucket_id, weight, seconds) for task_id, bucket_id, weight, seconds, *_ in found}
     for task_id, duration in lasted.items():
         bucket_id, weight, seconds = of[task_id]
         buckets[bucket_id].append(duration)
         known[bucket_id] = weight or 0, seconds or 0.0
     _write(conn, cluster_id, {id: averaged(*known[id], durations) for id, durations in buckets.items()})
+    _compare(conn, cluster_id, [(campaign_id, expected) for *_, campaign_id, expected in found])
+
+
+def _compare(conn: Connection, cluster_id: int, expected: Iterable[tuple[int, float | None]]) -> None:
+    """Tasks of these campaigns have succeeded; what those that ran before were expected to take says how fast it is."""
+    known: dict[int, list[float]] = defaultdict(list)
+    for campaign_id, seconds in expected:
+        if seconds is not None:
+            known[campaign_id].append(seconds)
+    part = CampaignCluster.c
+    for campaign_id, some in known.items():
+        conn.execute(
+            update(CampaignCluster)
+            .where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+            .values(known=part.known + len(some), expected=part.expected + sum(some))
+        )
 
 
 def remember(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: datetime | None = None) -> None:
@@ -84,16 +113,19 @@ def _remembered() -> Insert:
         .subquery()
     )
     same = (known.c.command, known.c.parameter)
-    last = select(*same, known.c.seconds, NOW).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
-    statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at"], last)
+    last = select(*same, known.c.seconds, NOW, here).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
+    statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at", "cluster_id"], last)
     return statement.on_conflict_do_update(
         index_elements=[LastDuration.c.command, LastDuration.c.parameter],
-        set_={name: statement.excluded[name] for name in ("seconds", "at")},
+        set_={name: statement.excluded[name] for name in ("seconds", "at", "cluster_id")},
     )
 
 
 def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:
-    """From the latest successes, when it has turned out which ones are none, or are after all."""
+    """From the latest successes, when it has turned out which ones are none, or are after all.
+
+    How fast the cluster is for known tasks is measured on those to come.
+    """
     latest = (
         select(Job.c.bucket_id, Attempt.c.seconds)
         .join(Job, Job.c.id == Attempt.c.job_id)
@@ -111,6 +143,9 @@ def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:
         delete(BucketAverage).where(BucketAverage.c.cluster_id == cluster_id, BucketAverage.c.bucket_id.in_(mine))
     )
     _write(conn, cluster_id, {id: averaged(0, 0.0, durations) for id, durations in buckets.items()})
+    part = CampaignCluster.c
+    here = and_(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+    conn.execute(update(CampaignCluster).where(here).values(known=0, expected=0.0))
 
 
 def _write(conn: Connection, cluster_id: int, averages: Mapping[int, tuple[int, float]]) -> None:
@@ -125,7 +160,7 @@ def _averages() -> Select[*tuple[Any, ...]]:
     average, here = BucketAverage.c, bindparam("here", type_=BigInteger)
     mine = and_(average.bucket_id == Task.c.bucket_id, average.cluster_id == here)
     return (
-        select(Task.c.id, Task.c.bucket_id, average.weight, average.seconds)
+        select(Task.c.id, Task.c.bucket_id, average.weight, average.seconds, Task.c.campaign_id, Task.c.expected)
         .join(ended, ended.c.id == Task.c.id)
         .outerjoin(BucketAverage, mine)
     )

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, BigInteger, Connection, Subquery, and_, cast, delete, func, insert, or_, select
+from sqlalchemy import CTE, BigInteger, Connection, Subquery, and_, case, cast, delete, func, insert, or_, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
 from cigri.flow.user_to_anyone import is_share_held
+from cigri.speeds import FEWEST
 from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import ClusterForecast
@@ -50,7 +51,8 @@ class Want(NamedTuple):
     `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures
     or doubts; `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay
     waiting behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None:
-    as the rest allows. `proven`: tasks that succeeded there, and jobs that have run for a while.
+    as the rest allows. `proven`: tasks that succeeded there, those of the same command
+    in earlier campaigns with FEWEST, and jobs that have run for a while.
 
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
     are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
@@ -188,7 +190,7 @@ def list_wants(
             func.coalesce(bound.c.n, 0),
             Forecast.c.keep,
             Forecast.c.send,
-            part.c.done + func.coalesce(live.c.old, 0),
+            part.c.done + func.coalesce(live.c.old, 0) + case((part.c.speed.is_not(None), FEWEST), else_=0),
             Forecast.c.mean,
             func.coalesce(ClusterForecast.c.queue_delay, 0.0),
             func.coalesce(ClusterForecast.c.hazard, 0.0),

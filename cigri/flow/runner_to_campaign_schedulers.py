@@ -41,7 +41,8 @@ class LiveTry(NamedTuple):
     """A live attempt at a task that is not done; `attempts` have been begun at it so far.
 
     It has run for `ran` seconds, or (None) waits to run; its job was made `waited` seconds ago, None: not sent yet. It
-    comes after `ahead` others of its job. `is_away`: its cluster does not answer.
+    comes after `ahead` others of its job. `is_away`: its cluster does not answer. `expected`: seconds that the task
+    takes at speed 1, if it ran before.
     """
 
     task_id: int
@@ -53,6 +54,7 @@ class LiveTry(NamedTuple):
     waited: float | None
     ahead: int
     is_away: bool
+    expected: float | None = None
 
 
 def list_queued(conn: Connection, campaign_ids: Collection[int]) -> dict[int, dict[Share, int]]:
@@ -103,6 +105,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | N
             case((Job.c.state != JobState.TO_LAUNCH, _age(Job.c.created_at, now))),
             ahead,
             Cluster.c.failures > 0,
+            Task.c.expected,
         )
         .join(Job, Job.c.id == Attempt.c.job_id)
         .join(Task, Task.c.id == Attempt.c.task_id)

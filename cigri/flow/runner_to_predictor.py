@@ -16,14 +16,17 @@ from sqlalchemy.types import TypeEngine
 from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock, rows
 from cigri.flow.updator_to_metascheduler import USAGE_PERIOD, minute_of
+from cigri.speeds import FEWEST
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
 from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task
 
 SAMPLE = 500  # latest starts that are looked at
 BURST = 10.0  # seconds over which starts are counted; a visit sees those of several seconds at once
 UNIFORM = 3**0.5  # half the breadth, in deviations, of the durations that are thought possible
+DEVIATION = 0.1  # of the duration of a task that ran before, as part of it
 BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
 
 
@@ -103,10 +106,11 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
 
     A job ends in the time left with the probability that durations spread evenly around their mean give it; of jobs
     shorter than the horizon several follow each other on a core. Before the first end, a job lasts once more its age.
+    The only task of a job that ran before lasts as long as then.
     """
     columns: dict[str, TypeEngine[Any]] = {"cluster_id": BigInteger(), "seconds": DOUBLE_PRECISION()}
     horizon = rows("horizons", columns, list(horizons.items()))
-    tasks = select(Attempt.c.position.label("n")).where(Attempt.c.job_id == Job.c.id)
+    tasks = select(Attempt.c.position.label("n"), Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id)
     last = tasks.order_by(Attempt.c.position.desc()).limit(1).lateral()
     part = CampaignCluster
     count = cast(func.coalesce(last.c.n, 1), Float)
@@ -115,14 +119,15 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
     sampled = func.sqrt(func.greatest(sums, 0.0) / func.greatest(part.c.done - 1, 1))
     deviation = case((part.c.done > 1, sampled), else_=mean)
     age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
+    known = _known(last)
     jobs = (
         select(
             Job.c.cluster_id,
             Job.c.width,
             cast(age, DOUBLE_PRECISION).label("age"),
             Job.c.walltime,
-            (mean * count).label("mean"),
-            (deviation * func.sqrt(count)).label("deviation"),
+            func.coalesce(known, mean * count).label("mean"),
+            func.coalesce(known * DEVIATION, deviation * func.sqrt(count)).label("deviation"),
             horizon.c.seconds.label("left"),
         )
         .join(horizon, horizon.c.cluster_id == Job.c.cluster_id)
@@ -144,6 +149,15 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
         func.sum(func.power(cast(expected.c.width, DOUBLE_PRECISION), 2.0) * expected.c.ends * spread),
     ).group_by(expected.c.cluster_id)
     return {row[0]: Ending(float(row[1]), float(row[2])) for row in conn.execute(statement)}
+
+
+def _known(last: LateralFromClause) -> ColumnElement[float]:
+    """Seconds of a job of one task that ran before; others are not looked up. Speeds: cigri/speeds.py."""
+    part = CampaignCluster.c
+    is_measured = and_(part.known >= FEWEST, part.known >= part.done, part.expected > 0)
+    slowness = case((is_measured, part.seconds / func.nullif(part.expected, 0.0)), else_=1.0 / part.speed)
+    expected = select(Task.c.expected).where(Task.c.id == last.c.task_id).scalar_subquery()
+    return case((and_(last.c.n == 1, or_(is_measured, part.speed.is_not(None))), func.nullif(expected * slowness, 0.0)))
 
 
 def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:

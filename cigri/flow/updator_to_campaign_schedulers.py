@@ -1,15 +1,17 @@
 """The updator says how long tasks last and how jobs start and die; campaign schedulers size their jobs by it."""
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
 
+from cigri.database import clock
 from cigri.jdl import ClusterSettings
-from cigri.states import JobState, Outcome, TaskState
+from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterForecast
+from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
 
@@ -43,7 +45,8 @@ class Ground(NamedTuple):
     """A campaign on one cluster: cores and walltime of a job, and what its `done` tasks and the cluster tell.
 
     `seconds`: sum of the tasks' durations, `durations` as in cigri/durations.py; `delay`: seconds that a job waits even
-    if cores are free; `hazard`: kills per core-second.
+    if cores are free; `hazard`: kills per core-second. `speed` of the cluster in earlier campaigns; of the done tasks
+    `known` were expected to take `expected` seconds: cigri/speeds.py. `cycle`: seconds between two looks there.
     """
 
     cluster_id: int
@@ -54,6 +57,50 @@ class Ground(NamedTuple):
     durations: Sequence[int]
     delay: float
     hazard: float
+    speed: float | None = None
+    known: int = 0
+    expected: float = 0.0
+    cycle: float = 0.0
+
+
+class Crew(NamedTuple):
+    """`running` jobs of a campaign on a cluster, which have run for `ran` seconds in all; others wait, or find room."""
+
+    running: int
+    ran: float
+    waiting: int
+    free: int
+
+
+def list_crews(conn: Connection, campaign_id: int, now: datetime | None = None) -> dict[int, Crew]:
+    """By cluster."""
+    part = CampaignCluster
+    age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
+    runs, waits = Job.c.started_at.is_not(None), Job.c.state.in_(WAITING_JOBS)
+    live = (
+        select(
+            Job.c.cluster_id,
+            func.count().filter(runs).label("running"),
+            cast(func.sum(age).filter(runs), DOUBLE_PRECISION).label("ran"),
+            func.count().filter(waits).label("waiting"),
+        )
+        .where(Job.c.campaign_id == campaign_id, Job.c.state != JobState.ENDED)
+        .group_by(Job.c.cluster_id)
+        .subquery()
+    )
+    found = conn.execute(
+        select(
+            part.c.cluster_id,
+            func.coalesce(live.c.running, 0),
+            func.coalesce(live.c.ran, 0.0),
+            func.coalesce(live.c.waiting, 0),
+            func.coalesce(ClusterState.c.free, 0) // part.c.width,
+        )
+        .outerjoin(live, live.c.cluster_id == part.c.cluster_id)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
+        .where(part.c.campaign_id == campaign_id)
+    )
+    return {cluster_id: Crew(*crew) for cluster_id, *crew in found}
 
 
 def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
@@ -69,6 +116,10 @@ def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
             part.c.durations,
             func.coalesce(ClusterForecast.c.queue_delay, 0.0),
             func.coalesce(ClusterForecast.c.hazard, 0.0),
+            part.c.speed,
+            part.c.known,
+            part.c.expected,
+            func.coalesce(ClusterForecast.c.cycle, 0.0),
         )
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
         .where(part.c.campaign_id == campaign_id)

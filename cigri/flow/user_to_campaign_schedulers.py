@@ -6,7 +6,8 @@ from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import BigInteger, Connection, and_, cast, func, or_, select, true
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
@@ -14,7 +15,7 @@ from cigri.database import clock
 from cigri.flow.matcher_to_anyone import Share, is_closed
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
-from cigri.tables.tasks import Task
+from cigri.tables.tasks import Task, TaskCount
 
 _WAITING = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
@@ -35,14 +36,55 @@ class WaitingTask(NamedTuple):
     expected: float | None = None
 
 
-def claim(bucket_id: int, limit: int) -> Select[int, int, int, int, int, int | None, float | None]:
+class Backlog(NamedTuple):
+    """Tasks of a campaign that are not done; `known` of them ran before, and took `expected` seconds in all at speed 1.
+
+    `longest`: the longest known one that waits.
+    """
+
+    tasks: int
+    known: int
+    expected: float
+    longest: float
+
+
+def list_backlogs(conn: Connection, campaign_ids: Collection[int]) -> dict[int, Backlog]:
+    """Of those of these campaigns of which tasks wait that ran before."""
+    count = TaskCount.c
+    waits = count.state == TaskState.WAITING
+    longest = (
+        select(func.max(Task.c.expected))
+        .where(Task.c.campaign_id == count.campaign_id, Task.c.state == TaskState.WAITING, Task.c.expected.is_not(None))
+        .correlate(TaskCount)
+        .scalar_subquery()
+    )
+    found = conn.execute(
+        select(
+            count.campaign_id,
+            cast(func.sum(count.n), BigInteger),
+            cast(func.sum(count.known), BigInteger),
+            cast(func.sum(count.expected), DOUBLE_PRECISION),
+            func.coalesce(longest, 0.0),
+        )
+        .where(count.campaign_id.in_(campaign_ids), count.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+        .group_by(count.campaign_id)
+        .having(func.sum(count.known).filter(waits) > 0)
+    )
+    return {campaign_id: Backlog(*backlog) for campaign_id, *backlog in found}
+
+
+def claim(
+    bucket_id: int, limit: int, longest: float = inf
+) -> Select[int, int, int, int, int, int | None, float | None]:
     """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming.
 
-    Of the same priority those go first of which nobody knows how long they take, and then the longest.
+    Of the same priority those go first of which nobody knows how long they take, and then the longest; none of which it
+    is known that it takes more than `longest` seconds.
     """
+    is_short = or_(Task.c.expected.is_(None), Task.c.expected <= longest) if longest < inf else true()
     return (
         select(*_WAITING)
-        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW)
+        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW, is_short)
         .order_by(Task.c.priority.desc(), Task.c.expected.desc(), Task.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -55,8 +97,9 @@ def take_waiting(
     limit: int,
     rooms: Mapping[int, int] = MappingProxyType({}),
     closed: Collection[Share] = (),
+    longest: float = inf,
 ) -> list[WaitingTask]:
-    """Lock the best waiting tasks until the end of the transaction.
+    """Lock the best waiting tasks until the end of the transaction, none that is known to be longer than `longest`.
 
     If there are buckets `closed` on clusters: of each bucket no more than its own clusters have room for, by `rooms`.
     """
@@ -65,7 +108,8 @@ def take_waiting(
         select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
     ).all():
         most = sum(tasks for one, tasks in rooms.items() if (bucket_id, one) not in closed) if closed else limit
-        found += [WaitingTask._make(row) for row in conn.execute(claim(bucket_id, most))] if most > 0 else []
+        some = conn.execute(claim(bucket_id, most, longest)) if most > 0 else ()
+        found += [WaitingTask._make(row) for row in some]
     found.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
     return found if closed else found[:limit]
 

@@ -72,6 +72,8 @@ class CampaignClusterColumns(Columns):
     `durations` counts the same tasks by duration, in the bins of cigri/durations.py. Of them all, `doubted` tasks are
     left out, which ended within `doubted_below` seconds; that stays known when somebody has said what to do with them.
     `sink_since`: the cluster is set aside for this. `is_trusted`: a user has said that tasks may be so short there.
+    `speed`: how fast tasks of the same command were there in earlier campaigns, 1 as usual; null: nobody knows. Of
+    those done, `known` were expected to take `expected` seconds in all, at speed 1: cigri/speeds.py.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -94,6 +96,9 @@ class CampaignClusterColumns(Columns):
     doubted_below: Named[float | None]
     sink_since: Named[datetime | None]
     is_trusted: Named[bool] = Column(server_default="false")
+    speed: Named[float | None]
+    known: Named[int] = Column(server_default="0")
+    expected: Named[float] = Column(server_default="0")
 
 
 CampaignCluster = table(
@@ -103,6 +108,7 @@ CampaignCluster = table(
     CheckConstraint("max_jobs > 0", name="max_jobs"),
     CheckConstraint("doubted >= 0", name="doubted"),
     CheckConstraint("sink_since IS NULL OR doubted_below IS NOT NULL", name="sink"),
+    CheckConstraint("speed > 0", name="speed"),
     Index(None, "cluster_id"),
     Index("ix_campaign_clusters_hours", "campaign_id", postgresql_where=FOLLOWS_HOURS),
 )

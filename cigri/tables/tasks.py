@@ -25,7 +25,8 @@ class TaskColumns(Numbered):
 
     A checkpoint of it is on `checkpoint_cluster_id`; `stopped_at` is when it began to wait for that cluster. It last
     failed on `failed_cluster_id`, by whatever fault but a preemption, and is tried on another if one is open to it.
-    `expected`: seconds that the same task took when it last succeeded, in an earlier campaign.
+    `expected`: seconds that the same task took when it last succeeded, in an earlier campaign, on a cluster of speed 1
+    (campaign_clusters.speed).
     """
 
     campaign_id: Named[int]
@@ -99,12 +100,16 @@ TaskHistory = table("task_history", TaskHistoryColumns)
 
 
 class LastDurationColumns(Columns):
-    """Seconds that a task took when it last succeeded: digests of a user with a command, and of a parameter."""
+    """Seconds that a task took when it last succeeded: digests of a user with a command, and of a parameter.
+
+    It ran on that cluster; null: nobody knows any more.
+    """
 
     command: Named[UUID] = Column(Uuid, primary_key=True)
     parameter: Named[UUID] = Column(Uuid, primary_key=True)
     seconds: Named[float]
     at: Named[datetime]
+    cluster_id: Named[int | None] = Column(ForeignKey("clusters.id", ondelete="SET NULL"))
 
 
 LastDuration = table("last_durations", LastDurationColumns)

@@ -18,13 +18,21 @@ from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_repli
 from cigri.flow.matcher_to_anyone import Share, list_closed
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
 from cigri.flow.runner_to_campaign_schedulers import burnt, list_queued, list_tries
-from cigri.flow.updator_to_campaign_schedulers import Pace, list_grounds, list_paces
-from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_continuing, take_waiting
+from cigri.flow.updator_to_campaign_schedulers import Pace, list_crews, list_grounds, list_paces
+from cigri.flow.user_to_campaign_schedulers import (
+    Backlog,
+    WaitingTask,
+    list_backlogs,
+    take_continuing,
+    take_waiting,
+)
 from cigri.program import Report, Tools
 from cigri.serving import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from modules.campaign_schedulers.jobs.grouping import Room, Size, size
+from modules.campaign_schedulers.jobs.longest import Offered, limits
+from modules.campaign_schedulers.jobs.outlook import Outlook
 from modules.campaign_schedulers.jobs.queues import Queues
 
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
@@ -62,12 +70,14 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         served_ids = {offer.campaign_id for offer in offers}
         closed = list_closed(conn, served_ids) if offers else {}
         queued = list_queued(conn, served_ids) if offers else {}
+        backlogs = list_backlogs(conn, served_ids) if offers else {}
         report: Report = Counter()
         for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
             served = _served(list(mine), paces, tools.settings.policy.scheduler)
             shut = closed.get(campaign_id, set())
             queues = Queues({offer.cluster_id: offer for offer in served}, queued.get(campaign_id))
-            jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, tools.settings.jobs.same_cluster, now)
+            backlog, patience = backlogs.get(campaign_id), tools.settings.jobs.same_cluster
+            jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog, now)
             report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
             report["replicas"] += _replicate(conn, served, jobs, now)
     return +report
@@ -118,6 +128,7 @@ def _jobs(
     closed: Collection[Share],
     queues: Queues,
     patience: float,
+    backlog: Backlog | None,
     now: datetime | None,
 ) -> list[NewJob]:
     """Tasks with a checkpoint come first, and on its cluster; the others as the campaign's scheduler chooses."""
@@ -137,14 +148,52 @@ def _jobs(
         most = {cluster_id: sizes.get((campaign_id, cluster_id), Size()) for cluster_id in places}
         rooms = {cluster_id: offer.jobs * most[cluster_id].tasks for cluster_id, offer in places.items()}
         shut = {*closed, *queues.full()}
+        if backlog is not None:
+            longest = _limits(conn, campaign_id, backlog, places, now)
+            return jobs + _longest_first(conn, campaign_id, free, places, rooms, most, closed, queues, longest)
         waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, shut)
         jobs += assign([*free, *waiting], places, most, closed, queues)
     return jobs
 
 
+def _limits(
+    conn: Connection, campaign_id: int, backlog: Backlog, places: Mapping[int, TakenOffer], now: datetime | None
+) -> dict[int, float]:
+    outlook = Outlook(list_grounds(conn, campaign_id))
+    offered = {id: Offered(offer.jobs, min(offer.jobs, offer.at_once)) for id, offer in places.items()}
+    return limits(outlook, list_crews(conn, campaign_id, now), backlog, offered)
+
+
+def _longest_first(
+    conn: Connection,
+    campaign_id: int,
+    free: Sequence[WaitingTask],
+    places: Mapping[int, TakenOffer],
+    rooms: Mapping[int, int],
+    most: Mapping[int, Size],
+    closed: Collection[Share],
+    queues: Queues,
+    longest: Mapping[int, float],
+) -> list[NewJob]:
+    """Of tasks that ran before, each cluster takes the longest that it is fast enough for, the fastest one first."""
+    jobs: list[NewJob] = []
+    taken: set[int] = set()
+    left = list(free)
+    for cluster_id, seconds in longest.items():
+        room = rooms[cluster_id]
+        shut = {*closed, *queues.full()}
+        found = take_waiting(conn, campaign_id, room + len(taken), {cluster_id: room + len(taken)}, shut, seconds)
+        some = [*left, *(task for task in found if task.id not in taken)][:room]
+        made = assign(some, {cluster_id: places[cluster_id]}, most, closed, queues)
+        taken |= {task.id for job in made for task in job.tasks}
+        left = [task for task in left if task.id not in taken]
+        jobs += made
+    return elsewhere(jobs, places, {*closed, *queues.full()})
+
+
 def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[NewJob], now: datetime | None) -> int:
     """Use what the waiting tasks of a campaign leave of its offers for second attempts, if its user wants them."""
-    from modules.campaign_schedulers.finalize import Outlook, replicate  # a scheduler: it imports from here
+    from modules.campaign_schedulers.finalize import replicate  # a scheduler: it imports from here
 
     first = offers[0]
     left = Counter({offer.cluster_id: offer.jobs for offer in offers})

@@ -77,7 +77,8 @@ class Notebook:
     def results(self, world: World, scheduler: str) -> Results:
         """After the run."""
         with self._database.begin() as conn:
-            tasks, campaigns = list_ended_tasks(conn), list_seen_campaigns(conn)
+            tasks = [one for one in list_ended_tasks(conn) if one.campaign_id in world.campaigns]
+            campaigns = [one for one in list_seen_campaigns(conn) if one.id in world.campaigns]
             told, lost = _told(conn, campaigns), list_lost(conn)
         alone = {name: system for name, system in world.without_us()}
         speeds = {name: cluster.speed for cluster in world.scenario.clusters for name in cluster.names}

@@ -78,7 +78,8 @@ class SimulatedCluster(Part):
 class SimulatedCampaign(Part):
     """`at` seconds after the start, `count` campaigns `every` so many seconds; `clusters` empty: all of them.
 
-    `failing` is the share of tasks that end with exit code 1.
+    `failing` is the share of tasks that end with exit code 1. `known`: its user has run these very tasks before, on all
+    of these clusters (modules/laboratory/earlier.py).
     """
 
     name: str = "campaign"
@@ -93,6 +94,7 @@ class SimulatedCampaign(Part):
     width: int = Field(1, gt=0)
     walltime: int = Field(3600, gt=0)
     failing: float = Field(0.0, ge=0, le=1)
+    known: bool = False
     clusters: tuple[str, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict, description="more fields of the description (docs/jdl.md)")
 

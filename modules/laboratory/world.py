@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -12,11 +12,12 @@ from cigri import jdl
 from cigri.database import Database
 from cigri.flow.anyone_to_laboratory import has_work, list_doubts
 from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_metascheduler import put_campaign
+from cigri.flow.user_to_metascheduler import NewCampaign, put_campaign
 from cigri.flow.user_to_operator import fix_events
 from cigri.submission import new_campaign
 from modules.laboratory.batch_system import BatchSystem
 from modules.laboratory.clockwork import Clockwork
+from modules.laboratory.earlier import Force, run_before
 from modules.laboratory.jobs import GridTask
 from modules.laboratory.load import LocalJob, jobs_of
 from modules.laboratory.scenario import Scenario, SimulatedCampaign
@@ -24,6 +25,9 @@ from modules.laboratory.site import Site, Workload
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 """Second 0 of every scenario: a Monday, at midnight."""
+
+EARLIER = timedelta(days=7)
+"""So long before second 0 campaigns were run that come again."""
 
 USERS_LOOK = 600.0
 """Seconds between two looks of the users at what went wrong."""
@@ -96,13 +100,25 @@ class World(Clockwork):
     def _submit_due(self) -> None:
         while self._arrivals and self._arrivals[-1].at <= self.now:
             arrival = self._arrivals.pop()
-            text = json.dumps(_description(arrival.described, list(self.sites)))
+            text = json.dumps(_description(arrival, list(self.sites)))
             found = jdl.parse(text, format="json", base=Path("/"), home=Path("/"))
+            tasks = _tasks(arrival, self.scenario.seed)
             with self.tools.database.begin() as conn:
                 new = new_campaign(found, arrival.described.user)
+                if arrival.described.known:
+                    source = Random(f"{self.scenario.seed} before campaign {arrival.number}")
+                    run_before(conn, new, found.parameters(), tasks, self._forces(new), source, START - EARLIER)
                 campaign_id = put_campaign(conn, new, found.parameters(), self.clock())
             self.campaigns[campaign_id] = arrival
-            self._tasks[campaign_id] = _tasks(arrival, self.scenario.seed)
+            self._tasks[campaign_id] = tasks
+
+    def _forces(self, campaign: NewCampaign) -> list[Force]:
+        return [
+            Force(name, cluster.speed, cluster.hardware.cores)
+            for cluster in self.scenario.clusters
+            for name in cluster.names
+            if name in campaign.clusters
+        ]
 
     def _look_at_events(self) -> None:
         """As careful users do: what is doubted is done again."""
@@ -146,14 +162,15 @@ def _arrivals(scenario: Scenario) -> Iterator[Arrival]:
             number += 1
 
 
-def _description(campaign: SimulatedCampaign, clusters: Sequence[str]) -> dict[str, Any]:
-    """As a user would hand it over (docs/jdl.md)."""
+def _description(arrival: Arrival, clusters: Sequence[str]) -> dict[str, Any]:
+    """As a user would hand it over (docs/jdl.md); tasks that are drawn anew are those of another program."""
+    campaign = arrival.described
     return {
         "name": campaign.name,
         "project": campaign.project,
         "campaign_type": campaign.type,
         "clusters": {name: {} for name in campaign.clusters or clusters},
-        "exec_file": "task",
+        "exec_file": f"task{arrival.number}",
         "nb_jobs": campaign.tasks,
         "resources": {"cpu": campaign.width},
         "walltime": campaign.walltime,

@@ -12,9 +12,10 @@ from cigri.flow.predictor_to_metascheduler import NewForecast, list_published, p
 from cigri.flow.runner_to_predictor import list_endings, list_paces
 from cigri.flow.user_to_predictor import match_tasks
 from cigri.program import Report, Tools
+from cigri.speeds import Work, known_speeds
 from modules.predictor.algorithms import Flow, Prediction, load
 from modules.predictor.dates import pressure, told
-from modules.predictor.estimates import deviation, interval, mean, throughput, together
+from modules.predictor.estimates import deviation, estimate, interval, mean, throughput, together
 from modules.predictor.flows import Service, flow, measure
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
@@ -64,6 +65,8 @@ def forecast(
     for part, prediction, known in zip(progress, predictions, flows, strict=True):
         campaigns[part.campaign_id].append(part)
         forecasts.append(_on_cluster(part, prediction, known))
+    means = {share: seconds for parts in campaigns.values() for share, seconds in _means(parts).items()}
+    forecasts = [one._replace(mean=means.get((one.campaign_id, one.cluster_id), one.mean)) for one in forecasts]
     hazards = _hazards(progress, flows)
     return forecasts + [
         _in_all(parts, hazards[campaign_id], now, published.get(campaign_id))
@@ -83,6 +86,16 @@ def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForec
         submitted=part.submitted,
         free=known.free if is_there else None,
     )
+
+
+def _means(parts: Sequence[Progress]) -> dict[tuple[int, int | None], float]:
+    """Seconds of a task to come on each cluster whose speed is known: what is sent there is not what goes elsewhere."""
+    if not parts[0].known:
+        return {}
+    works = {part.cluster_id: Work(part.done, part.seconds, part.done_known, part.done_expected) for part in parts}
+    fast = known_speeds(works, {part.cluster_id: part.speed for part in parts if part.speed is not None})
+    seconds = estimate(together(parts)) if fast else None
+    return {(parts[0].campaign_id, id): seconds / speed for id, speed in fast.items()} if seconds else {}
 
 
 def _hazards(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, float]:

@@ -43,7 +43,7 @@ from cigri.verdicts import FAULT_OF_TASK
 from cigri.wrapper import Receipt, collect, journal, parse_tail, place_of, tail
 from modules.updator.discovery import discover
 from modules.updator.doubts import examine
-from modules.updator.glimpse import Glimpse, journal_key, read
+from modules.updator.glimpse import Glimpse, is_asked_after, journal_key, read
 from modules.updator.news import events, trials
 from modules.updator.stress import LOAD, next_pace, parse_load
 
@@ -137,7 +137,7 @@ def _ask(
     if jobs:
         parts["status"] = driver.status(f"cigri.{key}.")
         parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, user), Receipt()))
-    if missing := [job for job in jobs if job.missing_since is not None]:
+    if missing := [job for job in jobs if is_asked_after(job)]:
         parts["journal"] = journal(base, [journal_key(job) for job in missing])
         parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
     bundle = Bundle(parts)

@@ -9,6 +9,7 @@ from cigri.errors import AnswerUnreadable
 from cigri.flow.runner_to_updator import WatchedJob
 from cigri.observation import Told
 from cigri.remote import Answer
+from cigri.states import KillReason
 from cigri.wrapper import Collected, JobKey, TaskRecord, parse_collect, parse_journal
 
 
@@ -38,7 +39,7 @@ def read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mappi
         glimpse.problems.append(str(error))
     if "history" not in answers:
         return glimpse
-    missing = {journal_key(job): job for job in jobs if job.missing_since is not None}
+    missing = {journal_key(job): job for job in jobs if is_asked_after(job)}
     try:
         glimpse = glimpse._replace(history=driver.parse_history(answers["history"]))
         for place, found in parse_journal(answers["journal"], list(missing)).items():
@@ -56,6 +57,11 @@ def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord) -> None:
     """A record is a file of the user's: it counts only for the very job that this place belongs to."""
     if job is not None and record.job_id == job.job_id:
         glimpse.records[job.job_id].setdefault(record.position, record)
+
+
+def is_asked_after(job: WatchedJob) -> bool:
+    """Is its end looked for: it was not listed before, or is being killed as another attempt has succeeded?"""
+    return job.missing_since is not None or job.kill is KillReason.SUPERSEDED
 
 
 def journal_key(job: WatchedJob) -> JobKey:

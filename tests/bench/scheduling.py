@@ -14,7 +14,7 @@ from modules.laboratory.results import Results
 from modules.operator.simulate import simulate
 from tests.bench.table import Row, row
 
-SCENARIOS = ("idle", "bursty", "daynight", "wide", "tiny", "sick", "crowd", "tail")
+SCENARIOS = ("idle", "bursty", "daynight", "wide", "tiny", "sick", "crowd", "tail", "again")
 OURS = "lean"
 ALGORITHMS = (OURS, *(name for name in names() if name != OURS))
 POLICIES = ("affinity", "fairshare", "eta")

@@ -10,21 +10,26 @@ from cigri.database import Database
 from cigri.flow import clusters_to_user
 from cigri.flow.anyone_to_janitor import forget_durations
 from cigri.flow.anyone_to_predictor import add_up_counts, list_progress
+from cigri.flow.clusters_to_predictor import learn_anew
 from cigri.flow.clusters_to_user import Known, find_known
 from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
+from cigri.flow.runner_to_predictor import list_endings
+from cigri.flow.updator_to_campaign_schedulers import Crew, list_crews
+from cigri.flow.user_to_campaign_schedulers import Backlog, list_backlogs, take_waiting
 from cigri.flow.user_to_metascheduler import put_tasks
 from cigri.flow.user_to_predictor import match_tasks
 from cigri.gateway import Gateway
 from cigri.program import Tools
 from cigri.settings import Settings
+from cigri.speeds import FEWEST
 from cigri.states import Outcome, TaskState
-from cigri.tables.campaigns import Campaign
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.tasks import LastDuration, Task, TaskCount
 from modules import predictor
 from modules.predictor.dates import pressure
 from modules.predictor.estimates import estimate, remaining_seconds, usual
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.modules.test_predictor import progress
 
 
@@ -67,6 +72,91 @@ def test_where_clusters_run_different_commands_the_latest_success_counts(databas
                 end_jobs(conn, cluster, jobs, seconds=float(cluster), now=NOON + timedelta(minutes=later))
         match_tasks(conn)
         assert expected(conn, both) == [2.0, 1.0]
+
+
+def on_two(conn: Connection) -> int:
+    """A campaign of six tasks on a slow and on a fast cluster, where they took 40, 80 and 120, and 10, 20, 30 s."""
+    a_cluster(conn), a_cluster(conn, "luke")
+    campaign = a_campaign(conn, list("abcdef"), clusters=("dahu", "luke"))
+    for cluster, each in ((1, 40.0), (2, 10.0)):
+        for number in (1, 2, 3):
+            end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=each * number)
+    return campaign
+
+
+def totals(conn: Connection, campaign: int) -> list[tuple[float | None, int, float]]:
+    part = CampaignCluster.c
+    found = conn.execute(
+        select(part.speed, part.known, part.expected).where(part.campaign_id == campaign).order_by(part.cluster_id)
+    )
+    return [(speed, known, seconds) for speed, known, seconds in found]
+
+
+def test_what_took_long_on_a_slow_cluster_is_less_work(database: Database) -> None:
+    """300 s for 6 tasks: 50 s for a usual one, which takes 80 s there, and 20 s on the other."""
+    with database.begin() as conn:
+        first = on_two(conn)
+        assert totals(conn, first) == [(None, 0, 0.0)] * 2
+        again = a_campaign(conn, list("abcdefg"), clusters=("dahu", "luke"))
+        match_tasks(conn)
+        assert totals(conn, again) == [(0.625, 0, 0.0), (2.5, 0, 0.0)]
+        assert expected(conn, again) == pytest.approx([25.0, 50.0, 75.0, 25.0, 50.0, 75.0, None])
+
+
+def test_what_known_tasks_take_now_says_how_fast_a_cluster_is(database: Database) -> None:
+    """New ones tell nothing of it, and doubted results do not either."""
+    with database.begin() as conn:
+        on_two(conn)
+        again = a_campaign(conn, list("abcdefg"), clusters=("dahu", "luke"))
+        match_tasks(conn)
+        end_jobs(conn, 2, submitted_jobs(conn, again, 2, 4), seconds=30.0)  # the new one, 75, 75 and 50
+        assert totals(conn, again) == [(0.625, 0, 0.0), (2.5, 3, 200.0)]
+        third = a_campaign(conn, ["a"], clusters=("dahu", "luke"))
+        match_tasks(conn)
+        (slow, _, _), (fast, _, _) = totals(conn, third)
+        mean = 420 / 10
+        assert slow == pytest.approx(3 * mean / 240)
+        assert fast == pytest.approx((200 + 4 * mean) / 180)
+        learn_anew(conn, again, 2)
+        assert totals(conn, again) == [(0.625, 0, 0.0), (2.5, 0, 0.0)]
+
+
+def test_what_runs_of_a_known_task_is_what_it_took_before_less_its_age(database: Database) -> None:
+    """75 s of work at a speed of 2.5, begun 20 s ago: it may end from 25 s on, and has in 35 s."""
+    with database.begin() as conn:
+        on_two(conn)
+        again = a_campaign(conn, list("cca"), clusters=("dahu", "luke"))
+        match_tasks(conn)
+        run_jobs(conn, submitted_jobs(conn, again, 2, 2))
+        later = NOON + timedelta(seconds=20)
+        assert [list_endings(conn, {2: left}, later)[2].cores for left in (0.5, 15.5)] == [0.0, 2.0]
+        assert list_crews(conn, again, later) == {1: Crew(0, 0.0, 0, 10), 2: Crew(2, 40.0, 0, 10)}
+        submitted_jobs(conn, again, 2, 1)
+        assert list_crews(conn, again, later)[2].waiting == 1
+
+
+def test_a_command_that_has_succeeded_on_a_cluster_needs_few_scouts_there(database: Database) -> None:
+    with database.begin() as conn:
+        on_two(conn)
+        again = a_campaign(conn, list("abc"), clusters=("dahu", "luke"))
+        assert [want.proven for want in list_wants(conn, 9, 0.0) if want.campaign_id == again] == [0, 0]
+        match_tasks(conn)
+        assert [want.proven for want in list_wants(conn, 9, 0.0) if want.campaign_id == again] == [FEWEST, FEWEST]
+
+
+def test_a_cluster_takes_no_task_that_is_known_to_be_too_long_for_it(database: Database) -> None:
+    with database.begin() as conn:
+        on_two(conn)
+        again = a_campaign(conn, list("abcg"), clusters=("dahu", "luke"))
+        assert list_backlogs(conn, [again]) == {}
+        match_tasks(conn)
+        assert list_backlogs(conn, [1, again]) == {again: Backlog(4, 3, 150.0, 75.0)}
+        assert [task.expected for task in take_waiting(conn, again, 9)] == [None, 75.0, 50.0, 25.0]
+        assert [task.expected for task in take_waiting(conn, again, 9, longest=50.0)] == [None, 50.0, 25.0]
+        submitted_jobs(conn, again, 1, 2)
+        assert list_backlogs(conn, [again]) == {again: Backlog(4, 3, 150.0, 50.0)}
+        submitted_jobs(conn, again, 1, 2)
+        assert list_backlogs(conn, [again]) == {}  # nothing waits
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.WALLTIME, Outcome.LOST])

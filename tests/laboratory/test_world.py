@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.doctor_to_anyone import examine
+from modules.laboratory.notebook import Notebook
 from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import START, World
 
@@ -106,6 +107,35 @@ def test_the_same_seed_is_the_same_history(server: Path, database: Database, emp
         world(place, clusters=clusters).run()
     assert history(database) == history(other)
     other.close()
+
+
+def test_a_campaign_that_ran_before_is_known_and_no_figure_counts_the_first_time(database: Database) -> None:
+    """Each task's duration, whichever cluster it ran on then; the longest on the fast cluster."""
+    clusters = [
+        {"name": "ann", "nodes": 1, "cores_per_node": 4},
+        {"name": "bob", "nodes": 1, "cores_per_node": 4, "speed": 4},
+    ]
+    run = world(
+        database, clusters=clusters, campaigns=[{"tasks": 60, "seconds": {"mean": 100, "cv": 1}, "known": True}]
+    )
+    notebook = Notebook(database)
+    run.run(notebook.note)
+    assert counts(database) == {"done": 120}
+    [campaign] = run.campaigns
+    with database.begin() as conn:
+        statement = "SELECT expected FROM tasks WHERE campaign_id = :id ORDER BY number"
+        expected = conn.scalars(text(statement), {"id": campaign}).all()
+        ran = "SELECT t.number, j.cluster_id, a.seconds FROM attempts a JOIN jobs j ON j.id = a.job_id"
+        found = conn.execute(text(f"{ran} JOIN tasks t ON t.id = a.task_id WHERE t.campaign_id = {campaign}")).all()
+    shares = [known / task.seconds for known, task in zip(expected, run.tasks(campaign), strict=True)]
+    assert max(shares) < 2 * min(shares)  # the means of 10 to 50 tasks tell of a speed that is 4 times as high
+    longest = max(range(60), key=lambda number: run.tasks(campaign)[number].seconds)
+    assert {cluster for number, cluster, _ in found if number == longest} == {2}
+    results = notebook.results(run, "")
+    [alone] = results.campaigns
+    assert results.users[0].tasks == 60
+    assert results.makespan == alone.makespan
+    assert (alone.stretch or 9) < 2
 
 
 def test_a_node_that_swallows_tasks_is_left_out_and_all_are_done_in_the_end(database: Database) -> None:

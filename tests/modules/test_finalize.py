@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cigri.durations import counted
 from cigri.flow.runner_to_campaign_schedulers import LiveTry
 from cigri.flow.updator_to_campaign_schedulers import Ground
-from modules.campaign_schedulers.finalize import Outlook, replicate
+from modules.campaign_schedulers.finalize import replicate
+from modules.campaign_schedulers.jobs.outlook import Outlook
 
 LASTED = [100.0] * 90 + [1000.0] * 10
 """Seconds of the tasks that have succeeded on a cluster of the usual speed."""
@@ -95,6 +96,15 @@ def test_the_largest_gain_comes_first_and_on_the_best_cluster_while_it_has_place
     tries = [a_try(1, ran=400.0), a_try(2, away=True), a_try(3, ran=None, waited=300.0)]
     assert chosen(tries, grounds, {2: 2, 3: 1}) == [(2, 2), (3, 2), (1, 3)]
     assert chosen(tries, grounds, {2: 2}) == [(2, 2), (3, 2)]
+
+
+def test_what_gains_less_than_the_time_between_two_looks_gains_nothing() -> None:
+    """The end would be seen no earlier."""
+    grounds = [a_ground(), a_ground(2, speed=4.0)]
+    [replica] = replicate([a_try(ran=400.0)], Outlook(grounds), {2: 1}, 1, inf)
+    for factor, number in ((0.9, 1), (1.1, 0)):
+        slow = [one._replace(cycle=factor * replica.gain) for one in grounds]
+        assert len(chosen([a_try(ran=400.0)], slow)) == number
 
 
 def test_no_task_has_more_attempts_than_wanted_nor_two_on_a_cluster() -> None:

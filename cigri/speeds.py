@@ -1,0 +1,35 @@
+"""How fast clusters are for one command: work done there over the seconds that it took; pure.
+
+The work of a task that ran before is what it was expected to take at speed 1, of any other the mean of all that were
+done. So it does no harm that long tasks are sent to fast clusters, as it would to compare the means of durations.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+FEWEST = 3  # successful tasks on a cluster that tell how fast it is
+
+
+class Work(NamedTuple):
+    """`done` tasks took `seconds` in all; `known` of them were expected to take `expected` seconds at speed 1."""
+
+    done: int
+    seconds: float
+    known: int = 0
+    expected: float = 0.0
+
+
+def speeds(works: Mapping[int, Work]) -> dict[int, float]:
+    """Of those clusters that have done enough; a cluster of speed 1 takes the mean time for a task of the mean work."""
+    done = sum(work.done for work in works.values())
+    mean = sum(work.seconds for work in works.values()) / done if done else 0.0
+    return {
+        id: (work.expected + mean * max(work.done - work.known, 0)) / work.seconds
+        for id, work in works.items()
+        if work.done >= FEWEST and work.seconds > 0 and (work.expected or mean)
+    }
+
+
+def known_speeds(works: Mapping[int, Work], before: Mapping[int, float]) -> dict[int, float]:
+    """As measured now on tasks that ran before, else as in earlier campaigns (`before`); empty: nothing is known."""
+    return {**before, **{id: speed for id, speed in speeds(works).items() if works[id].known >= FEWEST}}

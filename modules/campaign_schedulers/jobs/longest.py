@@ -1,0 +1,57 @@
+"""Where tasks go of which it is known how long they take: the longest first, and none where it would end last; pure.
+
+Longest first ends within 4/3 of the best on cores alike (LPT: Graham, 1969), and within twice the best on others where
+each task goes to the core on which it ends first (Gonzalez, Ibarra and Sahni, 1977). Here a task goes wherever it is
+expected to end before the campaign can: when all work that is left has been done by the cores that the campaign has and
+may have, or its longest task, begun now where it would end first. What would last longer on a slow cluster waits for a
+faster one.
+"""
+
+from collections.abc import Collection, Mapping
+from math import inf
+from typing import NamedTuple
+
+from cigri.flow.updator_to_campaign_schedulers import Crew
+from cigri.flow.user_to_campaign_schedulers import Backlog
+from modules.campaign_schedulers.jobs.outlook import Outlook
+
+ALMOST = 1 + 1e-9
+
+
+class Offered(NamedTuple):
+    """`jobs` that may be sent to a cluster, of which `at_once` start at once."""
+
+    jobs: int
+    at_once: int
+
+
+def limits(
+    outlook: Outlook, crews: Mapping[int, Crew], backlog: Backlog, offered: Mapping[int, Offered]
+) -> dict[int, float]:
+    """The longest task, in seconds at speed 1, that goes to each of the clusters offered; the fastest come first."""
+    end = earliest_end(outlook, crews, backlog, offered)
+    found = {
+        id: outlook.longest_within(id, end) / (1 + _behind(crews[id], offer)) * ALMOST for id, offer in offered.items()
+    }
+    best = min(offered, key=lambda cluster_id: outlook.completion(cluster_id, backlog.longest))
+    if outlook.completion(best, backlog.longest) <= end * ALMOST:
+        found[best] = max(found[best], backlog.longest * ALMOST)
+    return {id: found[id] for id in sorted(offered, key=lambda cluster_id: -outlook.speed(cluster_id))}
+
+
+def _behind(crew: Crew, offer: Offered) -> float:
+    """Tasks like these that go before the last of them on each core."""
+    return (crew.waiting + offer.jobs - offer.at_once) / max(crew.running + offer.at_once, 1)
+
+
+def earliest_end(outlook: Outlook, crews: Mapping[int, Crew], backlog: Backlog, offered: Collection[int]) -> float:
+    """Seconds until the campaign ends, if it gets what it is offered and keeps what it has."""
+    mean = backlog.expected / backlog.known
+    work = backlog.expected + mean * (backlog.tasks - backlog.known)
+    power = 0.0
+    for cluster_id, crew in crews.items():
+        work -= outlook.speed(cluster_id) * crew.ran
+        power += outlook.speed(cluster_id) * (crew.running + (crew.free if cluster_id in offered else 0))
+    there = [id for id, crew in crews.items() if crew.running or id in offered]
+    last = min((outlook.completion(cluster_id, backlog.longest) for cluster_id in there), default=inf)
+    return max(work / power if power else inf, last)

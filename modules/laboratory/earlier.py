@@ -1,0 +1,68 @@
+"""A campaign that its user ran before the simulation begins: what was learnt of its tasks, by CiGri's own functions.
+
+Nobody knew then how long they take: where each of them ran is drawn, a cluster being the likelier the more work its
+cores do in a second. It took as long as that cluster is slow.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from random import Random
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from cigri.flow.anyone_to_clusters import find_cluster
+from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
+from cigri.flow.metascheduler_to_runner import close_campaigns
+from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
+from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.user_to_metascheduler import NewCampaign, put_campaign
+from cigri.settings import JobSettings
+from cigri.states import JobKind, Outcome
+from cigri.verdicts import TaskPast, judge
+from modules.laboratory.jobs import GridTask
+
+
+class Force(NamedTuple):
+    """A cluster: on `cores` tasks last as long as drawn over `speed`."""
+
+    name: str
+    speed: float
+    cores: int
+
+
+def run_before(
+    conn: Connection,
+    campaign: NewCampaign,
+    parameters: Iterable[object],
+    tasks: Sequence[GridTask],
+    forces: Sequence[Force],
+    source: Random,
+    at: datetime,
+) -> None:
+    """All tasks of the campaign, by number, were done at that time; the campaign is over."""
+    parts = {name: part._replace(max_jobs=None, limits={}) for name, part in campaign.clusters.items()}
+    campaign_id = put_campaign(conn, campaign._replace(clusters=parts), parameters, at)
+    ids = {force.name: cluster.id for force in forces if (cluster := find_cluster(conn, force.name)) is not None}
+    chosen = source.choices(forces, [force.speed * force.cores for force in forces], k=len(tasks))
+    waiting = take_waiting(conn, campaign_id, len(tasks))
+    jobs = [
+        NewJob(ids[force.name], parts[force.name].width, 1, [task]) for task, force in zip(waiting, chosen, strict=True)
+    ]
+    put_jobs(conn, campaign_id, jobs, at)
+    for force in forces:
+        _end(conn, ids[force.name], {number: task.seconds / force.speed for number, task in enumerate(tasks)}, at)
+    close_campaigns(conn, at)
+
+
+def _end(conn: Connection, cluster_id: int, lasted: Mapping[int, float], at: datetime) -> None:
+    """All jobs there have succeeded; `lasted`: seconds by the number of the task."""
+    attempts, jobs = [], []
+    for launch in list_launches(conn, cluster_id, len(lasted), len(lasted), len(lasted)):
+        for job in launch.jobs:
+            [task] = job.tasks
+            seconds = lasted[task.number]
+            about = (launch.campaign_id, job.id, task.id, task.attempt, Outcome.SUCCESS, 0, at.timestamp(), seconds)
+            attempts.append(EndedAttempt(*about, judge(Outcome.SUCCESS, TaskPast(0, 0, 0, 0), JobSettings())))
+            jobs.append(EndedJob(job.id, launch.campaign_id, JobKind.TASKS, Outcome.SUCCESS, 0, "", "", at.timestamp()))
+    put_ended(conn, cluster_id, attempts, jobs, at)

@@ -1,5 +1,6 @@
 """Shares the clusters among campaigns, in the order of the policy; pure."""
 
+from bisect import insort
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain, groupby
@@ -29,7 +30,7 @@ def share(
     facts: Facts = NO_FACTS,
     ceilings: Ceilings = NO_CEILINGS,
 ) -> Stock:
-    """Serve the campaigns in order, each on the emptiest clusters first.
+    """Serve the campaigns in order, each where it is expected to end a task first.
 
     A cluster takes what its free cores can start at once and `keep_waiting` jobs more, but never more than
     `max_waiting` jobs wait on it. Nobody is offered more than it has tasks waiting that may go there. The first in line
@@ -52,7 +53,7 @@ def share(
 
 
 class _Served:
-    """A turn under way; what the campaign wants is looked at when it is its turn, the best cluster last."""
+    """A turn under way; what the campaign wants is looked at when it is its turn."""
 
     def __init__(self, turn: Turn) -> None:
         self.campaign_id, self.clusters, self.weight, self.most = (
@@ -61,17 +62,45 @@ class _Served:
             turn.weight,
             turn.most,
         )
-        self.wants: list[Want] | None = None
+        self.line: list[tuple[float, int, Want]] | None = None
+        self.shunned: list[Want] = []
 
     def next(self, stock: Stock) -> tuple[Want, int] | None:
-        """What it may be given now, and how many jobs; where it is nothing, it is nothing for the rest of the cycle."""
-        if self.wants is None:
-            self.wants = stock.open_to(self.campaign_id, self.clusters)[::-1]
-        while self.wants and not stock.is_served(self.campaign_id):
-            want = self.wants[-1]
-            if (most := stock.most(want)) > 0:
-                return want, most
-            self.wants.pop()
+        """Where it is expected to end a task first, and how many jobs may go there before it is asked again.
+
+        Each job that waits on a cluster makes the next one wait longer, so that what a campaign has left is spread over
+        the queues. Where it may be given nothing, it is nothing for the rest of the cycle. Where tasks have failed,
+        they are offered a place only when all others have been asked.
+        """
+        if self.line is None:
+            self._line_up(stock, stock.open_to(self.campaign_id, self.clusters))
+        while (self.line or self.shunned) and not stock.is_served(self.campaign_id):
+            if not self.line:
+                self._line_up(stock, [want._replace(shunned=0) for want in self.shunned])
+            if (found := self._first(stock)) is not None:
+                return found
+        return None
+
+    def _line_up(self, stock: Stock, wants: Sequence[Want]) -> None:
+        """The best last; of those alike the emptiest."""
+        self.line = sorted([(-stock.seconds(want), -place, want) for place, want in enumerate(wants)])
+        self.shunned = [want for want in wants if want.shunned]
+
+    def _first(self, stock: Stock) -> tuple[Want, int] | None:
+        """Those in line may have become worse since they were looked at, never better."""
+        line = self.line or []
+        while line:
+            known = line.pop()
+            want = known[2]
+            if (most := stock.most(want)) <= 0:
+                continue
+            if not (jobs := stock.startable(want)):
+                known = -stock.seconds(want), known[1], want
+                jobs = stock.next_few(want)
+            if not line or known > line[-1]:
+                line.append(known)
+                return want, min(most, jobs)
+            insort(line, known)
         return None
 
 
@@ -115,7 +144,8 @@ def _give_spare(stock: Stock) -> None:
     """Those with the fewest tasks left come first."""
     spares = {campaign_id: max(want.spare for want in mine.values()) for campaign_id, mine in stock.wants.items()}
     for campaign_id, left in sorted(spares.items(), key=lambda pair: pair[1]):
-        for want in stock.open_to(campaign_id, tuple(stock.wants[campaign_id])) if left else ():
+        wants = stock.open_to(campaign_id, tuple(stock.wants[campaign_id])) if left else []
+        for want in sorted(wants, key=stock.seconds):
             if (jobs := stock.most_spare(want, left)) > 0:
                 stock.take(want, jobs)
                 left -= jobs

@@ -13,6 +13,7 @@ from cigri.states import CampaignType
 MOST_DOUBLINGS = 20
 LARGEST = 2**31 - 1
 STARTS = 2.0  # times what starts in a cycle may wait, so that no core idles where many jobs end between two cycles
+AS_ONE = 16  # of the time of a task: cores that come free in such a part of it do so at the same time
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
@@ -63,9 +64,9 @@ class Cluster:
         """As many as may be under stress."""
         return number if self.pace >= 1.0 else int(number * self.pace)
 
-    def wait(self, ratio: float, mean: float) -> float:
-        """Seconds until one more job has a core, if as many as run now end in `mean` seconds."""
-        return 0.0 if self.startable(ratio) else (self.behind + 1) * mean / max(1, self.running)
+    def wait(self, mean: float) -> float:
+        """Seconds until one more job that waits has a core, if as many as run now end in `mean` seconds."""
+        return (self.behind + 1) * mean / max(1, self.running)
 
     def take(self, jobs: int, ratio: float) -> None:
         at_once = min(jobs, self.startable(ratio))
@@ -92,18 +93,19 @@ class Stock:
         self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
         self.parallel: list[Want] = []
         self._held: Counter[int] = Counter()
+        known, fastest = self.wants, self._fastest
         for want in wants:  # this loop is most of what sharing a large grid costs
             campaign_id, cluster_id = want.campaign_id, want.cluster_id
-            self.wants[campaign_id][cluster_id] = want
+            known[campaign_id][cluster_id] = want
             if want.live:
                 self._held[campaign_id] += want.live * want.width
             if want.width > 1:
                 self.parallel.append(want)
             if want.bound:
                 self._bound.add(campaign_id)
-            if want.mean is not None and want.mean < self._fastest.get(campaign_id, inf):
-                self._fastest[campaign_id] = want.mean
-            if (want.send is not None or want.keep is not None) and cluster_id in self.clusters:
+            if (mean := want.mean) is not None and mean < fastest.get(campaign_id, inf):
+                fastest[campaign_id] = mean
+            if (want.keep is not None or want.send is not None) and cluster_id in self.clusters:
                 self.clusters[cluster_id].hear(want)
         self.tasks = {campaign_id: next(iter(mine.values())).waiting for campaign_id, mine in self.wants.items()}
         self.given: dict[tuple[int, int], int] = {}
@@ -111,16 +113,12 @@ class Stock:
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
 
     def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
-        """What the campaign wants of those that are not full yet; a test is not asked for room.
-
-        Where tasks have failed, they are offered a place only when all others have been asked.
-        """
+        """What the campaign wants of those that are not full yet, the emptiest first; a test is not asked for room."""
         mine = self.wants[campaign_id]
         if next(iter(mine.values())).type is CampaignType.TEST:
             return [mine[cluster]._replace(shunned=0) for cluster in self.clusters if cluster in mine]
         some = mine if len(clusters) == len(mine) else set(clusters)
-        best = self._by_completion([mine[cluster] for cluster in self._open if cluster in some and cluster in mine])
-        return best + [want._replace(shunned=0) for want in best if want.shunned]
+        return [mine[cluster] for cluster in self._open if cluster in some and cluster in mine]
 
     def idle(self, clusters: Iterable[int]) -> float:
         """Free cores of those of these clusters that are not full yet."""
@@ -130,18 +128,19 @@ class Stock:
         """Has it been given all its tasks, and has none that wait for one cluster?"""
         return self.tasks[campaign_id] <= 0 and campaign_id not in self._bound
 
-    def _by_completion(self, wants: list[Want]) -> list[Want]:
-        """Those that are expected to end a task first; not yet tried are as fast as the fastest; else the emptiest."""
-        fastest = self._fastest.get(wants[0].campaign_id) if len(wants) > 1 else None
+    def seconds(self, want: Want) -> float:
+        """Until one more job of the campaign is expected to end a task there; it grows as the cluster fills.
+
+        A cluster that was not tried yet is as fast as the fastest. As long as nothing is known, a task takes 1.
+        """
+        cluster, fastest = self.clusters[want.cluster_id], self._fastest.get(want.campaign_id)
         if fastest is None:
-            return wants
-
-        def seconds(want: Want) -> float:
-            mean = fastest if want.mean is None else want.mean
-            delay = want.sending + want.delay + self.clusters[want.cluster_id].wait(want.ratio, mean)
-            return expected_seconds(mean, delay, want.hazard * want.width)
-
-        return sorted(wants, key=seconds)
+            return 0.0 if cluster.startable(want.ratio) else cluster.wait(1.0)
+        mean = fastest if want.mean is None else want.mean
+        delay = want.sending + want.delay
+        if not cluster.startable(want.ratio):
+            delay += cluster.wait(mean)
+        return expected_seconds(mean, delay, want.hazard * want.width)
 
     def most(self, want: Want) -> int:
         """Jobs that the campaign may still be given there."""
@@ -154,6 +153,14 @@ class Stock:
             return 0
         cluster = self.clusters[want.cluster_id]
         return max(0, min(most, cluster.room(want, self.given_to(want)), self.room_in_queue(want)))
+
+    def startable(self, want: Want) -> int:
+        """Jobs of the campaign that could start there at once."""
+        return self.clusters[want.cluster_id].startable(want.ratio)
+
+    def next_few(self, want: Want) -> int:
+        """Jobs that wait there for about the same time as one more does."""
+        return max(1, self.clusters[want.cluster_id].running // AS_ONE)
 
     def may_wait(self, want: Want) -> int:
         """Jobs that may be sent there whether or not a core is free, if any are kept waiting there."""

@@ -269,9 +269,28 @@ def test_the_cluster_that_ends_a_task_first_is_taken_first_not_the_emptiest() ->
 def test_a_queue_counts_where_no_core_is_free() -> None:
     rooms = [a_room(1, free=5), a_room(2, free=0, keep=9)._replace(running=2)]
     wants = [a_want(1, 1, waiting=7, mean=60.0), a_want(1, 2, waiting=7, mean=30.0)]
-    assert jobs(rooms, wants) == {(1, 2): 7}  # after 15 s it has a core
+    assert jobs(rooms, wants) == {(1, 2): 2, (1, 1): 5}  # after 15 s it has a core, the next one after 30 s
     assert jobs([rooms[0], rooms[1]._replace(waiting=4, waiting_cores=4)], wants) == {(1, 1): 5, (1, 2): 2}
     assert jobs(rooms, [wants[0], wants[1]._replace(delay=20.0)]) == {(1, 1): 5, (1, 2): 2}
+
+
+@pytest.mark.parametrize(
+    ("left", "means", "expected"),
+    [
+        pytest.param(8, (None, None), {(1, 1): 6, (1, 2): 2}, id="where cores come free more often"),
+        pytest.param(8, (300.0, 400.0), {(1, 1): 8}, id="not where the tasks would end later"),
+        pytest.param(18, (300.0, 400.0), {(1, 1): 17, (1, 2): 1}, id="until that is as late"),
+        pytest.param(18, (300.0, None), {(1, 1): 14, (1, 2): 4}, id="an untried cluster is as fast"),
+        pytest.param(99, (300.0, 400.0), {(1, 1): 20, (1, 2): 20}, id="all places, where there are enough tasks"),
+    ],
+)
+def test_the_last_tasks_are_spread_over_queues_by_when_each_would_end(
+    left: int, means: tuple[float | None, ...], expected: dict[tuple[int, int], int]
+) -> None:
+    rooms = [a_room(1, free=0, keep=20)._replace(running=30), a_room(2, free=0, keep=20)._replace(running=10)]
+    rooms = [room._replace(config=room.config.model_copy(update={"n_max_queued_jobs": 20})) for room in rooms]
+    wants = [a_want(1, cluster, waiting=left, mean=mean) for cluster, mean in enumerate(means, start=1)]
+    assert jobs(rooms, wants) == expected
 
 
 def test_expected_seconds_to_the_end_of_a_task() -> None:

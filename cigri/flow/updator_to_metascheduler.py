@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
+    BindParameter,
     Connection,
     and_,
     bindparam,
@@ -32,7 +33,7 @@ from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, ClusterState, ClusterUsage
+from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, ClusterState, ClusterUsage, ExcludedNode
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Usage
@@ -87,15 +88,22 @@ class Trial(NamedTuple):
 def put_cluster_state(
     conn: Connection, cluster_id: int, capacity: Capacity, used_by_us: int, now: datetime | None = None
 ) -> None:
-    """The present state, and one row of history a minute."""
+    """The present state, and one row of history a minute; free cores of nodes that are left out are not available."""
     conn.execute(_state(), {"here": cluster_id, "ours": used_by_us, "now": now, **_seen(capacity)})
 
 
 @cache
 def _state() -> Update:
     here = bindparam("here", type_=BigInteger)
-    values = {name: bindparam(f"{name}_cores", type_=BigInteger) for name in Capacity._fields}
-    values |= {"cluster_id": here, "used_by_us": bindparam("ours", type_=BigInteger)}
+    seen = {name: bindparam(f"{name}_cores", type_=BigInteger) for name in Capacity._fields}
+    lost = func.least(seen["free"], _left_out(here))
+    values = {
+        **seen,
+        "free": seen["free"] - lost,
+        "unavailable": seen["unavailable"] + lost,
+        "cluster_id": here,
+        "used_by_us": bindparam("ours", type_=BigInteger),
+    }
     state = upsert(ClusterState).values({**values, "at": NOW})
     fields = {name: state.excluded[name] for name in (*values, "at") if name != "cluster_id"}
     return (
@@ -105,6 +113,17 @@ def _state() -> Update:
         .add_cte(state.on_conflict_do_update(index_elements=[ClusterState.c.cluster_id], set_=fields).cte("state"))
         .add_cte(upsert(ClusterUsage).values({**values, "at": minute_of(NOW)}).on_conflict_do_nothing().cte("usage"))
     )
+
+
+def _left_out(here: BindParameter[int]) -> ColumnElement[int]:
+    """Cores of the nodes that get no job of ours now, if each is as large as the largest."""
+    nodes = select(func.count()).where(ExcludedNode.c.cluster_id == here, ExcludedNode.c.until > NOW)
+    largest = select(func.coalesce(_cores_of_a_node(), 0)).where(NodeClass.c.cluster_id == here)
+    return nodes.scalar_subquery() * largest.scalar_subquery()
+
+
+def _cores_of_a_node() -> ColumnElement[int]:
+    return cast(func.max(NodeClass.c.properties["cores"].as_float()), BigInteger)
 
 
 def _seen(capacity: Capacity) -> dict[str, int]:
@@ -130,8 +149,8 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
         .group_by(Job.c.cluster_id)
         .subquery()
     )
-    largest = cast(func.max(NodeClass.c.properties["cores"].as_float()), BigInteger).label("cores")
-    nodes = select(NodeClass.c.cluster_id, largest).group_by(NodeClass.c.cluster_id).subquery()
+    about_nodes = select(NodeClass.c.cluster_id, _cores_of_a_node().label("cores"))
+    nodes = about_nodes.group_by(NodeClass.c.cluster_id).subquery()
     statement = (
         select(
             Cluster.c.id,

@@ -106,15 +106,18 @@ def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
 
 
 def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[NodeEnds]:
-    """The latest of a campaign on a cluster; of a node that was excluded, those of jobs that were made since."""
-    sick = ExcludedNode
+    """The latest of a campaign on a cluster; of a node that was excluded, those of jobs that were made since.
+
+    What is doubted counts for a node on trial, where it is doubted as soon as it has ended.
+    """
+    sick, is_doubted = ExcludedNode, Attempt.c.outcome == Outcome.DOUBTFUL
     latest = (
         select(Job.c.node, Attempt.c.outcome, Attempt.c.seconds, sick.c.node.is_not(None).label("on_trial"))
         .join(Attempt, Attempt.c.job_id == Job.c.id)
         .outerjoin(sick, and_(sick.c.cluster_id == Job.c.cluster_id, sick.c.node == Job.c.node))
         .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id, Job.c.node.is_not(None))
-        .where(Attempt.c.outcome.is_not(None), Attempt.c.outcome.not_in((*FREE, Outcome.DOUBTFUL)))
-        .where(or_(sick.c.node.is_(None), Job.c.created_at > sick.c.until))
+        .where(Attempt.c.outcome.is_not(None), Attempt.c.outcome.not_in(FREE))
+        .where(or_(and_(sick.c.node.is_(None), ~is_doubted), Job.c.created_at > sick.c.until))
         .order_by(Job.c.id.desc())
         .limit(LATEST)
     )
@@ -122,7 +125,7 @@ def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[
     for place, outcome, seconds, on_trial in conn.execute(latest):
         node = place or ""
         lasted, bad, _ = ends.get(node, ([], 0, False))
-        if outcome is Outcome.SUCCESS:
+        if outcome in (Outcome.SUCCESS, Outcome.DOUBTFUL):
             lasted.append(seconds or 0.0)
         ends[node] = lasted, bad + (outcome not in NOT_BAD), on_trial
     return [NodeEnds(campaign_id, node, counted(lasted), bad, trial) for node, (lasted, bad, trial) in ends.items()]

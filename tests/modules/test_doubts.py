@@ -210,6 +210,20 @@ def test_a_node_where_tasks_fail_is_left_out_longer_each_time_until_one_ends_wel
         assert conn.scalar(text("SELECT count(*) FROM events WHERE closed_at IS NULL AND code = 'NODE_EXCLUDED'")) == 0
 
 
+def test_a_node_where_tasks_end_at_once_is_left_out_again_after_its_first_results_on_trial(database: Database) -> None:
+    """They are doubted before anybody compares them with others."""
+    grid = Grid(database)
+    for node in ("n1", "n2", "n3"):
+        grid.end("bad", 7, 300.0, node=node)
+    grid.end("bad", 30, 0.125, node="hole")
+    again = NOON + timedelta(seconds=1801)
+    assert grid.end("bad", 2, 0.125, node="hole", now=again) == {"results doubted": 2, "nodes left out": 1}
+    assert grid.excluded(again + timedelta(seconds=3599)) == ["hole"]
+    after = again + timedelta(seconds=3601)
+    assert grid.end("bad", 1, 300.0, node="n1", now=after) == {}  # what was before counts no more
+    assert grid.end("bad", 1, 300.0, node="hole", now=after) == {"nodes healed": 1}
+
+
 def test_no_more_than_a_share_of_the_nodes_is_left_out(database: Database) -> None:
     grid = Grid(database, share=0.3)
     for node in ("n1", "n2", "n3", "n4"):

@@ -11,6 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
+from cigri.flow.runner_to_anyone import is_there
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.speeds import FEWEST
 from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
@@ -253,7 +254,7 @@ def _bound(same_cluster: float, now: datetime | None) -> CTE:
 def _live(scouting: float, now: datetime | None) -> Subquery:
     """Jobs that have not ended, those of them that have run for a while, and those that wait for cores."""
     is_old = Job.c.started_at <= clock(now) - timedelta(seconds=scouting)
-    is_queued = and_(Job.c.state.in_(WAITING_JOBS), Job.c.halted_since.is_(None))
+    is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_there())
     counts = (
         func.count().label("n"),
         func.count().filter(is_old).label("old"),

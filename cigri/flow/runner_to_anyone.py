@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from sqlalchemy import Connection, Float, and_, cast, exists, extract, func, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.jobfeatures import Running
 from cigri.states import JobState
@@ -19,6 +20,11 @@ class RunningJob(NamedTuple):
     key: JobKey
     local_user: str
     told: float | None
+
+
+def is_there() -> ColumnElement[bool]:
+    """Neither held, nor suspended, nor missing at the last visit of its cluster: no other live job waits for cores."""
+    return and_(Job.c.halted_since.is_(None), Job.c.missing_since.is_(None))
 
 
 def list_running(conn: Connection, *, cluster_id: int | None = None, job_id: int | None = None) -> list[RunningJob]:

@@ -11,6 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
 from cigri.flow.matcher_to_anyone import Share, is_closed
+from cigri.flow.runner_to_anyone import is_there
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.settings import JobSettings
@@ -66,7 +67,7 @@ def list_queued(conn: Connection, campaign_ids: Collection[int]) -> dict[int, di
         .having(func.count() > 1)
         .subquery()
     )
-    waits = and_(Job.c.state.in_(WAITING_JOBS), Job.c.halted_since.is_(None))
+    waits = and_(Job.c.state.in_(WAITING_JOBS), is_there())
     found = conn.execute(
         select(several.c.campaign_id, Job.c.bucket_id, Job.c.cluster_id, func.count())
         .select_from(several)

@@ -12,6 +12,7 @@ from sqlalchemy.sql.selectable import Select
 from cigri.database import rows
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.clusters_to_anyone import add_refusal
+from cigri.flow.runner_to_anyone import is_there
 from cigri.flow.updator_to_killer import may_move
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.settings import BudgetSettings
@@ -23,7 +24,7 @@ from cigri.tables.wishes import Kill
 class Holding(NamedTuple):
     """A campaign's jobs on a cluster: cores of those that run, cores of those that wait; `last`: the newest of these.
 
-    Those that are held, or shall be killed, do not wait.
+    Those that are held, or shall be killed, do not wait; nor do those that the cluster no longer lists, nor run.
     """
 
     campaign_id: int
@@ -49,13 +50,13 @@ class Recalled(NamedTuple):
 
 
 def count_waiting(conn: Connection, cluster_id: int) -> int:
-    """Our jobs in the cluster's queue that have not started, or are about to be there; but for held ones."""
+    """Our jobs in the cluster's queue that have not started, or are about to be there; not those held, or missing."""
     return conn.execute(_waiting(), {"here": cluster_id}).scalar_one()
 
 
 @cache
 def _waiting() -> Select[int]:
-    waiting = and_(Job.c.state.in_((JobState.LAUNCHING, JobState.SUBMITTED)), Job.c.halted_since.is_(None))
+    waiting = and_(Job.c.state.in_((JobState.LAUNCHING, JobState.SUBMITTED)), is_there())
     return select(func.count()).where(Job.c.cluster_id == bindparam("here"), waiting)
 
 
@@ -80,7 +81,7 @@ def put_refusal(
 def list_holdings(conn: Connection) -> list[Holding]:
     """Of each campaign on each cluster where a job of it runs or waits."""
     waits = _waits()
-    runs = Job.c.state == JobState.RUNNING
+    runs = and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None))
     found = conn.execute(
         select(
             Job.c.campaign_id,
@@ -112,4 +113,4 @@ def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most:
 def _waits() -> ColumnElement[bool]:
     """In the queue of a cluster, and nothing keeps it from its start."""
     dies = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
-    return and_(Job.c.state == JobState.SUBMITTED, Job.c.halted_since.is_(None), ~dies)
+    return and_(Job.c.state == JobState.SUBMITTED, is_there(), ~dies)

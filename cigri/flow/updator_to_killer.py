@@ -22,6 +22,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
 from cigri.database import clock, rows
+from cigri.flow.runner_to_anyone import is_there
 from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, ClusterState
@@ -59,7 +60,7 @@ def list_queues(conn: Connection) -> list[Queue]:
     """Of clusters that were visited, and where jobs of ours wait that are not held."""
     waiting = (
         select(Job.c.cluster_id, func.count().label("jobs"), cast(func.sum(Job.c.width), BigInteger).label("cores"))
-        .where(Job.c.state == JobState.SUBMITTED, Job.c.halted_since.is_(None))
+        .where(Job.c.state == JobState.SUBMITTED, is_there())
         .group_by(Job.c.cluster_id)
         .subquery()
     )

@@ -30,6 +30,7 @@ from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import NOW, clock, given, packed
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.runner_to_anyone import is_there
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -52,7 +53,7 @@ class Room(NamedTuple):
     the `stress` that it is under. `starts`: jobs of ours that it was seen to start in the time of a cycle, if it can.
     `node`: cores of its largest node; 0: not known.
 
-    A held job does not wait for cores: it is in nobody's way.
+    A held job does not wait for cores: it is in nobody's way. Nor is one that the cluster no longer lists.
     """
 
     cluster_id: int
@@ -137,13 +138,13 @@ def minute_of(time: ColumnElement[datetime]) -> ColumnElement[datetime]:
 
 def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
     """Enabled clusters whose last visit succeeded, the emptiest first."""
-    is_waiting = and_(Job.c.state.in_(WAITING_JOBS), Job.c.halted_since.is_(None))
+    is_waiting = and_(Job.c.state.in_(WAITING_JOBS), is_there())
     counts = (
         select(
             Job.c.cluster_id,
             func.count().filter(is_waiting).label("waiting"),
             cast(func.sum(Job.c.width).filter(is_waiting), BigInteger).label("waiting_cores"),
-            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+            func.count().filter(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("running"),
         )
         .where(Job.c.state != JobState.ENDED)
         .group_by(Job.c.cluster_id)

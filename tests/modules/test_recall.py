@@ -11,7 +11,11 @@ from sqlalchemy import Connection, text
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import ask_kills, take_kills
 from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled, list_holdings, list_recalled
+from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
+from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
+from cigri.flow.runner_to_updator import mark_missing
+from cigri.flow.updator_to_killer import list_queues
+from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.states import CutReason, KillReason
 from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import World
@@ -144,6 +148,24 @@ def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
         assert newest(conn, Recall(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
         assert newest(conn, Recall(campaign, cluster + 1, NEXT)) == []
         assert newest(conn, Recall(campaign, cluster, NEXT), moves=0) == []
+
+
+def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_known_yet(database: Database) -> None:
+    """Else the places of what was taken back could be given to nobody for another cycle."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 20)
+        jobs = submitted_jobs(conn, campaign, cluster, 9)
+        run_jobs(conn, jobs[:4])
+        mark_missing(conn, [jobs[0], *jobs[6:]], NOON)
+        assert list_holdings(conn) == [Holding(campaign, cluster, 3, 2, jobs[5])]
+        (room,) = list_rooms(conn)
+        assert (room.waiting, room.waiting_cores, room.running) == (2, 2, 3)
+        (want,) = list_wants(conn, 10, 0.0, NOON)
+        assert (want.live, want.queued) == (9, 2)  # what may still run counts for all limits
+        assert count_waiting(conn, cluster) == 2
+        assert [(queue.waiting, queue.waiting_cores) for queue in list_queues(conn)] == [(2, 2)]
+        assert newest(conn, Recall(campaign, cluster, NEXT)) == [jobs[5], jobs[4]]
 
 
 def test_one_that_has_begun_meanwhile_goes_on(database: Database) -> None:

@@ -155,11 +155,15 @@ def _free_cores(waiting: CTE) -> CTE:
 
 
 def may_move(moves: int) -> ColumnElement[bool]:
-    """A job of tasks, none of which was taken out of queues too often already."""
+    """A job of tasks, none of which was taken out of queues too often already.
+
+    What made way for others does not count: where such tasks go first in line again, they would soon be in the way.
+    """
     mine, past = Attempt.alias(), Attempt.alias()
+    made_way = select(Kill.c.job_id).where(Kill.c.job_id == past.c.job_id, Kill.c.reason == KillReason.FAIRNESS)
     often = (
         select(func.count())
-        .where(past.c.task_id == mine.c.task_id, past.c.outcome == Outcome.WITHDRAWN)
+        .where(past.c.task_id == mine.c.task_id, past.c.outcome == Outcome.WITHDRAWN, ~made_way.exists())
         .correlate(mine)
         .scalar_subquery()
     )

@@ -16,7 +16,7 @@ from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled, count_
 from cigri.flow.runner_to_updator import mark_missing
 from cigri.flow.updator_to_killer import list_queues
 from cigri.flow.updator_to_metascheduler import list_rooms
-from cigri.states import CutReason, KillReason
+from cigri.states import CutReason, KillReason, Outcome
 from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import World
 from modules.metascheduler.cuts import explain
@@ -33,7 +33,7 @@ from modules.metascheduler.recall import (
     without,
 )
 from modules.metascheduler.share import share
-from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
 
 SMALL, GIANT, OTHER = 1, 2, 3
@@ -148,6 +148,21 @@ def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
         assert newest(conn, Recall(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
         assert newest(conn, Recall(campaign, cluster + 1, NEXT)) == []
         assert newest(conn, Recall(campaign, cluster, NEXT), moves=0) == []
+
+
+@pytest.mark.parametrize(("reason", "times"), [(KillReason.FAIRNESS, 5), (KillReason.FLOOD, 2)])
+def test_a_task_makes_way_as_often_as_others_are_below_their_share(
+    database: Database, reason: KillReason, times: int
+) -> None:
+    """It goes first in line again, and would soon stand in everybody's way."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        for before in range(5):
+            jobs = submitted_jobs(conn, campaign, cluster, 1)
+            assert newest(conn, Recall(campaign, cluster, NEXT), moves=2) == (jobs if before < times else [])
+            ask_kills(conn, jobs, reason, "metascheduler", NOON)
+            end_jobs(conn, cluster, jobs, Outcome.WITHDRAWN, exit_code=None)
 
 
 def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_known_yet(database: Database) -> None:

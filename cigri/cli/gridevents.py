@@ -92,7 +92,7 @@ def _require(conn: "Connection", choice: "Choice") -> None:
 
 
 def _list(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> int:
-    from cigri.flow.operator_to_user import count_events, list_events
+    from cigri.flow.operator_to_user import Choice, count_events, list_events
 
     choice = choice._replace(closed_too=options.all or bool(choice.event_ids))
     limit = options.limit if options.limit is not None else 0 if options.json else SHOWN
@@ -104,8 +104,18 @@ def _list(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> 
         print(safe(_written(event)))
     if limit and len(events) == limit and (older := count_events(conn, choice) - limit):
         complain(f"{older} older events are not shown: `--limit 0` shows all")
+    if not events:
+        complain(_nothing(choice, 0 if choice.is_global else count_events(conn, Choice("", is_global=True))))
     _advise(events, choice)
     return DONE
+
+
+def _nothing(choice: "Choice", elsewhere: int) -> str:
+    """So that nobody whose tasks wait for a cluster that is away looks in the wrong place."""
+    text = "there is no event" if choice.closed_too else "there is no open event"
+    if not elsewhere or choice.closed_too:
+        return text
+    return f"{text} of your campaigns; clusters and the grid have {elsewhere}: `gridevents --global`"
 
 
 def _written(event: "SeenEvent") -> str:
@@ -126,8 +136,6 @@ def _written(event: "SeenEvent") -> str:
 
 def _advise(events: "list[SeenEvent]", choice: "Choice") -> None:
     is_open = [event for event in events if event.closed_at is None]
-    if not events:
-        complain("there is no open event" if not choice.closed_too else "there is no event")
     if choice.is_global or not is_open:
         return
     named = sorted({event.campaign_id for event in is_open if event.campaign_id is not None})

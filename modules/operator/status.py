@@ -35,7 +35,7 @@ def _print(health: Health, settings: Settings) -> None:
     print(f"Database  {health.place}: {answers}")
     print(f"Almighty  {_almighty(health)}")
     events = ", ".join(f"{count} {level}" for level, count in sorted(health.events.items()))
-    print(f"Events    {events or 'none'} open (`gridevents`)")
+    print(f"Events    {events or 'none'} open (`gridevents --global`, and of a campaign `gridevents ID`)")
     if health.now is None or not health.is_current:
         return
     now = health.now

@@ -67,7 +67,7 @@ def test_closed_events_are_shown_on_demand(capsys: Capture) -> None:
     assert main(["1"]) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    assert "there is no open event" in said.err
+    assert "there is no open event of your campaigns; clusters and the grid have 1: `gridevents --global`" in said.err
     assert main(["-a", "-c", "1"]) == 0
     said = capsys.readouterr()
     assert "1: (closed) TASK_FAILED" in said.out

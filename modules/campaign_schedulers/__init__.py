@@ -31,7 +31,7 @@ from cigri.serving import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from modules.campaign_schedulers.jobs.grouping import Room, Size, size
-from modules.campaign_schedulers.jobs.longest import Offered, limits
+from modules.campaign_schedulers.jobs.longest import Offered, Portion, portions
 from modules.campaign_schedulers.jobs.outlook import Outlook
 from modules.campaign_schedulers.jobs.queues import Queues
 
@@ -149,19 +149,19 @@ def _jobs(
         rooms = {cluster_id: offer.jobs * most[cluster_id].tasks for cluster_id, offer in places.items()}
         shut = {*closed, *queues.full()}
         if backlog is not None:
-            longest = _limits(conn, campaign_id, backlog, places, now)
-            return jobs + _longest_first(conn, campaign_id, free, places, rooms, most, closed, queues, longest)
+            line = _portions(conn, campaign_id, backlog, places, now)
+            return jobs + _longest_first(conn, campaign_id, free, places, most, closed, queues, line)
         waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, shut)
         jobs += assign([*free, *waiting], places, most, closed, queues)
     return jobs
 
 
-def _limits(
+def _portions(
     conn: Connection, campaign_id: int, backlog: Backlog, places: Mapping[int, TakenOffer], now: datetime | None
-) -> dict[int, float]:
+) -> list[Portion]:
     outlook = Outlook(list_grounds(conn, campaign_id))
     offered = {id: Offered(offer.jobs, min(offer.jobs, offer.at_once)) for id, offer in places.items()}
-    return limits(outlook, list_crews(conn, campaign_id, now), backlog, offered)
+    return portions(outlook, list_crews(conn, campaign_id, now), backlog, offered)
 
 
 def _longest_first(
@@ -169,22 +169,21 @@ def _longest_first(
     campaign_id: int,
     free: Sequence[WaitingTask],
     places: Mapping[int, TakenOffer],
-    rooms: Mapping[int, int],
     most: Mapping[int, Size],
     closed: Collection[Share],
     queues: Queues,
-    longest: Mapping[int, float],
+    line: Sequence[Portion],
 ) -> list[NewJob]:
-    """Of tasks that ran before, each cluster takes the longest that it is fast enough for, the fastest one first."""
+    """Of tasks that ran before, each portion takes the longest that its cluster is fast enough for."""
     jobs: list[NewJob] = []
     taken: set[int] = set()
     left = list(free)
-    for cluster_id, seconds in longest.items():
-        room = rooms[cluster_id]
+    for cluster_id, number, seconds in line:
+        room = number * most[cluster_id].tasks
         shut = {*closed, *queues.full()}
         found = take_waiting(conn, campaign_id, room + len(taken), {cluster_id: room + len(taken)}, shut, seconds)
         some = [*left, *(task for task in found if task.id not in taken)][:room]
-        made = assign(some, {cluster_id: places[cluster_id]}, most, closed, queues)
+        made = assign(some, {cluster_id: places[cluster_id]._replace(jobs=number)}, most, closed, queues)
         taken |= {task.id for job in made for task in job.tasks}
         left = [task for task in left if task.id not in taken]
         jobs += made

@@ -25,18 +25,31 @@ class Offered(NamedTuple):
     at_once: int
 
 
-def limits(
+class Portion(NamedTuple):
+    """So many jobs go to the cluster, of tasks of at most `longest` seconds at speed 1."""
+
+    cluster_id: int
+    jobs: int
+    longest: float
+
+
+def portions(
     outlook: Outlook, crews: Mapping[int, Crew], backlog: Backlog, offered: Mapping[int, Offered]
-) -> dict[int, float]:
-    """The longest task, in seconds at speed 1, that goes to each of the clusters offered; the fastest come first."""
+) -> list[Portion]:
+    """Of each of the clusters offered, the fastest first: what starts at once, and then what waits there."""
     end = earliest_end(outlook, crews, backlog, offered)
-    found = {
-        id: outlook.longest_within(id, end) / (1 + _behind(crews[id], offer)) * ALMOST for id, offer in offered.items()
-    }
     best = min(offered, key=lambda cluster_id: outlook.completion(cluster_id, backlog.longest))
-    if outlook.completion(best, backlog.longest) <= end * ALMOST:
-        found[best] = max(found[best], backlog.longest * ALMOST)
-    return {id: found[id] for id in sorted(offered, key=lambda cluster_id: -outlook.speed(cluster_id))}
+    is_best_in_time = outlook.completion(best, backlog.longest) <= end * ALMOST
+    order = sorted(offered, key=lambda cluster_id: -outlook.speed(cluster_id))
+    found = []
+    for waits in (False, True):
+        for id in order:
+            offer = offered[id]
+            seconds = outlook.longest_within(id, end) / (1 + _behind(crews[id], offer) if waits else 1)
+            if id == best and is_best_in_time:
+                seconds = max(seconds, backlog.longest)
+            found.append(Portion(id, offer.jobs - offer.at_once if waits else offer.at_once, seconds * ALMOST))
+    return [portion for portion in found if portion.jobs]
 
 
 def _behind(crew: Crew, offer: Offered) -> float:

@@ -31,6 +31,7 @@ from cigri.errors import DatabaseUnavailable
 
 WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
+PLANNING = "-c random_page_cost=1.1 -c jit=off"  # a few rows by their keys, in memory: neither scans nor compilation
 
 
 _KEY = func.hashtextextended(bindparam("name", type_=Text), 0)
@@ -42,7 +43,7 @@ class Database:
 
     def __init__(self, url: str, lock_timeout: float = 30.0) -> None:
         self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC -c application_name=cigri"
+        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC -c application_name=cigri {PLANNING}"
         self.engine: Engine = create_engine(
             self.url,
             pool_size=5,

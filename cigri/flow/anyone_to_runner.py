@@ -2,13 +2,15 @@
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, select
+from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock
+from cigri.database import NOW, clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import NodeSettings
 from cigri.states import EventLevel
@@ -33,14 +35,12 @@ class ExcludedNode(NamedTuple):
 
 def list_excluded(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[str]:
     """Nodes that get no job now."""
-    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > clock(now))
-    return list(conn.scalars(mine.order_by(NodeRow.c.node)))
+    return list(conn.scalars(_out(), {"here": cluster_id, "now": now}))
 
 
 def list_suspected(conn: Connection, cluster_id: int) -> list[str]:
     """Those, and the ones on trial."""
-    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id)
-    return list(conn.scalars(mine.order_by(NodeRow.c.node)))
+    return list(conn.scalars(_sick(), {"here": cluster_id}))
 
 
 def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | None = None) -> list[ExcludedNode]:
@@ -97,6 +97,17 @@ def admit_nodes(
     gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
     close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by, now)
     return len(gone)
+
+
+@cache
+def _sick() -> Select[str]:
+    here = bindparam("here", type_=BigInteger)
+    return select(NodeRow.c.node).where(NodeRow.c.cluster_id == here).order_by(NodeRow.c.node)
+
+
+@cache
+def _out() -> Select[str]:
+    return _sick().where(NodeRow.c.until > NOW)
 
 
 def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:

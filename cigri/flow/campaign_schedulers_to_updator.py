@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
+from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, select
+from sqlalchemy import ARRAY, BigInteger, Connection, bindparam, func, select
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import rows
 from cigri.flow.anyone_to_killer import ask_kills
@@ -27,8 +29,7 @@ def lock_replicated(conn: Connection, campaign_ids: Collection[int], task_ids: C
 
     Only tasks of campaigns that are replicated can have; they are locked in order, before anything else of them is.
     """
-    chosen = select(Campaign.c.id).where(Campaign.c.id.in_(campaign_ids), Campaign.c.max_replicas.is_not(None))
-    replicated = list(conn.scalars(chosen)) if campaign_ids else []
+    replicated = list(conn.scalars(_replicated(), {"campaigns": sorted(campaign_ids)})) if campaign_ids else []
     if not replicated:
         return {}
     wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
@@ -51,6 +52,12 @@ def lock_replicated(conn: Connection, campaign_ids: Collection[int], task_ids: C
         for task_id, state in states.items()
         if state is not TaskState.ASSIGNED or len(live[task_id]) > 1
     }
+
+
+@cache
+def _replicated() -> Select[int]:
+    is_chosen = Campaign.c.id == func.any(bindparam("campaigns", type_=ARRAY(BigInteger)))
+    return select(Campaign.c.id).where(is_chosen, Campaign.c.max_replicas.is_not(None))
 
 
 def supersede(conn: Connection, task_ids: Collection[int], now: datetime | None = None) -> None:

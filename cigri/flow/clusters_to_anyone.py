@@ -1,12 +1,14 @@
 """Clusters show how they bear what is asked of them; whoever asks heeds the pace that the updator makes of it."""
 
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Double, cast, func, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import BigInteger, Connection, Double, bindparam, cast, func, select, update
+from sqlalchemy.dialects.postgresql import Insert, insert
+from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock
+from cigri.database import NOW
 from cigri.tables.clusters import ClusterPace
 
 
@@ -31,29 +33,47 @@ class Strain(NamedTuple):
 
 
 NEW = Pace(), 0, 0.0
+HERE = bindparam("here", type_=BigInteger)
 
 
 def find_pace(conn: Connection, cluster_id: int) -> float:
-    pace = conn.scalar(select(ClusterPace.c.pace).where(ClusterPace.c.cluster_id == cluster_id))
+    pace = conn.scalar(_pace_alone(), {"here": cluster_id})
     return 1.0 if pace is None else pace
 
 
 def take_pace(conn: Connection, cluster_id: int, now: datetime | None = None) -> tuple[Pace, int, float]:
     """The present pace, the campaigns refused since it was put (which are told once), and its age in seconds."""
-    row = ClusterPace
-    age = cast(func.greatest(func.extract("epoch", clock(now) - row.c.at), 0.0), Double)
-    about = select(row.c.pace, row.c.usual, row.c.why, row.c.refused, age).where(row.c.cluster_id == cluster_id)
-    found = conn.execute(about.with_for_update()).one_or_none()
+    found = conn.execute(_pace(), {"here": cluster_id, "now": now}).one_or_none()
     return NEW if found is None else (Pace(found[0], found[1], found[2]), found[3], found[4])
 
 
 def put_pace(conn: Connection, cluster_id: int, pace: Pace, now: datetime | None = None) -> None:
-    values = {**pace._asdict(), "at": clock(now), "refused": 0}
-    new = insert(ClusterPace).values(cluster_id=cluster_id, **values)
-    conn.execute(new.on_conflict_do_update(index_elements=[ClusterPace.c.cluster_id], set_=values))
+    conn.execute(_new_pace(), {"here": cluster_id, "now": now, **{f"new_{k}": v for k, v in pace._asdict().items()}})
 
 
 def add_refusal(conn: Connection, cluster_id: int) -> None:
     """One more campaign whose jobs it refuses."""
     row = ClusterPace
     conn.execute(update(row).where(row.c.cluster_id == cluster_id).values(refused=row.c.refused + 1))
+
+
+@cache
+def _pace_alone() -> Select[float]:
+    return select(ClusterPace.c.pace).where(ClusterPace.c.cluster_id == HERE)
+
+
+@cache
+def _pace() -> Select[*tuple[Any, ...]]:
+    row = ClusterPace.c
+    age = cast(func.greatest(func.extract("epoch", NOW - row.at), 0.0), Double)
+    return select(row.pace, row.usual, row.why, row.refused, age).where(row.cluster_id == HERE).with_for_update()
+
+
+@cache
+def _new_pace() -> Insert:
+    fields: dict[str, Any] = {name: bindparam(f"new_{name}", type_=ClusterPace.c[name].type) for name in Pace._fields}
+    fields |= {"at": NOW, "refused": 0}
+    new = insert(ClusterPace).values(cluster_id=HERE, **fields)
+    return new.on_conflict_do_update(
+        index_elements=[ClusterPace.c.cluster_id], set_={name: new.excluded[name] for name in fields}
+    )

@@ -99,16 +99,20 @@ def _digest(words: ColumnElement[str]) -> ColumnElement[UUID]:
 def _remembered() -> Insert:
     ended, here = given("ended", LASTED), bindparam("here", type_=BigInteger)
     part = CampaignCluster.c
+    task = (
+        select(Task.c.id, Task.c.campaign_id, Task.c.parameter, ended.c.seconds)
+        .join(ended, ended.c.id == Task.c.id)
+        .cte("task")
+        .prefix_with("MATERIALIZED", dialect="postgresql")
+    )
     known = (
         select(
             command_of(Campaign.c.grid_user, part.settings).label("command"),
-            parameter_of(Task.c.parameter).label("parameter"),
-            ended.c.seconds,
-            Task.c.id,
+            parameter_of(task.c.parameter).label("parameter"),
+            task.c.seconds,
+            task.c.id,
         )
-        .select_from(ended)
-        .join(Task, Task.c.id == ended.c.id)
-        .join(Campaign, Campaign.c.id == Task.c.campaign_id)
+        .join(Campaign, Campaign.c.id == task.c.campaign_id)
         .join(CampaignCluster, and_(part.campaign_id == Campaign.c.id, part.cluster_id == here))
         .subquery()
     )

@@ -3,11 +3,13 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, case, cast, func, or_, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, and_, bindparam, case, cast, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
 from cigri.flow.matcher_to_anyone import Share, is_closed
@@ -141,12 +143,16 @@ def _age(moment: ColumnElement[Any], now: datetime | None) -> ColumnElement[floa
 
 def list_launching(conn: Connection, cluster_id: int) -> list[LaunchingBatch]:
     """Under the runner's lock of the cluster these are the remains of a crash or of a lost answer."""
-    found = conn.execute(
+    return [LaunchingBatch._make(row) for row in conn.execute(_launching(), {"here": cluster_id})]
+
+
+@cache
+def _launching() -> Select[*tuple[Any, ...]]:
+    return (
         select(Batch.c.id, Batch.c.tag, Batch.c.campaign_id, Batch.c.local_user, Batch.c.size)
-        .where(Batch.c.cluster_id == cluster_id, Batch.c.state == BatchState.LAUNCHING)
+        .where(Batch.c.cluster_id == bindparam("here", type_=BigInteger), Batch.c.state == BatchState.LAUNCHING)
         .order_by(Batch.c.id)
     )
-    return [LaunchingBatch._make(row) for row in found]
 
 
 def put_back(

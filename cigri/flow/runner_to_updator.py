@@ -27,7 +27,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, clock, given, packed
+from cigri.database import NOW, given, packed
 from cigri.states import BatchState, JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -133,11 +133,7 @@ def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = 
 
 def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
     """Jobs that their cluster no longer lists and of which no record has come yet."""
-    conn.execute(
-        update(Job)
-        .where(Job.c.id.in_(job_ids), Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
-        .values(missing_since=clock(now))
-    )
+    conn.execute(_missing(), {**_wanted(job_ids), "now": now})
 
 
 @cache
@@ -218,6 +214,13 @@ def _attempts() -> Select[*tuple[Any, ...]]:
 def _attempts_at() -> Select[*tuple[Any, ...]]:
     wanted = given("wanted", PLACES)
     return _attempts_of(wanted, and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position))
+
+
+@cache
+def _missing() -> Update:
+    wanted = given("wanted", IDS)
+    is_live = and_(Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
+    return update(Job).where(Job.c.id == wanted.c.id, is_live).values(missing_since=NOW)
 
 
 @cache

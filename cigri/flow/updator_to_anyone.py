@@ -2,17 +2,34 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Double, and_, case, cast, func, literal, or_, select, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Connection,
+    Double,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows
 from cigri.durations import counted
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.clusters_to_predictor import learn_anew
-from cigri.flow.updator_to_predictor import changed_totals
+from cigri.flow.updator_to_predictor import changed_totals, totals
 from cigri.states import EventLevel, JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.clusters import Cluster, ExcludedNode
@@ -76,12 +93,46 @@ class Doubted(NamedTuple):
 
 def list_spans(conn: Connection, campaign_ids: Collection[int]) -> list[Span]:
     """Of these campaigns on all their clusters."""
-    part = CampaignCluster
-    is_sink = part.c.sink_since.is_not(None)
-    about = (part.c.campaign_id, part.c.cluster_id, Cluster.c.name, part.c.durations, part.c.doubted_below)
-    found = select(*about, is_sink, part.c.is_trusted).join(Cluster, Cluster.c.id == part.c.cluster_id)
-    wanted = found.where(part.c.campaign_id.in_(campaign_ids)).order_by(part.c.campaign_id, part.c.cluster_id)
-    return [Span(*row) for row in conn.execute(wanted)]
+    return [Span(*row) for row in conn.execute(_spans(), {"campaigns": sorted(campaign_ids)})]
+
+
+def list_spans_here(
+    conn: Connection, campaign_ids: Collection[int], cluster_id: int, bins: int
+) -> list[tuple[Span, bool]]:
+    """Of these campaigns on one cluster; True: of those that are not trusted, some end in the first `bins` anywhere."""
+    about = {"campaigns": sorted(campaign_ids), "here": cluster_id, "bins": bins}
+    return [(Span(*row[:-1]), row[-1]) for row in conn.execute(_spans_here(), about)]
+
+
+@cache
+def _spans() -> Select[*tuple[Any, ...]]:
+    part = CampaignCluster.c
+    return (
+        select(
+            part.campaign_id,
+            part.cluster_id,
+            Cluster.c.name,
+            part.durations,
+            part.doubted_below,
+            part.sink_since.is_not(None),
+            part.is_trusted,
+        )
+        .join(Cluster, Cluster.c.id == part.cluster_id)
+        .where(part.campaign_id == func.any(bindparam("campaigns", type_=ARRAY(BigInteger))))
+        .order_by(part.campaign_id, part.cluster_id)
+    )
+
+
+@cache
+def _spans_here() -> Select[*tuple[Any, ...]]:
+    """The totals of all clusters are looked at where they are: of many clusters they would be much to carry."""
+    anywhere = CampaignCluster.alias("anywhere")
+    quick = anywhere.c.durations[1 : bindparam("bins", type_=Integer)]
+    is_mixed = select(anywhere.c.cluster_id).where(
+        anywhere.c.campaign_id == CampaignCluster.c.campaign_id, ~anywhere.c.is_trusted, literal(0) != func.any(quick)
+    )
+    here = CampaignCluster.c.cluster_id == bindparam("here", type_=BigInteger)
+    return _spans().add_columns(is_mixed.exists()).where(here)
 
 
 def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
@@ -177,7 +228,8 @@ def _take_out(conn: Connection, here: ColumnElement[bool], lasted: Sequence[floa
     same = and_(Completion.c.campaign_id == part.c.campaign_id, Completion.c.cluster_id == part.c.cluster_id)
     left = cast(func.round(Completion.c.tasks * kept), BigInteger)
     conn.execute(update(Completion).where(same, here).values(tasks=left))
-    conn.execute(update(part).where(here).values(changed_totals(lasted, -1) | {"doubted": part.c.doubted + number}))
+    values = changed_totals() | {"doubted": part.c.doubted + number}
+    conn.execute(update(part).where(here).values(values), totals(lasted, -1))
 
 
 def _tell(conn: Connection, doubted: Doubted, now: datetime | None) -> None:

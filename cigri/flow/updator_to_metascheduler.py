@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.sql.dml import Insert, Update
+from sqlalchemy.sql.dml import Insert, ReturningUpdate, Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
@@ -250,6 +250,15 @@ def _weight(half_life: float, now: datetime | None) -> ColumnElement[float]:
     return func.power(0.5, func.least(age / (half_life * SECONDS_A_DAY), 1000.0))
 
 
+@cache
+def _healed() -> ReturningUpdate[int]:
+    part = CampaignCluster
+    campaign_id, cluster_id, failures = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failures"))
+    is_odd = or_(part.c.errors != failures, part.c.strikes != 0, part.c.blocked_until.is_not(None))
+    healed = update(part).where(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id, is_odd)
+    return healed.values(errors=failures, strikes=0, blocked_until=None).returning(part.c.campaign_id)
+
+
 def put_trials(
     conn: Connection,
     cluster_id: int,
@@ -267,9 +276,8 @@ def put_trials(
         here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
         subject = f"campaign {campaign_id} on {cluster_name}"
         if trial.has_success:
-            is_odd = or_(part.c.errors != trial.failures, part.c.strikes != 0, part.c.blocked_until.is_not(None))
-            healed = update(part).where(here, is_odd).values(errors=trial.failures, strikes=0, blocked_until=None)
-            if conn.execute(healed.returning(part.c.campaign_id)).all():
+            about = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
+            if conn.execute(_healed(), about).all():
                 close_events(conn, [SET_ASIDE], [subject], "cigri", now)
         elif trial.failures:
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))

@@ -280,24 +280,27 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
             again[attempt.campaign_id] += 1
     for campaign_id in {attempt.campaign_id for attempt in attempts}:
         lasted = done.get(campaign_id, [])
-        values: dict[str, Any] = {
-            "failed": CampaignCluster.c.failed + failed[campaign_id],
-            "resubmitted": CampaignCluster.c.resubmitted + again[campaign_id],
-        }
-        if lasted:
-            values |= changed_totals(lasted)
-        conn.execute(
-            update(CampaignCluster)
-            .where(CampaignCluster.c.campaign_id == campaign_id, CampaignCluster.c.cluster_id == cluster_id)
-            .values(values)
-        )
-    for campaign_id, lasted in done.items():
-        conn.execute(_completed(), {"campaign": campaign_id, "here": cluster_id, "more": len(lasted), "now": now})
+        about = {"campaign": campaign_id, "here": cluster_id, "now": now}
+        about |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
+        conn.execute(_added_up(has_done=bool(lasted)), about | (totals(lasted) if lasted else {}))
 
 
 @cache
+def _added_up(*, has_done: bool) -> Update:
+    """Of one campaign on a cluster, and the tasks that were done there in this minute."""
+    part = CampaignCluster.c
+    campaign_id, cluster_id, failed, again = (
+        bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failed_more", "again_more")
+    )
+    statement = update(CampaignCluster).where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+    values: dict[str, Any] = {"failed": part.failed + failed, "resubmitted": part.resubmitted + again}
+    if not has_done:
+        return statement.values(values)
+    return statement.values(values | changed_totals()).add_cte(_completed().cte("completed"))
+
+
 def _completed() -> Insert:
-    campaign_id, cluster_id, more = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "more"))
+    campaign_id, cluster_id, more = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "done_more"))
     minute = func.date_trunc("minute", NOW)
     statement = insert(Completion).values(campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=more)
     return statement.on_conflict_do_update(
@@ -306,21 +309,32 @@ def _completed() -> Insert:
     )
 
 
-def changed_totals(lasted: Sequence[float], times: int = 1) -> dict[str, Any]:
-    """New values of a share's totals when tasks of these durations have succeeded, or (-1) do not count any longer."""
-    part = CampaignCluster
+def totals(lasted: Sequence[float], times: int = 1) -> dict[str, Any]:
+    """The parameters of `changed_totals`: tasks of these durations have succeeded, or (-1) do not count any longer."""
     return {
-        "done": part.c.done + times * len(lasted),
-        "seconds": func.greatest(part.c.seconds + times * sum(lasted), 0.0),
-        "squares": func.greatest(part.c.squares + times * sum(seconds**2 for seconds in lasted), 0.0),
-        "durations": _added(part.c.durations, [times * count for count in counted(lasted)]),
+        "done_more": times * len(lasted),
+        "seconds_more": times * sum(lasted),
+        "squares_more": times * sum(seconds**2 for seconds in lasted),
+        "durations_more": [times * count for count in counted(lasted)],
     }
 
 
-def _added(counts: ColumnElement[list[int]], more: list[int]) -> ScalarSelect[list[int]]:
+def changed_totals() -> dict[str, ColumnElement[Any]]:
+    """New values of a share's totals."""
+    part = CampaignCluster.c
+    more, squares = (bindparam(name, type_=DOUBLE_PRECISION) for name in ("seconds_more", "squares_more"))
+    return {
+        "done": part.done + bindparam("done_more", type_=BigInteger),
+        "seconds": func.greatest(part.seconds + more, 0.0),
+        "squares": func.greatest(part.squares + squares, 0.0),
+        "durations": _added(part.durations, bindparam("durations_more", type_=ARRAY(BigInteger))),
+    }
+
+
+def _added(counts: ColumnElement[list[int]], more: ColumnElement[Any]) -> ScalarSelect[list[int]]:
     """Both arrays, place by place; the shorter one goes on with 0."""
     both = (
-        func.unnest(counts, cast(more, ARRAY(BigInteger)))
+        func.unnest(counts, more)
         .table_valued(column("old", BigInteger), column("new", BigInteger), with_ordinality="place", name="both")
         .render_derived()
     )

@@ -5,7 +5,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.errors import CigriError
 from cigri.flow.clusters_to_predictor import learn_anew
-from cigri.flow.updator_to_predictor import changed_totals
+from cigri.flow.updator_to_predictor import changed_totals, totals
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
@@ -24,9 +24,10 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
         .values(outcome=Outcome.SUCCESS)
         .returning(Attempt.c.seconds)
     ).all()
-    totals = changed_totals([seconds or 0.0 for seconds in lasted]) if lasted else {}
+    more = totals([seconds or 0.0 for seconds in lasted]) if lasted else {}
     settled = {"doubted": 0, "doubted_below": None, "sink_since": None, "is_trusted": True}
-    conn.execute(update(part).where(_here(campaign_id, cluster_id)).values(totals | settled))
+    values = (changed_totals() if lasted else {}) | settled
+    conn.execute(update(part).where(_here(campaign_id, cluster_id)).values(values), more)
     learn_anew(conn, campaign_id, cluster_id)
 
 

@@ -9,7 +9,16 @@ from typing import NamedTuple
 from cigri.durations import added, bin_of
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_runner import admit_nodes, list_excluded, list_suspected, put_exclusion
-from cigri.flow.updator_to_anyone import Doubted, NodeEnds, Span, add_running, list_node_ends, list_spans, put_doubts
+from cigri.flow.updator_to_anyone import (
+    Doubted,
+    NodeEnds,
+    Span,
+    add_running,
+    list_node_ends,
+    list_spans,
+    list_spans_here,
+    put_doubts,
+)
 from cigri.flow.updator_to_predictor import EndedAttempt
 from cigri.program import Report, Tools
 from cigri.states import Outcome
@@ -33,16 +42,14 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
     if not campaigns:
         return report
     with tools.database.begin() as conn:
-        spans = list_spans(conn, campaigns)
+        here = list_spans_here(conn, campaigns, cluster.id, bin_of(LONGEST))
         suspected = list_suspected(conn, cluster.id)
-    here = [span for span in spans if span.cluster_id == cluster.id]
-    report["results doubted"] += sum(_go_on(tools, span, suspected, fresh, now) for span in here)
+    report["results doubted"] += sum(_go_on(tools, span, suspected, fresh, now) for span, _ in here)
     failing = {attempt.campaign_id for attempt in fresh if attempt.outcome in BAD}
-    mixed = {span.campaign_id for span in spans if _is_mixed(span)}
-    spans = [span for span in spans if suspected or span.campaign_id in failing | mixed]
-    if not spans:
+    mixed = {span.campaign_id for span, is_mixed in here if is_mixed}
+    if not suspected and not failing and not mixed:
         return +report
-    spans = _read(tools, {span.campaign_id for span in spans})
+    spans = _read(tools, campaigns if suspected else failing | mixed)
     report.update(_judge_nodes(tools, Place(cluster.id, cluster.name), spans, now))
     for campaign_id in sorted(mixed):
         report.update(_judge_clusters(tools, _read(tools, {campaign_id}), now))
@@ -52,11 +59,6 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
 def _read(tools: Tools, campaigns: Collection[int]) -> list[Span]:
     with tools.database.begin() as conn:
         return add_running(conn, list_spans(conn, campaigns))
-
-
-def _is_mixed(span: Span) -> bool:
-    """Do some tasks end soon enough to be suspicious?"""
-    return not span.is_trusted and any(span.durations[: bin_of(LONGEST)])
 
 
 def _go_on(

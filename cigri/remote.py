@@ -1,6 +1,5 @@
 """What is said to a cluster and what comes back: sh text out, an Answer in; several questions travel as one script."""
 
-import re
 import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -34,13 +33,14 @@ class Bundle:
 
     def unpack(self, answer: Answer) -> dict[str, Answer]:
         """The answer of each part; raise AnswerUnreadable where one is missing."""
-        ends = list(re.finditer(rf"\n{self._mark} (\S+) (\d+)\n", answer.out))
+        first, *others = answer.out.split(f"\n{self._mark} ")
+        ends = [other.partition("\n") for other in others]
+        told = [end.partition(" ") for end, newline, _ in ends if newline]
         errors = answer.err.split(f"\n{self._mark}\n")
-        if [end[1] for end in ends] != self._names or len(errors) != len(ends) + 1:
+        is_whole = [name for name, *_ in told] == self._names and all(status.isdecimal() for *_, status in told)
+        if not is_whole or len(errors) != len(told) + 1:
             tail = (answer.err or answer.out)[-300:]
             raise AnswerUnreadable(f"the cluster's answer was cut off (exit status {answer.status}): {tail!r}")
-        answers, position = {}, 0
-        for end, err in zip(ends, errors, strict=False):
-            answers[end[1]] = Answer(int(end[2]), answer.out[position : end.start()], err)
-            position = end.end()
-        return answers
+        outs = [first, *(out for *_, out in ends)]
+        parts = zip(told, outs, errors, strict=False)
+        return {name: Answer(int(status), out, err) for (name, _, status), out, err in parts}

@@ -26,3 +26,13 @@ def test_a_connection_with_news_from_a_living_server_is_kept(database: Database)
         other.execute("NOTIFY test")
     with database.begin() as conn:
         assert conn.scalar(text("SELECT pg_backend_pid()")) == pid
+
+
+def test_one_who_reads_opens_no_transaction_and_the_next_one_does(database: Database) -> None:
+    state = text("SELECT state FROM pg_stat_activity WHERE pid = :pid")
+    pid = text("SELECT pg_backend_pid()")
+    for way, expected in ((database.read, "idle"), (database.begin, "idle in transaction")):
+        with way() as conn:
+            mine = conn.scalar(pid)
+            with database.lock("other"), database.read() as other:
+                assert other.scalar(state, {"pid": mine}) == expected

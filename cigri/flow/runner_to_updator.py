@@ -103,7 +103,7 @@ def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]
 
 def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
     """Every job of a cluster that has been submitted and has not ended."""
-    return [WatchedJob._make(row) for row in conn.execute(_watched(), {"here": cluster_id})]
+    return [WatchedJob._make(row) for row in conn.execute(_watched(), {"here": cluster_id}).all()]
 
 
 def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:

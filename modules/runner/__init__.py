@@ -82,7 +82,7 @@ def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) ->
     with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
-        with tools.database.begin() as conn:
+        with tools.database.read() as conn:
             unsettled = list_launching(conn, cluster.id)
             pace = find_pace(conn, cluster.id)
             room = max(1, int(pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)

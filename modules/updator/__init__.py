@@ -74,7 +74,7 @@ def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *,
 
 def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, discovers: bool) -> Report:
     """The visitor first: when even that account does not get in, the others are not tried."""
-    with tools.database.begin() as conn:
+    with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id)
     by_user: dict[str, list[WatchedJob]] = defaultdict(list)
     for job in watched:
@@ -88,9 +88,8 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, 
         with tools.database.begin() as conn:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
         return report
-    _note_pace(tools, cluster, answers["load"], tools.gateway.took.get((cluster.name, visitor), 0.0), now)
-    problems = _take_in(tools, cluster, key, visitor, mine, answers, report, now)
-    problems += _note_capacity(tools, cluster, answers, watched, now)
+    problems = _note(tools, cluster, answers, tools.gateway.took.get((cluster.name, visitor), 0.0), watched, now)
+    problems += _take_in(tools, cluster, key, visitor, mine, answers, report, now)
     for some in tools.gateway.side_by_side(by_user, lambda user: _ask_user(tools, cluster, key, user, by_user, now)):
         report.update(some)
     if problems or cluster.has_troubles:
@@ -159,7 +158,7 @@ def _take_in(
     if not jobs:
         return []
     glimpse = read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers)
-    with tools.database.begin() as conn:
+    with tools.database.read() as conn:
         time = server_time(conn, now)
         attempts = _attempts_of(conn, jobs, glimpse)
         tasks = count_attempts(conn, list(glimpse.records))
@@ -194,7 +193,7 @@ def _receipt(tools: Tools, lines: Mapping[str, int], living: Collection[tuple[in
     batches = sorted({batch_id for batch_id, _ in others.values() if batch_id <= LARGEST_ID})
     if not others:
         return Receipt(known)
-    with tools.database.begin() as conn:
+    with tools.database.read() as conn:
         unended = list_unended(conn, batches)
     return Receipt(known, frozenset(name for name, place in others.items() if place not in unended))
 
@@ -276,30 +275,34 @@ def _place(name: str) -> tuple[int, int]:
     return int(job_id), int(position)
 
 
-def _note_pace(tools: Tools, cluster: ClusterRow, answer: Answer, seconds: float, now: datetime | None) -> None:
-    """What may be asked of it from now on; a host that runs the jobs itself has their load."""
-    is_front_end = cluster.config.in_use.transport == "ssh"
-    with tools.database.begin() as conn:
-        before, refused, elapsed = take_pace(conn, cluster.id, now)
-        strain = Strain(seconds, parse_load(answer) if is_front_end else None, refused, elapsed)
-        after = next_pace(before, strain, cluster.config.most_load)
-        if after.pace < 1.0 or before.pace < 1.0 or before.usual is None or elapsed >= NOTED_EVERY:
-            put_pace(conn, cluster.id, after, now)
-
-
-def _note_capacity(
+def _note(
     tools: Tools,
     cluster: ClusterRow,
     answers: Mapping[str, Answer],
+    seconds: float,
     watched: Sequence[WatchedJob],
     now: datetime | None,
 ) -> list[str]:
-    """Store how full the cluster is, or give why it cannot be known."""
+    """Store how the cluster bears what is asked of it, and how full it is, or give why that cannot be known."""
     ours = sum(job.width for job in watched if job.state is JobState.RUNNING)
+    capacity: Capacity | None = None
+    problems = []
     try:
-        capacity: Capacity = tools.gateway.driver(cluster).parse_capacity(answers["capacity"])
+        capacity = tools.gateway.driver(cluster).parse_capacity(answers["capacity"])
     except AnswerUnreadable as error:
-        return [str(error)]
+        problems.append(str(error))
     with tools.database.begin() as conn:
-        put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
-    return []
+        _note_pace(conn, cluster, answers["load"], seconds, now)
+        if capacity is not None:
+            put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
+    return problems
+
+
+def _note_pace(conn: Connection, cluster: ClusterRow, answer: Answer, seconds: float, now: datetime | None) -> None:
+    """What may be asked of it from now on; a host that runs the jobs itself has their load."""
+    is_front_end = cluster.config.in_use.transport == "ssh"
+    before, refused, elapsed = take_pace(conn, cluster.id, now)
+    strain = Strain(seconds, parse_load(answer) if is_front_end else None, refused, elapsed)
+    after = next_pace(before, strain, cluster.config.most_load)
+    if after.pace < 1.0 or before.pace < 1.0 or before.usual is None or elapsed >= NOTED_EVERY:
+        put_pace(conn, cluster.id, after, now)

@@ -41,7 +41,7 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
     campaigns = {attempt.campaign_id for attempt in fresh}
     if not campaigns:
         return report
-    with tools.database.begin() as conn:
+    with tools.database.read() as conn:
         here = list_spans_here(conn, campaigns, cluster.id, bin_of(LONGEST))
         suspected = list_suspected(conn, cluster.id)
     report["results doubted"] += sum(_go_on(tools, span, suspected, fresh, now) for span, _ in here)
@@ -57,7 +57,7 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
 
 
 def _read(tools: Tools, campaigns: Collection[int]) -> list[Span]:
-    with tools.database.begin() as conn:
+    with tools.database.read() as conn:
         return add_running(conn, list_spans(conn, campaigns))
 
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, delete, literal, or_, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import Update
+from sqlalchemy.sql.selectable import FromClause
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, given, packed, rows
+from cigri.database import clock, rows
 from cigri.states import JobState, KillReason
 from cigri.tables.clusters import Drain
 from cigri.tables.jobs import Batch, Job
@@ -94,12 +94,6 @@ def unsend_kills(conn: Connection, job_ids: Sequence[int]) -> None:
     conn.execute(update(Kill).where(Kill.c.job_id.in_(job_ids), Kill.c.is_open).values(sent_at=None))
 
 
-def close_kills(conn: Connection, job_ids: Sequence[int]) -> None:
-    """These jobs have ended."""
-    conn.execute(_closed(), {"ended": packed(IDS, [(job_id,) for job_id in job_ids])})
-
-
-@cache
-def _closed() -> Update:
-    ended = given("ended", IDS)
+def closing(ended: FromClause) -> Update:
+    """Nobody wishes any longer that jobs are killed which have ended."""
     return update(Kill).where(Kill.c.job_id == ended.c.id, Kill.c.is_open).values(is_open=False)

@@ -38,11 +38,6 @@ def list_excluded(conn: Connection, cluster_id: int, now: datetime | None = None
     return list(conn.scalars(_out(), {"here": cluster_id, "now": now}))
 
 
-def list_suspected(conn: Connection, cluster_id: int) -> list[str]:
-    """Those, and the ones on trial."""
-    return list(conn.scalars(_sick(), {"here": cluster_id}))
-
-
 def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | None = None) -> list[ExcludedNode]:
     """For people: of one cluster, or of all."""
     row = NodeRow
@@ -100,14 +95,9 @@ def admit_nodes(
 
 
 @cache
-def _sick() -> Select[str]:
-    here = bindparam("here", type_=BigInteger)
-    return select(NodeRow.c.node).where(NodeRow.c.cluster_id == here).order_by(NodeRow.c.node)
-
-
-@cache
 def _out() -> Select[str]:
-    return _sick().where(NodeRow.c.until > NOW)
+    mine = NodeRow.c.cluster_id == bindparam("here", type_=BigInteger)
+    return select(NodeRow.c.node).where(mine, NodeRow.c.until > NOW).order_by(NodeRow.c.node)
 
 
 def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:

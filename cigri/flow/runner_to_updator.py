@@ -18,6 +18,7 @@ from sqlalchemy import (
     cast,
     false,
     func,
+    literal,
     select,
     type_coerce,
     update,
@@ -80,7 +81,10 @@ class SeenJob(NamedTuple):
 
 
 class LiveAttempt(NamedTuple):
-    """A task that a watched job carries, and its past; `is_shared`: the job carries others too."""
+    """A task that a watched job carries, and its past; `is_shared`: the job carries others too.
+
+    `live`: how many attempts of the job have not ended, where that was asked for.
+    """
 
     job_id: int
     position: int
@@ -93,6 +97,7 @@ class LiveAttempt(NamedTuple):
     checkpoints: int = 0
     saving: Saving = Saving()
     is_shared: bool = False
+    live: int = 1
 
 
 def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str], now: datetime | None = None) -> int:
@@ -117,13 +122,8 @@ def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]
 
 
 def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
-    """Those of them at these places: (job, position)."""
+    """Those of them at these places: (job, position); with the number of live ones of each job."""
     return _live_attempts(conn.execute(_attempts_at(), {"wanted": packed(PLACES, places)})) if places else []
-
-
-def count_attempts(conn: Connection, job_ids: Sequence[int]) -> dict[int, int]:
-    """How many live attempts each of these jobs has; a job without any is left out."""
-    return {job_id: count for job_id, count in conn.execute(_counts(), _wanted(job_ids))} if job_ids else {}
 
 
 def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = None) -> None:
@@ -198,22 +198,22 @@ def _unended() -> Select[int, int]:
 
 
 @cache
-def _counts() -> Select[int, int]:
-    wanted = given("wanted", IDS)
-    counted = select(Attempt.c.job_id, func.count()).join(wanted, wanted.c.id == Attempt.c.job_id)
-    return counted.where(Attempt.c.outcome.is_(None)).group_by(Attempt.c.job_id)
-
-
-@cache
 def _attempts() -> Select[*tuple[Any, ...]]:
     wanted = given("wanted", IDS)
-    return _attempts_of(wanted, wanted.c.id == Attempt.c.job_id)
+    return _attempts_of(wanted, wanted.c.id == Attempt.c.job_id).add_columns(literal(1))
 
 
 @cache
 def _attempts_at() -> Select[*tuple[Any, ...]]:
     wanted = given("wanted", PLACES)
-    return _attempts_of(wanted, and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position))
+    counted = (
+        select(Attempt.c.job_id, func.count().label("live"))
+        .where(Attempt.c.job_id.in_(select(given("wanted", PLACES).c.id)), Attempt.c.outcome.is_(None))
+        .group_by(Attempt.c.job_id)
+        .subquery("counted")
+    )
+    found = _attempts_of(wanted, and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position))
+    return found.join(counted, counted.c.job_id == Attempt.c.job_id).add_columns(counted.c.live)
 
 
 @cache
@@ -282,7 +282,7 @@ def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[
 
 
 def _live_attempts(found: Iterable[Row[*tuple[Any, ...]]]) -> list[LiveAttempt]:
-    return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), row[13])) for row in found]
+    return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), *row[13:])) for row in found]
 
 
 def _wanted(ids: Sequence[int]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Connection,
     Double,
     Integer,
+    Text,
     and_,
     bindparam,
     case,
@@ -67,6 +68,17 @@ class Span(NamedTuple):
     running: Mapping[str, list[int]] = MappingProxyType({})
 
 
+class SpanHere(NamedTuple):
+    """`is_mixed`: somewhere, where it is not trusted, tasks of the campaign ended suspiciously soon.
+
+    `suspected`: the cluster's nodes that get no job now, or are on trial.
+    """
+
+    span: Span
+    is_mixed: bool
+    suspected: list[str]
+
+
 class NodeEnds(NamedTuple):
     """The latest ends of a campaign's tasks on a node; `on_trial`: they came after its exclusion had expired."""
 
@@ -96,12 +108,10 @@ def list_spans(conn: Connection, campaign_ids: Collection[int]) -> list[Span]:
     return [Span(*row) for row in conn.execute(_spans(), {"campaigns": sorted(campaign_ids)})]
 
 
-def list_spans_here(
-    conn: Connection, campaign_ids: Collection[int], cluster_id: int, bins: int
-) -> list[tuple[Span, bool]]:
-    """Of these campaigns on one cluster; True: of those that are not trusted, some end in the first `bins` anywhere."""
+def list_spans_here(conn: Connection, campaign_ids: Collection[int], cluster_id: int, bins: int) -> list[SpanHere]:
+    """Of these campaigns on one cluster; durations in the first `bins` are suspicious."""
     about = {"campaigns": sorted(campaign_ids), "here": cluster_id, "bins": bins}
-    return [(Span(*row[:-1]), row[-1]) for row in conn.execute(_spans_here(), about)]
+    return [SpanHere(Span(*row[:-2]), *row[-2:]) for row in conn.execute(_spans_here(), about)]
 
 
 @cache
@@ -131,8 +141,10 @@ def _spans_here() -> Select[*tuple[Any, ...]]:
     is_mixed = select(anywhere.c.cluster_id).where(
         anywhere.c.campaign_id == CampaignCluster.c.campaign_id, ~anywhere.c.is_trusted, literal(0) != func.any(quick)
     )
-    here = CampaignCluster.c.cluster_id == bindparam("here", type_=BigInteger)
-    return _spans().add_columns(is_mixed.exists()).where(here)
+    here = bindparam("here", type_=BigInteger)
+    sick = select(ExcludedNode.c.node).where(ExcludedNode.c.cluster_id == here).order_by(ExcludedNode.c.node)
+    suspected = func.array(sick.scalar_subquery(), type_=ARRAY(Text))
+    return _spans().add_columns(is_mixed.exists(), suspected).where(CampaignCluster.c.cluster_id == here)
 
 
 def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:

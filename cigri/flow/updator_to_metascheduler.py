@@ -1,6 +1,6 @@
 """The updator says how full each cluster is and which campaigns do badly where; the metascheduler reads it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -24,10 +24,11 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.dml import Insert, ReturningUpdate, Update
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import FromClause
 from sqlalchemy.types import TypeEngine
 
 from cigri.clusters import ClusterConfig, parse_config
-from cigri.database import NOW, clock, given, packed
+from cigri.database import NOW, clock
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.runner_to_anyone import is_there
@@ -43,6 +44,7 @@ from cigri.tables.resources import NodeClass
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 SECONDS_A_DAY = 86_400.0
+USED = ("campaign_id", "width", "walltime", "started_at", "ended_at")
 USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 
 
@@ -181,27 +183,20 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
     ]
 
 
-def put_usage(conn: Connection, job_ids: Collection[int], now: datetime | None = None) -> None:
-    """What jobs that have just ended used; those that never started used nothing."""
-    conn.execute(_used(), {"ended": packed(IDS, [(job_id,) for job_id in job_ids]), "now": now})
-
-
-@cache
-def _used() -> Insert:
-    ended = given("ended", IDS)
-    lasted = func.greatest(func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
+def used(ended: FromClause) -> Insert:
+    """What jobs used that have just ended, of which `ended` has the id and USED; those that never started: nothing."""
+    lasted = func.greatest(func.extract("epoch", ended.c.ended_at - ended.c.started_at), 0.0)
     sums = (
         select(
             Campaign.c.grid_user,
             Campaign.c.project_id,
-            func.sum(Job.c.width * lasted),
-            func.sum(Job.c.width * Job.c.walltime),
+            func.sum(ended.c.width * lasted),
+            func.sum(ended.c.width * ended.c.walltime),
             NOW,
         )
-        .select_from(Job)
-        .join(ended, ended.c.id == Job.c.id)
-        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
-        .where(Job.c.started_at.is_not(None), Job.c.ended_at.is_not(None))
+        .select_from(ended)
+        .join(Campaign, Campaign.c.id == ended.c.campaign_id)
+        .where(ended.c.started_at.is_not(None), ended.c.ended_at.is_not(None))
         .group_by(Campaign.c.grid_user, Campaign.c.project_id)
     )
     return insert(Usage).from_select(["grid_user", "project_id", "used", "asked", "at"], sums)

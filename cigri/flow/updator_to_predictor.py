@@ -25,16 +25,17 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, aggregate_order_by, insert
-from sqlalchemy.sql.dml import ReturningUpdate, Update
+from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import NOW, given, packed
 from cigri.durations import counted
-from cigri.flow.anyone_to_killer import close_kills
+from cigri.flow.anyone_to_killer import closing
 from cigri.flow.campaign_schedulers_to_updator import Standing, lock_replicated, supersede
 from cigri.flow.clusters_to_predictor import learn, remember
-from cigri.flow.updator_to_metascheduler import put_usage
+from cigri.flow.updator_to_metascheduler import USED, used
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
@@ -51,6 +52,7 @@ ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
 }
 TASKS: Mapping[str, TypeEngine[Any]] = {
     "id": BigInteger(),
+    "number": BigInteger(),
     "state": Text(),
     **dict.fromkeys(("priority", "failures", "deaths", "resubmissions", "checkpoints"), BigInteger()),
     "has_saved": Boolean(),
@@ -108,13 +110,9 @@ def put_ended(
     """
     standing = lock_replicated(conn, {a.campaign_id for a in attempts}, [a.task_id for a in attempts])
     attempts = list(settle(attempts, standing))
-    moved = _end_attempts(conn, attempts)
+    moved = _end_attempts(conn, cluster_id, attempts, now)
     fresh = [attempt for attempt in attempts if (attempt.task_id, attempt.number) in moved]
-    _move_tasks(conn, cluster_id, [attempt for attempt in fresh if attempt.outcome is not Outcome.SUPERSEDED], now)
     over = _end_jobs(conn, jobs, now)
-    if jobs:
-        put_usage(conn, over, now)
-        close_kills(conn, [job.job_id for job in jobs])
     _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
     _add_up(conn, cluster_id, fresh, now)
     if lasted := {attempt.task_id: attempt.seconds or 0.0 for attempt in fresh if attempt.outcome is Outcome.SUCCESS}:
@@ -149,18 +147,31 @@ def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, Standing]) -
             yield attempt
 
 
-def _end_attempts(conn: Connection, attempts: Sequence[EndedAttempt]) -> set[tuple[int, int]]:
+def _end_attempts(
+    conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None
+) -> set[tuple[int, int]]:
+    """Those that had not ended; their tasks move with them, but for those that are superseded.
+
+    A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster; one that
+    stays where it is may have left a checkpoint.
+    """
     if not attempts:
         return set()
     ended = [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds) for a in attempts]
-    moved = conn.execute(_attempts_ended(), {"ended": packed(ATTEMPTS, ended)})
-    return {(task_id, number) for task_id, number in moved}
+    telling = [(a, a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
+    judged = [
+        (a.task_id, a.number, *a.verdict, a.has_saved, *ended)
+        for a, *ended in telling
+        if a.outcome is not Outcome.SUPERSEDED
+    ]
+    about = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASKS, judged), "here": cluster_id, "now": now}
+    return {(task_id, number) for task_id, number in conn.execute(_attempts_ended(), about)}
 
 
 @cache
-def _attempts_ended() -> ReturningUpdate[int, int]:
+def _attempts_ended() -> Select[int, int]:
     ended = given("ended", ATTEMPTS)
-    return (
+    moved = (
         update(Attempt)
         .where(Attempt.c.task_id == ended.c.task_id, Attempt.c.number == ended.c.number, Attempt.c.outcome.is_(None))
         .values(
@@ -170,29 +181,19 @@ def _attempts_ended() -> ReturningUpdate[int, int]:
             seconds=ended.c.seconds,
         )
         .returning(Attempt.c.task_id, Attempt.c.number)
+        .cte("moved")
     )
+    return select(moved.c.task_id, moved.c.number).add_cte(_tasks_moved(moved).cte("tasks_moved"))
 
 
-def _move_tasks(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
-    """A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster.
-
-    One that stays where it is may have left a checkpoint.
-    """
-    if not attempts:
-        return
-    ends = [(a, a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
-    judged = [(a.task_id, *a.verdict, a.has_saved, *ended) for a, *ended in ends]
-    conn.execute(_tasks_moved(), {"judged": packed(TASKS, judged), "here": cluster_id, "now": now})
-
-
-@cache
-def _tasks_moved() -> Update:
+def _tasks_moved(moved: CTE) -> Update:
     judged = given("judged", TASKS)
     again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
     gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
     waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))
     return (
         update(Task)
+        .where(moved.c.task_id == judged.c.id, moved.c.number == judged.c.number)
         .where(Task.c.id == judged.c.id, Task.c.state == TaskState.ASSIGNED, Campaign.c.id == Task.c.campaign_id)
         .values(
             state=cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.c.state.type),
@@ -213,7 +214,10 @@ def _tasks_moved() -> Update:
 
 
 def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> set[int]:
-    """A job began with the first of its tasks, and one of several is no success unless each of them is."""
+    """A job began with the first of its tasks, and one of several is no success unless each of them is.
+
+    Those that were not over add to the usage of their users, and nobody wishes any longer that one of them is killed.
+    """
     if not jobs:
         return set()
     ended = [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs]
@@ -221,12 +225,12 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) 
 
 
 @cache
-def _jobs_ended() -> ReturningUpdate[int]:
+def _jobs_ended() -> Select[int]:
     ended = given("ended", JOBS)
     begun = select(func.min(Attempt.c.started_at)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
     is_success = ended.c.outcome == Outcome.SUCCESS.value
     outcome = cast(ended.c.outcome, Job.c.outcome.type)
-    return (
+    over = (
         update(Job)
         .where(Job.c.id == ended.c.id, Job.c.state != JobState.ENDED)
         .values(
@@ -240,8 +244,10 @@ def _jobs_ended() -> ReturningUpdate[int]:
             started_at=func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at),
             ended_at=NOW,
         )
-        .returning(Job.c.id)
+        .returning(*(Job.c[name] for name in ("id", *USED)))
+        .cte("over")
     )
+    return select(over.c.id).add_cte(used(over).cte("used"), closing(ended).cte("closed"))
 
 
 def _worse(field: Column[Any]) -> ScalarSelect[Any]:

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -24,7 +24,6 @@ from cigri.flow.clusters_to_anyone import Strain, put_pace, take_pace
 from cigri.flow.runner_to_updator import (
     LiveAttempt,
     WatchedJob,
-    count_attempts,
     list_attempts,
     list_attempts_at,
     list_unended,
@@ -161,20 +160,19 @@ def _take_in(
     with tools.database.read() as conn:
         time = server_time(conn, now)
         attempts = _attempts_of(conn, jobs, glimpse)
-        tasks = count_attempts(conn, list(glimpse.records))
+        tasks = {job_id: some[0].live for job_id, some in attempts.items()}
         findings = find(jobs, tasks, _sight(glimpse), time, cluster.config)
         gone = [end.job.job_id for end in findings.ended if end.state is not None]
         attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
     ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
     tails = _tails(tools, cluster, key, user, jobs, ends)
-    with tools.database.begin() as conn:
-        fresh = _settle(conn, tools, cluster, jobs, findings, ends, tails, now)
+    fresh = _settle(tools, cluster, jobs, findings, ends, tails, now)
     report.update(examine(tools, cluster, fresh, now))
     before = tools.gateway.settled.get((cluster.id, user), Receipt())
     lines = {**before.lines, **glimpse.collected.lines}
     ended = {end.job.job_id for end in findings.ended}
-    living = {(job.batch_id, job.array_index) for job in jobs if job.job_id not in ended}
-    tools.gateway.settled[(cluster.id, user)] = _receipt(tools, lines, living)
+    over = {(job.batch_id, job.array_index): job.job_id in ended for job in jobs}
+    tools.gateway.settled[(cluster.id, user)] = _receipt(tools, lines, over)
     report.update(
         {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
     )
@@ -186,16 +184,19 @@ def _sight(glimpse: Glimpse) -> Sight:
     return Sight(listed, {Element(job.tag, job.index): job for job in glimpse.history}, glimpse.records)
 
 
-def _receipt(tools: Tools, lines: Mapping[str, int], living: Collection[tuple[int, int]]) -> Receipt:
-    """What is stored; of jobs submitted so lately that nobody watches them yet, nothing is."""
-    known = {name: number for name, number in lines.items() if place_of(name) in living}
-    others = {name: place for name in lines if (place := place_of(name)) not in living}
-    batches = sorted({batch_id for batch_id, _ in others.values() if batch_id <= LARGEST_ID})
+def _receipt(tools: Tools, lines: Mapping[str, int], over: Mapping[tuple[int, int], bool]) -> Receipt:
+    """What is stored; `over`: of the watched jobs, is it so. Of those submitted so lately that nobody watches them yet,
+    nothing is.
+    """
+    known = {name: number for name, number in lines.items() if over.get(place_of(name)) is False}
+    ended = {name for name in lines if over.get(place_of(name))}
+    others = {name: place for name in lines if (place := place_of(name)) not in over}
     if not others:
-        return Receipt(known)
+        return Receipt(known, frozenset(ended))
+    batches = sorted({batch_id for batch_id, _ in others.values() if batch_id <= LARGEST_ID})
     with tools.database.read() as conn:
         unended = list_unended(conn, batches)
-    return Receipt(known, frozenset(name for name, place in others.items() if place not in unended))
+    return Receipt(known, frozenset(ended | {name for name, place in others.items() if place not in unended}))
 
 
 def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:
@@ -223,7 +224,6 @@ def _grouped(attempts: Sequence[LiveAttempt]) -> dict[int, list[LiveAttempt]]:
 
 
 def _settle(
-    conn: Connection,
     tools: Tools,
     cluster: ClusterRow,
     jobs: Sequence[WatchedJob],
@@ -233,16 +233,20 @@ def _settle(
     now: datetime | None,
 ) -> list[EndedAttempt]:
     """Give the attempts whose ends are news."""
-    if findings.seen:
-        move_seen(conn, findings.seen, now)
-    if findings.missing:
-        mark_missing(conn, findings.missing, now)
-    if not ends.attempts and not ends.jobs:
+    has_ends = bool(ends.attempts or ends.jobs)
+    if not has_ends and not findings.seen and not findings.missing:
         return []
-    fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
-    reasons = {job.job_id: job.reason for job in ends.jobs}
-    put_events(conn, events(cluster, fresh, ends, reasons, tails), now)
-    put_trials(conn, cluster.id, cluster.name, trials(fresh, tails), tools.settings.budget, now)
+    with tools.database.begin() as conn:
+        if findings.seen:
+            move_seen(conn, findings.seen, now)
+        if findings.missing:
+            mark_missing(conn, findings.missing, now)
+        if not has_ends:
+            return []
+        fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
+        reasons = {job.job_id: job.reason for job in ends.jobs}
+        put_events(conn, events(cluster, fresh, ends, reasons, tails), now)
+        put_trials(conn, cluster.id, cluster.name, trials(fresh, tails), tools.settings.budget, now)
     return fresh
 
 

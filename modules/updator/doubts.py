@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cigri.durations import added, bin_of
 from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_runner import admit_nodes, list_excluded, list_suspected, put_exclusion
+from cigri.flow.anyone_to_runner import admit_nodes, list_excluded, put_exclusion
 from cigri.flow.updator_to_anyone import (
     Doubted,
     NodeEnds,
@@ -43,10 +43,10 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
         return report
     with tools.database.read() as conn:
         here = list_spans_here(conn, campaigns, cluster.id, bin_of(LONGEST))
-        suspected = list_suspected(conn, cluster.id)
-    report["results doubted"] += sum(_go_on(tools, span, suspected, fresh, now) for span, _ in here)
+    suspected = here[0].suspected if here else []
+    report["results doubted"] += sum(_go_on(tools, one.span, suspected, fresh, now) for one in here)
     failing = {attempt.campaign_id for attempt in fresh if attempt.outcome in BAD}
-    mixed = {span.campaign_id for span, is_mixed in here if is_mixed}
+    mixed = {one.span.campaign_id for one in here if one.is_mixed}
     if not suspected and not failing and not mixed:
         return +report
     spans = _read(tools, campaigns if suspected else failing | mixed)

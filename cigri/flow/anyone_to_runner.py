@@ -1,16 +1,15 @@
 """Whoever finds nodes sick, or well again, tells the runner, which leaves them out of what it submits."""
 
+from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, func, select
+from sqlalchemy import Connection, and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.selectable import Select
 
-from cigri.database import NOW, clock
+from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import NodeSettings
 from cigri.states import EventLevel
@@ -35,7 +34,17 @@ class ExcludedNode(NamedTuple):
 
 def list_excluded(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[str]:
     """Nodes that get no job now."""
-    return list(conn.scalars(_out(), {"here": cluster_id, "now": now}))
+    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > clock(now))
+    return list(conn.scalars(mine.order_by(NodeRow.c.node)))
+
+
+def list_all_excluded(conn: Connection, now: datetime | None = None) -> dict[int, list[str]]:
+    """By cluster."""
+    out = select(NodeRow.c.cluster_id, NodeRow.c.node).where(NodeRow.c.until > clock(now)).order_by(NodeRow.c.node)
+    excluded: dict[int, list[str]] = defaultdict(list)
+    for cluster_id, node in conn.execute(out):
+        excluded[cluster_id].append(node)
+    return dict(excluded)
 
 
 def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | None = None) -> list[ExcludedNode]:
@@ -92,12 +101,6 @@ def admit_nodes(
     gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
     close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by, now)
     return len(gone)
-
-
-@cache
-def _out() -> Select[str]:
-    mine = NodeRow.c.cluster_id == bindparam("here", type_=BigInteger)
-    return select(NodeRow.c.node).where(mine, NodeRow.c.until > NOW).order_by(NodeRow.c.node)
 
 
 def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:

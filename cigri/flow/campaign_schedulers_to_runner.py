@@ -21,9 +21,9 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    true,
     update,
 )
-from sqlalchemy.sql.dml import ReturningInsert, Update
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
@@ -177,11 +177,13 @@ def _attempt(conn: Connection, chosen: TableValuedAlias, *, is_replica: bool) ->
     conn.execute(insert(Attempt).from_select([*ATTEMPT, "is_replica"], values))
 
 
-def list_busy(conn: Connection) -> set[int]:
-    """Clusters that have jobs to launch, or batches of which nobody knows yet whether they were submitted."""
+def list_busy(conn: Connection) -> dict[int, bool]:
+    """Clusters that have jobs to launch, or (True) batches of which nobody knows yet whether they were submitted."""
     jobs = select(Job.c.id).where(Job.c.cluster_id == Cluster.c.id, Job.c.state == JobState.TO_LAUNCH)
     batches = select(Batch.c.id).where(Batch.c.cluster_id == Cluster.c.id, Batch.c.state == BatchState.LAUNCHING)
-    return set(conn.scalars(select(Cluster.c.id).where(or_(jobs.exists(), batches.exists()))))
+    is_unclear = batches.exists()
+    busy = select(Cluster.c.id, is_unclear).where(or_(jobs.exists(), is_unclear))
+    return {cluster_id: unclear for cluster_id, unclear in conn.execute(busy)}
 
 
 def list_launches(
@@ -233,33 +235,28 @@ def put_batch(
     destination = find_destination(conn, launch.campaign_id, launch.bucket_id, cluster_id)
     if destination is None:
         return None
-    job_ids = [job.id for job in launch.jobs]
-    if len(conn.execute(_unlaunched(), {"wanted": packed(IDS, [(id,) for id in job_ids])}).all()) != len(job_ids):
-        return None
     about = {
         "prefix": f"cigri.{grid_key}.",
         "campaign": launch.campaign_id,
         "here": cluster_id,
         "account": launch.local_user,
-        "jobs": len(job_ids),
+        "jobs": len(launch.jobs),
+        "places": packed(PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
         "now": now,
     }
-    batch = PreparedBatch._make((*conn.execute(_new_batch(), about).one(), destination))
-    places = packed(PLACES, [(id, index) for index, id in enumerate(job_ids, start=1)])
-    conn.execute(_launching(), {"places": places, "batch": batch.id})
-    return batch
+    batch = conn.execute(_new_batch(), about).one_or_none()
+    return None if batch is None else PreparedBatch._make((*batch, destination))
 
 
 @cache
-def _unlaunched() -> Select[int]:
-    wanted = given("wanted", IDS)
-    jobs = select(Job.c.id).join(wanted, wanted.c.id == Job.c.id).where(Job.c.state == JobState.TO_LAUNCH)
-    return jobs.with_for_update(of=Job)
-
-
-@cache
-def _new_batch() -> ReturningInsert[*tuple[Any, ...]]:
-    new = select(func.nextval(func.pg_get_serial_sequence("batches", "id")).label("id")).subquery("new")
+def _new_batch() -> Select[*tuple[Any, ...]]:
+    """None of the jobs, or all of them: those that wait to be launched are locked and counted first."""
+    places, jobs = given("places", PLACES), bindparam("jobs", type_=BigInteger)
+    waiting = select(Job.c.id, places.c.i).join(places, places.c.id == Job.c.id)
+    locked = waiting.where(Job.c.state == JobState.TO_LAUNCH).with_for_update(of=Job).cte("locked")
+    are_all_there = select(func.count()).select_from(locked).scalar_subquery() == jobs
+    id = func.nextval(func.pg_get_serial_sequence("batches", "id")).label("id")
+    new = select(id).where(are_all_there).subquery("new")
     values = {
         "id": new.c.id,
         "tag": bindparam("prefix", type_=Text) + cast(new.c.id, Text),
@@ -267,21 +264,18 @@ def _new_batch() -> ReturningInsert[*tuple[Any, ...]]:
         "cluster_id": bindparam("here", type_=BigInteger),
         "local_user": bindparam("account", type_=Text),
         "state": literal(BatchState.LAUNCHING, Batch.c.state.type),
-        "size": bindparam("jobs", type_=BigInteger),
+        "size": jobs,
         "created_at": NOW,
     }
     created = insert(Batch).from_select(list(values), select(*values.values()))
-    return created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at)
-
-
-@cache
-def _launching() -> Update:
-    places = given("places", PLACES)
-    return (
+    batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")
+    chosen = select(locked.c.id, locked.c.i, batch.c.id.label("batch_id")).join(batch, true()).subquery("chosen")
+    launching = (
         update(Job)
-        .where(Job.c.id == places.c.id, Job.c.state == JobState.TO_LAUNCH)
-        .values(state=JobState.LAUNCHING, batch_id=bindparam("batch", type_=BigInteger), array_index=places.c.i)
+        .where(Job.c.id == chosen.c.id)
+        .values(state=JobState.LAUNCHING, batch_id=chosen.c.batch_id, array_index=chosen.c.i)
     )
+    return select(batch.c.id, batch.c.tag, batch.c.created_at).add_cte(launching.cte("launching"))
 
 
 @cache

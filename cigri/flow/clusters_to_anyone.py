@@ -36,9 +36,9 @@ NEW = Pace(), 0, 0.0
 HERE = bindparam("here", type_=BigInteger)
 
 
-def find_pace(conn: Connection, cluster_id: int) -> float:
-    pace = conn.scalar(_pace_alone(), {"here": cluster_id})
-    return 1.0 if pace is None else pace
+def list_paces(conn: Connection) -> dict[int, float]:
+    """Of the clusters that have been visited."""
+    return {cluster_id: pace for cluster_id, pace in conn.execute(select(ClusterPace.c.cluster_id, ClusterPace.c.pace))}
 
 
 def take_pace(conn: Connection, cluster_id: int, now: datetime | None = None) -> tuple[Pace, int, float]:
@@ -55,11 +55,6 @@ def add_refusal(conn: Connection, cluster_id: int) -> None:
     """One more campaign whose jobs it refuses."""
     row = ClusterPace
     conn.execute(update(row).where(row.c.cluster_id == cluster_id).values(refused=row.c.refused + 1))
-
-
-@cache
-def _pace_alone() -> Select[float]:
-    return select(ClusterPace.c.pace).where(ClusterPace.c.cluster_id == HERE)
 
 
 @cache

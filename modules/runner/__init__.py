@@ -2,8 +2,9 @@
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 from cigri.drivers import BatchRequest
@@ -17,9 +18,9 @@ from cigri.flow.anyone_to_clusters import (
     put_array_limit,
     put_failure,
 )
-from cigri.flow.anyone_to_runner import list_excluded
+from cigri.flow.anyone_to_runner import list_all_excluded
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_busy, list_launches, put_batch
-from cigri.flow.clusters_to_anyone import find_pace
+from cigri.flow.clusters_to_anyone import list_paces
 from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.runner_to_campaign_schedulers import (
     LaunchingBatch,
@@ -48,11 +49,22 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         shut = list_shut(conn, tools.settings.hours, now)
         given_back = put_back_unlaunched(conn, tools.settings.jobs, now, shut)
         busy = list_busy(conn)
+        paces, excluded = list_paces(conn), list_all_excluded(conn, now)
     clusters = [cluster for cluster in clusters if cluster.id in busy]
+    known = {id: Known(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
-    report = summed(tools.gateway.visit(clusters, lambda cluster: _visit(tools, cluster, key, now), patience))
+    visit = partial(_visit, tools, key, known, now)
+    report = summed(tools.gateway.visit(clusters, visit, patience))
     report["jobs given back"] = given_back
     return +report
+
+
+class Known(NamedTuple):
+    """Of a cluster, when the pass begins; `is_unclear`: there are batches that nobody knows to be submitted or not."""
+
+    is_unclear: bool
+    pace: float
+    excluded: list[str]
 
 
 class Work(NamedTuple):
@@ -76,20 +88,20 @@ class Prepared(NamedTuple):
     text: str
 
 
-def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None) -> Report:
+def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime | None, cluster: ClusterRow) -> Report:
     """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
     report: Report = Counter()
+    known = all_known[cluster.id]
     with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
         with tools.database.read() as conn:
-            unsettled = list_launching(conn, cluster.id)
-            pace = find_pace(conn, cluster.id)
-            room = max(1, int(pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
-            max_array = max(1, int(pace * cluster.config.max_array))
+            unsettled = list_launching(conn, cluster.id) if known.is_unclear else []
+            room = max(1, int(known.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
+            max_array = max(1, int(known.pace * cluster.config.max_array))
             launches = list_launches(conn, cluster.id, max(room, 0), max_array)
-            excluded = list_excluded(conn, cluster.id, now)
-        work: dict[str, Work] = defaultdict(lambda: Work([], [], excluded, max(1, int(pace * BATCHES_AT_ONCE))))
+        most = max(1, int(known.pace * BATCHES_AT_ONCE))
+        work: dict[str, Work] = defaultdict(lambda: Work([], [], known.excluded, most))
         for batch in unsettled:
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():

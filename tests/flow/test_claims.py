@@ -155,13 +155,13 @@ def test_a_batch_given_back_is_free_of_charge_and_settled_once(database: Databas
         batch = put_batch(conn, launch, cluster, grid_key(conn))
         assert batch is not None
         assert [launching.tag for launching in list_launching(conn, cluster)] == [batch.tag]
-        assert list_busy(conn) == {cluster}
+        assert list_busy(conn) == {cluster: True}
         assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 2
         assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "no", JobSettings()) == 0
         assert put_submitted(conn, batch.id, {1: "r1"}) == 0
         assert list_watched(conn, cluster) == []
         assert list_launching(conn, cluster) == []
-        assert list_busy(conn) == set()
+        assert list_busy(conn) == {}
         row = Task
         tasks = conn.execute(
             select(row.c.state, row.c.priority, row.c.failures, row.c.deaths, row.c.resubmissions)

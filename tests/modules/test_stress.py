@@ -9,7 +9,7 @@ from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster, list_clusters
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
-from cigri.flow.clusters_to_anyone import Pace, Strain, find_pace, put_pace, take_pace
+from cigri.flow.clusters_to_anyone import Pace, Strain, list_paces, put_pace, take_pace
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.runner_to_metascheduler import put_refusal
 from cigri.flow.updator_to_metascheduler import list_rooms
@@ -90,7 +90,7 @@ def test_refusals_are_told_once_and_counted_by_campaign(database: Database) -> N
         assert take_pace(conn, cluster, NOON + timedelta(seconds=7)) == (QUICK, 2, 7.0)
         put_pace(conn, cluster, Pace(0.5, 0.5, "why"), NOON)
         assert take_pace(conn, cluster, NOON) == (Pace(0.5, 0.5, "why"), 0, 0.0)
-        assert find_pace(conn, cluster) == 0.5
+        assert list_paces(conn)[cluster] == 0.5
 
 
 def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> None:
@@ -131,7 +131,7 @@ def test_a_migration_later_all_is_at_its_usual_pace(database: Database) -> None:
     schema.downgrade(database, "0014")
     schema.upgrade(database)
     with database.begin() as conn:
-        assert find_pace(conn, cluster) == 1.0
+        assert list_paces(conn) == {}
         assert conn.scalar(text("SELECT count(*) FROM cuts")) == 0
         assert find_cluster(conn, "dahu") is not None
         assert ClusterConfig(driver="local").most_load == 10.0

@@ -46,8 +46,11 @@ AVERAGES: Mapping[str, TypeEngine[Any]] = {
 REMEMBERED = 500  # latest successes, after which a duration counts for less than a hundredth of a hundredth
 
 
-def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None:
-    """These tasks have succeeded in so many seconds, in this order."""
+def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: datetime | None = None) -> None:
+    """These tasks have succeeded in so many seconds, in this order; it is remembered for the same ones later, too.
+
+    Rows of what is remembered are written in one order by all.
+    """
     buckets: dict[int, list[float]] = defaultdict(list)
     known: dict[int, tuple[int, float]] = {}
     found = conn.execute(_averages(), {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}).all()
@@ -56,8 +59,10 @@ def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> Non
         bucket_id, weight, seconds = of[task_id]
         buckets[bucket_id].append(duration)
         known[bucket_id] = weight or 0, seconds or 0.0
-    _write(conn, cluster_id, {id: averaged(*known[id], durations) for id, durations in buckets.items()})
     _compare(conn, cluster_id, [(campaign_id, expected) for *_, campaign_id, expected in found])
+    new = {id: averaged(*known[id], durations) for id, durations in buckets.items()}
+    about = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id, "now": now}
+    conn.execute(_remembered(), {**about, "averages": _packed(new)})
 
 
 def _compare(conn: Connection, cluster_id: int, expected: Iterable[tuple[int, float | None]]) -> None:
@@ -73,11 +78,6 @@ def _compare(conn: Connection, cluster_id: int, expected: Iterable[tuple[int, fl
             .where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
             .values(known=part.known + len(some), expected=part.expected + sum(some))
         )
-
-
-def remember(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: datetime | None = None) -> None:
-    """What these tasks took, for the same ones in later campaigns. Rows are written in one order by all."""
-    conn.execute(_remembered(), {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id, "now": now})
 
 
 def command_of(user: ColumnElement[str], settings: ColumnElement[Any]) -> ColumnElement[UUID]:
@@ -119,10 +119,11 @@ def _remembered() -> Insert:
     same = (known.c.command, known.c.parameter)
     last = select(*same, known.c.seconds, NOW, here).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
     statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at", "cluster_id"], last)
-    return statement.on_conflict_do_update(
+    remembered = statement.on_conflict_do_update(
         index_elements=[LastDuration.c.command, LastDuration.c.parameter],
         set_={name: statement.excluded[name] for name in ("seconds", "at", "cluster_id")},
     )
+    return remembered.add_cte(_written().cte("averaged"))
 
 
 def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:
@@ -154,8 +155,11 @@ def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:
 
 def _write(conn: Connection, cluster_id: int, averages: Mapping[int, tuple[int, float]]) -> None:
     if averages:
-        values = [(id, *average) for id, average in averages.items()]
-        conn.execute(_written(), {"averages": packed(AVERAGES, values), "here": cluster_id})
+        conn.execute(_written(), {"averages": _packed(averages), "here": cluster_id})
+
+
+def _packed(averages: Mapping[int, tuple[int, float]]) -> str:
+    return packed(AVERAGES, [(id, *average) for id, average in averages.items()])
 
 
 @cache

@@ -19,6 +19,7 @@ from sqlalchemy import (
     false,
     func,
     literal,
+    or_,
     select,
     type_coerce,
     update,
@@ -83,7 +84,8 @@ class SeenJob(NamedTuple):
 class LiveAttempt(NamedTuple):
     """A task that a watched job carries, and its past; `is_shared`: the job carries others too.
 
-    `live`: how many attempts of the job have not ended, where that was asked for.
+    `is_troubled`: of its campaign's latest tasks there some failed, or were refused. `live`: how many attempts of the
+    job have not ended, where that was asked for.
     """
 
     job_id: int
@@ -97,6 +99,7 @@ class LiveAttempt(NamedTuple):
     checkpoints: int = 0
     saving: Saving = Saving()
     is_shared: bool = False
+    is_troubled: bool = True
     live: int = 1
 
 
@@ -250,7 +253,7 @@ def _seen() -> Update:
 
 def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     other = Attempt.alias()
-    settings = CampaignCluster.c.settings
+    part, settings = CampaignCluster.c, CampaignCluster.c.settings
     retries = func.coalesce(settings["retries"].as_integer(), 0)
     return (
         select(
@@ -268,6 +271,7 @@ def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[
             func.coalesce(settings["idempotent"].as_boolean(), false()),
             CheckpointRequest.c.heard_at.is_not(None),
             select(other.c.task_id).where(other.c.job_id == Attempt.c.job_id, other.c.position == 2).exists(),
+            or_(part.errors != 0, part.strikes != 0, part.blocked_until.is_not(None)),
         )
         .join(wanted, here)
         .join(Task, Task.c.id == Attempt.c.task_id)

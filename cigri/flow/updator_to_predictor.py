@@ -34,7 +34,7 @@ from cigri.database import NOW, given, packed
 from cigri.durations import counted
 from cigri.flow.anyone_to_killer import closing
 from cigri.flow.campaign_schedulers_to_updator import Standing, lock_replicated, supersede
-from cigri.flow.clusters_to_predictor import learn, remember
+from cigri.flow.clusters_to_predictor import learn
 from cigri.flow.updator_to_metascheduler import USED, used
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
@@ -115,12 +115,10 @@ def put_ended(
     over = _end_jobs(conn, jobs, now)
     _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
     _add_up(conn, cluster_id, fresh, now)
-    if lasted := {attempt.task_id: attempt.seconds or 0.0 for attempt in fresh if attempt.outcome is Outcome.SUCCESS}:
-        learn(conn, cluster_id, lasted)
     if standing:
         supersede(conn, list(standing), now)
-    if lasted:
-        remember(conn, cluster_id, lasted, now)
+    if lasted := {attempt.task_id: attempt.seconds or 0.0 for attempt in fresh if attempt.outcome is Outcome.SUCCESS}:
+        learn(conn, cluster_id, lasted, now)
     return fresh
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -166,7 +166,8 @@ def _take_in(
         attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
     ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
     tails = _tails(tools, cluster, key, user, jobs, ends)
-    fresh = _settle(tools, cluster, jobs, findings, ends, tails, now)
+    troubled = {job.campaign_id for job in jobs if any(one.is_troubled for one in attempts.get(job.job_id, ())[:1])}
+    fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled, now)
     report.update(examine(tools, cluster, fresh, now))
     before = tools.gateway.settled.get((cluster.id, user), Receipt())
     lines = {**before.lines, **glimpse.collected.lines}
@@ -230,9 +231,10 @@ def _settle(
     findings: Findings,
     ends: Ends,
     tails: Mapping[tuple[int, int], str],
+    troubled: Collection[int],
     now: datetime | None,
 ) -> list[EndedAttempt]:
-    """Give the attempts whose ends are news."""
+    """Give the attempts whose ends are news; of campaigns that are not `troubled` there a success heals nothing."""
     has_ends = bool(ends.attempts or ends.jobs)
     if not has_ends and not findings.seen and not findings.missing:
         return []
@@ -246,7 +248,8 @@ def _settle(
         fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
         reasons = {job.job_id: job.reason for job in ends.jobs}
         put_events(conn, events(cluster, fresh, ends, reasons, tails), now)
-        put_trials(conn, cluster.id, cluster.name, trials(fresh, tails), tools.settings.budget, now)
+        tried = {id: trial for id, trial in trials(fresh, tails).items() if trial.failures or id in troubled}
+        put_trials(conn, cluster.id, cluster.name, tried, tools.settings.budget, now)
     return fresh
 
 

@@ -138,6 +138,27 @@ def test_a_campaign_that_ran_before_is_known_and_no_figure_counts_the_first_time
     assert (alone.stretch or 9) < 2
 
 
+def test_an_attempt_that_has_lost_is_settled_at_the_next_visit(database: Database) -> None:
+    """Tasks of 60 s that take 1200 s on one of the clusters, where the last ones are killed."""
+    clusters = [
+        {"name": "ann", "nodes": 1, "cores_per_node": 4},
+        {"name": "bob", "nodes": 1, "cores_per_node": 4, "speed": 0.05},
+    ]
+    settings = {"replicate": {"budget": 1.0}}
+    world(database, clusters=clusters, campaigns=[{"tasks": 20, "seconds": {"mean": 60}, "settings": settings}]).run()
+    assert counts(database) == {"done": 20}
+    statement = (
+        "SELECT extract(epoch FROM lost.ended_at - won.ended_at)::float"
+        " FROM attempts l JOIN jobs lost ON lost.id = l.job_id"
+        " JOIN attempts w ON w.task_id = l.task_id AND w.outcome = 'success' JOIN jobs won ON won.id = w.job_id"
+        " WHERE l.outcome = 'superseded'"
+    )
+    with database.begin() as conn:
+        waited = conn.scalars(text(statement)).all()
+    assert waited
+    assert set(waited) == {60.0}
+
+
 def test_a_node_that_swallows_tasks_is_left_out_and_all_are_done_in_the_end(database: Database) -> None:
     sick = {"black_holes": [{"node": 1, "since": 0, "until": 1e9}]}
     clusters = [{"name": "ann", "nodes": 5, "cores_per_node": 4, "faults": sick}]

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, Subquery, and_, case, cast, delet
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, insert
 
 from cigri.database import clock
-from cigri.states import OPEN_CAMPAIGNS, BatchState, JobState, TaskState
+from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.jobs import Batch, Job
@@ -21,13 +21,15 @@ COUNTED = ("n", "known", "expected")
 class Progress(NamedTuple):
     """A campaign on one cluster: totals of successful tasks, those of the window, and what is there now.
 
-    `window_seconds` reaches back to the first completion in the window, at most its length; `window_squares` adds up
-    the squares of its tasks per minute. `durations`: cigri/durations.py. `submitted` jobs since the last pass;
+    `window_seconds` reaches back to the first completion in the window, at most its length. `durations`:
+    cigri/durations.py. `submitted` jobs since the last pass;
     `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
     `guess`: seconds that a task takes there, as its user thinks; `average`: as the moving averages of its buckets say.
     Of the remaining tasks `known` took `expected` seconds in all when they last succeeded, and one of them `longest`.
     `speed` of the cluster in earlier campaigns; `done_known` of the done tasks were expected to take `done_expected`
     seconds: cigri/speeds.py.
+    `doubted` tasks are done, but may have to be done again; `again`: attempts after which a task was not done.
+    `replicates`: at its end tasks may be begun a second time.
     """
 
     campaign_id: int
@@ -41,7 +43,6 @@ class Progress(NamedTuple):
     running: int
     waiting: int
     remaining: int
-    window_squares: float = 0.0
     durations: Sequence[int] = ()
     walltime: float = 0.0
     submitted: int = 0
@@ -57,6 +58,9 @@ class Progress(NamedTuple):
     speed: float | None = None
     done_known: int = 0
     done_expected: float = 0.0
+    doubted: int = 0
+    again: int = 0
+    replicates: bool = False
 
 
 def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
@@ -76,7 +80,6 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             func.coalesce(live.c.running, 0),
             func.coalesce(live.c.waiting, 0),
             cast(func.coalesce(left.c.n, 0), BigInteger),
-            cast(func.coalesce(recent.c.squares, 0), DOUBLE_PRECISION),
             part.c.durations,
             cast(part.c.settings["walltime"].as_integer(), DOUBLE_PRECISION),
             cast(func.coalesce(sent.c.jobs, 0), BigInteger),
@@ -92,6 +95,9 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             part.c.speed,
             part.c.known,
             part.c.expected,
+            part.c.doubted,
+            part.c.failed + part.c.resubmitted,
+            and_(Campaign.c.max_replicas.is_not(None), Campaign.c.type == CampaignType.DEFAULT),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
@@ -131,7 +137,6 @@ def _recent(window: float, now: datetime | None) -> Subquery:
             Completion.c.cluster_id,
             func.sum(Completion.c.tasks).label("tasks"),
             func.extract("epoch", clock(now) - func.min(Completion.c.minute)).label("seconds"),
-            func.sum(Completion.c.tasks * Completion.c.tasks).label("squares"),
         )
         .where(Completion.c.minute > since)
         .group_by(Completion.c.campaign_id, Completion.c.cluster_id)

@@ -3,11 +3,26 @@
 Every sample is bounded, so that a pass costs the same whatever the history.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, BigInteger, Connection, Float, Subquery, and_, case, cast, func, literal, or_, select
+from sqlalchemy import (
+    CTE,
+    BigInteger,
+    Connection,
+    Float,
+    Integer,
+    Subquery,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause
@@ -15,6 +30,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock, rows
+from cigri.durations import LAST, SHORTEST, STEPS
 from cigri.flow.updator_to_metascheduler import USAGE_PERIOD, minute_of
 from cigri.speeds import FEWEST
 from cigri.states import JobKind, JobState, Outcome
@@ -35,7 +51,8 @@ class Pace(NamedTuple):
 
     start_rate: jobs per second in its best ten; queue_delay: seconds, of jobs that found a core free and none before
     them, as last seen; `kills` by preemption in `core_seconds` of ours; cores that others have `taken` and `given` back
-    in `usage_seconds`. `others`: cores that they have now; `swing`: the most that they took or gave back in a minute.
+    in `usage_seconds`. `others`: cores that they have now; `swing`: the most that they took or gave back in a minute,
+    `restless` the sum of the squares of that, and `drift` the sum, in the last `watched` seconds.
     """
 
     cluster_id: int
@@ -53,6 +70,9 @@ class Pace(NamedTuple):
     usage_seconds: float
     others: int
     swing: int
+    restless: float
+    drift: float
+    watched: float
 
 
 class Ending(NamedTuple):
@@ -89,6 +109,10 @@ def list_paces(
             *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c),
             ClusterState.c.used - ClusterState.c.used_by_us,
             func.coalesce(swing.c.cores, 0),
+            *(
+                cast(func.coalesce(column, 0.0), DOUBLE_PRECISION)
+                for column in (swing.c.squares, swing.c.net, swing.c.seconds)
+            ),
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
@@ -158,6 +182,31 @@ def _known(last: LateralFromClause) -> ColumnElement[float]:
     slowness = case((is_measured, part.seconds / func.nullif(part.expected, 0.0)), else_=1.0 / part.speed)
     expected = select(Task.c.expected).where(Task.c.id == last.c.task_id).scalar_subquery()
     return case((and_(last.c.n == 1, or_(is_measured, part.speed.is_not(None))), func.nullif(expected * slowness, 0.0)))
+
+
+def list_ages(
+    conn: Connection, campaign_ids: Sequence[int], now: datetime | None = None
+) -> dict[int, dict[int, list[int]]]:
+    """How long the tasks of these campaigns run already: by campaign and cluster, counted as durations are.
+
+    A job of several tasks is older than the one that it runs: it is left out.
+    """
+    age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
+    steps = func.floor(STEPS * func.ln(func.greatest(age, SHORTEST) / SHORTEST) / math.log(2.0) + 1e-9)
+    place = case((age < SHORTEST, 0), else_=func.least(1 + cast(steps, Integer), LAST))
+    is_one_of_several = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position > 1).exists()
+    statement = (
+        select(Job.c.campaign_id, Job.c.cluster_id, place, func.count())
+        .where(Job.c.campaign_id.in_(campaign_ids), Job.c.state == JobState.RUNNING, Job.c.kind == JobKind.TASKS)
+        .where(Job.c.halted_since.is_(None), Job.c.started_at.is_not(None), ~is_one_of_several)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id, place)
+    )
+    found: dict[int, dict[int, list[int]]] = {}
+    for campaign_id, cluster_id, bin_, jobs in conn.execute(statement):
+        ages = found.setdefault(campaign_id, {}).setdefault(cluster_id, [])
+        ages += [0] * (bin_ + 1 - len(ages))
+        ages[bin_] = jobs
+    return found
 
 
 def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
@@ -241,12 +290,15 @@ def _swing(since: ColumnElement[datetime]) -> LateralFromClause:
     others = ClusterUsage.c.used - ClusterUsage.c.used_by_us
     change = others - func.lag(others).over(order_by=ClusterUsage.c.at)
     seen = (
-        select(change.label("change"))
+        select(change.label("change"), ClusterUsage.c.at)
         .where(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at > since)
         .correlate(Cluster)
         .lateral()
     )
-    return select(func.max(func.abs(seen.c.change)).label("cores")).lateral()
+    squares = func.sum(seen.c.change * seen.c.change).label("squares")
+    net = func.sum(seen.c.change).label("net")
+    watched = func.extract("epoch", func.max(seen.c.at) - func.min(seen.c.at)).label("seconds")
+    return select(func.max(func.abs(seen.c.change)).label("cores"), squares, net, watched).lateral()
 
 
 def _usage(since: ColumnElement[datetime]) -> LateralFromClause:

@@ -4,22 +4,27 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import NamedTuple
 
 from cigri.database import server_time
 from cigri.durations import quantile
 from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
 from cigri.flow.predictor_to_metascheduler import NewForecast, list_published, put_cluster_forecasts, put_forecasts
-from cigri.flow.runner_to_predictor import list_endings, list_paces
+from cigri.flow.runner_to_predictor import list_ages, list_endings, list_paces
 from cigri.flow.user_to_predictor import match_tasks
 from cigri.program import Report, Tools
 from cigri.speeds import Work, known_speeds
 from modules.predictor.algorithms import Flow, Prediction, load
 from modules.predictor.dates import pressure, told
-from modules.predictor.estimates import deviation, estimate, interval, mean, throughput, together
+from modules.predictor.estimates import deviation, estimate, mean, throughput, together
 from modules.predictor.flows import Service, flow, measure
+from modules.predictor.intervals import Interval, interval
+from modules.predictor.others import Outlook, Place, outlook
+from modules.predictor.rivals import starts
+from modules.predictor.standing import standing
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
-NOTHING: Mapping[int, datetime] = MappingProxyType({})
+AGES = 1000  # of campaigns with more tasks that are done, and more that remain, ages of those that run say little
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
@@ -38,13 +43,23 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         chosen = [_algorithm(part, services.get(part.cluster_id), settings.algorithm) for part in progress]
         algorithms = {name: load(name) for name in set(chosen)}
         predictions = [algorithms[name](known) for name, known in zip(chosen, flows, strict=True)]
-        forecasts = forecast(progress, predictions, flows, time, list_published(conn))
+        ages = list_ages(conn, _few(progress), now)
+        known = Known(tools.settings.policy.order, list_published(conn), ages)
+        forecasts = forecast(progress, predictions, flows, time, known)
         put_forecasts(conn, forecasts, settings.history, now)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
     with tools.database.begin() as conn:
-        known = match_tasks(conn)
-    return +Counter({"forecasts": len(forecasts), "known tasks": known})
+        matched = match_tasks(conn)
+    return +Counter({"forecasts": len(forecasts), "known tasks": matched})
+
+
+def _few(progress: Sequence[Progress]) -> list[int]:
+    """Campaigns that have done few tasks, or have few left."""
+    done: Counter[int] = Counter()
+    for part in progress:
+        done[part.campaign_id] += part.done
+    return sorted({part.campaign_id for part in progress if min(done[part.campaign_id], part.remaining) < AGES})
 
 
 def _algorithm(part: Progress, service: Service | None, otherwise: str) -> str:
@@ -52,26 +67,51 @@ def _algorithm(part: Progress, service: Service | None, otherwise: str) -> str:
     return part.algorithm or (service.config.algorithm if service else "") or otherwise
 
 
+class Known(NamedTuple):
+    """What else an end depends on: the policy's `order`, ends that were told, and the `ages` of tasks that run.
+
+    Ages are by campaign and cluster, in bins (cigri/durations.py).
+    """
+
+    order: str = "fifo"
+    published: Mapping[int, datetime] = MappingProxyType({})
+    ages: Mapping[int, Mapping[int, Sequence[int]]] = MappingProxyType({})
+
+
+NOTHING = Known()
+
+
 def forecast(
     progress: Sequence[Progress],
     predictions: Sequence[Prediction],
     flows: Sequence[Flow],
     now: datetime,
-    published: Mapping[int, datetime] = NOTHING,
+    known: Known = NOTHING,
 ) -> list[NewForecast]:
-    """Per campaign and cluster, as predicted, and in all (cluster None); pure. `published`: ends that were told."""
+    """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
     campaigns: dict[int, list[Progress]] = defaultdict(list)
     forecasts = []
-    for part, prediction, known in zip(progress, predictions, flows, strict=True):
+    for part, prediction, seen in zip(progress, predictions, flows, strict=True):
         campaigns[part.campaign_id].append(part)
-        forecasts.append(_on_cluster(part, prediction, known))
+        forecasts.append(_on_cluster(part, prediction, seen))
     means = {share: seconds for parts in campaigns.values() for share, seconds in _means(parts).items()}
     forecasts = [one._replace(mean=means.get((one.campaign_id, one.cluster_id), one.mean)) for one in forecasts]
-    hazards = _hazards(progress, flows)
-    return forecasts + [
-        _in_all(parts, hazards[campaign_id], now, published.get(campaign_id))
-        for campaign_id, parts in campaigns.items()
-    ]
+    ends = _ends(campaigns, _outlooks(progress, flows), known)
+    return forecasts + [_in_all(parts, ends.get(id), now, known.published.get(id)) for id, parts in campaigns.items()]
+
+
+def _ends(
+    campaigns: Mapping[int, Sequence[Progress]], outlooks: Mapping[int, Outlook], known: Known
+) -> dict[int, Interval]:
+    """Of each campaign of which anything is known."""
+    standings = {
+        id: found
+        for id, parts in campaigns.items()
+        if (found := standing(parts, known.ages.get(id, {}), outlooks[id].returns)) is not None
+    }
+    places = {id: [part.cluster_id for part in campaigns[id]] for id in standings}
+    begun = starts(standings, places, known.order)
+    return {id: interval(standings[id], seconds, outlooks[id]) for id, seconds in begun.items()}
 
 
 def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForecast:
@@ -98,21 +138,21 @@ def _means(parts: Sequence[Progress]) -> dict[tuple[int, int | None], float]:
     return {(parts[0].campaign_id, id): seconds / speed for id, speed in fast.items()} if seconds else {}
 
 
-def _hazards(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, float]:
-    """Kills per second of a running job of each campaign, the mean over those that run."""
-    kills: dict[int, float] = defaultdict(float)
-    running: Counter[int] = Counter()
-    for part, known in zip(progress, flows, strict=True):
-        kills[part.campaign_id] += known.hazard * known.width * known.running
-        running[part.campaign_id] += known.running
-    return {campaign_id: kills[campaign_id] / max(running[campaign_id], 1) for campaign_id in kills}
+def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, Outlook]:
+    """What others leave of the clusters of each campaign."""
+    places: dict[int, list[Flow]] = defaultdict(list)
+    for part, seen in zip(progress, flows, strict=True):
+        places[part.campaign_id].append(seen)
+    return {
+        id: outlook([Place(one.total, one.others, one.restless, one.drift, one.watched) for one in seen])
+        for id, seen in places.items()
+    }
 
 
-def _in_all(parts: Sequence[Progress], hazard: float, now: datetime, published: datetime | None) -> NewForecast:
+def _in_all(parts: Sequence[Progress], left: Interval | None, now: datetime, published: datetime | None) -> NewForecast:
     """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all."""
     total = together(parts)
     whole = _rates(total)._replace(pressure=pressure(total), published=published)
-    left = interval(total, whole.throughput, hazard)
     if left is None or left.expected >= FARTHEST.total_seconds():
         return whole
     low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST) for seconds in left)

@@ -27,6 +27,9 @@ class Service(NamedTuple):
     cycle: float
     others: int
     swing: int
+    restless: float
+    drift: float
+    watched: float
 
     @property
     def horizon(self) -> float:
@@ -47,7 +50,8 @@ def measure(pace: Pace, now: datetime) -> Service:
         pace.given / seconds if seconds > 0 else None,
         pace.kills / (pace.core_seconds + UNHARMED),
     )
-    return Service(measured, pace.config, pace.total, pace.free, cycle, pace.others, pace.swing)
+    seen = (pace.others, pace.swing, pace.restless, pace.drift, pace.watched)
+    return Service(measured, pace.config, pace.total, pace.free, cycle, *seen)
 
 
 def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending]) -> Flow:
@@ -81,6 +85,9 @@ def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending])
         hazard=measured.hazard or 0.0,
         others=service.others,
         swing=service.swing,
+        restless=service.restless,
+        drift=service.drift,
+        watched=service.watched,
         ending=ending.cores if ending else (0.0 if part.done else None),
         ending_deviation=math.sqrt(ending.variance) if ending else 0.0,
     )

@@ -10,7 +10,7 @@ from cigri.drivers import Capacity
 from cigri.durations import counted, quantile
 from cigri.flow.anyone_to_predictor import Progress, list_progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
-from cigri.flow.runner_to_predictor import Ending, list_endings, list_paces
+from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterForecast
@@ -253,7 +253,7 @@ def test_durations_add_up_bin_by_bin(database: Database) -> None:
         assert before < moved
 
 
-def test_what_is_done_per_minute_is_squared(database: Database) -> None:
+def test_what_is_done_of_late_is_counted(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 8), cluster, 8)
@@ -261,7 +261,7 @@ def test_what_is_done_per_minute_is_squared(database: Database) -> None:
         end_jobs(conn, cluster, jobs[:3], now=later(30))
         end_jobs(conn, cluster, jobs[3:4], now=later(90))
         part = progress(conn, later(120))
-        assert (part.window_tasks, part.window_squares, part.window_seconds) == (4, 10.0, 120.0)
+        assert (part.window_tasks, part.window_seconds) == (4, 120.0)
 
 
 def test_the_last_forecast_comes_back(database: Database) -> None:
@@ -277,3 +277,39 @@ def test_the_last_forecast_comes_back(database: Database) -> None:
         )
         part = progress(conn)
         assert (part.ratio, part.free, part.memory) == (0.25, 9, {"rate": 4})
+
+
+def test_the_ages_of_tasks_that_run_are_counted_as_durations_are(database: Database) -> None:
+    """Campaigns that nobody asks for, jobs that wait, and jobs of several tasks are left out."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign, other = a_campaign(conn, 8), a_campaign(conn, 1)
+        jobs = submitted_jobs(conn, campaign, cluster, 6)
+        run_jobs(conn, submitted_jobs(conn, other, cluster, 1))
+        run_jobs(conn, jobs[:3])
+        run_jobs(conn, jobs[3:4], now=later(299.9))
+        run_jobs(conn, jobs[4:5], now=later(100))
+        conn.execute(text("UPDATE attempts SET position = 2 WHERE job_id = :job"), {"job": jobs[2]})
+        found = list_ages(conn, [campaign], later(300))
+        assert found == {campaign: {cluster: counted([300.0, 300.0, 200.0, 0.1])}}
+        assert list_ages(conn, [], later(300)) == {}
+
+
+@pytest.mark.parametrize(
+    ("others", "restless", "drift"),
+    [
+        pytest.param([0, 0, 0], 0.0, 0.0, id="nobody"),
+        pytest.param([0, 6, 0], 72.0, 0.0, id="come and gone"),
+        pytest.param([0, 6, 6], 36.0, 6.0, id="come"),
+        pytest.param([6, 4, 2], 8.0, -4.0, id="going"),
+    ],
+)
+def test_what_others_change_in_the_long_window_is_added_up(
+    database: Database, others: list[int], restless: float, drift: float
+) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        for minute, cores in enumerate(others, start=1):
+            put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), 0, later(60 * minute))
+        pace = list_paces(conn, 60.0, later(200), 181.0)[cluster]
+        assert (pace.restless, pace.drift, pace.watched) == (restless, drift, 120.0)

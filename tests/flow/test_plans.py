@@ -21,7 +21,7 @@ from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, p
 from cigri.flow.operator_to_anyone import list_out_of_hours, list_shut
 from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_unlaunched
 from cigri.flow.runner_to_metascheduler import Recall, count_waiting, list_holdings, list_recalled
-from cigri.flow.runner_to_predictor import list_endings, list_paces
+from cigri.flow.runner_to_predictor import list_ages, list_endings, list_paces
 from cigri.flow.runner_to_updator import list_attempts, list_watched
 from cigri.flow.updator_to_killer import Patience, list_unwanted
 from cigri.flow.updator_to_metascheduler import list_rooms
@@ -146,6 +146,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "closing": lambda large, conn: close_campaigns(conn),
     "progress": lambda large, conn: list_progress(conn, 3600.0),
     "paces": lambda large, conn: list_paces(conn, 900.0),
+    "ages": lambda large, conn: list_ages(conn, [1]),
     "endings": lambda large, conn: list_endings(conn, {large.cluster: 15.0}),
     "halts": lambda large, conn: conn.execute(text(HOLD)) and take_halts(conn, large.cluster, LIVE, 60.0),
     "stale": lambda large, conn: has_stale(conn, 900.0),

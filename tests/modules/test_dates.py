@@ -19,7 +19,8 @@ from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts
 from modules.metascheduler.policies.eta import order as eta
 from modules.predictor.dates import pressure, told
-from modules.predictor.estimates import estimate, remaining_seconds, together
+from modules.predictor.estimates import estimate, together
+from modules.predictor.standing import standing
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.modules.test_policies import a_claim
 from tests.modules.test_predictor import NOW, forecasts, progress
@@ -53,16 +54,16 @@ def test_the_time_necessary_includes_the_considered_job() -> None:
 
 def test_without_any_success_the_users_guess_is_taken() -> None:
     new = progress(remaining=8, running=4)
-    assert (estimate(new), pressure(new), remaining_seconds(new, None)) == (None, None, None)
+    assert (estimate(new), pressure(new), standing([new], {})) == (None, None, None)
     guessed = new._replace(guess=90.0)
     assert (estimate(guessed), pressure(guessed)) == (90.0, 90.0)
-    assert remaining_seconds(guessed, None) == pytest.approx(6 * 90 / 4)
-    assert remaining_seconds(guessed._replace(running=0), None) is None  # how many run at a time is not known
+    assert standing([guessed._replace(running=0)], {}) is None  # how many run at a time is not known
     assert estimate(together([guessed, guessed._replace(cluster_id=2, guess=None)])) == 90.0
     (_, whole) = forecasts([guessed])
     assert whole.eta is not None
     assert whole.eta_low is not None
-    assert whole.eta_low < NOW + timedelta(seconds=135) == whole.eta
+    assert whole.eta_high is not None
+    assert whole.eta_low < NOW + timedelta(seconds=4 * 90 / 4 + 90) < whole.eta_high
 
 
 def test_the_users_guess_gives_way_to_what_is_measured() -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import cast, event, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.database import Database
+from cigri.durations import counted
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.gateway import Gateway
@@ -99,10 +100,11 @@ def test_the_nearest_place_says_the_algorithm(
 
 
 def test_the_end_of_an_endless_campaign_is_not_told() -> None:
-    part = Progress(1, 1, 1, 1, 400_000.0, 0.0, 0, 0.0, 1, 0, 1_000_000)
+    part = Progress(1, 1, 1, 1, 400_000.0, 0.0, 0, 0.0, 1, 0, 1_000_000, counted([400_000.0]))
     assert whole(part).eta is None
-    soon = whole(part._replace(seconds=60.0, remaining=1))
-    assert soon.eta == NOW + timedelta(seconds=30)
+    soon = whole(part._replace(seconds=60.0, remaining=1, durations=counted([60.0]))).eta
+    assert soon is not None
+    assert NOW < soon < NOW + timedelta(seconds=90)
 
 
 def whole(part: Progress) -> NewForecast:

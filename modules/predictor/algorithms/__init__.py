@@ -25,7 +25,8 @@ class Flow(NamedTuple):
     start, `arrivals`, `releases` cores that others take and give back. `hazard`: kills per core-second of ours.
     `ending`: cores of ours expected to be free again before the next jobs can start (None: nothing is known), with the
     `ending_deviation` of that number. `others`: cores that are not ours; `swing`: the most of them that were taken or
-    given back at once. `memory`: what the algorithm kept.
+    given back at once; `restless`, `drift`: the sums of the squares of such changes and of themselves in the `watched`
+    seconds. `memory`: what the algorithm kept.
     """
 
     width: int
@@ -51,6 +52,9 @@ class Flow(NamedTuple):
     ending_deviation: float = 0.0
     others: int = 0
     swing: int = 0
+    restless: float = 0.0
+    drift: float = 0.0
+    watched: float = 0.0
     memory: Mapping[str, float] = NOTHING
 
 

@@ -1,0 +1,135 @@
+"""How long tasks last, as those that have ended and those that run still show together; pure."""
+
+import math
+from collections.abc import Sequence
+from copy import copy
+from itertools import zip_longest
+
+from cigri.durations import LAST, STEPS, edge
+
+EDGES = [edge(place) for place in range(LAST + 2)]
+HALF = 2.0 ** (0.5 / STEPS)  # from the begin of a bin to its middle
+LOGS = [math.log(max(seconds, EDGES[1] / 2) * HALF) for seconds in EDGES]
+ENOUGH = 20  # tasks from which it is read how many last longer
+FEW = 2  # so many tasks are thought to have shown, before any has, that
+FIRST_SPREAD = 0.5  # is the deviation of the logarithm of durations
+STEPS_AT_MOST = 30  # of expectation and maximisation
+ROUNDS = 3  # in which a task may begin again
+NOTHING = 1e-6  # part of the tasks that does not count
+
+
+class Lifetimes:
+    """Counts in bins (cigri/durations.py) of tasks that have ended, at least one, and of the ages of those that run.
+
+    `longest`: seconds after which they are killed; `again`: the part of the attempts that are in vain.
+    Kaplan and Meier (1958) as far as there are tasks enough, and beyond as a log-normal distribution goes on.
+    """
+
+    def __init__(
+        self, ended: Sequence[float], running: Sequence[float] = (), longest: float = math.inf, again: float = 0.0
+    ) -> None:
+        self.again = again
+        self._outlasting = _outlasting(ended, running, longest)
+        self._beyond = [0.0] * len(EDGES)
+        square = 0.0
+        for place in range(LAST, -1, -1):
+            here, there = EDGES[place], EDGES[place + 1]
+            height = (self._outlasting[place] + self._outlasting[place + 1]) / 2
+            self._beyond[place] = self._beyond[place + 1] + (there - here) * height
+            square += (there**2 - here**2) * height
+        self.mean = self._beyond[0]
+        self.spread = max(square / self.mean**2 - 1.0, 0.0) if self.mean else 0.0
+
+    def with_again(self, again: float) -> "Lifetimes":
+        """The same tasks, if so many attempts are in vain."""
+        other = copy(self)
+        other.again = again
+        return other
+
+    def outlasting(self, seconds: float) -> float:
+        """The part of the tasks that lasts longer, undisturbed."""
+        return _between(self._outlasting, seconds)
+
+    def unfinished(self, seconds: float) -> float:
+        """The part that is not done so long after its begin, as some begin again after a mean duration."""
+        found, chance, left = self.outlasting(seconds), 1.0, seconds
+        for _ in range(ROUNDS):
+            chance, left = chance * self.again, left - self.mean
+            if chance < NOTHING or left <= 0:
+                break
+            found += chance * self.outlasting(left)
+        return min(found, 1.0)
+
+    def beyond(self, seconds: float) -> float:
+        """Seconds that a task is unfinished after that, on the mean over all."""
+        found, chance, left = _between(self._beyond, seconds), 1.0, seconds
+        for _ in range(ROUNDS):
+            chance, left = chance * self.again, max(left - self.mean, 0.0)
+            if chance < NOTHING:
+                break
+            found += chance * _between(self._beyond, left)
+        return found
+
+
+def middle(counts: Sequence[float]) -> float:
+    """The mean of the counted durations, each as long as its bin is on the mean."""
+    return sum(number * (EDGES[place] + EDGES[place + 1]) / 2 for place, number in enumerate(counts)) / sum(counts)
+
+
+def _outlasting(ended: Sequence[float], running: Sequence[float], longest: float) -> list[float]:
+    """At each edge the part that lasts longer; one task more, of which nothing is known, lasts longer than all."""
+    left, shares = sum(ended) + sum(running) + 1, [1.0]
+    for gone, begun in zip_longest(ended, running, fillvalue=0):
+        if left <= ENOUGH:
+            break
+        shares.append(shares[-1] * (1.0 - gone / left))
+        left -= gone + begun
+    known = len(shares) - 1
+    mean, spread = _log_normal(ended, running)
+    at_last = max(_upper(EDGES[known], mean, spread), 1e-12)
+    shares += [shares[known] * min(_upper(seconds, mean, spread) / at_last, 1.0) for seconds in EDGES[known + 1 :]]
+    return [share if seconds < longest else 0.0 for seconds, share in zip(EDGES, shares, strict=True)]
+
+
+def _log_normal(ended: Sequence[float], running: Sequence[float]) -> tuple[float, float]:
+    """Mean and deviation of the logarithm that make what was seen the likeliest, by expectation and maximisation."""
+    known = [(LOGS[place], number) for place, number in enumerate(ended) if number]
+    outlasted = [(LOGS[place], number) for place, number in enumerate(running) if number]
+    done, begun = sum(ended), sum(running)
+    total = sum(number * at for at, number in known)
+    mean, spread = total / done, FIRST_SPREAD
+    for _ in range(STEPS_AT_MOST):
+        hazards = [(at, number, _hazard((at - mean) / spread)) for at, number in outlasted]
+        new = (total + sum(number * (mean + spread * hazard) for _, number, hazard in hazards)) / (done + begun)
+        squares = sum(number * (at - new) ** 2 for at, number in known) + FEW * FIRST_SPREAD**2
+        squares += sum(
+            number
+            * (
+                spread**2 * (1.0 + (at - mean) / spread * hazard)
+                - 2 * (new - mean) * spread * hazard
+                + (new - mean) ** 2
+            )
+            for at, number, hazard in hazards
+        )
+        before, mean, spread = spread, new, math.sqrt(max(squares, 1e-6) / (done + begun + FEW))
+        if abs(spread - before) < 0.003 * spread:
+            break
+    return mean, spread
+
+
+def _hazard(place: float) -> float:
+    """Of a normal variable: density over the part beyond."""
+    beyond = 0.5 * math.erfc(place / math.sqrt(2.0))
+    return math.exp(-place * place / 2) / math.sqrt(2.0 * math.pi) / beyond if beyond > 1e-12 else place
+
+
+def _upper(seconds: float, mean: float, spread: float) -> float:
+    return 0.5 * math.erfc((math.log(max(seconds, 1e-9)) - mean) / spread / math.sqrt(2.0))
+
+
+def _between(values: Sequence[float], seconds: float) -> float:
+    if seconds >= EDGES[-1]:
+        return 0.0
+    place = 0 if seconds < EDGES[1] else min(1 + int(STEPS * math.log2(seconds / EDGES[1])), LAST)
+    part = (seconds - EDGES[place]) / (EDGES[place + 1] - EDGES[place])
+    return values[place] + (values[place + 1] - values[place]) * min(max(part, 0.0), 1.0)

@@ -1,0 +1,98 @@
+"""What is known of a campaign on all its clusters together, as far as its end depends on it; pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cigri.durations import STEPS, added, counted, edge, scaled
+from cigri.flow.anyone_to_predictor import Progress
+from modules.predictor.estimates import MINUTE, SHORTEST_WINDOW, estimate, mean, together
+from modules.predictor.last import Running
+from modules.predictor.lifetimes import HALF, Lifetimes, middle
+
+TRUSTED = 10  # tasks of a cluster by which its speed is half believed
+HARDLY = 0.5  # attempts in vain
+STEADY = 2.0  # durations of a task after which the throughput is one
+FIRST = 10  # of so many, before any has ended
+
+
+class Standing(NamedTuple):
+    """`lifetimes` and `seconds` (of a task of now) at the mean speed; `waiting` tasks have not begun.
+
+    `fastest`: the speed of the fastest cluster that runs some; `returns`: modules/predictor/others.py.
+    """
+
+    whole: Progress
+    lifetimes: Lifetimes
+    running: Sequence[Running]
+    waiting: int
+    seconds: float
+    fastest: float
+    returns: float
+
+    @property
+    def work(self) -> float:
+        """Core-seconds of the tasks that have not begun."""
+        return self.waiting * self._with_waste(self.seconds)
+
+    @property
+    def cores(self) -> float:
+        """That are at work for it, of the mean speed: its pace, from those that run and from the throughput.
+
+        The shorter tasks are, the less it says how many run just now, and the sooner the throughput follows; and where
+        others come and go, what was done in the last hour says more than the cores of now.
+        """
+        now = sum(one.tasks * one.speed for one in self.running) * self.whole.width
+        if not self.whole.window_tasks or self.whole.window_seconds < STEADY * self.seconds:
+            return now
+        rate = self.whole.window_tasks / max(self.whole.window_seconds, SHORTEST_WINDOW)
+        of_late = rate * self._with_waste(mean(self.whole) or 0.0)
+        share = self.seconds / (self.seconds + MINUTE) / (1.0 + self.returns)
+        return now**share * of_late ** (1.0 - share) if now else of_late * (1.0 - share)
+
+    def _with_waste(self, seconds: float) -> float:
+        """Core-seconds of a task that lasts so long, with what is lost in vain: half an attempt each time."""
+        again = self.lifetimes.again
+        return seconds * (1.0 + again / (1.0 - again) / 2) * self.whole.width
+
+
+def standing(parts: Sequence[Progress], ages: Mapping[int, Sequence[int]], returns: float = 0.0) -> Standing | None:
+    """None as long as nothing is known. `ages`: of running tasks by cluster, in bins (cigri/durations.py), if known."""
+    whole = together(parts)
+    thought = estimate(whole)
+    if thought is None or not (whole.done or whole.running):
+        return None
+    speeds = {part.cluster_id: _speed(part, whole) for part in parts}
+    ended = added(scaled(part.durations, speeds[part.cluster_id]) for part in parts) or counted([thought])
+    begun = added(scaled(ages.get(part.cluster_id, ()), speeds[part.cluster_id]) for part in parts)
+    lifetimes = Lifetimes(ended, begun, whole.walltime or math.inf, _in_vain(whole))
+    running = [one for part in parts for one in _at_work(part, ages.get(part.cluster_id, ()), speeds[part.cluster_id])]
+    return Standing(
+        whole,
+        lifetimes,
+        running,
+        max(whole.remaining + whole.doubted - whole.running, 0),
+        max(lifetimes.mean * thought / middle(ended), 1e-3),
+        max((one.speed for one in running), default=1.0),
+        returns,
+    )
+
+
+def _in_vain(whole: Progress) -> float:
+    """The part of the attempts after which a task has to be done again."""
+    return (whole.again + HARDLY) / (whole.done + whole.again + FIRST)
+
+
+def _speed(part: Progress, whole: Progress) -> float:
+    """How many times as fast as on the mean a task is there, in whole bins of durations."""
+    here, everywhere = mean(part), mean(whole)
+    if not here or not everywhere:
+        return 1.0
+    trusted = part.done / (part.done + TRUSTED)
+    return math.exp2(round(STEPS * math.log2(everywhere / here) * trusted) / STEPS)
+
+
+def _at_work(part: Progress, ages: Sequence[int], speed: float) -> list[Running]:
+    known = [Running(number, speed, edge(place) * HALF) for place, number in enumerate(ages) if number]
+    unknown = part.running - sum(one.tasks for one in known)
+    return known + ([Running(unknown, speed)] if unknown > 0 else [])

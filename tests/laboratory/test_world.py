@@ -127,6 +127,9 @@ def test_a_campaign_that_ran_before_is_known_and_no_figure_counts_the_first_time
         expected = conn.scalars(text(statement), {"id": campaign}).all()
         ran = "SELECT t.number, j.cluster_id, a.seconds FROM attempts a JOIN jobs j ON j.id = a.job_id"
         found = conn.execute(text(f"{ran} JOIN tasks t ON t.id = a.task_id WHERE t.campaign_id = {campaign}")).all()
+        speeds = "SELECT speed FROM campaign_clusters WHERE campaign_id = :id ORDER BY cluster_id"
+        slow, fast = conn.scalars(text(speeds), {"id": campaign}).all()
+    assert 2 < fast / slow < 8
     shares = [known / task.seconds for known, task in zip(expected, run.tasks(campaign), strict=True)]
     assert max(shares) < 2 * min(shares)  # the means of 10 to 50 tasks tell of a speed that is 4 times as high
     longest = max(range(60), key=lambda number: run.tasks(campaign)[number].seconds)

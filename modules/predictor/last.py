@@ -1,13 +1,15 @@
 """When the last of many tasks ends; pure."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from modules.predictor.lifetimes import Lifetimes
 
 RARE = 1e-6  # part of the tasks of which nothing is known
-NEARLY = 0.02  # to this part of it an end is looked for
+NEVER = -9.0  # logarithm of a chance that is none
+NEARLY = 0.03  # to this part of it an end is looked for
 
 
 class Running(NamedTuple):
@@ -32,28 +34,32 @@ class Bag(NamedTuple):
 
 def last_end(bag: Bag, chance: float) -> float:
     """Seconds after which all have ended with this chance."""
+    places = Counter[float]()
+    for one in bag.running:
+        places[one.speed] += one.tasks
     early, late = bag.starting, bag.starting + bag.lifetimes.mean
-    while _all_ended(bag, late) < chance:
+    while _all_ended(bag, places, late) < chance:
         early, late = late, bag.starting + 2 * (late - bag.starting)
     while late - early > NEARLY * (late - bag.starting) and late - early > 1e-3:
         middle = (early + late) / 2
-        early, late = (early, middle) if _all_ended(bag, middle) >= chance else (middle, late)
+        early, late = (early, middle) if _all_ended(bag, places, middle) >= chance else (middle, late)
     return late
 
 
-def _all_ended(bag: Bag, seconds: float) -> float:
-    """The chance that all have."""
+def _all_ended(bag: Bag, places: Mapping[float, int], seconds: float) -> float:
+    """The chance that all have; `places`: so many run side by side at each speed."""
     lifetimes, after = bag.lifetimes, seconds - bag.starting
     replica = bag.replicas * after if bag.replicas else 0.0
     logarithm = 0.0
+    for speed, tasks in places.items() if bag.starting else ():
+        until = min(max(replica / speed, after), seconds)
+        new = (until - after) * speed * lifetimes.unfinished(replica) if until > after else 0.0
+        new += lifetimes.beyond(speed * until) - lifetimes.beyond(speed * seconds)
+        logarithm -= tasks * max(new, 0.0) / lifetimes.mean
     for tasks, speed, age in bag.running:
-        still = _still(bag, speed, age, seconds, replica)
-        logarithm += tasks * math.log1p(-min(still, 1.0 - 1e-12))
-        if bag.starting:
-            until = min(max(replica / speed, after), seconds)
-            new = (until - after) * speed * lifetimes.unfinished(replica) if until > after else 0.0
-            new += lifetimes.beyond(speed * until) - lifetimes.beyond(speed * seconds)
-            logarithm -= tasks * max(new, 0.0) / lifetimes.mean
+        if logarithm < NEVER:
+            return 0.0
+        logarithm += tasks * math.log1p(-min(_still(bag, speed, age, seconds, replica), 1.0 - 1e-12))
     return math.exp(logarithm)
 
 

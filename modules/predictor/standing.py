@@ -1,6 +1,7 @@
 """What is known of a campaign on all its clusters together, as far as its end depends on it; pure."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -66,14 +67,16 @@ def standing(parts: Sequence[Progress], ages: Mapping[int, Sequence[int]], retur
     ended = added(scaled(part.durations, speeds[part.cluster_id]) for part in parts) or counted([thought])
     begun = added(scaled(ages.get(part.cluster_id, ()), speeds[part.cluster_id]) for part in parts)
     lifetimes = Lifetimes(ended, begun, whole.walltime or math.inf, _in_vain(whole))
-    running = [one for part in parts for one in _at_work(part, ages.get(part.cluster_id, ()), speeds[part.cluster_id])]
+    running = Counter[tuple[float, float | None]]()
+    for part in parts:
+        running.update(_at_work(part, ages.get(part.cluster_id, ()), speeds[part.cluster_id]))
     return Standing(
         whole,
         lifetimes,
-        running,
+        [Running(tasks, speed, age) for (speed, age), tasks in running.items()],
         max(whole.remaining + whole.doubted - whole.running, 0),
         max(lifetimes.mean * thought / middle(ended), 1e-3),
-        max((one.speed for one in running), default=1.0),
+        max((speed for speed, _ in running), default=1.0),
         returns,
     )
 
@@ -92,7 +95,8 @@ def _speed(part: Progress, whole: Progress) -> float:
     return math.exp2(round(STEPS * math.log2(everywhere / here) * trusted) / STEPS)
 
 
-def _at_work(part: Progress, ages: Sequence[int], speed: float) -> list[Running]:
-    known = [Running(number, speed, edge(place) * HALF) for place, number in enumerate(ages) if number]
-    unknown = part.running - sum(one.tasks for one in known)
-    return known + ([Running(unknown, speed)] if unknown > 0 else [])
+def _at_work(part: Progress, ages: Sequence[int], speed: float) -> dict[tuple[float, float | None], int]:
+    """How many tasks run at this speed since when."""
+    known = {(speed, edge(place) * HALF): number for place, number in enumerate(ages) if number}
+    unknown = part.running - sum(known.values())
+    return {**known, (speed, None): unknown} if unknown > 0 else {**known}

@@ -141,6 +141,28 @@ def test_who_waits_in_line_is_told_when_it_will_be_its_turn() -> None:
     assert ends["fifo"] == pytest.approx([500, 550], rel=0.1)
 
 
+def test_only_who_stands_in_line_gains_first() -> None:
+    """A third, last in line, has as many cores as the second: only side by side it gains from the end of the first."""
+    part = progress(durations=(10.0,) * 360, remaining=108, running=8)
+    parts = [part._replace(campaign_id=1)]
+    parts += [part._replace(campaign_id=id, remaining=301, running=1) for id in (2, 3)]
+    flows = [flow(one, None, {}) for one in parts]
+    ends = {}
+    for order in ("fifo", "fairshare"):
+        found = forecast(parts, [Prediction(1.0)] * 3, flows, NOW, Known(order))
+        ends[order] = {one.campaign_id: (one.eta - NOW).total_seconds() for one in found if one.eta is not None}
+    assert ends["fifo"][2] < 0.8 * ends["fifo"][3]
+    assert ends["fairshare"][2] == ends["fairshare"][3]
+
+
+def test_kills_come_together() -> None:
+    """The early end is reckoned with none, the late one with more than there were."""
+    last = STEADY._replace(remaining=10, running=10)
+    calm, harried = told(last), told(last._replace(again=90))
+    assert harried.low <= calm.low + 10
+    assert harried.high > calm.high + 100
+
+
 @pytest.mark.parametrize("deviation", [0.25, 1.0])
 def test_intervals_of_steady_campaigns_hold_their_true_ends(deviation: float) -> None:
     """Durations are drawn from one distribution; each interval is told when a part is done."""

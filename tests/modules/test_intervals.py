@@ -160,7 +160,8 @@ def test_kills_come_together() -> None:
     last = STEADY._replace(remaining=10, running=10)
     calm, harried = told(last), told(last._replace(again=90))
     assert harried.low <= calm.low + 10
-    assert harried.high > calm.high + 100
+    assert calm.high < 120
+    assert harried.high > 350  # with as many as so far it would be 322
 
 
 @pytest.mark.parametrize("deviation", [0.25, 1.0])

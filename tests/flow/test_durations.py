@@ -7,18 +7,27 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
+from cigri.flow import clusters_to_user
+from cigri.flow.anyone_to_janitor import forget_durations
 from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
 from cigri.flow.clusters_to_predictor import learn_anew
+from cigri.flow.clusters_to_user import Known, find_known
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.runner_to_predictor import list_endings
 from cigri.flow.updator_to_campaign_schedulers import Crew, list_crews
 from cigri.flow.user_to_campaign_schedulers import Backlog, list_backlogs, take_waiting
+from cigri.flow.user_to_metascheduler import put_tasks
 from cigri.flow.user_to_predictor import match_tasks
+from cigri.gateway import Gateway
+from cigri.program import Tools
+from cigri.settings import Settings
 from cigri.speeds import FEWEST
-from cigri.states import Outcome
-from cigri.tables.campaigns import CampaignCluster
-from cigri.tables.tasks import Task, TaskCount
+from cigri.states import Outcome, TaskState
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.tasks import LastDuration, Task, TaskCount
+from modules import predictor
+from modules.predictor.dates import pressure
 from modules.predictor.estimates import estimate, usual
 from modules.predictor.standing import standing
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -233,3 +242,98 @@ def begun(part: Progress) -> float:
     found = standing([part], {})
     assert found is not None
     return found.work / found.cores
+
+
+def test_the_longest_remaining_task_that_is_known_is_the_critical_path() -> None:
+    part = progress(durations=(10.0, 10.0), remaining=4)
+    assert pressure(part._replace(known=4, expected=400.0, longest=250.0)) == 250.0
+    assert pressure(part._replace(known=3, expected=3.0, longest=1.0)) == pytest.approx(10.0, rel=0.19)
+    assert pressure(progress(remaining=4)._replace(known=1, expected=9.0, longest=9.0)) == 9.0
+
+
+def test_a_large_campaign_is_looked_up_little_by_little(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["6", "2"], 10.0, 20.0)
+        match_tasks(conn)
+        large, small = a_campaign(conn, 7), a_campaign(conn, ["2"])
+        assert match_tasks(conn, 3) == 1
+        assert expected(conn, large) == [None, None, 20.0, None, None, None, None]
+        assert [match_tasks(conn, 3) for _ in range(3)] == [0, 2, 0]
+        assert expected(conn, large) == [None, None, 20.0, None, None, None, 10.0]
+        assert expected(conn, small) == [20.0]
+        assert set(conn.scalars(select(Campaign.c.unmatched_from).where(Campaign.c.id >= large))) == {None}
+
+
+def test_tasks_that_are_added_later_are_looked_up_too(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a"], 10.0)
+        campaign = a_campaign(conn, ["x"])
+        match_tasks(conn)
+        put_tasks(conn, campaign, "alice", ["y", "a"], NOON)
+        assert match_tasks(conn) == 1
+        assert expected(conn, campaign) == [None, None, 10.0]
+
+
+def test_several_tasks_that_are_the_same_are_remembered_once(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, ["a", "a", "b"])
+        end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 3), seconds=10.0)
+        assert sorted(conn.scalars(select(LastDuration.c.seconds))) == [10.0, 10.0]
+
+
+def test_the_predictor_looks_up_new_tasks(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a"], 10.0)
+        again = a_campaign(conn, ["a"])
+    tools = Tools(database, Settings(), Gateway())
+    assert predictor.run_once(tools, NOON)["known tasks"] == 1
+    assert predictor.run_once(tools, NOON)["known tasks"] == 0
+    with database.begin() as conn:
+        assert expected(conn, again) == [10.0]
+
+
+def test_the_latest_are_kept_and_the_rest_forgotten(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, ["a", "b", "c", "d"])
+        for minutes in range(4):
+            now = NOON + timedelta(minutes=minutes)
+            end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=float(minutes), now=now)
+        assert [forget_durations(conn, most) for most in (9, 4)] == [0, 0]
+        assert forget_durations(conn, 3) == 1
+        assert sorted(conn.scalars(select(LastDuration.c.seconds))) == [1.0, 2.0, 3.0]
+        assert forget_durations(conn, 0) == 3
+
+
+def test_a_task_that_is_cancelled_meanwhile_is_left_alone(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a"], 10.0)
+        campaign = a_campaign(conn, ["a", "a"])
+        conn.execute(
+            update(Task).where(Task.c.campaign_id == campaign, Task.c.number == 0).values(state=TaskState.CANCELLED)
+        )
+        assert match_tasks(conn) == 1
+        assert expected(conn, campaign) == [None, 10.0]
+        assert examine(conn) == []
+
+
+def test_who_thinks_of_submitting_tasks_hears_what_they_took(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        do(conn, cluster, ["a", {"x": 1}, "c"], 10.0, 300.0, 50.0)
+        wanted = ["a", "new", {"x": 1}, "a"]
+        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(4, 3, 320.0, 90200.0)
+        assert find_known(conn, "alice", {"/bin/true", "/bin/other"}, wanted).done == 3
+        assert find_known(conn, "bob", {"/bin/true"}, wanted) == Known()
+        assert find_known(conn, "alice", {"/bin/other"}, wanted) == Known()
+        monkeypatch.setattr(clusters_to_user, "AT_ONCE", 2)
+        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(4, 3, 320.0, 90200.0)
+        monkeypatch.setattr(clusters_to_user, "LOOKED_UP", 3)
+        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(3, 2, 310.0, 90100.0)

@@ -1,6 +1,7 @@
 """The nodes of a simulated cluster at work: jobs start, run, are killed and end; nodes die and come back."""
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 from functools import partial
 
 from cigri.drivers import RemoteState
@@ -8,7 +9,7 @@ from modules.laboratory.agenda import Agenda
 from modules.laboratory.backlog import Backlog
 from modules.laboratory.faults import Crash, Mishaps
 from modules.laboratory.ledger import Ledger
-from modules.laboratory.machine import Machine
+from modules.laboratory.machine import Machine, Victims
 from modules.laboratory.meters import Loss, Meters, Use, Waste
 from modules.laboratory.nodes import Nodes, Places
 from modules.laboratory.runs import GridRun, LocalRun, Phase, Run
@@ -62,11 +63,21 @@ class Execution:
         run.phase = Phase.CLAIMING
         run.lacking = run.cores - run.held
         self._enlist(run, self._agenda.now + self._machine.grace + self._machine.preemption_delay)
-        chosen = victims(reversed(self.killable.values()), run.lacking)
+        chosen = victims(self._in_danger(), run.lacking)
         for victim in chosen:
             victim.heir = run
         for victim in chosen:
             self.kill(victim, RemoteState.PREEMPTED, self._machine.grace)
+
+    def _in_danger(self) -> Iterable[GridRun]:
+        """In the order in which they are to give way."""
+        match self._machine.victims:
+            case Victims.OLDEST:
+                return self.killable.values()
+            case Victims.PLACE:
+                return sorted(self.killable.values(), key=lambda run: run.places)
+            case Victims.YOUNGEST:
+                return reversed(self.killable.values())
 
     def abandon(self, run: Run) -> None:
         """Take from a claiming job what it has; those that die for it die for nobody."""

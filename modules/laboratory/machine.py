@@ -1,14 +1,24 @@
 """A simulated cluster's hardware and the pace of its batch system."""
 
+from enum import StrEnum
 from typing import NamedTuple
+
+
+class Victims(StrEnum):
+    """Whose cores are taken for a local job, as seen on real servers."""
+
+    YOUNGEST = "youngest"
+    OLDEST = "oldest"  # Slurm, unless it is told PreemptParameters=youngest_first
+    PLACE = "place"  # OAR: what is on the first nodes, however old
 
 
 class Machine(NamedTuple):
     """Nodes of equal width, and how fast their batch system decides, starts, kills and answers; times in seconds.
 
     `start_rate` is in jobs per second, `depth` the waiting jobs that a pass looks at behind the first that is blocked.
-    A preempted job is told at once, goes on for `grace`, and is then killed; the job it was killed for starts
-    `preemption_delay` later. A command takes `command_seconds`, and `command_seconds_per_job` for each waiting job.
+    `victims` are preempted first. A preempted job is told at once, goes on for `grace`, and is then killed; the job it
+    was killed for starts `preemption_delay` later. A command takes `command_seconds`, and `command_seconds_per_job`
+    for each waiting job.
     """
 
     nodes: int
@@ -24,6 +34,7 @@ class Machine(NamedTuple):
     depth: int = 50
     largest_array: int = 100_000
     most_waiting: int = 1_000_000
+    victims: Victims = Victims.YOUNGEST
 
     @property
     def cores(self) -> int:
@@ -42,6 +53,7 @@ def slurm(nodes: int, cores_per_node: int) -> Machine:
         kill_delay=0.5,
         command_seconds=0.05,
         command_seconds_per_job=1e-5,
+        victims=Victims.OLDEST,
     )
 
 
@@ -57,6 +69,7 @@ def oar(nodes: int, cores_per_node: int) -> Machine:
         kill_delay=2.6,
         command_seconds=0.11,
         command_seconds_per_job=2e-4,
+        victims=Victims.PLACE,
     )
 
 

@@ -87,7 +87,7 @@ def reservation(cores: int, available: int, ends: Iterable[tuple[float, int, int
 
 
 def victims(killable: Iterable[Waiting], cores: int) -> list[Waiting]:
-    """Just enough of these, given youngest first, that so many cores come free; the older ones are spared."""
+    """Just enough of these that so many cores come free; of those that are not needed the last given are spared."""
     chosen: list[Waiting] = []
     excess = -cores
     for job in killable:

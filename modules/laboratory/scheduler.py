@@ -13,9 +13,9 @@ class Scheduler:
     """Starts what waits, no faster than the start rate allows; firm jobs (local ones, our normal ones) come first.
 
     Firm jobs start first come first served with EASY backfill, on any cores, as if our besteffort jobs were not there:
-    just enough of these are killed for them, the youngest first. Besteffort jobs use what is left, first come first
-    served, each within one node unless it is wider than a node; for the first that finds no room nodes are held, and
-    others start there only if they end before.
+    just enough of these are killed for them, the machine's `victims` first. Besteffort jobs use what is left, first
+    come first served, each within one node unless it is wider than a node; for the first that finds no room nodes are
+    held, and others start there only if they end before.
     """
 
     def __init__(self, machine: Machine, agenda: Agenda, execution: Execution, backlog: Backlog) -> None:

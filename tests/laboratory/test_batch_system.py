@@ -175,6 +175,27 @@ def test_a_local_job_kills_the_youngest_and_just_enough() -> None:
     assert [sight.ended for sight in cluster.past(young)] == [None, 21.0, 21.0]
 
 
+@pytest.mark.parametrize(
+    ("machine", "ended"),
+    [
+        pytest.param(slurm(2, 4), {"old": [1, 2], "young": []}, id="Slurm: the oldest"),
+        pytest.param(oar(2, 4), {"old": [], "young": [1, 2]}, id="OAR: what is on the first node"),
+        pytest.param(gridengine(2, 4), {"old": [], "young": [3, 4]}, id="Grid Engine: the youngest"),
+    ],
+)
+def test_whose_cores_a_local_job_gets_is_as_seen_on_real_servers(machine: Machine, ended: dict[str, list[int]]) -> None:
+    cluster = a_cluster(machine, [local(40.5, 2, 10.0)])
+    submit(cluster, grid_jobs(4, 15.0, tag="before"))  # on the first node
+    cluster.advance(5.0)
+    submit(cluster, grid_jobs(4, 500.0, tag="old"))  # on the second one
+    cluster.advance(30.0)
+    submit(cluster, grid_jobs(4, 500.0, tag="young"))
+    cluster.advance(60.0)
+    for tag, indexes in ended.items():
+        gone = [job.array_index for job in cluster.find(tag) if job.state is RemoteState.PREEMPTED]
+        assert sorted(gone) == indexes
+
+
 def test_a_local_job_is_delayed_by_the_grace_and_the_preemption_delay_only() -> None:
     load = [local(20.5, 8, 10.0), local(21.5, 8, 10.0)]
     cluster = a_cluster(EXACT._replace(grace=5.0), load)

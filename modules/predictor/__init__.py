@@ -20,7 +20,7 @@ from modules.predictor.estimates import deviation, estimate, mean, throughput, t
 from modules.predictor.flows import Service, flow, measure
 from modules.predictor.intervals import Interval, interval
 from modules.predictor.others import Outlook, Place, outlook
-from modules.predictor.rivals import starts
+from modules.predictor.rivals import spare, starts
 from modules.predictor.standing import standing
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
@@ -96,18 +96,22 @@ def forecast(
         forecasts.append(_on_cluster(part, prediction, seen))
     means = {share: seconds for parts in campaigns.values() for share, seconds in _means(parts).items()}
     forecasts = [one._replace(mean=means.get((one.campaign_id, one.cluster_id), one.mean)) for one in forecasts]
-    ends = _ends(campaigns, _outlooks(progress, flows), known)
+    free = {part.cluster_id: seen.free for part, seen in zip(progress, flows, strict=True)}
+    ends = _ends(campaigns, _outlooks(progress, flows), spare(progress, free, known.order), known)
     return forecasts + [_in_all(parts, ends.get(id), now, known.published.get(id)) for id, parts in campaigns.items()]
 
 
 def _ends(
-    campaigns: Mapping[int, Sequence[Progress]], outlooks: Mapping[int, Outlook], known: Known
+    campaigns: Mapping[int, Sequence[Progress]],
+    outlooks: Mapping[int, Outlook],
+    free: Mapping[int, Mapping[int, float]],
+    known: Known,
 ) -> dict[int, Interval]:
     """Of each campaign of which anything is known."""
     standings = {
         id: found
         for id, parts in campaigns.items()
-        if (found := standing(parts, known.ages.get(id, {}), outlooks[id].returns)) is not None
+        if (found := standing(parts, known.ages.get(id, {}), outlooks[id].returns, free.get(id, {}))) is not None
     }
     places = {id: [part.cluster_id for part in campaigns[id]] for id in standings}
     begun = starts(standings, places, known.order)

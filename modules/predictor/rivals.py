@@ -5,6 +5,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple
 
+from cigri.flow.anyone_to_predictor import Progress
 from modules.predictor.standing import Standing
 
 IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use
@@ -28,6 +29,24 @@ def starts(known: Mapping[int, Standing], places: Mapping[int, Sequence[int]], o
     for group in groups(places):
         runners = [Runner(id, known[id].work, known[id].cores) for id in sorted(group)]
         found |= ends(runners)
+    return found
+
+
+def spare(progress: Sequence[Progress], free: Mapping[int, int], order: str) -> dict[int, dict[int, float]]:
+    """Cores that nobody uses, by campaign and cluster: of whom has tasks for them, as the policy's order has it.
+
+    `free`: of each cluster. A job needs its whole width; campaigns are served in the order of their numbers.
+    """
+    asking: dict[int, list[Progress]] = {}
+    for part in sorted(progress, key=lambda part: part.campaign_id):
+        if part.remaining > part.running and free.get(part.cluster_id, 0) >= part.width:
+            asking.setdefault(part.cluster_id, []).append(part)
+    found: dict[int, dict[int, float]] = {}
+    for cluster_id, parts in asking.items():
+        served = parts[:1] if order in IN_LINE else parts
+        for part in served:
+            cores = free[cluster_id] // part.width * part.width / len(served)
+            found.setdefault(part.campaign_id, {})[cluster_id] = cores
     return found
 
 

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.durations import STEPS, added, counted, edge, scaled
@@ -20,7 +21,8 @@ FIRST = 10  # of so many, before any has ended
 class Standing(NamedTuple):
     """`lifetimes` and `seconds` (of a task of now) at the mean speed; `waiting` tasks have not begun.
 
-    `fastest`: the speed of the fastest cluster that runs some; `returns`: modules/predictor/others.py.
+    `fastest`: the speed of the fastest cluster that runs some; `returns`: modules/predictor/others.py. `free`: cores
+    that it can have besides those that it has, of the mean speed.
     """
 
     whole: Progress
@@ -30,6 +32,7 @@ class Standing(NamedTuple):
     seconds: float
     fastest: float
     returns: float
+    free: float = 0.0
 
     @property
     def work(self) -> float:
@@ -41,15 +44,26 @@ class Standing(NamedTuple):
         """That are at work for it, of the mean speed: its pace, from those that run and from the throughput.
 
         The shorter tasks are, the less it says how many run just now, and the sooner the throughput follows; and where
-        others come and go, what was done in the last hour says more than the cores of now.
+        others come and go, what was done in the last hour says more than the cores of now. Of a campaign that has begun
+        in this hour it says the less, the more of the time passed while its first jobs were sent and had not ended: as
+        long as that lasts, it is about to have the free cores, too.
         """
-        now = sum(one.tasks * one.speed for one in self.running) * self.whole.width
-        if not self.whole.window_tasks or self.whole.window_seconds < STEADY * self.seconds:
+        now = sum(one.tasks * one.speed for one in self.running) * self.whole.width + self.free * self._starting
+        share = self.seconds / (self.seconds + MINUTE) / (1.0 + self.returns)
+        trusted = (1.0 - share) * (1.0 - self._starting)
+        if not self.whole.window_tasks or not trusted:
             return now
         rate = self.whole.window_tasks / max(self.whole.window_seconds, SHORTEST_WINDOW)
         of_late = rate * self._with_waste(mean(self.whole) or 0.0)
-        share = self.seconds / (self.seconds + MINUTE) / (1.0 + self.returns)
-        return now**share * of_late ** (1.0 - share) if now else of_late * (1.0 - share)
+        return now ** (1.0 - trusted) * of_late**trusted if now else of_late * trusted
+
+    @property
+    def _starting(self) -> float:
+        """The part of the time since its first task ended in which it was not yet at its pace; 1 before."""
+        whole = self.whole
+        if whole.done > whole.window_tasks:
+            return 0.0
+        return min(STEADY * self.seconds / max(whole.window_seconds, SHORTEST_WINDOW), 1.0) if whole.done else 1.0
 
     def _with_waste(self, seconds: float) -> float:
         """Core-seconds of a task that lasts so long, with what is lost in vain: half an attempt each time."""
@@ -57,8 +71,15 @@ class Standing(NamedTuple):
         return seconds * (1.0 + again / (1.0 - again) / 2) * self.whole.width
 
 
-def standing(parts: Sequence[Progress], ages: Mapping[int, Sequence[int]], returns: float = 0.0) -> Standing | None:
-    """None as long as nothing is known. `ages`: of running tasks by cluster, in bins (cigri/durations.py), if known."""
+def standing(
+    parts: Sequence[Progress],
+    ages: Mapping[int, Sequence[int]],
+    returns: float = 0.0,
+    free: Mapping[int, float] = MappingProxyType({}),
+) -> Standing | None:
+    """None as long as nothing is known. By cluster, as far as known, `ages`: of running tasks, in bins
+    (cigri/durations.py), and `free`: cores that it can have besides.
+    """
     whole = together(parts)
     thought = estimate(whole)
     if thought is None or not (whole.done or whole.running):
@@ -78,6 +99,7 @@ def standing(parts: Sequence[Progress], ages: Mapping[int, Sequence[int]], retur
         max(lifetimes.mean * thought / middle(ended), 1e-3),
         max((speed for speed, _ in running), default=1.0),
         returns,
+        sum(cores * speeds.get(cluster_id, 1.0) for cluster_id, cores in free.items()),
     )
 
 

@@ -313,3 +313,23 @@ def test_what_others_change_in_the_long_window_is_added_up(
             put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), 0, later(60 * minute))
         pace = list_paces(conn, 60.0, later(200), 181.0)[cluster]
         assert (pace.restless, pace.drift, pace.watched) == (restless, drift, 120.0)
+
+
+@pytest.mark.parametrize(
+    ("used", "ours", "restless", "drift"),
+    [
+        pytest.param([4, 20, 20], [0, 0, 16], 0.0, 0.0, id="jobs of ours that had just started"),
+        pytest.param([4, 20, 20], [0, 0, 10], 36.0, 6.0, id="of others, too"),
+        pytest.param([4, 20, 10], [0, 0, 0], 16.0**2 + 10.0**2, 6.0, id="others that went as nobody of ours came"),
+        pytest.param([20, 20, 20], [4, 4, 20], 16.0**2, -16.0, id="others that left their cores to us"),
+    ],
+)
+def test_what_was_ours_one_row_later_was_no_change_of_others(
+    database: Database, used: list[int], ours: list[int], restless: float, drift: float
+) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        for minute, (cores, of_us) in enumerate(zip(used, ours, strict=True), start=1):
+            put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), of_us, later(60 * minute))
+        pace = list_paces(conn, 60.0, later(200), 181.0)[cluster]
+        assert (pace.restless, pace.drift) == (restless, drift)

@@ -52,6 +52,32 @@ def test_the_end_by_the_throughput_method_after() -> None:
     assert told(STEADY).expected == pytest.approx(2100, rel=0.05)
 
 
+def test_a_campaign_that_has_just_begun_is_about_to_have_the_free_cores() -> None:
+    """Ten scouts run, on ten of a hundred cores: not 49 durations, but five."""
+    new = progress(remaining=500, running=10)._replace(guess=100.0)
+    seen = flow(new, None, {})._replace(total=100, free=90)
+    (found,) = [one for one in forecast([new], [Prediction(1.0)], [seen], NOW) if one.cluster_id is None]
+    assert found.eta is not None
+    assert (found.eta - NOW).total_seconds() == pytest.approx(600, rel=0.2)
+
+
+def test_free_cores_that_it_did_not_take_are_not_counted_on() -> None:
+    old = progress(durations=(100.0,) * 720, window=3600, running=10, remaining=210)._replace(window_tasks=360)
+    seen = flow(old, None, {})._replace(total=100, free=90)
+    (found,) = [one for one in forecast([old], [Prediction(1.0)], [seen], NOW) if one.cluster_id is None]
+    assert found.eta is not None
+    assert (found.eta - NOW).total_seconds() == pytest.approx(2100, rel=0.05)
+
+
+def test_the_throughput_is_trusted_the_more_the_longer_a_campaign_has_been_at_its_pace() -> None:
+    """It ran next to nothing at first, and half as many tasks as now in the time since."""
+    young = progress(durations=(100.0,) * 20, window=400, running=10, remaining=210)
+    elder = progress(durations=(100.0,) * 100, window=2000, running=10, remaining=210)
+    short = progress(durations=(100.0,) * 9, window=180, running=10, remaining=210)
+    assert stands(short).cores == 10
+    assert 10 > stands(young).cores > stands(elder).cores > 5
+
+
 def test_the_cores_of_now_count_for_more_than_those_of_the_last_hour() -> None:
     """Twice as many run as the throughput needed; where others come and go it is not believed."""
     more = STEADY._replace(running=20, remaining=220)

@@ -3,7 +3,8 @@
 import pytest
 
 from modules.predictor.others import Outlook, Place, done, outlook, reached
-from modules.predictor.rivals import Runner, groups, in_line, side_by_side
+from modules.predictor.rivals import Runner, groups, in_line, side_by_side, spare
+from tests.modules.test_predictor import progress
 
 HOUR = 3600.0
 
@@ -77,3 +78,19 @@ def test_the_outlook_is_that_of_all_clusters_together() -> None:
     assert found.returns == pytest.approx(6 * 2 * 900 / 1600)  # the second has not come back
     quiet, unknown = outlook([Place(40, 0, 0.0, 0, HOUR)]), outlook([])
     assert quiet.jumps < unknown.jumps == Outlook().jumps
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        pytest.param("fifo", {1: {1: 10.0}, 2: {2: 8.0}}, id="the first that has tasks for them"),
+        pytest.param("fairshare", {1: {1: 5.0}, 2: {1: 5.0, 2: 8.0}}, id="shared evenly, whole jobs only"),
+    ],
+)
+def test_free_cores_go_to_whom_has_tasks_for_them(order: str, expected: dict[int, dict[int, float]]) -> None:
+    """The youngest has begun all that it has; a core more than two jobs of four is of no use to the second one."""
+    first, second = progress(1, running=2, remaining=50), progress(1, running=3, remaining=50)._replace(campaign_id=2)
+    third = progress(1, running=5, remaining=5)._replace(campaign_id=3)
+    wide = progress(2, running=1, remaining=50, width=4)._replace(campaign_id=2)
+    full = progress(3, running=1, remaining=50)
+    assert spare([third, second, wide, first, full], {1: 10, 2: 9, 3: 0}, order) == expected

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from modules.predictor.last import Bag, Running, last_end
-from modules.predictor.others import Outlook, reached
+from modules.predictor.others import JUMP, Outlook, reached
 from modules.predictor.standing import Standing
 
 DEVIATIONS = 1.645  # of a normal variable, on each side of an interval that holds it with a probability of 90 %
@@ -12,7 +12,7 @@ TOGETHER = 3.0  # kills come together: what is late is reckoned with so many tim
 LOW, MIDDLE, HIGH = 0.05, 0.5, 0.95
 FEW = 10  # attempts, of which no part is taken
 MOST = 0.9  # of the attempts in vain, or nothing would ever end
-CHANGING = 0.15  # relative deviation of the pace, whatever was seen; more where others come and go
+CHANGING = 0.15  # relative deviation of the pace, whatever was seen; where others come and go, a jump of theirs, too
 
 
 class Interval(NamedTuple):
@@ -51,7 +51,7 @@ def _relative(standing: Standing) -> float:
     """Deviation of the time until the last task begins: what was seen is a sample, and what is left another one."""
     spread = standing.lifetimes.spread
     sampled = (1.0 + spread) / max(standing.whole.done, 1) + spread / max(standing.waiting, 1)
-    return math.sqrt(CHANGING**2 * (1.0 + standing.returns) + sampled)
+    return math.sqrt(CHANGING**2 + JUMP * min(standing.returns, 1.0) + sampled)
 
 
 def _in_vain(standing: Standing) -> float:

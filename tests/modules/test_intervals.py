@@ -124,6 +124,14 @@ def test_other_people_widen_the_interval(outlook: Outlook) -> None:
     assert width(told(STEADY._replace(remaining=40), outlook)) < width(told(far, outlook))
 
 
+def test_where_others_came_and_went_within_the_hour_they_may_again() -> None:
+    """However near the end is; more than one such jump makes it no wider."""
+    soon = STEADY._replace(remaining=60)
+    calm, restless, stormy = (told(soon, QUIET._replace(returns=returns)) for returns in (0.0, 1.0, 50.0))
+    assert width(restless) > 1.4 * width(calm)
+    assert width(stormy) == pytest.approx(width(restless), rel=0.2)
+
+
 def test_how_long_the_last_ones_run_already_is_taken_into_account() -> None:
     """Of tasks that nearly all last 100 s, one that has run for 900 s is not expected to end in 50."""
     last = progress(durations=(100.0,) * 360 + (1000.0,) * 4, window=3600, running=1, remaining=1)

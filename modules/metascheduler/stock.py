@@ -180,9 +180,13 @@ class Stock:
         return was + self._behind[want.campaign_id, want.cluster_id]
 
     def most_spare(self, want: Want, tasks: int) -> int:
-        """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place."""
+        """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place.
+
+        A task that has a job there gets no other one there.
+        """
         if want.cluster_id not in self._open or not self.is_served(want.campaign_id):
             return 0
+        tasks = min(tasks, max(0, want.spare - want.live))
         return min(self._most_by_rights(want, tasks), self.clusters[want.cluster_id].startable(want.ratio))
 
     def _most_by_rights(self, want: Want, tasks: int | None = None) -> int:

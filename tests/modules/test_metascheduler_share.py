@@ -380,7 +380,7 @@ def test_a_large_grid_is_shared_in_a_moment(order: str) -> None:
     assert process_time() - started < 5
 
 
-def near_its_end(campaign: int, cluster: int = 1, spare: int = 5, **about: int) -> Want:
+def near_its_end(campaign: int, cluster: int = 1, spare: int = 5, **about: float) -> Want:
     return a_want(campaign, cluster, waiting=0, spare=spare, **about)  # type: ignore[arg-type]
 
 
@@ -399,6 +399,15 @@ def test_replicas_take_free_cores_only() -> None:
     assert with_the_rest([a_room(free=0, keep=9)], [near_its_end(1)]) == {}
     assert with_the_rest([a_room(free=2, keep=9)], [near_its_end(1)]) == {(1, 1): 2}
     assert with_the_rest([a_room(free=9)], [near_its_end(1, max_jobs=4, live=1)]) == {(1, 1): 3}
+
+
+def test_a_task_is_replicated_where_it_does_not_run() -> None:
+    """The first cluster is the best one, but the last tasks run there already."""
+    rooms = [a_room(1, free=4), a_room(2, free=9)]
+    wants = [near_its_end(1, live=2, spare=2, mean=10.0), near_its_end(1, 2, spare=2, mean=20.0)]
+    assert with_the_rest(rooms, wants) == {(1, 2): 2}
+    wants = [near_its_end(1, live=2, spare=3, mean=10.0), near_its_end(1, 2, live=1, spare=3, mean=20.0)]
+    assert with_the_rest(rooms, wants) == {(1, 1): 1, (1, 2): 2}
 
 
 def test_a_campaign_is_replicated_once_all_its_tasks_have_places() -> None:

@@ -86,6 +86,8 @@ def standing(
         return None
     speeds = {part.cluster_id: _speed(part, whole) for part in parts}
     ended = added(scaled(part.durations, speeds[part.cluster_id]) for part in parts) or counted([thought])
+    if _is_known(whole):
+        ended, ages = scaled(ended, thought / middle(ended)), {}
     begun = added(scaled(ages.get(part.cluster_id, ()), speeds[part.cluster_id]) for part in parts)
     lifetimes = Lifetimes(ended, begun, whole.walltime or math.inf, _in_vain(whole))
     running = Counter[tuple[float, float | None]]()
@@ -101,6 +103,11 @@ def standing(
         returns,
         sum(cores * speeds.get(cluster_id, 1.0) for cluster_id, cores in free.items()),
     )
+
+
+def _is_known(whole: Progress) -> bool:
+    """Most of what remains ran before: the longest go first, so that those that have ended, or run, tell too much."""
+    return 2 * whole.known > whole.remaining
 
 
 def _in_vain(whole: Progress) -> float:

@@ -140,6 +140,16 @@ def test_how_long_the_last_ones_run_already_is_taken_into_account() -> None:
     assert old.expected > 150
 
 
+def test_where_the_longest_went_first_what_remains_is_short() -> None:
+    """40 tasks of 10 s have not begun, on 10 cores; what has ended, or runs, lasts 100 s and more."""
+    part = progress(durations=(100.0,) * 30, window=300, running=10, remaining=50)
+    ages = {1: counted([120.0] * 10)}
+    known = told(part._replace(known=50, expected=500.0), ages=ages)
+    assert known.expected == pytest.approx(40 * 10 / 10 + 10, rel=0.35)
+    assert known.high < told(part, ages=ages).expected / 4
+    assert told(part._replace(known=5, expected=50.0), ages=ages).expected > 4 * known.high
+
+
 def test_the_last_tasks_are_cut_short_where_they_may_be_begun_twice() -> None:
     parts = [
         progress(1, durations=(50.0,) * 100, window=3600, running=1, remaining=2),

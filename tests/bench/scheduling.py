@@ -22,7 +22,7 @@ OF_SEVERAL_USERS = ("wide", "crowd")
 CLOSE = 0.005  # of a figure: no difference
 REASONS = {
     "tiny": "all is sent in two or three cycles, before anything is measured",
-    "crowd": "by a cycle: the last tasks wait on slow clusters when the fastest has free cores again",
+    "crowd": "by three cycles: the last tasks wait on slow clusters when the fastest has free cores again",
     "tail": "chance decides where the longest tasks begin: slow-start needs 0.84, 0.93, 0.98, 1.00, 1.22 times as long "
     "(seeds 5, 6, 1, 4, 7); but lean keeps up to 46 jobs waiting for 16 cores, the last of them while others idle",
 }

@@ -286,29 +286,19 @@ def _ends(
 
 
 def _swing(since: ColumnElement[datetime]) -> LateralFromClause:
-    """What others change at once: a burst that came is expected to go as it came.
-
-    The jobs that a visit finds just started are counted as ours at the next one only. So what seemed to come to others,
-    and was ours one row later, is no change of theirs to `squares` and `net`.
-    """
-    ours = ClusterUsage.c.used_by_us
-    others = ClusterUsage.c.used - ours
+    """What others change at once: a burst that came is expected to go as it came."""
+    others = ClusterUsage.c.used - ClusterUsage.c.used_by_us
     change = others - func.lag(others).over(order_by=ClusterUsage.c.at)
-    gone = others - func.lead(others).over(order_by=ClusterUsage.c.at)
-    begun = func.lead(ours).over(order_by=ClusterUsage.c.at) - ours
-    found = func.greatest(func.least(change, gone, begun), 0)
     seen = (
-        select(change.label("change"), (others - func.coalesce(found, 0)).label("others"), ClusterUsage.c.at)
+        select(change.label("change"), ClusterUsage.c.at)
         .where(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at > since)
         .correlate(Cluster)
         .lateral()
     )
-    true = seen.c.others - func.lag(seen.c.others).over(order_by=seen.c.at)
-    changes = select(seen.c.change, true.label("true"), seen.c.at).lateral()
-    squares = func.sum(changes.c.true * changes.c.true).label("squares")
-    net = func.sum(changes.c.true).label("net")
-    watched = func.extract("epoch", func.max(changes.c.at) - func.min(changes.c.at)).label("seconds")
-    return select(func.max(func.abs(changes.c.change)).label("cores"), squares, net, watched).lateral()
+    squares = func.sum(seen.c.change * seen.c.change).label("squares")
+    net = func.sum(seen.c.change).label("net")
+    watched = func.extract("epoch", func.max(seen.c.at) - func.min(seen.c.at)).label("seconds")
+    return select(func.max(func.abs(seen.c.change)).label("cores"), squares, net, watched).lateral()
 
 
 def _usage(since: ColumnElement[datetime]) -> LateralFromClause:

@@ -95,6 +95,33 @@ def put_cluster_state(
     conn.execute(_state(), {"here": cluster_id, "ours": used_by_us, "now": now, **_seen(capacity)})
 
 
+def count_ours(conn: Connection, cluster_id: int) -> None:
+    """The same visit has found jobs of ours that began or ended: what it wrote of used cores is divided anew."""
+    conn.execute(_counted(), {"here": cluster_id})
+
+
+@cache
+def _counted() -> Update:
+    here = bindparam("here", type_=BigInteger)
+    state, usage = ClusterState.c, ClusterUsage.c
+    running = select(func.coalesce(func.sum(Job.c.width), 0)).where(
+        Job.c.cluster_id == here, Job.c.state == JobState.RUNNING
+    )
+    counted = (
+        update(ClusterState)
+        .where(state.cluster_id == here)
+        .values(used_by_us=func.least(state.used, running.scalar_subquery()))
+        .returning(state.cluster_id, state.at, state.used, state.used_by_us)
+        .cte("counted")
+    )
+    return (
+        update(ClusterUsage)
+        .where(usage.cluster_id == counted.c.cluster_id, usage.at == minute_of(counted.c.at))
+        .where(usage.used == counted.c.used)
+        .values(used_by_us=counted.c.used_by_us)
+    )
+
+
 @cache
 def _state() -> Update:
     here = bindparam("here", type_=BigInteger)

@@ -31,7 +31,7 @@ from cigri.flow.runner_to_updator import (
     mark_missing,
     move_seen,
 )
-from cigri.flow.updator_to_metascheduler import put_cluster_state, put_trials
+from cigri.flow.updator_to_metascheduler import count_ours, put_cluster_state, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
 from cigri.flow.updator_to_resources import list_undiscovered
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
@@ -91,6 +91,9 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, 
     problems += _take_in(tools, cluster, key, visitor, mine, answers, report, now)
     for some in tools.gateway.side_by_side(by_user, lambda user: _ask_user(tools, cluster, key, user, by_user, now)):
         report.update(some)
+    if report["moved jobs"] or report["ended jobs"]:
+        with tools.database.begin() as conn:
+            count_ours(conn, cluster.id)
     if problems or cluster.has_troubles:
         with tools.database.begin() as conn:
             if problems:

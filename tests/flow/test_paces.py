@@ -11,9 +11,9 @@ from cigri.durations import counted, quantile
 from cigri.flow.anyone_to_predictor import Progress, list_progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
-from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.updator_to_metascheduler import count_ours, put_cluster_state
 from cigri.states import Outcome
-from cigri.tables.clusters import ClusterForecast
+from cigri.tables.clusters import ClusterForecast, ClusterState
 from modules.predictor.flows import measure
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
@@ -97,6 +97,22 @@ def test_the_swing_is_what_others_took_or_gave_back_at_once(database: Database) 
         pace = list_paces(conn, 900.0, later(240))[cluster]
         assert (pace.others, pace.swing) == (5, 12)
         assert list_paces(conn, 900.0, later(240), 130.0)[cluster].swing == 1
+
+
+def test_jobs_that_a_visit_finds_begun_are_ours_in_what_it_wrote(database: Database) -> None:
+    with database.begin() as conn:
+        cluster, other = a_cluster(conn, used=2), a_cluster(conn, "other", used=9)
+        jobs = submitted_jobs(conn, a_campaign(conn, 8, clusters=("dahu", "other")), cluster, 8)
+        put_cluster_state(conn, cluster, Capacity(20, 17, 3, 0), 0, later(60))
+        run_jobs(conn, jobs[:5], now=later(61))
+        count_ours(conn, cluster)
+        usage = "SELECT used_by_us FROM cluster_usage WHERE cluster_id = :id ORDER BY at"
+        assert conn.execute(text(usage), {"id": cluster}).scalars().all() == [0, 3]  # not more than are used
+        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 0, later(90))  # of the same minute
+        count_ours(conn, cluster)
+        assert conn.execute(text(usage), {"id": cluster}).scalars().all() == [0, 3]
+        state = select(ClusterState.c.cluster_id, ClusterState.c.used_by_us).order_by(ClusterState.c.cluster_id)
+        assert [tuple(row) for row in conn.execute(state)] == [(cluster, 5), (other, 0)]
 
 
 def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,23 +329,3 @@ def test_what_others_change_in_the_long_window_is_added_up(
             put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), 0, later(60 * minute))
         pace = list_paces(conn, 60.0, later(200), 181.0)[cluster]
         assert (pace.restless, pace.drift, pace.watched) == (restless, drift, 120.0)
-
-
-@pytest.mark.parametrize(
-    ("used", "ours", "restless", "drift"),
-    [
-        pytest.param([4, 20, 20], [0, 0, 16], 0.0, 0.0, id="jobs of ours that had just started"),
-        pytest.param([4, 20, 20], [0, 0, 10], 36.0, 6.0, id="of others, too"),
-        pytest.param([4, 20, 10], [0, 0, 0], 16.0**2 + 10.0**2, 6.0, id="others that went as nobody of ours came"),
-        pytest.param([20, 20, 20], [4, 4, 20], 16.0**2, -16.0, id="others that left their cores to us"),
-    ],
-)
-def test_what_was_ours_one_row_later_was_no_change_of_others(
-    database: Database, used: list[int], ours: list[int], restless: float, drift: float
-) -> None:
-    with database.begin() as conn:
-        cluster = a_cluster(conn)
-        for minute, (cores, of_us) in enumerate(zip(used, ours, strict=True), start=1):
-            put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), of_us, later(60 * minute))
-        pace = list_paces(conn, 60.0, later(200), 181.0)[cluster]
-        assert (pace.restless, pace.drift) == (restless, drift)

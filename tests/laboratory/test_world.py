@@ -59,6 +59,17 @@ def test_a_campaign_ends_when_its_tasks_are_done(database: Database) -> None:
     assert run.sites["ann"].system.meters.useful == pytest.approx(sum(row[5] for row in history(database)), rel=0.001)
 
 
+def test_cores_of_ours_never_seem_to_be_of_others(database: Database) -> None:
+    """Jobs that a visit finds begun, or ended, are reckoned with at once."""
+    users = [{"tasks": 40, "seconds": {"mean": 100, "cv": 0.5}, "user": name} for name in ("alice", "bob")]
+    world(database, campaigns=users).run()
+    with database.begin() as conn:
+        usage = conn.execute(text("SELECT used, used_by_us FROM cluster_usage")).all()
+        assert {used - ours for used, ours in usage} == {0}
+        assert max(used for used, _ in usage) == 8
+        assert tuple(conn.execute(text("SELECT used, used_by_us FROM cluster_states")).one()) == (0, 0)
+
+
 def test_what_local_jobs_cost_is_done_again(database: Database) -> None:
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "load": BUSY}]
     campaigns = [

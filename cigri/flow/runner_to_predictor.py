@@ -192,8 +192,7 @@ def list_ages(
     A job of several tasks is older than the one that it runs: it is left out.
     """
     age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
-    steps = func.floor(STEPS * func.ln(func.greatest(age, SHORTEST) / SHORTEST) / math.log(2.0) + 1e-9)
-    place = case((age < SHORTEST, 0), else_=func.least(1 + cast(steps, Integer), LAST))
+    place = bin_in_sql(cast(age, DOUBLE_PRECISION))
     is_one_of_several = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position > 1).exists()
     statement = (
         select(Job.c.campaign_id, Job.c.cluster_id, place, func.count())
@@ -207,6 +206,12 @@ def list_ages(
         ages += [0] * (bin_ + 1 - len(ages))
         ages[bin_] = jobs
     return found
+
+
+def bin_in_sql(seconds: ColumnElement[float]) -> ColumnElement[int]:
+    """The bin of a duration (cigri/durations.py)."""
+    steps = func.floor(STEPS * func.ln(func.greatest(seconds, SHORTEST) / SHORTEST) / math.log(2.0) + 1e-9)
+    return case((seconds < SHORTEST, 0), else_=func.least(1 + cast(steps, Integer), LAST))
 
 
 def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:

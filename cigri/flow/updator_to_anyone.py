@@ -30,6 +30,7 @@ from cigri.database import clock, rows
 from cigri.durations import counted
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.clusters_to_predictor import learn_anew
+from cigri.flow.runner_to_predictor import bin_in_sql
 from cigri.flow.updator_to_predictor import changed_totals, totals
 from cigri.states import EventLevel, JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster, Completion
@@ -152,20 +153,21 @@ def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
     other = Attempt.alias()
     is_shared = select(other.c.task_id).where(other.c.job_id == Job.c.id, other.c.position == 2).exists()
     lasted = cast(func.extract("epoch", Cluster.c.visited_at - Job.c.started_at), Double)
+    node, place = func.coalesce(Job.c.node, ""), bin_in_sql(lasted)
     found = conn.execute(
-        select(Job.c.campaign_id, Job.c.cluster_id, func.coalesce(Job.c.node, ""), lasted)
+        select(Job.c.campaign_id, Job.c.cluster_id, node, place, func.count())
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
         .where(Job.c.campaign_id.in_({span.campaign_id for span in spans}), Job.c.state == JobState.RUNNING)
+        .where(Job.c.cluster_id.in_({span.cluster_id for span in spans}))
         .where(Job.c.kind == JobKind.TASKS, lasted >= SHORTEST_RUN, Job.c.halted_since.is_(None), ~is_shared)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id, node, place)
     )
-    running: dict[tuple[int, int], dict[str, list[float]]] = {}
-    for campaign_id, cluster_id, node, seconds in found:
-        running.setdefault((campaign_id, cluster_id), {}).setdefault(node, []).append(seconds)
-    return [
-        span._replace(running={node: counted(some) for node, some in mine.items()})
-        for span in spans
-        for mine in [running.get((span.campaign_id, span.cluster_id), {})]
-    ]
+    running: dict[tuple[int, int], dict[str, list[int]]] = {}
+    for campaign_id, cluster_id, name, bin_, number in found:
+        counts = running.setdefault((campaign_id, cluster_id), {}).setdefault(name or "", [])
+        counts += [0] * (bin_ + 1 - len(counts))
+        counts[bin_] = number
+    return [span._replace(running=running.get((span.campaign_id, span.cluster_id), {})) for span in spans]
 
 
 def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[NodeEnds]:

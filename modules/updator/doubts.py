@@ -49,8 +49,10 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
     mixed = {one.span.campaign_id for one in here if one.is_mixed}
     if not suspected and not failing and not mixed:
         return +report
-    spans = _read(tools, campaigns if suspected else failing | mixed)
-    report.update(_judge_nodes(tools, Place(cluster.id, cluster.name), spans, now))
+    judged = campaigns if suspected else failing | mixed
+    with tools.database.read() as conn:
+        mine = add_running(conn, [one.span for one in here if one.span.campaign_id in judged])
+    report.update(_judge_nodes(tools, Place(cluster.id, cluster.name), mine, now))
     for campaign_id in sorted(mixed):
         report.update(_judge_clusters(tools, _read(tools, {campaign_id}), now))
     return +report
@@ -79,17 +81,13 @@ def _go_on(
         return put_doubts(conn, Doubted(*about), job_ids=jobs, now=now)
 
 
-def _judge_nodes(tools: Tools, place: Place, spans: Sequence[Span], now: datetime | None) -> Report:
+def _judge_nodes(tools: Tools, place: Place, here: Sequence[Span], now: datetime | None) -> Report:
     """Leave sick nodes out, as many as may be, and doubt what ended at once on them."""
-    here = [span for span in spans if span.cluster_id == place.cluster_id]
     with tools.database.begin() as conn:
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
         out = list_excluded(conn, place.cluster_id, now)
-    elsewhere: dict[int, list[list[int]]] = {span.campaign_id: [] for span in here}
-    for span in spans:
-        if span.cluster_id != place.cluster_id and span.campaign_id in elsewhere:
-            elsewhere[span.campaign_id].append(_all(span))
     tallies = [tally for tally in _tallies(ends, here) if NAME.fullmatch(tally.node)]
+    elsewhere = _elsewhere(tools, place, {tally.campaign_id for tally in tallies if tally.is_quick or tally.on_trial})
     verdicts = find_holes(tallies, elsewhere, [span.campaign_id for span in here if span.is_trusted])
     known = len({tally.node for tally in tallies} | set(out))
     most = min(int(tools.settings.nodes.share * known), known - 1) - len(out)
@@ -99,6 +97,15 @@ def _judge_nodes(tools: Tools, place: Place, spans: Sequence[Span], now: datetim
     for hole in verdicts.holes[: max(0, most)]:
         report.update(_leave_out(tools, place, hole, now))
     return report
+
+
+def _elsewhere(tools: Tools, place: Place, campaigns: Collection[int]) -> dict[int, list[list[int]]]:
+    """How long the tasks of these campaigns last on each of their other clusters."""
+    elsewhere: dict[int, list[list[int]]] = {campaign_id: [] for campaign_id in campaigns}
+    for span in _read(tools, campaigns) if campaigns else ():
+        if span.cluster_id != place.cluster_id:
+            elsewhere[span.campaign_id].append(_all(span))
+    return elsewhere
 
 
 def _tallies(ends: Sequence[NodeEnds], spans: Sequence[Span]) -> list[Tally]:
@@ -134,7 +141,7 @@ def _judge_clusters(tools: Tools, spans: Sequence[Span], now: datetime | None) -
     report: Report = Counter()
     for cluster_id in _sinks(spans):
         span = next(span for span in spans if span.cluster_id == cluster_id)
-        report.update(_judge_nodes(tools, Place(cluster_id, span.cluster), spans, now))
+        report.update(_judge_nodes(tools, Place(cluster_id, span.cluster), [span], now))
         spans = _read(tools, {span.campaign_id})
         if (doubt := _sinks(spans).get(cluster_id)) is None:
             continue

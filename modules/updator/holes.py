@@ -29,6 +29,11 @@ class Tally(NamedTuple):
     running: Sequence[int] = ()
     on_trial: bool = False
 
+    @property
+    def is_quick(self) -> bool:
+        """May some have ended at once?"""
+        return any(self.durations[: bin_of(LONGEST)])
+
 
 class Hole(NamedTuple):
     """Of `ended` tasks there `bad` failed and `quick` ended at once; `expected` of them as elsewhere.
@@ -59,7 +64,10 @@ class Verdicts(NamedTuple):
 def find_holes(
     tallies: Sequence[Tally], elsewhere: Mapping[int, Sequence[Sequence[int]]], trusted: Iterable[int] = ()
 ) -> Verdicts:
-    """`elsewhere`: durations of the campaigns on other clusters; in `trusted` campaigns tasks may end at once."""
+    """`elsewhere`: durations on other clusters of campaigns that have tallies that are quick or on trial.
+
+    In `trusted` campaigns tasks may end at once.
+    """
     trusting = frozenset(trusted)
     on_trial = {tally.node for tally in tallies if tally.on_trial}
     holes: list[Hole] = []
@@ -89,8 +97,10 @@ def _add_up(
     for mine in (tally for tally in tallies if tally.node == node):
         campaign = mine.campaign_id
         others = [tally for tally in tallies if tally.campaign_id == campaign and tally.node != node]
-        lasting = [added([tally.durations, tally.running]) for tally in others] + list(elsewhere.get(campaign, ()))
-        doubt = None if campaign in trusted else compare(mine.durations, lasting)
+        doubt = None
+        if (mine.is_quick or mine.on_trial) and campaign not in trusted:
+            lasting = [added([tally.durations, tally.running]) for tally in others] + list(elsewhere.get(campaign, ()))
+            doubt = compare(mine.durations, lasting)
         ended_elsewhere = sum(map(_ended, others))
         if doubt is None and ended_elsewhere < LEAST_ELSEWHERE:
             continue

@@ -34,7 +34,7 @@ HELD = """\
 SELECT extract(epoch FROM started_at)::float, extract(epoch FROM ended_at)::float, width
 FROM jobs WHERE started_at IS NOT NULL"""
 LOST = """\
-SELECT coalesce(sum(width * extract(epoch FROM ended_at - started_at) - done), 0)::float
+SELECT coalesce(sum(width * extract(epoch FROM ended_at - started_at) - done), 0)::float, count(*)
 FROM jobs CROSS JOIN LATERAL (
     SELECT coalesce(sum(seconds), 0) AS done FROM attempts WHERE job_id = jobs.id AND outcome = 'success'
 ) AS tasks WHERE outcome = 'preempted' AND started_at IS NOT NULL"""
@@ -42,12 +42,15 @@ LAST_START = "SELECT extract(epoch FROM max(started_at))::float FROM attempts"
 
 
 class Found(NamedTuple):
-    """Seconds, and core-seconds: `lost` those of jobs that gave way, less what their tasks (of one core) had done."""
+    """Seconds, and core-seconds: `lost` those of the `killed` jobs that gave way, less what their tasks (of one core)
+    had done.
+    """
 
     makespan: float
     harvested: float
     harvestable: float
     lost: float
+    killed: int
     local_delay: float
 
 
@@ -92,6 +95,7 @@ def _figures(found: Found) -> dict[str, float]:
         "makespan, s": found.makespan,
         "idle core-seconds harvested, share": found.harvested / found.harvestable,
         "harvest lost to preemption, share": found.lost / found.harvested,
+        "jobs that gave way": found.killed,
         "local jobs waited longer, s in all": found.local_delay,
     }
 
@@ -108,7 +112,7 @@ def _simulate(scenario: Scenario) -> tuple[Found, Drawn]:
             schema.upgrade(database)
             world, notebook = World(scenario, database, SCENARIO.parent), Notebook(database)
             world.run(notebook.note)
-            found = _found(notebook.results(world, ""))
+            found = _found(notebook.results(world, ""), *_lost(database))
         finally:
             database.close()
     [campaign_id] = world.campaigns
@@ -117,11 +121,17 @@ def _simulate(scenario: Scenario) -> tuple[Found, Drawn]:
     return found, Drawn([task.seconds for task in world.tasks(campaign_id)], jobs, alone)
 
 
-def _found(results: Results) -> Found:
+def _lost(database: Database) -> tuple[float, int]:
+    with database.begin() as conn:
+        seconds, jobs = conn.execute(text(LOST)).one()
+    return seconds, jobs
+
+
+def _found(results: Results, lost: float, killed: int) -> Found:
     if results.makespan is None:
         raise RuntimeError("the simulated campaign did not end: make the scenario longer")
     grid = results.grid
-    return Found(results.makespan, grid.harvested, grid.harvestable, grid.wasted, grid.local_delay)
+    return Found(results.makespan, grid.harvested, grid.harvestable, lost, killed, grid.local_delay)
 
 
 def _do(scenario: Scenario, drawn: Drawn) -> Found:
@@ -169,7 +179,6 @@ def _seen(grid: Ground, drawn: Drawn, users: Sequence[LocalUsers], began: float,
     with grid.database.begin() as conn:
         last = conn.execute(text(LAST_START)).scalar_one()
         ours = [Held(*held) for held in conn.execute(text(HELD))]
-        lost = conn.execute(text(LOST)).scalar_one()
     harvestable = delay = 0.0
     for each in users:
         jobs, alone = drawn.jobs[each.cluster], drawn.alone[each.cluster]
@@ -179,4 +188,4 @@ def _seen(grid: Ground, drawn: Drawn, users: Sequence[LocalUsers], began: float,
             harvestable -= held.within(began, last)
             delay += max(0.0, held.begun - submitted - (alone[number] - jobs[number].submitted))
     harvested = sum(held.within(began, last) for held in ours)
-    return Found(ended - began, harvested, harvestable, lost, delay)
+    return Found(ended - began, harvested, harvestable, *_lost(grid.database), delay)

@@ -24,6 +24,7 @@ from sqlalchemy import (
     true,
     update,
 )
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
@@ -43,6 +44,7 @@ from cigri.tables.tasks import Task
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
 ATTEMPT = ("task_id", "number", "job_id", "position")
+NEW_JOB = ("n", "cluster_id", "bucket_id", "width", "walltime")
 
 
 class NewJob(NamedTuple):
@@ -150,20 +152,21 @@ def _under_ceilings(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) 
 
 def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None) -> TableValuedAlias:
     """Jobs to launch, and as a table the attempts that they carry."""
-    created = conn.execute(
-        insert(Job)
-        .values(campaign_id=campaign_id, kind=JobKind.TASKS, state=JobState.TO_LAUNCH, created_at=clock(now))
-        .returning(Job.c.id, sort_by_parameter_order=True),
-        [
-            {
-                "cluster_id": job.cluster_id,
-                "bucket_id": job.tasks[0].bucket_id,
-                "width": job.width,
-                "walltime": job.walltime,
-            }
-            for job in jobs
-        ],
-    ).scalars()
+    new = rows(
+        "new",
+        dict.fromkeys(NEW_JOB, BigInteger()),
+        [(n, job.cluster_id, job.tasks[0].bucket_id, job.width, job.walltime) for n, job in enumerate(jobs)],
+    )
+    same: dict[str, ColumnElement[Any]] = {
+        "campaign_id": literal(campaign_id, BigInteger),
+        "kind": literal(JobKind.TASKS, Job.c.kind.type),
+        "state": literal(JobState.TO_LAUNCH, Job.c.state.type),
+        "created_at": clock(now),
+    }
+    columns = [*same.values(), *(new.c[name] for name in NEW_JOB[1:])]
+    values = select(*columns).order_by(new.c.n)
+    statement = insert(Job).from_select([*same, *NEW_JOB[1:]], values).returning(Job.c.id)
+    created = sorted(conn.execute(statement).scalars())  # they are numbered in this order
     attempts = [
         (task.id, task.attempts + 1, job_id, position)
         for job_id, job in zip(created, jobs, strict=True)

@@ -73,8 +73,8 @@ class GroupingSettings(Section):
 
 class ForecastSettings(Section):
     algorithm: Algorithm = Field("lean", description="how much is sent to clusters: docs/prediction.md")
-    window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput is taken")
-    recent: float = Field(900.0, gt=0, description="seconds of the past from which starts, kills, local load are taken")
+    window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput and kills are taken")
+    recent: float = Field(900.0, gt=0, description="seconds of the past from which starts and local load are taken")
     history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")
 
 

@@ -85,15 +85,17 @@ class Ending(NamedTuple):
 def list_paces(
     conn: Connection, window: float, now: datetime | None = None, long_window: float = 3600.0
 ) -> dict[int, Pace]:
-    """Every cluster that was visited, over the last `window` seconds, and the swing over `long_window`."""
-    since = clock(now) - timedelta(seconds=window)
+    """Every cluster that was visited, over the last `window` seconds; kills and the swing over `long_window`, for what
+    comes now and then is to be remembered when it comes again.
+    """
+    since, long_since = clock(now) - timedelta(seconds=window), clock(now) - timedelta(seconds=long_window)
     delays, rates = _starts(since)
     kills = (
         select(func.count().label("n"))
-        .where(Job.c.cluster_id == Cluster.c.id, Job.c.outcome == Outcome.PREEMPTED, Job.c.ended_at > since)
+        .where(Job.c.cluster_id == Cluster.c.id, Job.c.outcome == Outcome.PREEMPTED, Job.c.ended_at > long_since)
         .lateral()
     )
-    usage, swing = _usage(since), _swing(clock(now) - timedelta(seconds=long_window))
+    usage = _usage(since, long_since)
     statement = (
         select(
             Cluster.c.id,
@@ -106,13 +108,10 @@ def list_paces(
             cast(rates.c.rate, DOUBLE_PRECISION),
             func.coalesce(delays.c.delay, ClusterForecast.c.queue_delay),
             kills.c.n,
-            *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c),
+            *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c[:4]),
             ClusterState.c.used - ClusterState.c.used_by_us,
-            func.coalesce(swing.c.cores, 0),
-            *(
-                cast(func.coalesce(column, 0.0), DOUBLE_PRECISION)
-                for column in (swing.c.squares, swing.c.net, swing.c.seconds)
-            ),
+            func.coalesce(usage.c.swing, 0),
+            *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c[5:]),
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
@@ -120,7 +119,6 @@ def list_paces(
         .outerjoin(delays, delays.c.id == Cluster.c.id)
         .join(kills, literal(True))
         .join(usage, literal(True))
-        .join(swing, literal(True))
     )
     return {row[0]: Pace(row[0], parse_config(row[1], row[2]), *row[3:]) for row in conn.execute(statement)}
 
@@ -290,35 +288,27 @@ def _ends(
     )
 
 
-def _swing(since: ColumnElement[datetime]) -> LateralFromClause:
-    """What others change at once: a burst that came is expected to go as it came."""
+def _usage(since: ColumnElement[datetime], long_since: ColumnElement[datetime]) -> LateralFromClause:
+    """Core-seconds of ours; cores that others took and gave back `since` then, and in how many seconds; the most that
+    they changed at once (a burst that came is expected to go as it came), sums of squares and of changes, seconds.
+    """
     others = ClusterUsage.c.used - ClusterUsage.c.used_by_us
     change = others - func.lag(others).over(order_by=ClusterUsage.c.at)
+    passed = func.extract("epoch", ClusterUsage.c.at - func.lag(ClusterUsage.c.at).over(order_by=ClusterUsage.c.at))
     seen = (
-        select(change.label("change"), ClusterUsage.c.at)
-        .where(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at > since)
+        select(ClusterUsage.c.at, ClusterUsage.c.used_by_us, change.label("change"), passed.label("passed"))
+        .where(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at > long_since)
         .correlate(Cluster)
         .lateral()
     )
-    squares = func.sum(seen.c.change * seen.c.change).label("squares")
-    net = func.sum(seen.c.change).label("net")
-    watched = func.extract("epoch", func.max(seen.c.at) - func.min(seen.c.at)).label("seconds")
-    return select(func.max(func.abs(seen.c.change)).label("cores"), squares, net, watched).lateral()
-
-
-def _usage(since: ColumnElement[datetime]) -> LateralFromClause:
-    """Core-seconds of ours, cores taken and given back by others, and the seconds between the rows of usage."""
-    others = ClusterUsage.c.used - ClusterUsage.c.used_by_us
-    change = others - func.lag(others).over(order_by=ClusterUsage.c.at)
-    seen = (
-        select(ClusterUsage.c.at, ClusterUsage.c.used_by_us, change.label("change"))
-        .where(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at > since)
-        .correlate(Cluster)
-        .lateral()
-    )
+    is_recent = seen.c.at > since
     return select(
         (func.sum(seen.c.used_by_us) * USAGE_PERIOD).label("core_seconds"),
-        func.sum(func.greatest(seen.c.change, 0)).label("taken"),
-        func.sum(func.greatest(-seen.c.change, 0)).label("given"),
-        func.extract("epoch", func.max(seen.c.at) - func.min(seen.c.at)).label("usage_seconds"),
+        func.sum(func.greatest(seen.c.change, 0)).filter(is_recent).label("taken"),
+        func.sum(func.greatest(-seen.c.change, 0)).filter(is_recent).label("given"),
+        func.sum(seen.c.passed).filter(is_recent).label("usage_seconds"),
+        func.max(func.abs(seen.c.change)).label("swing"),
+        func.sum(seen.c.change * seen.c.change).label("squares"),
+        func.sum(seen.c.change).label("net"),
+        func.sum(seen.c.passed).label("watched"),
     ).lateral()

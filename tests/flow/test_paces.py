@@ -137,7 +137,8 @@ def test_kills_count_against_the_core_seconds_of_ours(database: Database) -> Non
         pace = list_paces(conn, 900.0, later(300))[cluster]
         assert (pace.kills, pace.core_seconds) == (2, 4 * 10 * 60.0)  # the first minute is the factory's
         assert measure(pace, later(300)).measured.hazard == 2 / (2400 + 3600)
-        assert list_paces(conn, 90.0, later(300))[cluster].kills == 0
+        assert list_paces(conn, 90.0, later(300))[cluster].kills == 2
+        assert list_paces(conn, 60.0, later(300), 90.0)[cluster].kills == 0
 
 
 def test_local_load_comes_and_goes(database: Database) -> None:
@@ -148,6 +149,8 @@ def test_local_load_comes_and_goes(database: Database) -> None:
             put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute, later(60 * minute))
         pace = list_paces(conn, 900.0, later(240))[cluster]
         assert (pace.taken, pace.given, pace.usage_seconds) == (13.0, 3.0, 240.0)
+        late = list_paces(conn, 130.0, later(240))[cluster]
+        assert (late.taken, late.given, late.usage_seconds) == (7.0, 3.0, 180.0)
         measured = measure(pace, later(240)).measured
         assert (measured.arrivals, measured.releases) == (13 / 240, 3 / 240)
 

@@ -63,16 +63,20 @@ class World(Clockwork):
                     put_cluster(conn, name, cluster.declared.model_dump(mode="json"))
 
     def run(self, watch: Callable[["World"], None] = lambda _: None) -> None:
-        """Until nothing is left to do, or the scenario's length is over; `watch` is called after each cycle."""
+        """Until nothing is left to do, or the scenario's length is over; `watch` is called after each cycle.
+
+        Who submits wakes the almighty: there is a cycle at once, and the next one is when it would have been.
+        """
+        due = 0.0
         while self.now < self.scenario.length and (self._arrivals or self._has_work()):
-            begun = self.now
+            if self.now >= due:
+                due = self.now + self.scenario.cycle
             self._submit_due()
             self.cycle()
             self._look_at_events()
             watch(self)
-            self.advance(max(begun + self.scenario.cycle, self.now))
-            if not self._has_work() and self._arrivals:
-                self.advance(self._arrivals[-1].at)
+            submitted = self._arrivals[-1].at if self._arrivals else due
+            self.advance(max(min(due, submitted) if self._has_work() else submitted, self.now))
         self.advance(max(self.scenario.length, self.now))
 
     def tasks(self, campaign_id: int) -> Sequence[GridTask]:

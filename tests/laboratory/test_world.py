@@ -59,6 +59,18 @@ def test_a_campaign_ends_when_its_tasks_are_done(database: Database) -> None:
     assert run.sites["ann"].system.meters.useful == pytest.approx(sum(row[5] for row in history(database)), rel=0.001)
 
 
+def test_who_submits_wakes_the_almighty(database: Database) -> None:
+    """Nothing else changes its hours."""
+    campaigns = [{"tasks": 3, "seconds": {"mean": 500}}, {"tasks": 1, "seconds": {"mean": 200}, "at": 130}]
+    cycles: list[int] = []
+    run = world(database, campaigns=campaigns)
+    run.run(lambda world: cycles.append(round(world.now / 10) * 10))
+    assert cycles[:5] == [0, 60, 120, 130, 180]
+    with database.begin() as conn:
+        first = "SELECT min(submitted_at) FROM jobs WHERE campaign_id = (SELECT max(id) FROM campaigns)"
+        assert 130 <= (conn.execute(text(first)).scalar_one() - START).total_seconds() < 140
+
+
 def test_cores_of_ours_never_seem_to_be_of_others(database: Database) -> None:
     """Jobs that a visit finds begun, or ended, are reckoned with at once."""
     users = [{"tasks": 40, "seconds": {"mean": 100, "cv": 0.5}, "user": name} for name in ("alice", "bob")]

@@ -96,7 +96,10 @@ def put_cluster_state(
 
 
 def count_ours(conn: Connection, cluster_id: int) -> None:
-    """The same visit has found jobs of ours that began or ended: what it wrote of used cores is divided anew."""
+    """The same visit has found jobs of ours that began or ended: what it wrote of used cores is divided anew.
+
+    A job that the cluster no longer lists has ended: others have its cores by now, whatever becomes of its record.
+    """
     conn.execute(_counted(), {"here": cluster_id})
 
 
@@ -105,7 +108,7 @@ def _counted() -> Update:
     here = bindparam("here", type_=BigInteger)
     state, usage = ClusterState.c, ClusterUsage.c
     running = select(func.coalesce(func.sum(Job.c.width), 0)).where(
-        Job.c.cluster_id == here, Job.c.state == JobState.RUNNING
+        Job.c.cluster_id == here, Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)
     )
     counted = (
         update(ClusterState)

@@ -91,7 +91,7 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, 
     problems += _take_in(tools, cluster, key, visitor, mine, answers, report, now)
     for some in tools.gateway.side_by_side(by_user, lambda user: _ask_user(tools, cluster, key, user, by_user, now)):
         report.update(some)
-    if report["moved jobs"] or report["ended jobs"]:
+    if report["moved jobs"] or report["missing jobs"] or report["ended jobs"]:
         with tools.database.begin() as conn:
             count_ours(conn, cluster.id)
     if problems or cluster.has_troubles:
@@ -294,7 +294,7 @@ def _note(
     now: datetime | None,
 ) -> list[str]:
     """Store how the cluster bears what is asked of it, and how full it is, or give why that cannot be known."""
-    ours = sum(job.width for job in watched if job.state is JobState.RUNNING)
+    ours = sum(job.width for job in watched if job.state is JobState.RUNNING and job.missing_since is None)
     capacity: Capacity | None = None
     problems = []
     try:

@@ -11,6 +11,7 @@ from cigri.durations import counted, quantile
 from cigri.flow.anyone_to_predictor import Progress, list_progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
+from cigri.flow.runner_to_updator import mark_missing
 from cigri.flow.updator_to_metascheduler import count_ours, put_cluster_state
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterForecast, ClusterState
@@ -113,6 +114,17 @@ def test_jobs_that_a_visit_finds_begun_are_ours_in_what_it_wrote(database: Datab
         assert conn.execute(text(usage), {"id": cluster}).scalars().all() == [0, 3]
         state = select(ClusterState.c.cluster_id, ClusterState.c.used_by_us).order_by(ClusterState.c.cluster_id)
         assert [tuple(row) for row in conn.execute(state)] == [(cluster, 5), (other, 0)]
+
+
+def test_jobs_that_a_visit_no_longer_finds_are_not_ours(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        jobs = submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
+        run_jobs(conn, jobs)
+        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 4, later(60))
+        mark_missing(conn, jobs[:3], later(60))
+        count_ours(conn, cluster)
+        assert conn.execute(select(ClusterState.c.used_by_us)).scalar_one() == 1
 
 
 def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

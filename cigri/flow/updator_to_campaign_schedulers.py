@@ -12,7 +12,7 @@ from cigri.jdl import ClusterSettings
 from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState
-from cigri.tables.jobs import Job
+from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import TaskCount
 
 RECENT = 100  # jobs that ended last
@@ -25,6 +25,7 @@ class Pace(NamedTuple):
     Its tasks may run one after the other in a job (`is_temporal`), and as many as `side` side by side on a node.
     `seconds` and `squares` are sums over the `done` tasks; `starts` is when each of the last jobs began, in epoch
     seconds; `deaths` of them were killed, and all together they lasted `lived` seconds. `waiting` tasks, anywhere.
+    `under_way`: seconds for which those tasks that are alone in their jobs had been running at the last visit.
     """
 
     campaign_id: int
@@ -39,6 +40,7 @@ class Pace(NamedTuple):
     deaths: int
     lived: float
     waiting: int
+    under_way: float
 
 
 class Ground(NamedTuple):
@@ -133,6 +135,15 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
     part = CampaignCluster
     here = and_(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
     live = select(func.count()).select_from(Job).where(here, Job.c.state != JobState.ENDED).scalar_subquery()
+    others = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position == 2)
+    age = func.extract("epoch", ClusterState.c.at - Job.c.started_at) - Job.c.halted_seconds
+    under_way = (
+        select(func.coalesce(func.sum(func.greatest(age, 0.0)), 0.0))
+        .select_from(Job)
+        .join(ClusterState, ClusterState.c.cluster_id == Job.c.cluster_id)
+        .where(here, Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None), ~others.exists())
+        .scalar_subquery()
+    )
     last = (
         select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
         .where(here, Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
@@ -162,6 +173,7 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
             recent.c.deaths,
             cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION),
             cast(waiting, BigInteger),
+            cast(under_way, DOUBLE_PRECISION),
             part.c.settings,
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)

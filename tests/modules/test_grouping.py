@@ -1,13 +1,18 @@
 """How many tasks travel in one job."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cigri.database import Database
+from cigri.drivers import Capacity
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings, fitting
-from cigri.flow.updator_to_campaign_schedulers import Pace
+from cigri.flow.runner_to_updator import mark_missing
+from cigri.flow.updator_to_campaign_schedulers import Pace, list_paces
+from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.jdl import ClusterSettings
 from cigri.states import CeilingKind
 from modules.campaign_schedulers.jobs.grouping import (
@@ -20,14 +25,19 @@ from modules.campaign_schedulers.jobs.grouping import (
     size,
     start_rate,
 )
+from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 
 TARGET = 60.0
 ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600)
 
 
+def later(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
 def a_pace(mean: float = 0.01, rate: float = 20.0, done: int = 100_000, waiting: int = 10_000_000) -> Pace:
     starts = [number / rate for number in range(100)]
-    return Pace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting)
+    return Pace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting, 0.0)
 
 
 paces = st.builds(
@@ -44,11 +54,12 @@ paces = st.builds(
     st.integers(0, 30),
     st.floats(0, 1e5),
     st.integers(0, 10**7),
+    st.floats(0, 1e6),
 )
 rooms = st.builds(Room, st.integers(1, 1000), st.integers(1, 10_000), st.integers(1, 100_000), st.integers(1, 10**6))
 
 
-@example(Pace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0), Room(1, 1, 1, 1), 5e-324)
+@example(Pace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0), Room(1, 1, 1, 1), 5e-324)
 @given(pace=paces, room=rooms, target=st.floats(0, 1e4))
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
     pace: Pace, room: Room, target: float
@@ -78,6 +89,28 @@ def test_nothing_is_grouped_before_it_is_measured() -> None:
     assert size(a_pace(done=0), ROOM, TARGET).tasks == 1
     assert size(a_pace()._replace(starts=[1.0, 2.0]), ROOM, TARGET).tasks == 1
     assert size(a_pace(done=36), ROOM, TARGET).tasks == 36 * GROWTH
+
+
+def test_tasks_that_still_run_count_though_those_that_ended_first_were_short() -> None:
+    """16 of 32 tasks took 10 ms; the others run since 6 s, and are no shorter than that."""
+    pace = a_pace(done=16, waiting=2000)
+    assert size(pace, ROOM, TARGET).tasks > 20
+    assert size(pace._replace(under_way=16 * 6.0), ROOM, TARGET).tasks == 1
+    assert longest(10, pace._replace(under_way=16 * 6.0)) == pytest.approx(longest(10, pace) + 60)
+
+
+def test_tasks_alone_in_their_jobs_have_been_under_way_since_then_till_the_last_visit(database: Database) -> None:
+    """Not those that have to wait, nor those that are gone, nor any in company, nor anyone's elsewhere."""
+    with database.begin() as conn:
+        cluster, other = a_cluster(conn), a_cluster(conn, "luke")
+        campaign = a_campaign(conn, 20, clusters=("dahu", "luke"))
+        jobs = submitted_jobs(conn, campaign, cluster, 4)
+        run_jobs(conn, jobs[:3], now=later(10))
+        run_jobs(conn, submitted_jobs(conn, campaign, cluster, 1, tasks=2))
+        run_jobs(conn, submitted_jobs(conn, campaign, other, 1))
+        mark_missing(conn, jobs[:1], later(20))
+        put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4, later(30))
+        assert {pace.cluster_id: pace.under_way for pace in list_paces(conn, [campaign])} == {cluster: 40.0, other: 0.0}
 
 
 def test_opting_out_is_obeyed() -> None:

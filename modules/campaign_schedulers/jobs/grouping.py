@@ -10,6 +10,10 @@ as many as last `target` seconds, or longer where even that is too short for the
 - so few that the job probably ends before it is killed: tasks not begun have been sent for nothing;
 - no more than ten times as many as have been measured.
 
+Tasks that end first are the shortest: what the others have run for so far counts as well, as if all that ran were
+divided by the ends among it (the likeliest mean of exponential durations of which some are censored; Epstein and Sobel,
+1953).
+
 Where jobs of the target length are still too short for the batch system, jobs run as many tasks side by side as make up
 for it, if a node has the cores.
 """
@@ -52,7 +56,7 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     rate = start_rate(pace.starts)
     if not target or pace.done < 2 or rate is None:
         return Size()
-    each = pace.seconds / pace.done + TASK_START
+    each = mean(pace) + TASK_START
     needed = room.here / (SHARE * rate)
     if each >= needed:
         return Size()
@@ -70,11 +74,16 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     return Size(max(1, fitting) * side, side)
 
 
+def mean(pace: Pace) -> float:
+    """Seconds that a task takes."""
+    return (pace.seconds + pace.under_way) / pace.done
+
+
 def longest(tasks: int, pace: Pace) -> float:
     """Seconds that so many tasks take at the most: the mean itself is known from `done` of them only."""
     variance = max(0.0, (pace.squares - pace.seconds**2 / pace.done) / (pace.done - 1))
     spread = math.sqrt(variance * (tasks + tasks**2 / pace.done))
-    return tasks * (pace.seconds / pace.done + TASK_START) + DEVIATIONS * spread
+    return tasks * (mean(pace) + TASK_START) + DEVIATIONS * spread
 
 
 def start_rate(starts: Sequence[float]) -> float | None:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from modules.laboratory.report.words import percent, times
 from modules.metascheduler.policies import names
 from tests.bench.__main__ import main
 from tests.bench.scheduling import REASONS, SCENARIOS, UNKNOWN, Variant, rows
 from tests.bench.table import BEGIN, END, render, row, write
-from tests.laboratory.report.small import SMALL
+from tests.laboratory.report.small import EMPTY, SMALL
 
 
 @pytest.mark.timeout(400)
@@ -32,18 +33,29 @@ def test_ours_says_in_its_row_where_it_is_not_ahead() -> None:
     """A rival that ends 1 % sooner, and one that harvests as much and ends later."""
     assert SMALL.makespan is not None
     quick, late = (SMALL._replace(makespan=SMALL.makespan * factor) for factor in (0.99, 1.2))
-    first, second = rows("idle", {Variant("lean"): SMALL, Variant("tap"): quick})
+    first, second = rows("idle", {Variant("lean"): [SMALL], Variant("tap"): [quick]})
     assert first.beside.endswith(f"; not ahead in makespan: {UNKNOWN}")
     assert (first.subject, first.ratio, second.ratio) == ("scheduling, idle", "1.000", "1.000")
     assert not any(
-        "not ahead" in one.beside for one in (second, *rows("tail", {Variant("lean"): SMALL, Variant("pi"): late}))
+        "not ahead" in one.beside for one in (second, *rows("tail", {Variant("lean"): [SMALL], Variant("pi"): [late]}))
     )
     poor = SMALL._replace(clusters=tuple(one._replace(harvested=one.harvested / 2) for one in SMALL.clusters))
-    [ours, _] = rows("tail", {Variant("lean"): poor, Variant("tap"): SMALL})
+    [ours, _] = rows("tail", {Variant("lean"): [poor], Variant("tap"): [SMALL]})
     assert "; not ahead in what is harvested: " in ours.beside
-    [known, _] = rows("tiny", {Variant("lean"): poor, Variant("tap"): SMALL})
+    [known, _] = rows("tiny", {Variant("lean"): [poor], Variant("tap"): [SMALL]})
     assert known.beside.endswith(REASONS["tiny"])
     assert set(REASONS) <= set(SCENARIOS)
+
+
+def test_figures_of_scheduling_are_means_over_the_seeds() -> None:
+    slow = SMALL._replace(makespan=6000, jain=None)
+    [ours, rival] = rows("idle", {Variant("lean"): [SMALL, slow], Variant("tap"): [SMALL, SMALL]})
+    assert ours.beside.startswith(f"makespan {times(1.11)} of the bound (1.020 to 1.200), ")
+    assert "; Jain 0.94; " in ours.beside
+    assert rival.beside.startswith(f"makespan {times(1.02)} of the bound, ")
+    [ours] = rows("idle", {Variant("lean"): [SMALL, EMPTY]})
+    assert (ours.figure, ours.ratio) == (f"{percent(0.48)} harvested", "1.000")
+    assert ours.beside.startswith("makespan not ended; ")
 
 
 def test_rows_go_between_the_marks_and_replace_those_of_their_subject(tmp_path: Path) -> None:

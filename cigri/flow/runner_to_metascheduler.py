@@ -25,6 +25,7 @@ class Holding(NamedTuple):
     """A campaign's jobs on a cluster: cores of those that run, cores of those that wait; `last`: the newest of these.
 
     Those that are held, or shall be killed, do not wait; nor do those that the cluster no longer lists, nor run.
+    `width`: cores of the widest that waits.
     """
 
     campaign_id: int
@@ -32,6 +33,7 @@ class Holding(NamedTuple):
     running: int
     waiting: int
     last: int
+    width: int = 1
 
 
 class Recall(NamedTuple):
@@ -89,6 +91,7 @@ def list_holdings(conn: Connection) -> list[Holding]:
             cast(func.coalesce(func.sum(Job.c.width).filter(runs), 0), BigInteger),
             cast(func.coalesce(func.sum(Job.c.width).filter(waits), 0), BigInteger),
             func.coalesce(func.max(Job.c.id).filter(waits), 0),
+            func.coalesce(func.max(Job.c.width).filter(waits), 1),
         )
         .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
         .group_by(Job.c.campaign_id, Job.c.cluster_id)

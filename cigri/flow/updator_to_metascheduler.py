@@ -71,6 +71,10 @@ class Room(NamedTuple):
     starts: float = 0.0
     node: int = 0
 
+    def is_wide(self, width: int) -> bool:
+        """Does a job of so many cores take half a node, or more?"""
+        return width > 1 and 0 < self.node <= 2 * width
+
 
 class Consumption(NamedTuple):
     """Core-seconds that jobs used and had asked for, the older the less."""

@@ -1,4 +1,8 @@
-"""Which waiting jobs of those above their share stand before jobs of those below theirs, and are taken back; pure."""
+"""Which waiting jobs of those above their share stand before jobs of those below theirs, and are taken back; pure.
+
+Only what frees a core for them in its turn. Jobs that take much of a node wait beside narrow ones, whoever is above his
+share (wide.py): were the narrow ones taken back, a node would stand idle while the batch system gathers it.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -82,7 +86,10 @@ def recall(
 ) -> Shared:
     """Share as if what is taken back were gone already; nothing is, where those below their share are given nothing."""
     below = {campaign_id for campaign_id, one in standing.items() if one.is_below}
-    sent = {want.cluster_id for want in wants if want.campaign_id in below and want.waiting}
+    at = {room.cluster_id: room for room in rooms}
+    hopeful = [want for want in wants if want.campaign_id in below and want.waiting and want.cluster_id in at]
+    sent = {want.cluster_id for want in hopeful if not at[want.cluster_id].is_wide(want.width)}
+    holdings = [held for held in holdings if held.cluster_id in at and not at[held.cluster_id].is_wide(held.width)]
     is_first = True
     while True:  # three times at most
         plan = recalls(standing, holdings, sent)

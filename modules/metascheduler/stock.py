@@ -21,7 +21,7 @@ class Cluster:
     """Cores that a new job could have at once, and jobs that wait behind those that can start."""
 
     def __init__(self, room: Room) -> None:
-        self.name, self.total, self.node = room.name, room.total, room.node
+        self.name, self.total, self.is_wide = room.name, room.total, room.is_wide
         self.running = room.running
         self.idle = float(max(0, room.free - room.waiting_cores))
         self.behind = _behind(room)
@@ -39,10 +39,6 @@ class Cluster:
     def is_open(self) -> bool:
         """May it take any job that is no test?"""
         return self.queue > 0 and (self.is_sent or self.idle > ALMOST or self.longest_keep > self.behind)
-
-    def is_wide(self, width: int) -> bool:
-        """Does a job of so many cores take half a node, or more?"""
-        return width > 1 and 0 < self.node <= 2 * width
 
     def hear(self, want: Want) -> None:
         """What is forecast may open a cluster that is full as it is configured."""

@@ -116,6 +116,35 @@ def test_nothing_is_taken_back_for_one_that_can_be_given_nothing() -> None:
     assert found.stock.given == {}
 
 
+def recalled_of(small: int, giant: int, node: int, *rooms: int) -> list[Recall]:
+    """What is looked for first, the jobs of both having so many cores, and the nodes of these clusters as well."""
+    asked: list[Recall] = []
+    found = [a_room(id, free=0)._replace(node=node) for id in rooms]
+    wants = [a_want(SMALL, width=small), a_want(GIANT, width=giant)]
+    holdings = [Holding(GIANT, 1, 40, 20, 20, giant), Holding(SMALL, 1, 0, 8, 30, small)]
+
+    def find(plan: Sequence[Recall]) -> list[Recalled]:
+        asked.extend(plan)
+        return []
+
+    recall(
+        {GIANT: ABOVE, SMALL: BELOW},
+        holdings,
+        found,
+        wants,
+        find,
+        lambda rooms, wants: share(rooms, wants, [], NO_SCOUTS),
+    )
+    return asked
+
+
+def test_nothing_is_taken_back_where_a_node_has_to_be_gathered() -> None:
+    """Neither for jobs that take half a node, nor such jobs, nor where the cluster does not answer."""
+    assert recalled_of(1, 3, 8, 1) == recalled_of(3, 1, 8, 1) == [Recall(GIANT, 1, NEXT)]
+    assert recalled_of(1, 4, 0, 1) == [Recall(GIANT, 1, NEXT)]  # nobody knows how large a node is
+    assert recalled_of(1, 4, 8, 1) == recalled_of(4, 1, 8, 1) == recalled_of(1, 3, 8, 2) == []
+
+
 def test_what_is_taken_back_no_longer_fills_the_queue() -> None:
     wide = [job._replace(width=2) for job in BACK]
     giant = a_want(GIANT, live=60)._replace(queued=20)
@@ -143,6 +172,8 @@ def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
         conn.execute(text("UPDATE jobs SET halted_since = now() WHERE id = :id"), {"id": jobs[2]})
         ask_kills(conn, jobs[3:4], KillReason.USER, "alice")
         assert list_holdings(conn) == [Holding(campaign, cluster, 2, 5, jobs[8])]
+        conn.execute(text("UPDATE jobs SET width = id - :id"), {"id": jobs[0] - 1})
+        assert list_holdings(conn) == [Holding(campaign, cluster, 3, 35, jobs[8], 9)]
         assert newest(conn, Recall(campaign, cluster, NEXT)) == jobs[:3:-1]
         assert newest(conn, Recall(campaign, cluster, NEXT), most=2) == jobs[:6:-1]
         assert newest(conn, Recall(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]

@@ -57,7 +57,7 @@ class BudgetSettings(Section):
 
 class NodeSettings(Section):
     share: float = Field(
-        0.25, ge=0, le=1, description="part of a cluster's nodes, of those seen lately, that may be left out as sick"
+        0.25, ge=0, le=1, description="part of a cluster's nodes, found or seen lately, that may be left out as sick"
     )
     backoff: float = Field(
         1800.0, gt=0, description="seconds a sick node is left out the first time; doubles each time"

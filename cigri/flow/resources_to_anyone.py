@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import BigInteger, Connection, cast, func, select
 
 from cigri.requirements.kinds import BUILT_IN, Kind, Kinds, Value
 from cigri.resources.inheritance import Declarations, Declared, Place, Sourced, Where, effective
@@ -109,6 +109,13 @@ def list_unreadable(conn: Connection) -> dict[str, str]:
 def resources_version(conn: Connection) -> int:
     """Another one after each change of what list_queues tells; read it before what is computed from them."""
     return conn.execute(select(Grid.c.resources_version)).scalar_one()
+
+
+def count_nodes(conn: Connection, cluster_id: int) -> int:
+    """Nodes that a cluster was found to have, at least: those of its largest queue, as queues may share nodes."""
+    row = NodeClass.c
+    of_each = select(cast(func.sum(row.nodes), BigInteger)).where(row.cluster_id == cluster_id).group_by(row.queue)
+    return max(conn.scalars(of_each), default=0)
 
 
 def _found(conn: Connection) -> dict[tuple[int, str | None], list[tuple[Mapping[str, Value], int]]]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cigri.durations import added, bin_of
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_runner import admit_nodes, list_excluded, put_exclusion
+from cigri.flow.resources_to_anyone import count_nodes
 from cigri.flow.updator_to_anyone import (
     Doubted,
     NodeEnds,
@@ -86,10 +87,11 @@ def _judge_nodes(tools: Tools, place: Place, here: Sequence[Span], now: datetime
     with tools.database.begin() as conn:
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
         out = list_excluded(conn, place.cluster_id, now)
+        there = count_nodes(conn, place.cluster_id)
     tallies = [tally for tally in _tallies(ends, here) if NAME.fullmatch(tally.node)]
     elsewhere = _elsewhere(tools, place, {tally.campaign_id for tally in tallies if tally.is_quick or tally.on_trial})
     verdicts = find_holes(tallies, elsewhere, [span.campaign_id for span in here if span.is_trusted])
-    known = len({tally.node for tally in tallies} | set(out))
+    known = max(there, len({tally.node for tally in tallies} | set(out)))
     most = min(int(tools.settings.nodes.share * known), known - 1) - len(out)
     report: Report = Counter()
     with tools.database.begin() as conn:

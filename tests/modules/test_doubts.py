@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, insert, text
 
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster
@@ -18,6 +18,7 @@ from cigri.gateway import Gateway
 from cigri.program import Report, Tools
 from cigri.settings import NodeSettings, Settings
 from cigri.states import Outcome, TaskState
+from cigri.tables.resources import NodeClass
 from cigri.verdicts import Verdict
 from modules.updator.doubts import examine
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -231,6 +232,30 @@ def test_no_more_than_a_share_of_the_nodes_is_left_out(database: Database) -> No
     assert grid.end("bad", 9, 1.0, Outcome.LOST, node="a") == {"nodes left out": 1}
     assert grid.end("bad", 99, 1.0, Outcome.LOST, node="b") == {}
     assert grid.excluded() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("queues", "expected"),
+    [
+        pytest.param([], {"sinks": 1, "results doubted": 20}, id="of three nodes a quarter is none"),
+        pytest.param(["a", "a", "b", "c"], {"sinks": 1, "results doubted": 20}, id="found in several queues"),
+        pytest.param(["b", "a", "a", "a", "a"], {"nodes left out": 1, "results doubted": 20}, id="found to be four"),
+    ],
+)
+def test_a_node_may_be_left_out_though_not_all_others_have_been_seen(
+    database: Database, queues: Sequence[str], expected: dict[str, int]
+) -> None:
+    """Else the first that is seen of a small cluster would have all of it set aside."""
+    grid = Grid(database)
+    with database.begin() as conn:
+        for number, queue in enumerate(queues):
+            about = {"cluster_id": grid.clusters["bad"], "at": NOON, "nodes": 1, "queue": queue}
+            conn.execute(insert(NodeClass).values(**about, properties={"memory": number}))
+    for node in ("n1", "n2"):
+        grid.end("bad", 7, 300.0, node=node)
+    grid.end("good", 20, 300.0)
+    assert grid.end("bad", 20, 0.125, node="hole") == expected
+    assert grid.excluded() == ["hole"][: expected.get("nodes left out", 0)]
 
 
 def test_a_node_whose_name_is_none_is_not_left_out(database: Database) -> None:

@@ -234,11 +234,11 @@ def newest(conn: Connection, plan: Recall, moves: int = 5, most: int = 100) -> l
 
 CROWD: dict[str, Any] = {
     "name": "crowd",
-    "length": 3600,
+    "length": 2100,
     "cycle": 60,
     "clusters": [{"name": "ann", "nodes": 2, "cores_per_node": 8, "config": {"keep_waiting": 12}}],
     "campaigns": [
-        {"user": "giant", "tasks": 150, "seconds": {"mean": 300, "cv": 0.3}},
+        {"user": "giant", "tasks": 90, "seconds": {"mean": 300, "cv": 0.3}},
         {"user": "small", "at": 900, "tasks": 12, "seconds": {"mean": 300}},
     ],
 }

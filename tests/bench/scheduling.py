@@ -10,7 +10,9 @@ import multiprocessing
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from statistics import fmean
+from math import exp, log, sqrt
+from operator import itemgetter
+from statistics import fmean, stdev
 from typing import NamedTuple
 
 from cigri import shipped
@@ -80,9 +82,8 @@ def rows(scenario: str, played: Mapping[Variant, Sequence[Results]]) -> Iterator
     """One for each variant; the ratio is that of what was harvested to what ours did."""
     found = {variant: figures(results) for variant, results in played.items()}
     ours = found[Variant(OURS)]
-    rivals = [one for variant, one in found.items() if variant.algorithm != OURS]
     for variant, one in found.items():
-        behind = _behind(ours, rivals) if variant == Variant(OURS) else []
+        behind = _behind(played) if variant == Variant(OURS) else []
         why = f"; not ahead in {' and '.join(behind)}: {REASONS.get(scenario, UNKNOWN)}" if behind else ""
         name = f"{scenario}: {variant.algorithm}, {variant.policy}"
         ratio = f"{one.harvested / ours.harvested:.3f}" if ours.harvested else ""
@@ -117,13 +118,30 @@ def _simulated(scenario: str, variant: Variant, seed: int) -> Results:
     return simulate(shipped.directory("etc") / "scenarios" / f"{scenario}.toml", settings, seed)
 
 
-def _behind(ours: Figures, rivals: Sequence[Figures]) -> list[str]:
-    """The figures in which a rival is better by more than nothing."""
-    most = max((rival.harvested for rival in rivals), default=0.0)
-    ends = [rival.stretch for rival in rivals if rival.stretch is not None]
-    is_late = bool(ends) and (ours.stretch is None or ours.stretch > min(ends) * (1 + CLOSE))
-    found = {"what is harvested": ours.harvested < most - CLOSE, "makespan": is_late}
-    return [figure for figure, is_worse in found.items() if is_worse]
+def _behind(played: Mapping[Variant, Sequence[Results]]) -> list[str]:
+    """The figures in which a rival is better by more than nothing, and how much the best of them is."""
+    ours = played[Variant(OURS)]
+    rivals = {variant.algorithm: results for variant, results in played.items() if variant.algorithm != OURS}
+    behind = []
+    if rivals:
+        name, most = max(((name, figures(rival).harvested) for name, rival in rivals.items()), key=itemgetter(1))
+        if figures(ours).harvested < most - CLOSE:
+            behind.append(f"what is harvested ({name}: {percent(most)})")
+    ends = {name: _ratio(rival, ours) for name, rival in rivals.items() if figures(rival).stretch is not None}
+    if ends:
+        name, (best, error) = min(ends.items(), key=lambda pair: pair[1][0])
+        if best < 1 - CLOSE:
+            behind.append(f"makespan ({name} needs {times(best)} of it, \N{PLUS-MINUS SIGN} {error:.3f})")
+    return behind
+
+
+def _ratio(rival: Sequence[Results], ours: Sequence[Results]) -> tuple[float, float]:
+    """The mean ratio of makespans, seed by seed, and its standard error; what never ended took all the time."""
+    logs = [
+        log((one.makespan or one.seconds) / (own.makespan or own.seconds)) for one, own in zip(rival, ours, strict=True)
+    ]
+    error = stdev(logs) / sqrt(len(logs)) if len(logs) > 1 else 0.0
+    return exp(fmean(logs)), error
 
 
 def _more(found: Figures) -> str:

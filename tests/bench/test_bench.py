@@ -34,14 +34,15 @@ def test_ours_says_in_its_row_where_it_is_not_ahead() -> None:
     assert SMALL.makespan is not None
     quick, late = (SMALL._replace(makespan=SMALL.makespan * factor) for factor in (0.99, 1.2))
     first, second = rows("idle", {Variant("lean"): [SMALL], Variant("tap"): [quick]})
-    assert first.beside.endswith(f"; not ahead in makespan: {UNKNOWN}")
+    sooner = f"{times(0.99)} of it, \N{PLUS-MINUS SIGN} 0.000"
+    assert first.beside.endswith(f"; not ahead in makespan (tap needs {sooner}): {UNKNOWN}")
     assert (first.subject, first.ratio, second.ratio) == ("scheduling, idle", "1.000", "1.000")
     assert not any(
         "not ahead" in one.beside for one in (second, *rows("tail", {Variant("lean"): [SMALL], Variant("pi"): [late]}))
     )
     poor = SMALL._replace(clusters=tuple(one._replace(harvested=one.harvested / 2) for one in SMALL.clusters))
     [ours, _] = rows("tail", {Variant("lean"): [poor], Variant("tap"): [SMALL]})
-    assert "; not ahead in what is harvested: " in ours.beside
+    assert f"; not ahead in what is harvested (tap: {percent(0.96)}): " in ours.beside
     [known, _] = rows("tiny", {Variant("lean"): [poor], Variant("tap"): [SMALL]})
     assert known.beside.endswith(REASONS["tiny"])
     assert set(REASONS) <= set(SCENARIOS)
@@ -50,6 +51,7 @@ def test_ours_says_in_its_row_where_it_is_not_ahead() -> None:
 def test_figures_of_scheduling_are_means_over_the_seeds() -> None:
     slow = SMALL._replace(makespan=6000, jain=None)
     [ours, rival] = rows("idle", {Variant("lean"): [SMALL, slow], Variant("tap"): [SMALL, SMALL]})
+    assert ours.beside.endswith(f"(tap needs {times(0.922)} of it, \N{PLUS-MINUS SIGN} 0.081): {UNKNOWN}")
     assert ours.beside.startswith(f"makespan {times(1.11)} of the bound (1.020 to 1.200), ")
     assert "; Jain 0.94; " in ours.beside
     assert rival.beside.startswith(f"makespan {times(1.02)} of the bound, ")

@@ -43,8 +43,8 @@ def test_ours_says_in_its_row_where_it_is_not_ahead() -> None:
     poor = SMALL._replace(clusters=tuple(one._replace(harvested=one.harvested / 2) for one in SMALL.clusters))
     [ours, _] = rows("tail", {Variant("lean"): [poor], Variant("tap"): [SMALL]})
     assert f"; not ahead in what is harvested (tap: {percent(0.96)}): " in ours.beside
-    [known, _] = rows("tiny", {Variant("lean"): [poor], Variant("tap"): [SMALL]})
-    assert known.beside.endswith(REASONS["tiny"])
+    [known, _] = rows("wide", {Variant("lean"): [poor], Variant("tap"): [SMALL]})
+    assert known.beside.endswith(REASONS["wide"])
     assert set(REASONS) <= set(SCENARIOS)
 
 

@@ -33,6 +33,7 @@ REASONS = {
     "bursty": "long tasks that a burst kills near the end begin anew where a core is free first, on slow clusters, too",
     "daynight": "less than a cycle, which is 0.020 of the bound",
     "wide": "little more than a cycle, which is 0.019 of the bound",
+    "tiny": "all is sent in two or three cycles, before anything is measured",
     "crowd": "lean leaves the last places to the last user, as fifo wants it, and his tasks are long; those that send "
     "a little of each campaign at a time end with the shorter ones of the giant",
     "tail": "chance decides where the longest tasks begin: the differences are no larger than their errors",
@@ -129,7 +130,7 @@ def _behind(played: Mapping[Variant, Sequence[Results]]) -> list[str]:
     behind = []
     if rivals:
         name, most = max(((name, figures(rival).harvested) for name, rival in rivals.items()), key=itemgetter(1))
-        if figures(ours).harvested < most - CLOSE:
+        if figures(ours).harvested < most * (1 - CLOSE):
             behind.append(f"what is harvested ({name}: {percent(most)})")
     ends = {name: _ratio(rival, ours) for name, rival in rivals.items() if figures(rival).stretch is not None}
     if ends:

@@ -1,6 +1,6 @@
 """Every algorithm and policy in the scenarios that come with CiGri: what is harvested, wasted, delayed, and how soon.
 
-Two hours: not measured unless it is named. The algorithms take their turns under the policy fifo, the policies
+An hour: not measured unless it is named. The algorithms take their turns under the policy fifo, the policies
 with lean where there are several users, each with the same few seeds; the figures are means over these, for where the
 longest of the last tasks begins is a matter of luck. Where ours is not ahead, its row says so, and why if somebody has
 looked.
@@ -10,6 +10,7 @@ import multiprocessing
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from itertools import repeat
 from math import exp, log, sqrt
 from operator import itemgetter
 from statistics import fmean, stdev
@@ -36,7 +37,7 @@ REASONS = {
     "tiny": "all is sent in two or three cycles, before anything is measured",
     "crowd": "lean leaves the last places to the last user, as fifo wants it, and his tasks are long; those that send "
     "a little of each campaign at a time end with the shorter ones of the giant",
-    "tail": "chance decides where the longest tasks begin: the differences are no larger than their errors",
+    "tail": "chance decides where the longest tasks begin: the differences are about as large as their errors",
     "again": "in two of six seeds: the longest task is killed late under all but tap, and the last ones wait under "
     "lean on a cluster whose cores local users have taken meanwhile",
 }
@@ -74,7 +75,7 @@ def measure(size: int = len(SCENARIOS)) -> Iterator[Row]:
 
 def _started(pool: Executor, scenario: str) -> dict[Variant, Iterator[Results]]:
     chosen = variants(scenario)
-    return {one: pool.map(_simulated, *zip(*((scenario, one, seed) for seed in SEEDS), strict=True)) for one in chosen}
+    return {one: pool.map(_simulated, repeat(scenario), repeat(one), SEEDS) for one in chosen}
 
 
 def variants(scenario: str) -> list[Variant]:

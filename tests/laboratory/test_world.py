@@ -82,6 +82,27 @@ def test_cores_of_ours_never_seem_to_be_of_others(database: Database) -> None:
         assert tuple(conn.execute(text("SELECT used, used_by_us FROM cluster_states")).one()) == (0, 0)
 
 
+def test_cores_of_jobs_that_are_gone_are_not_ours_from_the_first_visit_on(database: Database) -> None:
+    """Nobody knows yet how they ended; at many of these visits nothing else has begun or ended."""
+    load = {"kind": "constant", "utilisation": 0.5, "durations": [300], "widths": [1]}
+    clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "load": load, "faults": {"vanishing": 0.5}}]
+    run = world(database, clusters=clusters, campaigns=[{"tasks": 6, "seconds": {"mean": 900}}])
+    statement = (
+        "SELECT used_by_us, used, coalesce(sum(width) FILTER (WHERE missing_since IS NULL), 0),"
+        " coalesce(sum(width), 0) FROM cluster_states LEFT JOIN jobs ON jobs.state = 'running' GROUP BY 1, 2"
+    )
+    seen: list[tuple[int, int, int, int]] = []
+
+    def look(world: World) -> None:
+        with database.begin() as conn:
+            seen.extend((row[0], row[1], row[2], row[3]) for row in conn.execute(text(statement)))
+
+    run.run(look)
+    assert [ours for ours, *_ in seen] == [min(used, listed) for _, used, listed, _ in seen]
+    others_came = [min(used, listed) < min(used, known) for _, used, listed, known in seen]
+    assert any(others_came[number : number + 2] == [True, True] for number in range(len(seen)))
+
+
 def test_what_local_jobs_cost_is_done_again(database: Database) -> None:
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "load": BUSY}]
     campaigns = [

@@ -26,6 +26,7 @@ class Pace(NamedTuple):
     `seconds` and `squares` are sums over the `done` tasks; `starts` is when each of the last jobs began, in epoch
     seconds; `deaths` of them were killed, and all together they lasted `lived` seconds. `waiting` tasks, anywhere.
     `under_way`: seconds for which those tasks that are alone in their jobs had been running at the last visit.
+    `carried`: tasks of the live jobs.
     """
 
     campaign_id: int
@@ -41,6 +42,7 @@ class Pace(NamedTuple):
     lived: float
     waiting: int
     under_way: float
+    carried: int = 0
 
 
 class Ground(NamedTuple):
@@ -144,6 +146,8 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
         .where(here, Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None), ~others.exists())
         .scalar_subquery()
     )
+    load = select(func.max(Attempt.c.position)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    carried = select(func.coalesce(func.sum(load), 0)).where(here, Job.c.state != JobState.ENDED).scalar_subquery()
     last = (
         select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
         .where(here, Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
@@ -174,6 +178,7 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
             cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION),
             cast(waiting, BigInteger),
             cast(under_way, DOUBLE_PRECISION),
+            cast(carried, BigInteger),
             part.c.settings,
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)

@@ -67,6 +67,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         offers = take_offers(conn)
         paces = _paces(conn, offers)
         sizes = _sizes(offers, paces, tools.settings.grouping.target)
+        offers = [_limited(offer, sizes) for offer in offers]
         served_ids = {offer.campaign_id for offer in offers}
         closed = list_closed(conn, served_ids) if offers else {}
         queued = list_queued(conn, served_ids) if offers else {}
@@ -112,12 +113,21 @@ def _sizes(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes:
     everywhere: Counter[int] = Counter()
     for (campaign_id, _), jobs in places.items():
         everywhere[campaign_id] += jobs
+    carried: Counter[int] = Counter()
+    for pace in paces.values():
+        carried[pace.campaign_id] += pace.carried
     sizes = {}
     for offer in wanted:
         key = offer.campaign_id, offer.cluster_id
-        room = Room(offer.jobs, places[key], everywhere[offer.campaign_id], offer.walltime)
+        campaign_id = offer.campaign_id
+        room = Room(offer.jobs, places[key], everywhere[campaign_id], offer.walltime, carried[campaign_id])
         sizes[key] = size(paces[key], room, target)
     return sizes
+
+
+def _limited(offer: TakenOffer, sizes: Sizes) -> TakenOffer:
+    size = sizes.get((offer.campaign_id, offer.cluster_id), Size())
+    return offer if size.jobs is None else offer._replace(jobs=min(offer.jobs, size.jobs * size.side))
 
 
 def _jobs(

@@ -10,22 +10,28 @@ from hypothesis import strategies as st
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings, fitting
+from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
 from cigri.flow.runner_to_updator import mark_missing
 from cigri.flow.updator_to_campaign_schedulers import Pace, list_paces
 from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.gateway import Gateway
 from cigri.jdl import ClusterSettings
+from cigri.program import Tools
+from cigri.settings import Settings
 from cigri.states import CeilingKind
+from modules import campaign_schedulers
 from modules.campaign_schedulers.jobs.grouping import (
     GROWTH,
     NOTICE,
     SHARE,
     TASK_START,
     Room,
+    Size,
     longest,
     size,
     start_rate,
 )
-from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 TARGET = 60.0
 ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600)
@@ -55,8 +61,16 @@ paces = st.builds(
     st.floats(0, 1e5),
     st.integers(0, 10**7),
     st.floats(0, 1e6),
+    st.integers(0, 10**6),
 )
-rooms = st.builds(Room, st.integers(1, 1000), st.integers(1, 10_000), st.integers(1, 100_000), st.integers(1, 10**6))
+rooms = st.builds(
+    Room,
+    st.integers(1, 1000),
+    st.integers(1, 10_000),
+    st.integers(1, 100_000),
+    st.integers(1, 10**6),
+    st.integers(0, 10**7),
+)
 
 
 @example(Pace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0), Room(1, 1, 1, 1), 5e-324)
@@ -64,10 +78,11 @@ rooms = st.builds(Room, st.integers(1, 1000), st.integers(1, 10_000), st.integer
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
     pace: Pace, room: Room, target: float
 ) -> None:
-    tasks, side = size(pace, room, target)
+    tasks, side, jobs = size(pace, room, target)
     assert 1 <= tasks <= max(1, GROWTH * pace.done)
     assert 1 <= side <= max(1, min(pace.side, room.offered))
     assert tasks % side == 0
+    assert jobs is None or jobs >= 1
     assert tasks == side or longest(tasks // side, pace) <= room.walltime - NOTICE
 
 
@@ -110,7 +125,9 @@ def test_tasks_alone_in_their_jobs_have_been_under_way_since_then_till_the_last_
         run_jobs(conn, submitted_jobs(conn, campaign, other, 1))
         mark_missing(conn, jobs[:1], later(20))
         put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4, later(30))
-        assert {pace.cluster_id: pace.under_way for pace in list_paces(conn, [campaign])} == {cluster: 40.0, other: 0.0}
+        paces = {pace.cluster_id: pace for pace in list_paces(conn, [campaign])}
+    assert {cluster_id: pace.under_way for cluster_id, pace in paces.items()} == {cluster: 40.0, other: 0.0}
+    assert {cluster_id: pace.carried for cluster_id, pace in paces.items()} == {cluster: 6, other: 1}
 
 
 def test_opting_out_is_obeyed() -> None:
@@ -143,6 +160,39 @@ def test_a_few_tiny_tasks_are_not_spread_over_jobs_that_take_longer_to_start() -
     assert jobs / 3 + tasks * (0.01 + TASK_START) < 5
 
 
+def test_a_cluster_gets_its_share_of_the_tasks_at_once_and_no_more() -> None:
+    """16 of 2,000 tasks of a few ms have ended: sized for the whole grid's, 32 jobs would take all that wait."""
+    pace, room = a_pace(rate=5.0, done=16, waiting=1800)._replace(carried=100), ROOM._replace(everywhere=144)
+    tasks, _, jobs = size(pace, room._replace(carried=200), TARGET)
+    share = (1800 + 200) / 4 - 100
+    assert tasks > 1800 / (2 * 144)
+    assert jobs is not None
+    assert share <= tasks * jobs < share + tasks
+    assert size(pace._replace(carried=500), room._replace(carried=200), TARGET) == Size(1800 // (2 * 144))
+    assert size(pace, ROOM._replace(carried=100), TARGET).jobs == -(-1800 // size(pace, ROOM, TARGET).tasks)
+
+
+def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Database) -> None:
+    """Though the first 16 of 2,000 tasks took 10 ms each: what follows the share are jobs of a fair size."""
+    names = ("dahu", "luke", "yeti", "cargo")
+    with database.begin() as conn:
+        here, *others = [a_cluster(conn, name) for name in names]
+        campaign = a_campaign(conn, 2016, clusters=names)
+        jobs = submitted_jobs(conn, campaign, here, 16)
+        run_jobs(conn, jobs)
+        end_jobs(conn, here, jobs, seconds=0.01)
+        for id in others:
+            submitted_jobs(conn, campaign, id, 16)
+    tools = Tools(database, Settings(), Gateway())
+    for offered in (16, 8):
+        with database.begin() as conn:
+            put_offers(conn, [Offer(campaign, here, offered, offered, 0)])
+        campaign_schedulers.run_once(tools, later(1))
+    with database.begin() as conn:
+        (carried,) = [pace.carried for pace in list_paces(conn, [campaign]) if pace.cluster_id == here]
+    assert 400 < carried < 700
+
+
 def test_a_rate_is_the_most_starts_that_were_seen_together() -> None:
     assert start_rate([0.0, 1.0, 2.0, 3.0]) is None
     assert start_rate([0.0, 100.0, 200.0, 300.0, 400.0]) == 0.5
@@ -153,13 +203,13 @@ def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_
     """1,000 cores at 3 jobs a second: jobs of a minute would keep 90 of them busy."""
     pace, room = a_pace(rate=3.0)._replace(side=32), Room(1000, 1000, 1000, 36_000)
     needed = 1000 / (SHARE * (start_rate(pace.starts) or 0.0))
-    tasks, side = size(pace, room, TARGET)
+    tasks, side, _ = size(pace, room, TARGET)
     assert side == -(-needed // TARGET)
     assert tasks == side * int(max(TARGET, needed / side) / (0.01 + TASK_START))
     assert size(pace._replace(side=4), room, TARGET).side == 4
     assert size(pace, room._replace(offered=3), TARGET).side == 3
     assert size(pace, ROOM, TARGET).side == 1
-    assert size(pace._replace(is_temporal=False), room, TARGET) == (32, 32)
+    assert size(pace._replace(is_temporal=False), room, TARGET) == Size(32, 32)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ as many as last `target` seconds, or longer where even that is too short for the
 
 - so few that each place in which a job may run gets at least two more jobs before the tasks run out (factoring: Hummel,
   Schonberg and Flynn, 1992), unless starting these would take longer than running them: with a tasks of m seconds and r
-  starts a second, a/n jobs of n tasks take a/(n r) + n m seconds, which is least for n = sqrt(a / (m r));
+  starts a second, a/n jobs of n tasks take a/(n r) + n m seconds, which is least for n = sqrt(a / (m r)). Then so few
+  jobs, too, that a cluster gets no more than its share of all tasks, by the places that it has: the others need theirs,
+  and what waits on one that falls silent waits with it;
 - so few that they end before the notice of the walltime, as far as their deviation lets foresee;
 - so few that the job probably ends before it is killed: tasks not begun have been sent for nothing;
 - no more than ten times as many as have been measured.
@@ -36,19 +38,24 @@ ROUNDS = 2  # of jobs for each place, while there are tasks
 
 
 class Room(NamedTuple):
-    """`offered` jobs of one task; `here` with those that this cluster has, `everywhere` with those of all clusters."""
+    """`offered` jobs of one task; `here` with those that this cluster has, `everywhere` with those of all clusters.
+
+    These jobs of all clusters carry `carried` tasks.
+    """
 
     offered: int
     here: int
     everywhere: int
     walltime: int
+    carried: int = 0
 
 
 class Size(NamedTuple):
-    """How many tasks a job carries at the most, and how many of them it runs side by side."""
+    """How many tasks a job carries at the most, how many of them it runs side by side, and how many jobs may do so."""
 
     tasks: int = 1
     side: int = 1
+    jobs: int | None = None
 
 
 def size(pace: Pace, room: Room, target: float) -> Size:
@@ -68,10 +75,12 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     if pace.deaths:
         length = min(length, pace.lived / pace.deaths)
     fair = pace.waiting / (ROUNDS * max(room.everywhere, 1))
-    worth = math.sqrt(pace.waiting / (each * rate))
+    share = max(0.0, (pace.waiting + room.carried) * room.here / max(room.everywhere, 1) - pace.carried)
+    worth = math.sqrt(share / (each * rate))
     most = int(min(length / each, max(fair, worth), GROWTH * pace.done / side))
     fitting = bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace))
-    return Size(max(1, fitting) * side, side)
+    tasks = max(1, fitting) * side
+    return Size(tasks, side, math.ceil(share / tasks) if worth > fair else None)
 
 
 def mean(pace: Pace) -> float:

@@ -26,7 +26,7 @@ class Pace(NamedTuple):
     `seconds` and `squares` are sums over the `done` tasks; `starts` is when each of the last jobs began, in epoch
     seconds; `deaths` of them were killed, and all together they lasted `lived` seconds. `waiting` tasks, anywhere.
     `under_way`: seconds for which those tasks that are alone in their jobs had been running at the last visit.
-    `carried`: tasks of the live jobs.
+    `carried`: tasks of the live jobs. `cycle`: seconds between two looks at the cluster.
     """
 
     campaign_id: int
@@ -43,6 +43,7 @@ class Pace(NamedTuple):
     waiting: int
     under_way: float
     carried: int = 0
+    cycle: float = 0.0
 
 
 class Ground(NamedTuple):
@@ -179,9 +180,11 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
             cast(waiting, BigInteger),
             cast(under_way, DOUBLE_PRECISION),
             cast(carried, BigInteger),
+            func.coalesce(ClusterForecast.c.cycle, 0.0),
             part.c.settings,
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
         .join(recent, true())
         .where(part.c.campaign_id.in_(campaign_ids))
     )

@@ -11,6 +11,7 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings, fitting
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
+from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.runner_to_updator import mark_missing
 from cigri.flow.updator_to_campaign_schedulers import Pace, list_paces
 from cigri.flow.updator_to_metascheduler import put_cluster_state
@@ -62,6 +63,7 @@ paces = st.builds(
     st.integers(0, 10**7),
     st.floats(0, 1e6),
     st.integers(0, 10**6),
+    st.floats(0, 1e4),
 )
 rooms = st.builds(
     Room,
@@ -125,9 +127,11 @@ def test_tasks_alone_in_their_jobs_have_been_under_way_since_then_till_the_last_
         run_jobs(conn, submitted_jobs(conn, campaign, other, 1))
         mark_missing(conn, jobs[:1], later(20))
         put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4, later(30))
+        put_cluster_forecasts(conn, [NewClusterForecast(cluster, 20.0, None, None, None, None, None)], later(30))
         paces = {pace.cluster_id: pace for pace in list_paces(conn, [campaign])}
     assert {cluster_id: pace.under_way for cluster_id, pace in paces.items()} == {cluster: 40.0, other: 0.0}
     assert {cluster_id: pace.carried for cluster_id, pace in paces.items()} == {cluster: 6, other: 1}
+    assert {cluster_id: pace.cycle for cluster_id, pace in paces.items()} == {cluster: 20.0, other: 0.0}
 
 
 def test_opting_out_is_obeyed() -> None:
@@ -170,6 +174,15 @@ def test_a_cluster_gets_its_share_of_the_tasks_at_once_and_no_more() -> None:
     assert share <= tasks * jobs < share + tasks
     assert size(pace._replace(carried=500), room._replace(carried=200), TARGET) == Size(1800 // (2 * 144))
     assert size(pace, ROOM._replace(carried=100), TARGET).jobs == -(-1800 // size(pace, ROOM, TARGET).tasks)
+
+
+def test_a_cluster_gets_all_tasks_that_it_does_before_the_next_look() -> None:
+    pace, room = a_pace(rate=5.0, waiting=2000), ROOM._replace(everywhere=144)
+    seconds = 2000 * (0.01 + TASK_START) / ROOM.here
+    tasks, _, jobs = size(pace._replace(cycle=1.01 * seconds), room, TARGET)
+    assert jobs == -(-2000 // tasks)
+    tasks, _, jobs = size(pace._replace(cycle=0.99 * seconds), room, TARGET)
+    assert jobs == -(-500 // tasks)
 
 
 def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Database) -> None:

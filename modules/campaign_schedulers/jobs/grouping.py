@@ -6,8 +6,8 @@ as many as last `target` seconds, or longer where even that is too short for the
 - so few that each place in which a job may run gets at least two more jobs before the tasks run out (factoring: Hummel,
   Schonberg and Flynn, 1992), unless starting these would take longer than running them: with a tasks of m seconds and r
   starts a second, a/n jobs of n tasks take a/(n r) + n m seconds, which is least for n = sqrt(a / (m r)). Then so few
-  jobs, too, that a cluster gets no more than its share of all tasks, by the places that it has: the others need theirs,
-  and what waits on one that falls silent waits with it;
+  jobs, too, that a cluster gets no more than its share of all tasks, by the places that it has, unless it does them all
+  before the next look at it: the others need theirs, and what waits on one that falls silent waits with it;
 - so few that they end before the notice of the walltime, as far as their deviation lets foresee;
 - so few that the job probably ends before it is killed: tasks not begun have been sent for nothing;
 - no more than ten times as many as have been measured.
@@ -75,12 +75,19 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     if pace.deaths:
         length = min(length, pace.lived / pace.deaths)
     fair = pace.waiting / (ROUNDS * max(room.everywhere, 1))
-    share = max(0.0, (pace.waiting + room.carried) * room.here / max(room.everywhere, 1) - pace.carried)
+    share = _share(pace, room, each)
     worth = math.sqrt(share / (each * rate))
     most = int(min(length / each, max(fair, worth), GROWTH * pace.done / side))
     fitting = bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace))
     tasks = max(1, fitting) * side
     return Size(tasks, side, math.ceil(share / tasks) if worth > fair else None)
+
+
+def _share(pace: Pace, room: Room, each: float) -> float:
+    """Of the waiting tasks, those that this cluster may get at once."""
+    if pace.waiting * each <= room.here * pace.cycle:
+        return pace.waiting
+    return max(0.0, (pace.waiting + room.carried) * room.here / max(room.everywhere, 1) - pace.carried)
 
 
 def mean(pace: Pace) -> float:

@@ -42,8 +42,8 @@ class Pace(NamedTuple):
     lived: float
     waiting: int
     under_way: float
-    carried: int = 0
-    cycle: float = 0.0
+    carried: int
+    cycle: float
 
 
 class Ground(NamedTuple):
@@ -137,18 +137,25 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
     """Each of these campaigns on each of its clusters."""
     part = CampaignCluster
     here = and_(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
-    live = select(func.count()).select_from(Job).where(here, Job.c.state != JobState.ENDED).scalar_subquery()
-    others = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position == 2)
     age = func.extract("epoch", ClusterState.c.at - Job.c.started_at) - Job.c.halted_seconds
-    under_way = (
-        select(func.coalesce(func.sum(func.greatest(age, 0.0)), 0.0))
-        .select_from(Job)
-        .join(ClusterState, ClusterState.c.cluster_id == Job.c.cluster_id)
-        .where(here, Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None), ~others.exists())
-        .scalar_subquery()
-    )
     load = select(func.max(Attempt.c.position)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
-    carried = select(func.coalesce(func.sum(load), 0)).where(here, Job.c.state != JobState.ENDED).scalar_subquery()
+    live = (
+        select(
+            and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("runs"),
+            func.greatest(age, 0.0).label("age"),
+            load.label("load"),
+        )
+        .select_from(Job)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == Job.c.cluster_id)
+        .where(here, Job.c.state != JobState.ENDED)
+        .correlate(part)
+        .lateral()
+    )
+    crew = select(
+        func.count().label("live"),
+        func.sum(live.c.age).filter(live.c.runs, live.c.load == 1).label("under_way"),
+        func.sum(live.c.load).label("carried"),
+    ).lateral()
     last = (
         select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
         .where(here, Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
@@ -173,18 +180,19 @@ def list_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Pace]:
             part.c.done,
             part.c.seconds,
             part.c.squares,
-            live,
+            crew.c.live,
             cast(func.coalesce(recent.c.starts, []), ARRAY(DOUBLE_PRECISION)),
             recent.c.deaths,
             cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION),
             cast(waiting, BigInteger),
-            cast(under_way, DOUBLE_PRECISION),
-            cast(carried, BigInteger),
+            cast(func.coalesce(crew.c.under_way, 0.0), DOUBLE_PRECISION),
+            cast(func.coalesce(crew.c.carried, 0), BigInteger),
             func.coalesce(ClusterForecast.c.cycle, 0.0),
             part.c.settings,
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
+        .join(crew, true())
         .join(recent, true())
         .where(part.c.campaign_id.in_(campaign_ids))
     )

@@ -35,7 +35,7 @@ from modules.campaign_schedulers.jobs.grouping import (
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 TARGET = 60.0
-ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600)
+ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600, carried=0)
 
 
 def later(seconds: float) -> datetime:
@@ -44,7 +44,7 @@ def later(seconds: float) -> datetime:
 
 def a_pace(mean: float = 0.01, rate: float = 20.0, done: int = 100_000, waiting: int = 10_000_000) -> Pace:
     starts = [number / rate for number in range(100)]
-    return Pace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting, 0.0)
+    return Pace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting, 0.0, 0, 0.0)
 
 
 paces = st.builds(
@@ -75,7 +75,7 @@ rooms = st.builds(
 )
 
 
-@example(Pace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0), Room(1, 1, 1, 1), 5e-324)
+@example(Pace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0, 0, 0.0), Room(1, 1, 1, 1, 0), 5e-324)
 @given(pace=paces, room=rooms, target=st.floats(0, 1e4))
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
     pace: Pace, room: Room, target: float
@@ -92,7 +92,7 @@ def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_wallti
 def test_a_job_lasts_the_target_or_what_the_batch_system_needs(mean: float, rate: float, here: int) -> None:
     pace, each = a_pace(mean, rate, done=10**8, waiting=10**10), mean + TASK_START
     needed = here / (SHARE * (start_rate(pace.starts) or 0.0))
-    tasks = size(pace, Room(here, here, here, 10**7), TARGET).tasks
+    tasks = size(pace, Room(here, here, here, 10**7, 0), TARGET).tasks
     assert tasks == 1 if each >= needed else tasks * each <= max(TARGET, needed) + 1e-6
     assert each >= needed or (tasks + 1) * each > max(TARGET, needed) - 1e-6
 
@@ -140,7 +140,7 @@ def test_opting_out_is_obeyed() -> None:
 
 
 def test_the_deviation_keeps_jobs_away_from_the_walltime() -> None:
-    steady, hour = a_pace(mean=1.0, rate=0.5), Room(500, 500, 500, 690)
+    steady, hour = a_pace(mean=1.0, rate=0.5), Room(500, 500, 500, 690, 0)
     assert size(steady, hour, TARGET).tasks == int(600 / (1.0 + TASK_START))
     wild = steady._replace(squares=steady.done * 101.0)  # a deviation of 10 s
     assert size(wild, hour, TARGET).tasks < 200
@@ -186,7 +186,10 @@ def test_a_cluster_gets_all_tasks_that_it_does_before_the_next_look() -> None:
 
 
 def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Database) -> None:
-    """Though the first 16 of 2,000 tasks took 10 ms each: what follows the share are jobs of a fair size."""
+    """Though the first 16 of 2,000 tasks took 10 ms each; what follows the share are jobs of a fair size.
+
+    The others have jobs of 20 tasks, which count: a quarter of what waits would be 250 only.
+    """
     names = ("dahu", "luke", "yeti", "cargo")
     with database.begin() as conn:
         here, *others = [a_cluster(conn, name) for name in names]
@@ -195,7 +198,7 @@ def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Dat
         run_jobs(conn, jobs)
         end_jobs(conn, here, jobs, seconds=0.01)
         for id in others:
-            submitted_jobs(conn, campaign, id, 16)
+            submitted_jobs(conn, campaign, id, 16, tasks=20)
     tools = Tools(database, Settings(), Gateway())
     for offered in (16, 8):
         with database.begin() as conn:
@@ -214,7 +217,7 @@ def test_a_rate_is_the_most_starts_that_were_seen_together() -> None:
 
 def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_start() -> None:
     """1,000 cores at 3 jobs a second: jobs of a minute would keep 90 of them busy."""
-    pace, room = a_pace(rate=3.0)._replace(side=32), Room(1000, 1000, 1000, 36_000)
+    pace, room = a_pace(rate=3.0)._replace(side=32), Room(1000, 1000, 1000, 36_000, 0)
     needed = 1000 / (SHARE * (start_rate(pace.starts) or 0.0))
     tasks, side, _ = size(pace, room, TARGET)
     assert side == -(-needed // TARGET)

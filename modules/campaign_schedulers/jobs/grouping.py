@@ -47,7 +47,7 @@ class Room(NamedTuple):
     here: int
     everywhere: int
     walltime: int
-    carried: int = 0
+    carried: int
 
 
 class Size(NamedTuple):
@@ -74,7 +74,7 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     length = max(target, needed / side)
     if pace.deaths:
         length = min(length, pace.lived / pace.deaths)
-    fair = pace.waiting / (ROUNDS * max(room.everywhere, 1))
+    fair = pace.waiting / (ROUNDS * room.everywhere)
     share = _share(pace, room, each)
     worth = math.sqrt(share / (each * rate))
     most = int(min(length / each, max(fair, worth), GROWTH * pace.done / side))
@@ -87,7 +87,7 @@ def _share(pace: Pace, room: Room, each: float) -> float:
     """Of the waiting tasks, those that this cluster may get at once."""
     if pace.waiting * each <= room.here * pace.cycle:
         return pace.waiting
-    return max(0.0, (pace.waiting + room.carried) * room.here / max(room.everywhere, 1) - pace.carried)
+    return max(0.0, (pace.waiting + room.carried) * room.here / room.everywhere - pace.carried)
 
 
 def mean(pace: Pace) -> float:

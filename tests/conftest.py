@@ -15,6 +15,12 @@ from cigri import embedded, schema
 from cigri.database import Database
 from tests.forker import Forker
 from tests.grid import Grid, Site, local_site
+from tests.kinds import (  # noqa: F401  (pytest finds them here)
+    pytest_collection_modifyitems,
+    pytest_runtest_call,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+)
 from tests.localbatch.host import Host
 
 NUMBERS = itertools.count(1)

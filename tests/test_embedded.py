@@ -11,6 +11,8 @@ import pytest
 from cigri import embedded
 from cigri.errors import ConfigError, DatabaseUnavailable
 
+pytestmark = pytest.mark.process
+
 
 def answers(url: str) -> bool:
     with psycopg.connect(url) as conn:

@@ -11,6 +11,8 @@ from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer, Bundle
 from cigri.words import Word
 
+pytestmark = pytest.mark.process
+
 
 def _run(script: str) -> Answer:
     done = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=60, check=False)

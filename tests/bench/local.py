@@ -20,7 +20,7 @@ def measure(size: int = SIZE) -> Iterator[Row]:
     if has_parallel():
         rivals["GNU parallel --joblog"] = time_parallel
     else:
-        yield row("GNU parallel is not installed (root on Debian gets it): left out", "")
+        yield row("GNU parallel is not installed (as root: scripts/testbed packages): left out", "")
     for name, time_rival in rivals.items():
         theirs = size / time_rival(size)
         yield row(what, f"{ours:.0f} tasks/s", f"{name}: {theirs:.0f} tasks/s", f"{ours / theirs:.2f}")

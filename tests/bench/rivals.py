@@ -10,7 +10,6 @@ from pathlib import Path
 
 SLOTS = os.cpu_count() or 1
 HYPERQUEUE = Path(__file__).with_name("hyperqueue_run.py")
-APT = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=600"]
 
 
 def time_hyperqueue(tasks: int) -> float:
@@ -25,13 +24,6 @@ def time_hyperqueue(tasks: int) -> float:
 
 
 def has_parallel() -> bool:
-    """Whether GNU parallel is here; root on Debian gets it."""
-    if shutil.which("parallel") is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        install = [*APT, "install", "-y", "--no-install-recommends", "parallel"]
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (install, [*APT, "update"], install):
-            if shutil.which("parallel") is None:
-                subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     return shutil.which("parallel") is not None
 
 

@@ -12,6 +12,7 @@ from tests.bench.table import BEGIN, END, render, row, write
 from tests.laboratory.report.small import EMPTY, SMALL
 
 
+@pytest.mark.process
 @pytest.mark.timeout(400)
 def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submission", "local", "--size", "50"]) == 0

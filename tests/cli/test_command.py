@@ -55,6 +55,7 @@ def test_an_unexpected_error_shows_where_it_comes_from(capsys: Capture) -> None:
     assert "a bug in CiGri" in said
 
 
+@pytest.mark.process
 def test_python_ends_without_a_search_for_garbage() -> None:
     code = (
         "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
@@ -65,6 +66,7 @@ def test_python_ends_without_a_search_for_garbage() -> None:
     assert done.stdout == "True\n"
 
 
+@pytest.mark.process
 def test_a_reader_that_goes_away_is_no_news() -> None:
     code = (
         "import sys; from cigri.cli.command import command\n"

@@ -151,12 +151,14 @@ def test_a_cancel_names_exactly_the_jobs(jobs: set[tuple[int, int]]) -> None:
     assert named == jobs
 
 
+@pytest.mark.process
 def test_many_cancels_are_several_commands(tmp_path: Path) -> None:
     said = run_script(GRID_ENGINE.cancel([f"12.{index}" for index in range(1, 10_000, 2)]), tmp_path)
     assert [command[0] for command in said] == ["qdel"] * 3
     assert sum(len(command) - 1 for command in said) == 5000
 
 
+@pytest.mark.process
 def test_each_control_has_its_command(tmp_path: Path) -> None:
     commands = {
         Control.HOLD: "qhold -h u 5.1-2",
@@ -179,6 +181,7 @@ def run_prelude(body: str, **environment: str) -> "subprocess.CompletedProcess[s
     return subprocess.run(command, capture_output=True, text=True, env=known, timeout=10)
 
 
+@pytest.mark.process
 def test_a_job_knows_itself_and_its_nodes(tmp_path: Path) -> None:
     body = 'cigri_nodes; echo "$CIGRI_INDEX $CIGRI_REMOTE_ID $CIGRI_NODE"'
     assert run_prelude(body).stdout == "n7\n3 12.3 n7\n"
@@ -186,6 +189,7 @@ def test_a_job_knows_itself_and_its_nodes(tmp_path: Path) -> None:
     assert run_prelude(body, PE_HOSTFILE=str(tmp_path / "hosts")).stdout == "n7\nn8\n3 12.3 n7\n"
 
 
+@pytest.mark.process
 def test_the_notice_is_heard_and_exit_statuses_with_a_meaning_are_others() -> None:
     assert run_prelude("trap 'echo warned' XCPU; kill -USR1 $$").stdout == "warned\n"
     found = {status: run_prelude(f"exit {status}").returncode for status in (0, 1, 66, 98, 99, 100, 101)}

@@ -12,6 +12,8 @@ from cigri.drivers import RemoteState, load
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
 
+pytestmark = pytest.mark.process
+
 NOW = int(time.time())
 DAY = 86_400
 TAG = "cigri.1.7"

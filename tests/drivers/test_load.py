@@ -39,6 +39,7 @@ def test_our_own_drivers_are_found_by_their_files() -> None:
         load("pbs", {})
 
 
+@pytest.mark.process
 def test_a_driver_of_another_package_is_found_by_its_entry_point(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def driver() -> Driver:
     return drivers.load("local", {"spool": "/nowhere"})
 
 
+@pytest.mark.process
 def test_a_batch_lives_from_submission_to_history(cluster: Cluster) -> None:
     ids = cluster.submit("cigri.1.b7", 6)
     assert ids == {index: f"1_{index}" for index in range(1, 7)}
@@ -91,6 +92,7 @@ def test_a_batch_lives_from_submission_to_history(cluster: Cluster) -> None:
     }
 
 
+@pytest.mark.process
 def test_the_prelude_tells_a_job_who_and_where_it_is(cluster: Cluster) -> None:
     cluster.submit("prelude", 1)
     cluster.host.wait_for(lambda: not cluster.live())
@@ -98,6 +100,7 @@ def test_the_prelude_tells_a_job_who_and_where_it_is(cluster: Cluster) -> None:
     assert (cluster.batch / "ran").read_text() == f"1 1_1 {node}\n"
 
 
+@pytest.mark.process
 def test_resources_are_charged_as_they_are_asked_for(cluster: Cluster) -> None:
     cluster.submit("wide", 3, resources=ResourceRequest(cpu=2))
     cluster.host.wait_for(lambda: [job.index for job in cluster.live()] == [3])
@@ -110,6 +113,7 @@ def test_resources_are_charged_as_they_are_asked_for(cluster: Cluster) -> None:
             cluster.submit(name, 1, resources=wish)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("wish", [{"queue": "it's a queue"}, {"properties": "mem > 5; $(reboot)"}])
 def test_what_this_cluster_cannot_offer_is_refused_in_words(cluster: Cluster, wish: dict[str, str]) -> None:
     with pytest.raises(SubmissionRefused) as refusal:
@@ -128,11 +132,13 @@ def test_what_this_cluster_never_offers_is_known_beforehand(driver: Driver) -> N
     ]
 
 
+@pytest.mark.process
 def test_a_queue_has_no_capacity(cluster: Cluster) -> None:
     with pytest.raises(AnswerUnreadable, match="has no queue"):
         cluster.driver.parse_capacity(cluster.run(cluster.driver.capacity("night")))
 
 
+@pytest.mark.process
 def test_the_probe_tells_the_pools(cluster: Cluster) -> None:
     told = cluster.driver.parse_probe(cluster.run(cluster.driver.probe()))
     assert told.startswith("local batch system with cpu=3, mem=500 (")
@@ -151,11 +157,13 @@ def test_a_vanished_job_is_unknown(driver: Driver) -> None:
     ]
 
 
+@pytest.mark.process
 def test_asking_nothing_is_answered_with_nothing(cluster: Cluster) -> None:
     assert cluster.history() == []
     cluster.cancel()
 
 
+@pytest.mark.process
 def test_a_job_that_is_already_gone_is_cancelled_without_error(cluster: Cluster) -> None:
     cluster.cancel("5_5")
 

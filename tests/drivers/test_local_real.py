@@ -17,6 +17,8 @@ from cigri.remote import Answer
 from tests.drivers.conformance import USER, Batch, Conformance, Site
 from tests.localbatch.host import Host
 
+pytestmark = pytest.mark.process
+
 NOBODY = 65534
 PYTHON = "/usr/bin/python3"
 

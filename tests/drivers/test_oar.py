@@ -300,6 +300,7 @@ def run(script: str, folder: Path, **commands: str) -> subprocess.CompletedProce
     return subprocess.run(["sh"], input=script, text=True, capture_output=True, env=environment, cwd=folder)
 
 
+@pytest.mark.process
 def test_nothing_is_changed_before_the_database_has_answered(tmp_path: Path) -> None:
     """Without it oarsub and oardel wait, for ever, and would then do what nobody wants any more."""
     changed = {name: f"echo {name} >>done" for name in ("oarsub", "oardel", "oarhold")}
@@ -309,6 +310,7 @@ def test_nothing_is_changed_before_the_database_has_answered(tmp_path: Path) -> 
     assert not (tmp_path / "done").exists()
 
 
+@pytest.mark.process
 def test_many_jobs_fit_into_commands(tmp_path: Path) -> None:
     ids = [str(number) for number in range(1_000_000, 1_030_000)]
     say = 'for word; do [ ${#word} -lt 120000 ] || echo long >>long; done; echo \'{"1":"Alive"}\''
@@ -339,6 +341,7 @@ def warned(folder: Path, walltime: int, warning: int, notice: int) -> str:
         return running.stdout.readline().strip()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("walltime", "warning", "notice", "word"),
     [(30, 30, 30, "XCPU"), (600, 30, 30, "TERM"), (600, 12, 5, "TERM"), (36, 36, 30, "XCPU")],
@@ -349,12 +352,14 @@ def test_the_prelude_knows_why_a_job_is_warned(
     assert warned(tmp_path, walltime, warning, notice) == word
 
 
+@pytest.mark.process
 def test_a_grace_is_left_before_the_end(tmp_path: Path) -> None:
     begun = time.monotonic()
     assert warned(tmp_path, 600, 16, 5) == "TERM"
     assert time.monotonic() - begun >= 5
 
 
+@pytest.mark.process
 def test_the_prelude_names_each_node_once(tmp_path: Path) -> None:
     (tmp_path / "nodes").write_text("n1\nn1\nn2\n")
     script = f"PATH=/nowhere OAR_NODEFILE=nodes OAR_ARRAY_INDEX=3 OAR_JOB_ID=7\n{OAR.prelude}\ncigri_nodes"

@@ -144,12 +144,14 @@ def configurations(script: str, folder: Path, environment: dict[str, str]) -> se
     return set((folder / "seen").read_text().splitlines())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_cluster_may_have_a_configuration_of_its_own(verb: str, tmp_path: Path) -> None:
     script = VERBS[verb](load("slurm", {"config": "/etc/slurm east/slurm.conf"}))
     assert configurations(script, tmp_path, {"SLURM_CONF": "/other"}) == {"/etc/slurm east/slurm.conf"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("verb", VERBS)
 def test_without_one_slurm_finds_its_configuration_itself(verb: str, tmp_path: Path) -> None:
     assert configurations(VERBS[verb](SLURM), tmp_path, {"SLURM_CONF": "/other"}) == {"/other"}
@@ -369,6 +371,7 @@ def test_a_cancel_names_exactly_the_jobs(jobs: set[tuple[int, int]]) -> None:
     assert named == jobs
 
 
+@pytest.mark.process
 def test_many_cancels_fit_a_command_and_no_failure_is_hidden(tmp_path: Path) -> None:
     ids = [f"12_{index}" for index in range(1, 60_000, 2)]
     status, said = run_cancel(ids, tmp_path, fails_on="[1,3,")
@@ -394,6 +397,7 @@ def test_a_probe_says_the_version_when_a_controller_answers() -> None:
         SLURM.parse_probe(reply("down-probe-alpha"))
 
 
+@pytest.mark.process
 def test_the_names_of_the_nodes_need_no_command_when_there_is_one() -> None:
     script = f"SLURM_JOB_NODELIST=n7 SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=2\n{SLURM.prelude}"
     done = subprocess.run(

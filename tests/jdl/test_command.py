@@ -69,6 +69,7 @@ def test_environment_of_a_task() -> None:
     assert environment(settings, "line", campaign_id=7, number=3)["A"] == "{x}/3/7"
 
 
+@pytest.mark.process
 def test_a_script_knows_the_macros_of_cigri(tmp_path: Path) -> None:
     lines = ["cd {HOME}/x", 'echo "{HOME}:{CAMPAIGN_ID}:{OAR_JOB_ID}:${HOME}:~{other}"', "exit 2"]
     text = script(lines, campaign_id=7)

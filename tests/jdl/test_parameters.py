@@ -192,6 +192,7 @@ print(count, time.process_time() - start, peak() - before)
 """
 
 
+@pytest.mark.process
 def test_a_million_given_parameters_take_little() -> None:
     answer = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True)
     count, seconds, megabytes = answer.stdout.split()

@@ -47,6 +47,7 @@ def test_a_quote_that_is_not_closed_is_seen(text: str) -> None:
     assert not is_balanced(text)
 
 
+@pytest.mark.process
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(["a", "$", " ", "\t", "'", '"', "\\", "\\\n"]), max_size=14).map("".join))
 @example('a \'b \\\' "c\\""')
@@ -56,6 +57,7 @@ def test_quoting_is_that_of_sh(text: str) -> None:
     assert split(text) == words_of_sh(text)
 
 
+@pytest.mark.process
 @settings(max_examples=40)
 @given(WORDS)
 @example(["$(id)", "$HOME", "~", "*", ";", "a\nb", "'", '"', "", "`id`", "\\", "-n", "{index}", "{HOME}/x"])

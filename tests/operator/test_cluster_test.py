@@ -21,7 +21,7 @@ from modules.operator.cluster import test as cluster_test
 from modules.operator.down import ask
 from tests.forker import Said
 from tests.operator.conftest import Cigri, until
-from tests.transports.conftest import SSHD, Sshd, known_line, make_key
+from tests.transports.conftest import Sshd, known_line, make_key, require
 
 STEPS = ["configuration", "reach", "login", "account", "directory", "clock", "batch system", "capacity", "nodes", "job"]
 EVERYBODY = {"prefix": "", "everybody": True}
@@ -137,8 +137,8 @@ def test_a_clock_that_is_wrong_is_only_a_warning(
     assert f"s {word} the database's" in said.out
 
 
-@pytest.mark.skipif(not Path(SSHD).exists(), reason="sshd is missing: install openssh-server")
 def test_over_ssh_the_host_key_is_checked_first(cigri: Cigri, declare: Callable[..., None], tmp_path: Path) -> None:
+    require("sshd", "openssh-server")
     sshd = Sshd(tmp_path / "sshd", "/usr/local/bin:/usr/bin:/bin")
     sshd.start()
     try:

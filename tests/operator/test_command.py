@@ -10,6 +10,7 @@ from modules.operator.resources import ACTIONS as DESCRIBING
 from tests.operator.conftest import CIGRI, WORLD, Cigri
 
 
+@pytest.mark.process
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
     script = (
         "import sys; from modules.operator import main; main(['--help']); "
@@ -53,6 +54,7 @@ def test_an_unknown_setting_ends_every_command_before_it_does_anything(
         assert "did you mean almighty.period?" in said.err
 
 
+@pytest.mark.process
 def test_the_module_runs_like_the_command() -> None:
     done = subprocess.run([*CIGRI, "--version"], env=WORLD, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("cigri ")

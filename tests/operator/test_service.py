@@ -12,6 +12,8 @@ from cigri.errors import CigriError
 from cigri.service import Mark, Service
 from tests.operator.conftest import until
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:

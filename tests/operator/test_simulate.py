@@ -31,6 +31,7 @@ def small(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.process
 def test_a_scenario_is_simulated_and_reported(
     small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_scenario_is_simulated_and_reported(
     assert f"{results.makespan:.4g}" in said
 
 
+@pytest.mark.process
 def test_results_for_programs(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", small, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["scenario"] == "small"

@@ -31,6 +31,7 @@ def told(place: Path, script: str, environment: dict[str, str]) -> str:
     return (place / "told").read_text().splitlines()[0]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("verb", ["submit", "status", "cancel", "capacity"])
 def test_root_cell_and_cluster_become_variables_for_commands_that_are_found_in_bin(verb: str, tmp_path: Path) -> None:
     driver = load("gridengine", {"settings": str(tmp_path / "settings.sh")})
@@ -43,6 +44,7 @@ def test_root_cell_and_cluster_become_variables_for_commands_that_are_found_in_b
     assert told(tmp_path, scripts[verb], {}) == "/opt/sge,east,p6444"
 
 
+@pytest.mark.process
 def test_nothing_needs_to_be_said_of_root_cell_and_cluster(tmp_path: Path) -> None:
     """Without settings the commands see what the login has set, or nothing, and know it themselves."""
     script = load("gridengine", {}).submit(BatchRequest("cigri-1", 1, 60))

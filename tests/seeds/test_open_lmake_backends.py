@@ -91,6 +91,7 @@ def test_no_disk_is_reserved_unless_tmp_is_asked_for() -> None:
         assert f"{word}100M" in batch_system.submit(BatchRequest("a", 1, 60, ResourceRequest(tmp=100)))
 
 
+@pytest.mark.process
 def test_tmpdir_is_a_fresh_and_empty_directory_that_is_removed_after_execution(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, ["dash"])
     cluster.write('echo "$TMPDIR"; ls -A "$TMPDIR"; echo >"$TMPDIR/left"')
@@ -154,6 +155,7 @@ def test_what_this_host_lacks_or_has_too_little_of_makes_the_job_run_alone(wish:
     assert not pools.fit({"cpu": 1})
 
 
+@pytest.mark.process
 def test_the_local_backends_of_two_grids_know_nothing_of_each_other(tmp_path: Path) -> None:
     hosts = [Host(tmp_path / name) for name in ("one", "other")]
     try:

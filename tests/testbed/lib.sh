@@ -26,23 +26,6 @@ alone() {      # root, the state directory, and one script at a time (the lock, 
     exec 9>"$STATE/.lock"; flock 9
 }
 
-install_packages() {   # no service is started by a package
-    local missing=() package policy=/usr/sbin/policy-rc.d made='' log=$STATE/apt.log
-    for package in "$@"; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
-    done
-    [ ${#missing[@]} != 0 ] || return 0
-    command -v apt-get >/dev/null || cannot "these packages are missing and there is no apt-get: ${missing[*]}"
-    say "installing ${missing[*]}"
-    [ -e $policy ] || { printf '#!/bin/sh\nexit 101\n' >$policy; chmod 755 $policy; made=1; }
-    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0) failed=''
-    local install=("${apt[@]}" install -y --no-install-recommends "${missing[@]}")
-    "${install[@]}" </dev/null >"$log" 2>&1 9>&- ||
-        { "${apt[@]}" update && "${install[@]}"; } </dev/null >>"$log" 2>&1 9>&- || failed=1
-    [ -z "$made" ] || rm -f $policy
-    [ -z "$failed" ] || { tail -5 "$log" >&2; cannot "packages cannot be installed, see $log"; }
-}
-
 until_true() { # SECONDS WHAT CMD...
     local seconds=$1 what=$2 end=$((SECONDS + $1)); shift 2
     until "$@" >/dev/null 2>&1; do

@@ -137,7 +137,7 @@ def until(fact: Callable[[], bool], seconds: float = 20) -> None:
 @contextmanager
 def small_disk(place: Path) -> Iterator[Path]:
     """A filesystem of 64 kB; fill() leaves no room in it."""
-    if os.getuid() and "CI" not in os.environ:
+    if os.getuid() != 0:
         pytest.skip("only root can mount a small disk")
     place.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], check=True)

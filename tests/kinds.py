@@ -1,0 +1,52 @@
+"""Which tests start processes; all others are pure, and are run at every save. No test can call itself pure falsely."""
+
+import os
+import subprocess
+from collections.abc import Generator
+
+import pytest
+
+ROOMS = {"faults", "localbatch", "transports", "wrapper"}  # all that is tested there
+FIXTURES = {"server", "here", "forker"}  # PostgreSQL, the daemon of the local cluster, programs
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in ROOMS or FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.process)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        _forbid_processes(item, patch)
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        _forbid_processes(item, patch)
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI nothing may be left out: what is skipped has failed."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which is a failure where CI is set: {report.longrepr}"
+    return report
+
+
+def _forbid_processes(item: pytest.Item, patch: pytest.MonkeyPatch) -> None:
+    if item.get_closest_marker("process") or item.get_closest_marker("cluster"):
+        return
+
+    def refuse(_: object, command: object, *__: object, **___: object) -> None:
+        pytest.fail(f"this test starts {command}: mark it with pytest.mark.process")
+
+    patch.setattr(subprocess.Popen, "__init__", refuse)
+    patch.setattr(subprocess.Popen, "__del__", lambda _: None)

@@ -2,9 +2,10 @@
 
 import argparse
 import os
+from itertools import starmap
 from typing import TYPE_CHECKING
 
-from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
+from cigri.cli.command import DONE, FAILED, Parser, command, complain, grid_user, ids, open_database, print_json, safe
 from cigri.errors import CigriError, NotFound
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def _parser() -> Parser:
     parser.add_argument("-f", "--fix", action="store_true", help="close them")
     parser.add_argument("-r", "--resubmit", action="store_true", help="with --fix: do the failed tasks again")
     parser.add_argument("-a", "--all", action="store_true", help="show closed events too")
-    parser.add_argument("-n", "--limit", type=_limit, metavar="N", help=f"the last N events; 0: all (usually {SHOWN})")
+    parser.add_argument(
+        "-n", "--limit", type=_limit, metavar="N", help=f"the last N events; 0: all (usually {SHOWN} entries)"
+    )
     parser.add_argument("--json", action="store_true", help="answer in JSON, all events")
     return parser
 
@@ -92,17 +95,20 @@ def _require(conn: "Connection", choice: "Choice") -> None:
 
 
 def _list(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> int:
+    from cigri.cli.failures import MOST_READ, gather, gathered_text
     from cigri.flow.operator_to_user import Choice, count_events, list_events
 
     choice = choice._replace(closed_too=options.all or bool(choice.event_ids))
-    limit = options.limit if options.limit is not None else 0 if options.json else SHOWN
-    events = list_events(conn, choice, limit or None)
     if options.json:
-        print_json([event._asdict() for event in events])
+        print_json([event._asdict() for event in list_events(conn, choice, options.limit or None)])
         return DONE
-    for event in events:
-        print(safe(_written(event)))
-    if limit and len(events) == limit and (older := count_events(conn, choice) - limit):
+    events = list_events(conn, choice, MOST_READ if options.limit is None else options.limit or None)
+    entries = gather(events)
+    entries = entries[-SHOWN:] if options.limit is None else entries
+    for together in entries:
+        print(safe(_written(together[0]) if len(together) == 1 else gathered_text(together)))
+    shown = sum(map(len, entries))
+    if options.limit != 0 and (older := count_events(conn, choice) - shown):
         complain(f"{older} older events are not shown: `--limit 0` shows all")
     if not events:
         complain(_nothing(choice, 0 if choice.is_global else count_events(conn, Choice("", is_global=True))))
@@ -121,6 +127,7 @@ def _nothing(choice: "Choice", elsewhere: int) -> str:
 def _written(event: "SeenEvent") -> str:
     """Two or more lines: what, where and when; then the message, indented."""
     from cigri.cli.wording import moment, short
+    from cigri.exit_codes import explain
 
     state = "closed" if event.closed_at else "open"
     about = [f"campaign {event.campaign_id}"] if event.campaign_id else []
@@ -131,7 +138,9 @@ def _written(event: "SeenEvent") -> str:
     head += f" at {moment(event.last_at)}"
     head += f", {event.times} times" if event.times > 1 else ""
     head += f", closed by {event.closed_by}" if event.closed_by else ""
-    return "\n".join([head, *(f"    {line}" for line in event.message.splitlines())])
+    means = explain(event.exit_code)
+    said = [*event.message.splitlines(), *([f"exit code {event.exit_code}: {means}"] if means else [])]
+    return "\n".join([head, *(f"    {line}" for line in said)])
 
 
 def _advise(events: "list[SeenEvent]", choice: "Choice") -> None:
@@ -144,6 +153,7 @@ def _advise(events: "list[SeenEvent]", choice: "Choice") -> None:
 
 
 def _fix(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> int:
+    from cigri.flow.failures_to_user import count_failed
     from cigri.flow.operator_to_user import list_fixable
     from cigri.flow.user_to_operator import fix_events, fix_global_events
 
@@ -159,8 +169,15 @@ def _fix(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> i
     elif fixed:
         print(f"{fixed} event{'s are' if fixed > 1 else ' is'} closed{', failed tasks wait again' * options.resubmit}")
     else:
-        complain("nothing to fix: no open event")
+        failed = count_failed(conn, choice.campaign_ids) if options.resubmit else {}
+        complain("nothing to fix: no open event" + "".join(starmap(_accepted, failed.items())))
+        return FAILED if failed else DONE
     return DONE
+
+
+def _accepted(campaign_id: int, failed: int) -> str:
+    tasks = f"{failed} failed task{'s' if failed > 1 else ''} of campaign {campaign_id}"
+    return f"\n`gridsub --resubmit {campaign_id}` does {tasks} again, whose events were closed before"
 
 
 def _require_operator(conn: "Connection", user: str) -> None:

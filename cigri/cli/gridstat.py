@@ -34,6 +34,7 @@ EXAMPLES = """\
   gridstat -w 3            progress bars until it has ended
   gridstat --why 3         what keeps it from more jobs on each cluster, and which queues are eligible
   gridstat --why -T 3:17   the same for task 17 of it
+  gridstat --failed 3      how its tasks failed, alike ones together
   gridstat -e              errors to fix, and how
   gridstat -j 12 -E        what job 12 wrote to its standard error"""
 NUMBER = 100
@@ -73,6 +74,7 @@ def _parse(argv: list[str]) -> Namespace:
     view.add_argument("-s", "--summary", action="store_true", help="tasks by state of each campaign, and their sum")
     view.add_argument("-f", "--full", action="store_true", help="one campaign with its tasks, the latest first")
     view.add_argument("-e", "--errors", action="store_true", help="errors to fix, and how")
+    view.add_argument("--failed", action="store_true", help="how tasks of one campaign failed, alike ones together")
     view.add_argument("-w", "--watch", action="store_true", help="show the progress until the campaigns have ended")
     view.add_argument("-J", "--jdl", action="store_true", help="the stored description of a campaign")
     view.add_argument("-j", "--job", metavar="ID", type=_whole, help="one job and its tasks")
@@ -108,9 +110,13 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
     return [
         (asked.full and named != 1, "-f needs one campaign"),
         (asked.jdl and named != 1, "-J needs one campaign"),
+        (asked.failed and named != 1, "--failed needs one campaign"),
         (asked.why and named + (asked.task is not None) != 1, "--why needs one campaign, or one task: -T TASK"),
         (asked.why and (asked.summary or asked.full or asked.errors), "--why is a view of its own"),
-        (asked.why and (asked.watch or asked.jdl or asked.job is not None), "--why is a view of its own"),
+        (
+            asked.why and (asked.watch or asked.jdl or asked.failed or asked.job is not None),
+            "--why is a view of its own",
+        ),
         ((asked.offset is not None or asked.number is not None) and not asked.full, "-o and -n go with -f"),
         (asked.number == 0, "-n counts from 1"),
         (output and asked.job is None, "-O and -E need -j JOB"),
@@ -146,6 +152,7 @@ def _list(conn: "Connection", asked: Namespace) -> int:
 def _campaign(conn: "Connection", asked: Namespace) -> int:
     from cigri import installation
     from cigri.cli.campaigns import more_fields, plain, plain_part, plain_trust, print_campaign, served_by
+    from cigri.cli.failures import plain_kinds, print_kinds, read_failures, show_failed
     from cigri.cli.jobs import print_tasks
     from cigri.flow.campaign_schedulers_to_user import count_replicas
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
@@ -154,17 +161,23 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
     if campaign is None:
         raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
+    if asked.failed:
+        return show_failed(conn, campaign, as_json=asked.json)
     parts, told, now = list_parts(conn, asked.ids), list_told(conn, asked.ids), present(conn)
+    failures = read_failures(conn, campaign)
     tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
     replicas = count_replicas(conn, campaign.id) if asked.full else None
     default = installation.default_scheduler()
     if asked.json:
         answer = {**plain(campaign), **plain_trust(told), "served_by": served_by(campaign, default)}
         answer["clusters"] = [plain_part(campaign, part, now) for part in parts]
+        answer["failures"] = plain_kinds(failures)
         full = {"tasks": [task._asdict() for task in tasks]}
         print_json(answer | (full | {"replicas": replicas._asdict()} if replicas else {}))
         return DONE
     print_campaign(campaign, parts, more_fields(campaign, default, told, replicas), now, asked.headerless)
+    if failures:
+        print_kinds(failures, campaign.failed)
     if tasks:
         print()
         print_tasks(tasks, asked.headerless)
@@ -243,6 +256,7 @@ def _description(conn: "Connection", campaign_id: int) -> int:
 def _job(database: "Database", asked: Namespace) -> int:
     from cigri.cli.figures import fields_of
     from cigri.cli.jobs import given, print_job
+    from cigri.exit_codes import explain
     from cigri.flow.runner_to_user import find_job, list_attempts_of_job
     from cigri.states import JobState
 
@@ -256,7 +270,8 @@ def _job(database: "Database", asked: Namespace) -> int:
     figures = _figures(database, job) if job.state is JobState.RUNNING else None
     if asked.json:
         more = {"figures": figures._asdict() if figures else None, "given": given(job, attempts)}
-        print_json({**job._asdict(), "attempts": [attempt._asdict() for attempt in attempts], **more})
+        means = {"exit_code_means": explain(job.exit_code)}
+        print_json({**job._asdict(), "attempts": [attempt._asdict() for attempt in attempts], **means, **more})
     else:
         print_job(job, attempts, fields_of(figures) if figures else [], asked.headerless)
     return DONE

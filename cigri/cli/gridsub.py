@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from cigri.cli import backend
+from cigri.cli import backend, resubmission
 from cigri.cli.change import change_priority, read_priority
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
 from cigri.cli.placing import declared, missing_clusters, on_able, on_any, on_eligible, tell_unheard, to_simulate
@@ -32,6 +32,7 @@ EXAMPLES = """\
   gridsub -b '-p fast -c 4' campaign.json  options of the batch system, which override the description's
   gridsub -b -h                          what options each batch system takes
   gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12
+  gridsub --resubmit 12 --tasks 3,7-9    do failed tasks of campaign 12 again; without --tasks all of them
   gridsub -c 12 --priority 5             let campaign 12 go before your others"""
 
 
@@ -60,6 +61,9 @@ def main(argv: list[str]) -> int:
     """Submit, add, or check."""
     parser = _parser()
     options = parser.parse_args(backend.joined(argv))
+    resubmission.check(parser, options)
+    if options.resubmit:
+        return resubmission.resubmit(options)
     options.backend = backend.read_choices(options.backend or ())
     if backend.wants_tables(options.backend):
         with open_database() as database:
@@ -97,6 +101,7 @@ def _parser() -> Parser:
         "--priority", metavar="N",
         help="among your own campaigns, higher ones go first; 0 for those that say nothing; with -c: from now on",
     )  # fmt: skip
+    resubmission.add_options(parser)
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
     parser.add_argument("--simulate", action="store_true", help="validate and show when it would end; submit nothing")
     parser.add_argument("-d", "--details", action="store_true", help="show what was stored")

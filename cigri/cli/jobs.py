@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from cigri.buckets import formulas_of
 from cigri.cli.command import print_table
 from cigri.cli.wording import duration, moment, print_fields, short
+from cigri.exit_codes import explain
 from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
 from cigri.states import JobState, Outcome, TaskState
 
@@ -79,7 +80,7 @@ def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool
             ("Parameter", short(task.parameter, 2000)),
             ("State", task.state),
             ("Attempts", task.attempts),
-            ("Last exit code", task.exit_code if task.id is None else None),
+            ("Last exit code", _exit_code(task.exit_code) if task.id is None else None),
             ("Last cluster", task.cluster if task.id is None else None),
             ("Last node", task.node if task.id is None else None),
         ]
@@ -115,7 +116,7 @@ def _fields(job: JobView) -> list[tuple[str, object]]:
         ("Since", moment(job.halted_since)),
         ("Hold", f"held by its user; `gridresume -j {job.id}` lets it go on" if job.is_held else None),
         ("Outcome", job.outcome.replace("_", " ") if job.outcome else None),
-        ("Exit code", job.exit_code),
+        ("Exit code", _exit_code(job.exit_code)),
         ("Reason", job.reason),
         ("Kill", kill),
         ("Checkpoint asked", moment(job.checkpoint_asked_at)),
@@ -132,6 +133,11 @@ def _fields(job: JobView) -> list[tuple[str, object]]:
         ("Started", moment(job.started_at)),
         ("Ended", moment(job.ended_at)),
     ]
+
+
+def _exit_code(exit_code: int | None) -> str | None:
+    means = explain(exit_code)
+    return None if exit_code is None else f"{exit_code}: {means}" if means else str(exit_code)
 
 
 def _task_state(task: TaskView) -> str:

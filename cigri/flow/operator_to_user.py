@@ -4,21 +4,25 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, func, literal, literal_column, or_, select, text
+from sqlalchemy import BigInteger, Connection, and_, func, literal, literal_column, or_, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import rows
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_janitor import PURGE
-from cigri.states import EventLevel
+from cigri.states import EventLevel, Outcome
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
+from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 
 
 class SeenEvent(NamedTuple):
-    """An event; `parameter` is that of the task it is about, `closed_at` None while it is open."""
+    """An event; `parameter` is that of the task it is about, `closed_at` None while it is open.
+
+    `outcome` and `exit_code` are those of the attempt at its task, or of its job.
+    """
 
     id: int
     code: str
@@ -35,6 +39,8 @@ class SeenEvent(NamedTuple):
     last_at: datetime
     closed_at: datetime | None
     closed_by: str | None
+    outcome: Outcome | None
+    exit_code: int | None
 
 
 class Choice(NamedTuple):
@@ -66,10 +72,14 @@ def list_events(conn: Connection, choice: Choice, limit: int | None = None) -> l
             Event.c.last_at,
             Event.c.closed_at,
             Event.c.closed_by,
+            func.coalesce(Attempt.c.outcome, Job.c.outcome),
+            func.coalesce(Attempt.c.exit_code, Job.c.exit_code),
         )
         .outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
         .outerjoin(Cluster, Cluster.c.id == Event.c.cluster_id)
         .outerjoin(Task, Task.c.id == Event.c.task_id)
+        .outerjoin(Attempt, and_(Attempt.c.task_id == Event.c.task_id, Attempt.c.job_id == Event.c.job_id))
+        .outerjoin(Job, and_(Job.c.id == Event.c.job_id, Event.c.task_id.is_(None)))
         .where(*_chosen(choice))
         .order_by(Event.c.id.desc())
         .limit(limit)

@@ -174,7 +174,7 @@ def put_tasks(
     conn: Connection, campaign_id: int, user: str, parameters: Iterable[object], now: datetime | None = None
 ) -> int:
     """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
-    _require_open_to_tasks(conn, campaign_id, user)
+    require_open_to_tasks(conn, campaign_id, user)
     known = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
     buckets = Buckets(conn, campaign_id, conn.execute(known).scalar_one())
     first = conn.execute(
@@ -192,7 +192,7 @@ def put_tasks(
 
 def first_parameter(conn: Connection, campaign_id: int, user: str) -> object | None:
     """What the parameters of a campaign that may get more tasks look like; None when it has no task."""
-    _require_open_to_tasks(conn, campaign_id, user)
+    require_open_to_tasks(conn, campaign_id, user)
     return conn.scalar(
         select(Task.c.parameter).where(Task.c.campaign_id == campaign_id).order_by(Task.c.number).limit(1)
     )
@@ -242,7 +242,8 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime
     close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user, now)
 
 
-def _require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None:
+def require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None:
+    """Raise NotFound unless it is the user's, and neither cancelled nor archived."""
     state = own_campaign(conn, campaign_id, user)
     if state is CampaignState.CANCELLED:
         raise NotFound(f"campaign {campaign_id} is cancelled; submit a new one")

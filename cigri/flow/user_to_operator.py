@@ -8,13 +8,13 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock, rows, wake
 from cigri.flow.updator_to_anyone import DOUBTED
+from cigri.flow.user_to_failures import redo_failed
 from cigri.flow.user_to_metascheduler import reopen_campaign
 from cigri.flow.user_to_updator import believe, redo_doubted
-from cigri.states import StepState, TaskState
+from cigri.states import StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
-from cigri.tables.tasks import Task
 
 STEPS = {"PROLOGUE_FAILED": "prologue", "EPILOGUE_FAILED": "epilogue"}
 
@@ -53,7 +53,9 @@ def fix_events(
             conn.execute(update(part).where(here).values({STEPS[row.code]: StepState.WAITING}))
     if resubmit:
         tasks = [row.task_id for row in fixed if row.task_id is not None]
-        again = _resubmit(conn, tasks) | {row.campaign_id for row in fixed if row.code in STEPS} | redone
+        again = (
+            set(redo_failed(conn, tasks).values()) | {row.campaign_id for row in fixed if row.code in STEPS} | redone
+        )
         for campaign_id in again:
             reopen_campaign(conn, campaign_id, user, now)
     if fixed:
@@ -79,18 +81,6 @@ def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str, now
     if fixed:
         wake(conn)
     return len(fixed)
-
-
-def _resubmit(conn: Connection, task_ids: list[int]) -> set[int]:
-    """Failed tasks wait again, with a clean past; give their campaigns."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
-    moved = conn.execute(
-        update(Task)
-        .where(Task.c.id == wanted.c.id, Task.c.state == TaskState.FAILED)
-        .values(state=TaskState.WAITING, priority=20, failures=0, deaths=0, resubmissions=0, checkpoints=0)
-        .returning(Task.c.campaign_id)
-    )
-    return set(moved.scalars())
 
 
 def _is_owner(user: str) -> ColumnElement[bool]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from cigri.failures import STDERR, TASK_FAILED
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_operator import NewEvent
 from cigri.flow.updator_to_metascheduler import Trial
@@ -30,15 +31,14 @@ def events(
             if bound := BOUNDS.get(attempt.outcome):
                 message += f", once more than the setting jobs.{bound} allows"
             said = tails.get((attempt.job_id, attempt.position))
-            message += f"; stderr ends: {said}" if said else ""
+            message += f"{STDERR}{said}" if said else ""
             subject = f"task {attempt.task_id}"
-            code = "TASK_FAILED"
             ids = (attempt.campaign_id, cluster.id, attempt.job_id, attempt.task_id)
-            events.append(NewEvent(code, EventLevel.ERROR, subject, message, *ids))
+            events.append(NewEvent(TASK_FAILED, EventLevel.ERROR, subject, message, *ids))
     for job in ends.jobs:
         if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK | {Outcome.KILLED}:
             code = f"{job.kind.upper()}_FAILED"
-            message = f"{job.outcome}, exit code {job.exit_code}; stderr ends: {tails.get((job.job_id, 1), '')}"
+            message = f"{job.outcome}, exit code {job.exit_code}{STDERR}{tails.get((job.job_id, 1), '')}"
             subject = f"campaign {job.campaign_id} on {cluster.name}"
             events.append(NewEvent(code, EventLevel.ERROR, subject, message, job.campaign_id, cluster.id, job.job_id))
     return events

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import change, deeds, gridevents, gridsub
+from cigri.cli import change, deeds, gridevents, gridsub, resubmission
 from cigri.database import Database
 from tests.cli.running import Run, running
 
@@ -42,7 +42,7 @@ def run(
 @pytest.fixture
 def as_user(monkeypatch: pytest.MonkeyPatch) -> AsUser:
     def become(user: str) -> None:
-        for program in (change, gridsub, deeds, gridevents):
+        for program in (change, gridsub, deeds, gridevents, resubmission):
             monkeypatch.setattr(program, "grid_user", lambda: user)
 
     return become

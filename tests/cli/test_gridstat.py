@@ -93,6 +93,9 @@ Cluster  State     To launch  Waiting  Running  Prologue  Epilogue  Done  Failed
 dahu     ok        0          1        1        none      none      2     1       1            36.0    10.0 s  0.5 s
 luke     disabled  0          0        0        none      none      0     0       0            -       -       -
 luke: the operator gives this cluster no new jobs
+
+1 x exit 3 on dahu: no such file
+`gridstat --failed 1` shows the tasks, `gridsub --resubmit 1` redoes them
 """
     )
 

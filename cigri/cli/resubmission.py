@@ -1,0 +1,69 @@
+"""`gridsub --resubmit`: failed tasks of a campaign are done again, also when their failure was accepted before."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, grid_user, ids, open_database, print_json
+
+if TYPE_CHECKING:
+    from cigri.flow.user_to_failures import Span
+
+
+def add_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--resubmit", type=ids, metavar="ID", help="do failed tasks of this campaign again, all of them"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--failed", action="store_true", help="with --resubmit: all that failed, as without it")
+    which.add_argument("--tasks", type=_spans, metavar="N", help="with --resubmit: only these: 3, or 3,5, or 3,7-9")
+
+
+def check(parser: Parser, options: argparse.Namespace) -> None:
+    """Options that do not go together."""
+    if options.resubmit is None:
+        if options.failed or options.tasks:
+            parser.error("--failed and --tasks say which tasks to do again: give the campaign with --resubmit ID")
+        return
+    if len(options.resubmit) != 1:
+        parser.error("--resubmit takes one campaign")
+    others = ("files", "sources", "more", "campaign", "type", "backend", "check", "simulate", "details")
+    if options.priority is not None or any(getattr(options, name) for name in others):
+        parser.error("--resubmit stands alone, with --failed, --tasks or --output only")
+
+
+def resubmit(options: argparse.Namespace) -> int:
+    """Say how many tasks wait again."""
+    from cigri.flow.user_to_failures import redo_tasks
+
+    [campaign_id] = options.resubmit
+    with open_database() as database:
+        with database.begin() as conn:
+            redone = redo_tasks(conn, campaign_id, grid_user(), options.tasks)
+    if options.output == "json":
+        print_json({"id": campaign_id, "resubmitted": redone})
+    elif redone:
+        print(f"{redone} failed task{'s' if redone > 1 else ''} of campaign {campaign_id} will be done again")
+    else:
+        complain(f"no task of campaign {campaign_id} has failed: nothing is to be done again")
+    return DONE
+
+
+def _spans(text: str) -> "list[Span]":
+    """Numbers of tasks as typed, in order and without what is said twice."""
+    found: list[Span] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not _is_number(first) or (dash and not _is_number(last)) or int(last or first) < int(first):
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} is no task; write 3, or 3,5, or 3,7-9")
+        found.append((int(first), int(last or first)))
+    spans: list[Span] = []
+    for first_task, last_task in sorted(found):
+        if spans and first_task <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], last_task)
+        else:
+            spans.append((first_task, last_task))
+    return spans
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= LONGEST_ID

@@ -1,0 +1,26 @@
+"""Exit codes that say more than that a task failed, in words for people."""
+
+import signal
+
+OWN = "unless the program itself ends so"
+EXPLAINED = {
+    72: f"its directory could not be made or entered on the node, {OWN}",
+    73: f"CiGri could make no scratch directory or no output file there: is a disk or quota full? ({OWN})",
+    74: f"CiGri could not write down what became of it: is a disk or quota full? ({OWN})",
+    75: f"CiGri ran nothing: the job had been started before, or was withdrawn, {OWN}",
+    78: f"CiGri ran nothing: the batch system gave the job no array index, {OWN}",
+    126: "the program is there, but cannot be executed: is it a program, with `chmod +x` and a right first line?",
+    127: "the program was not found on the node: is `exec_file` right there, and what it calls in its PATH?",
+    137: "killed by SIGKILL: often because it used too much memory, or by the batch system at its walltime",
+    143: "ended by SIGTERM: by the batch system, often at the walltime or to make room, or by a person",
+}
+
+
+def explain(exit_code: int | None) -> str | None:
+    """None where the code is the program's own business."""
+    if exit_code is None or exit_code in EXPLAINED:
+        return EXPLAINED.get(exit_code or 0)
+    try:
+        return f"killed by {signal.Signals(exit_code - 128).name}" if exit_code > 128 else None
+    except ValueError:
+        return None

@@ -38,14 +38,19 @@ def refuse(message: str) -> NoReturn:
 def admit(
     description: Description, user: str, directory: Path, clusters: Mapping[str, ClusterConfig]
 ) -> tuple[Description, list[str]]:
-    """The campaign as the rules leave it, and every change they made; raise AdmissionRefused when one says no."""
+    """The campaign as the rules leave it, and every change they made; raise AdmissionRefused when one says no.
+
+    The rules of a test are asked about the jobs that it will have, whatever it says of their type.
+    """
+    was_test = description.campaign_type == "test"
+    description = _as_test(description, user, clusters)
     changes: list[str] = []
     for path in rule_files(directory):
         before = _flat(description)
         description = _apply(path, description, user, clusters)
         after = _flat(description)
         changes += (f"{change} (by {path.name})" for change in _differences(before, after))
-    return description, changes
+    return (description if was_test else _as_test(description, user, clusters)), changes
 
 
 def rule_files(directory: Path) -> list[Path]:
@@ -58,6 +63,15 @@ def rule_files(directory: Path) -> list[Path]:
 def is_among(user: str, names: Iterable[str]) -> bool:
     """Is the user one of these names, in one of these @groups of this host, or among all: *?"""
     return any(name in (user, "*") or (name.startswith("@") and name[1:] in _groups(user)) for name in names)
+
+
+def _as_test(description: Description, user: str, clusters: Mapping[str, ClusterConfig]) -> Description:
+    """Of a test: normal jobs on each cluster whose operator lets the user have them, best-effort ones elsewhere."""
+    for name in description.clusters:
+        if description.campaign_type == "test" and name in clusters:
+            is_normal = is_among(user, clusters[name].normal_users)
+            description = description.with_cluster(name, type="normal" if is_normal else "best-effort")
+    return description
 
 
 def _groups(user: str) -> set[str]:

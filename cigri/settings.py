@@ -91,6 +91,9 @@ class PolicySettings(Section):
     patience: float = Field(
         3600.0, gt=0, description="seconds without a job after which a campaign is given some before all others"
     )
+    tests: int = Field(
+        3, gt=0, description="jobs of test campaigns, which go before all others, that a user has on a cluster at most"
+    )
     handful: int = Field(10, gt=0, description="jobs that a campaign is given then, at most")
     scouts: int = Field(
         10,

@@ -107,12 +107,13 @@ class SubjectKind(StrEnum):
 
 
 class CeilingKind(StrEnum):
-    """What keeps a campaign from more jobs by somebody's word."""
+    """What keeps a campaign from more jobs by somebody's word. TESTS: those that a user may have on a cluster."""
 
     LIMIT = "limit"
     USER = "user"
     PROJECT = "project"
     MAX_JOBS = "max_jobs"
+    TESTS = "tests"
 
 
 class CutReason(StrEnum):
@@ -132,6 +133,7 @@ class CutReason(StrEnum):
     STRESS = "stress"
     MAX_QUEUED = "max_queued"
     SHARE = "share"
+    TESTS = "tests"
 
 
 class PropertyLevel(StrEnum):

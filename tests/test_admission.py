@@ -157,6 +157,21 @@ def test_other_types_need_no_right(type: str) -> None:
     assert asked((), text=LOCAL.replace("normal", type)) == ""
 
 
+@pytest.mark.parametrize("type", ["best-effort", "normal", "nightly"])
+def test_a_test_has_normal_jobs_where_its_user_may_have_them_and_best_effort_ones_elsewhere(type: str) -> None:
+    text = LOCAL.replace("normal", type) + "campaign_type: test\n"
+    luke = DAHU.model_copy(update={"normal_users": ("bob",)})
+    description, changes = admit(campaign(text), "bob", SHIPPED, {"dahu": DAHU, "elsewhere": luke})
+    types = {name: settings.type for name, settings in description.clusters.items()}
+    assert (types, changes) == ({"dahu": "best-effort", "elsewhere": "normal"}, [])
+
+
+def test_a_campaign_that_a_rule_makes_a_test_has_the_jobs_of_one(tmp_path: Path) -> None:
+    rules(tmp_path, a='return campaign.with_changes(campaign_type="test")')
+    description, _ = admit(campaign(), "alice", tmp_path, {"dahu": DAHU})
+    assert description.clusters["dahu"].type == "normal"
+
+
 def test_a_right_may_be_a_groups() -> None:
     user = pwd.getpwuid(os.geteuid())
     group = grp.getgrgid(user.pw_gid).gr_name

@@ -7,9 +7,11 @@ from typing import Any
 from cigri.calibration import Told, calibration
 from cigri.cli.command import print_json, print_table
 from cigri.cli.obstacles import Obstacle, obstacle
+from cigri.cli.tried import print_tried
 from cigri.cli.wording import LETTERS, duration, moment, percent, print_fields, rate, short
 from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
+from cigri.flow.updator_to_user import TriedCluster
 from cigri.flow.user_to_user import StoredDescription
 from cigri.serving import serving
 from cigri.states import CampaignState
@@ -57,20 +59,27 @@ def print_campaign(
     more: Sequence[tuple[str, object]],
     now: datetime,
     headerless: bool,
+    tried: Sequence[TriedCluster] = (),
 ) -> None:
-    """`more`: fields that are not part of the view."""
+    """`more`: fields that are not part of the view; `tried`: what a test is there to show."""
     c = campaign
     print_fields([*_fields(campaign, parts, now), *more])
     print()
+    if tried:
+        print_tried(campaign, parts, tried, now, headerless)
+    else:
+        _print_parts(campaign, parts, now, headerless)
+    if c.is_open and not c.waiting + c.assigned and c.failed:
+        print_fields([("next", f"`gridstat -e {c.id}` shows what failed and how to go on")])
+
+
+def _print_parts(campaign: CampaignView, parts: Sequence[PartView], now: datetime, headerless: bool) -> None:
     standings = [obstacle(campaign, part, now) for part in parts]
-    print_table(
-        PARTS, [_part(part, found) for part, found in zip(parts, standings, strict=True)], headerless=headerless
-    )
+    lines = [_part(part, found) for part, found in zip(parts, standings, strict=True)]
+    print_table(PARTS, lines, headerless=headerless)
     for part, found in zip(parts, standings, strict=True):
         if found.explanation:
             print_fields([(part.cluster, found.explanation)])
-    if c.is_open and not c.waiting + c.assigned and c.failed:
-        print_fields([("next", f"`gridstat -e {c.id}` shows what failed and how to go on")])
 
 
 def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:

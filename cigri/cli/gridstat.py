@@ -154,9 +154,12 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.campaigns import more_fields, plain, plain_part, plain_trust, print_campaign, served_by
     from cigri.cli.failures import plain_kinds, print_kinds, read_failures, show_failed
     from cigri.cli.jobs import print_tasks
+    from cigri.cli.tried import plain_tried
     from cigri.flow.campaign_schedulers_to_user import count_replicas
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
     from cigri.flow.predictor_to_user import list_told
+    from cigri.flow.updator_to_user import list_tried
+    from cigri.states import CampaignType
 
     campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
     if campaign is None:
@@ -167,15 +170,18 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     failures = read_failures(conn, campaign)
     tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
     replicas = count_replicas(conn, campaign.id) if asked.full else None
+    tried = list_tried(conn, campaign.id) if campaign.type is CampaignType.TEST else []
     default = installation.default_scheduler()
     if asked.json:
         answer = {**plain(campaign), **plain_trust(told), "served_by": served_by(campaign, default)}
         answer["clusters"] = [plain_part(campaign, part, now) for part in parts]
         answer["failures"] = plain_kinds(failures)
+        if tried:
+            answer["tests"] = plain_tried(campaign, parts, tried, now)
         full = {"tasks": [task._asdict() for task in tasks]}
         print_json(answer | (full | {"replicas": replicas._asdict()} if replicas else {}))
         return DONE
-    print_campaign(campaign, parts, more_fields(campaign, default, told, replicas), now, asked.headerless)
+    print_campaign(campaign, parts, more_fields(campaign, default, told, replicas), now, asked.headerless, tried)
     if failures:
         print_kinds(failures, campaign.failed)
     if tasks:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -196,6 +195,7 @@ def _admit(
     """Ask the site's rules, and keep as many tasks as the campaign's type runs."""
     from cigri import admission, settings, shipped
     from cigri.cli.capabilities import task_peaks
+    from cigri.flow.user_to_metascheduler import tested_tasks
 
     rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
     try:
@@ -205,10 +205,11 @@ def _admit(
         faults.append(f"{parsed.name}: {error}")
         return None
     description = on_eligible(database, description) if database else description
-    kept = len(description.clusters) if description.campaign_type == "test" else description.count
-    dropped = max(0, description.count - kept)
-    if dropped:
-        description = replace(description, tasks=list(islice(description.parameters(), kept)))
+    dropped = 0
+    if description.campaign_type == "test":
+        kept = cast("list[Parameter]", [*tested_tasks(description.parameters(), len(description.clusters))])
+        dropped = max(0, description.count - len(kept))
+        description = replace(description, tasks=kept)
     peaks, problems = task_peaks(description)
     if problems:
         faults += [f"{parsed.name}: {problem}" for problem in problems]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cigri.cli.wording import moment
 from cigri.flow.grid_to_user import CampaignView, PartView
-from cigri.states import CampaignState, CampaignType, StepState
+from cigri.states import CampaignState, StepState
 
 
 class Obstacle(NamedTuple):
@@ -33,16 +33,16 @@ def _of_now(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
         return Obstacle("held", f"{_still(part)}; {_way_on(campaign, part)}")
     if campaign.state is CampaignState.PAUSED:
         return Obstacle("paused", f"`griddel --resume {campaign.id}` goes on")
-    if found := _of_hours(campaign, part, now):
+    if found := _of_hours(part, now):
         return found
     if part.free == 0 and not part.running:
         return Obstacle("full", "no core is free")
     return Obstacle("ok", part.why or "" if part.doubted else "")
 
 
-def _of_hours(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle | None:
-    """Jobs of type nightly start within the cluster's hours only, those of a test at any time."""
-    if part.job_type != "nightly" or campaign.type is CampaignType.TEST:
+def _of_hours(part: PartView, now: datetime) -> Obstacle | None:
+    """Jobs of type nightly start within the cluster's hours only."""
+    if part.job_type != "nightly":
         return None
     from cigri.jobtypes import find_hours, may_start  # the settings take a moment, and few jobs follow hours
     from cigri.settings import load

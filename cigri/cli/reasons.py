@@ -27,6 +27,7 @@ SENTENCES = {
     CutReason.LIMIT: "{used} of {most} {name} are in use (`limits`)",
     CutReason.USER: "the jobs of user {name} have {used} of {most} cores (quota)",
     CutReason.PROJECT: "the jobs of project {name} have {used} of {most} cores (quota)",
+    CutReason.TESTS: "{used} jobs of tests of user {name} are there, {most} may be at a time (policy.tests)",
     CutReason.FULL: "no core is free for it, and {used} jobs wait behind those that can start, {most} are kept waiting",
     CutReason.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
     CutReason.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",

@@ -137,6 +137,7 @@ def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Shar
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .outerjoin(BucketPool, and_(pool.bucket_id == Bucket.c.id, pool.cluster_id == part.cluster_id))
         .where(Campaign.c.id.in_(campaign_ids), pool.pool_id.is_(None))
+        .where(or_(Bucket.c.cluster_id.is_(None), Bucket.c.cluster_id == part.cluster_id))
         .order_by(Bucket.c.id, part.cluster_id)
     )
     known: dict[str, tuple[str, Wanted]] = {}  # few are distinct

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import BigInteger, Connection, and_, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.states import CampaignState, CeilingKind, JobKind, JobState
+from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, CeilingKind, JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
@@ -24,7 +24,10 @@ Share = tuple[int, int]
 
 
 class Ceiling(NamedTuple):
-    """A limit in tokens, a quota in cores (on one cluster; None: on all together), or a campaign's max_jobs there."""
+    """A limit in tokens, a quota in cores (on one cluster; None: on all together), or a campaign's max_jobs there.
+
+    Or so many jobs of tests of a user there: that goes before all others, and would be a way around fairness.
+    """
 
     kind: CeilingKind
     name: str
@@ -48,13 +51,20 @@ class _Part(NamedTuple):
     project: str
 
 
-def find_ceilings(conn: Connection) -> Ceilings:
-    """Limits and quotas that campaigns in treatment are under; others may use them up meanwhile."""
+def find_ceilings(conn: Connection, tests: int) -> Ceilings:
+    """Limits and quotas that campaigns in treatment are under; others may use them up meanwhile.
+
+    A user may have so many jobs of `tests` on a cluster.
+    """
+    of_tests = _ceilings_of_tests(conn, tests)
     declared = _declared(conn)
     if not declared:
-        return Ceilings({}, {}, {})
+        return of_tests
     found = _costs(conn, declared, Campaign.c.state == CampaignState.IN_TREATMENT)
-    return found._replace(used=live_use(conn))
+    costs = dict(found.costs)
+    for share, mine in of_tests.costs.items():
+        costs[share] = {**costs.get(share, {}), **mine}
+    return Ceilings({**found.most, **of_tests.most}, live_use(conn) | dict(of_tests.used), costs)
 
 
 def lock_ceilings(conn: Connection, campaign_id: int) -> Ceilings:
@@ -64,6 +74,23 @@ def lock_ceilings(conn: Connection, campaign_id: int) -> Ceilings:
         return found
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(LOCK, 0))))
     return found._replace(used=live_use(conn) | _used_of_max_jobs(conn, campaign_id))
+
+
+def _ceilings_of_tests(conn: Connection, tests: int) -> Ceilings:
+    part, live = CampaignCluster.c, select(func.count()).where(_is_live())
+    live = live.where(Job.c.campaign_id == part.campaign_id, Job.c.cluster_id == part.cluster_id)
+    found = conn.execute(
+        select(part.campaign_id, part.cluster_id, Campaign.c.grid_user, live.scalar_subquery())
+        .join(Campaign, Campaign.c.id == part.campaign_id)
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type == CampaignType.TEST)
+    )
+    most, used, costs = dict[Ceiling, int](), Counter[Ceiling](), dict[Share, Mapping[Ceiling, int]]()
+    for campaign_id, cluster_id, user, jobs in found:
+        ceiling = Ceiling(CeilingKind.TESTS, user, cluster_id)
+        most[ceiling] = tests
+        used[ceiling] += jobs
+        costs[campaign_id, cluster_id] = {ceiling: 1}
+    return Ceilings(most, used, costs)
 
 
 def _declared(conn: Connection) -> dict[Ceiling, int]:

@@ -1,15 +1,15 @@
 """The matcher says which buckets may go to which clusters, and to which queue there; whoever makes jobs obeys."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, func, select, text
+from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, select, text
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.states import CampaignState, TaskState
-from cigri.tables.campaigns import Bucket, Campaign
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue
 from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task
@@ -32,7 +32,7 @@ ANYWHERE = Destination("", {})
 
 
 def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, set[Share]]:
-    """By campaign in treatment (None: all) the buckets and clusters that have no eligible queue for them."""
+    """By campaign in treatment (None: all) the buckets and clusters that are not for each other."""
     closed = _closed(conn, campaign_ids)
     return {
         campaign_id: {(bucket_id, one) for bucket_id, clusters in some.items() for one in clusters}
@@ -54,11 +54,14 @@ def list_barred(conn: Connection) -> set[Share]:
 
 
 def is_closed(bucket_id: ColumnElement[Any], cluster_id: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Has the bucket no eligible queue on the cluster? Null is no bucket, and goes anywhere."""
-    pool = BucketPool.alias("pooled").c
+    """Has the bucket no eligible queue on the cluster, or is it there to test another? Null goes anywhere."""
+    pooled, tested = BucketPool.alias("pooled"), Bucket.alias("tested")
+    pool, bucket = pooled.c, tested.c
     there = _eligible(SubmitPoolQueue.c.pool_id == pool.pool_id).where(Queue.c.cluster_id == pool.cluster_id)
     mine = select(pool.pool_id).where(pool.bucket_id == bucket_id, pool.cluster_id == cluster_id)
-    return mine.where(~there.exists()).exists()
+    other = select(bucket.id).where(bucket.id == bucket_id, bucket.cluster_id != cluster_id)
+    is_lost = mine.where(~there.exists()).correlate_except(pooled).exists()
+    return or_(is_lost, other.correlate_except(tested).exists())
 
 
 def find_destination(conn: Connection, campaign_id: int, bucket_id: int | None, cluster_id: int) -> Destination | None:
@@ -106,22 +109,30 @@ _QUEUE = (
 )
 
 
-def _closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, dict[int, Sequence[int]]]:
-    """By campaign and bucket the clusters."""
-    bucket, pool = Bucket.c, BucketPool.c
-    found = (
-        select(bucket.campaign_id, pool.bucket_id, func.array_agg(pool.cluster_id))
+def _closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, dict[int, list[int]]]:
+    """By campaign and bucket the clusters: those without an eligible queue, and those that it is not there to test."""
+    bucket, pool, part = Bucket.c, BucketPool.c, CampaignCluster.c
+    is_treated = and_(Campaign.c.id == bucket.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT)
+    lost = (
+        select(bucket.campaign_id, bucket.id, func.array_agg(pool.cluster_id))
+        .join(BucketPool, pool.bucket_id == bucket.id)
         .join(SubmitPool, SubmitPool.c.id == pool.pool_id)
-        .join(Bucket, bucket.id == pool.bucket_id)
-        .join(Campaign, and_(Campaign.c.id == bucket.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .join(Campaign, is_treated)
         .where(text("closed <> '{}'"), pool.cluster_id == func.any(SubmitPool.c.closed))
-        .group_by(bucket.campaign_id, pool.bucket_id)
+        .group_by(bucket.campaign_id, bucket.id)
     )
-    if campaign_ids is not None:
-        found = found.where(Campaign.c.id.in_(campaign_ids))
-    closed: dict[int, dict[int, Sequence[int]]] = defaultdict(dict)
-    for campaign_id, bucket_id, clusters in conn.execute(found):
-        closed[campaign_id][bucket_id] = clusters
+    tested = (
+        select(bucket.campaign_id, bucket.id, func.array_agg(part.cluster_id))
+        .join(CampaignCluster, part.campaign_id == bucket.campaign_id)
+        .join(Campaign, is_treated)
+        .where(bucket.cluster_id.is_not(None), bucket.cluster_id != part.cluster_id)
+        .group_by(bucket.campaign_id, bucket.id)
+    )
+    closed: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for found in (lost, tested):
+        some = found if campaign_ids is None else found.where(Campaign.c.id.in_(campaign_ids))
+        for campaign_id, bucket_id, clusters in conn.execute(some):
+            closed[campaign_id][bucket_id] += clusters
     return dict(closed)
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 
 from cigri.flow.anyone_to_matcher import put_pools
 from cigri.flow.user_to_metascheduler import NewCampaignCluster, put_parts
-from cigri.states import OPEN_CAMPAIGNS
+from cigri.states import OPEN_CAMPAIGNS, CampaignType
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.pools import BucketPool, SubmitPoolQueue
@@ -17,7 +17,7 @@ from cigri.tables.resources import Queue
 def put_places(conn: Connection, now: datetime | None = None) -> int:
     """Each such campaign uses each cluster that a bucket of it may go to, of those that it was admitted for.
 
-    Give the number of those that are new.
+    A test has the tasks that it has, one for each cluster of before. Give the number of those that are new.
     """
     part = CampaignCluster.c
     is_known = select(part.cluster_id).where(part.campaign_id == Campaign.c.id, part.cluster_id == Queue.c.cluster_id)
@@ -30,6 +30,7 @@ def put_places(conn: Connection, now: datetime | None = None) -> int:
         .join(Queue, Queue.c.id == SubmitPoolQueue.c.queue_id)
         .join(Cluster, Cluster.c.id == Queue.c.cluster_id)
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.anywhere.has_key(Cluster.c.name), ~is_known.exists())
+        .where(Campaign.c.type != CampaignType.TEST)
         .order_by(Campaign.c.id, Cluster.c.id)
     )
     places: dict[int, dict[int, NewCampaignCluster]] = defaultdict(dict)

@@ -10,7 +10,7 @@ from cigri.clusters import parse_config
 from cigri.database import server_time
 from cigri.jobtypes import NIGHTLY, has_to_leave, hours_of, may_start
 from cigri.settings import HoursSettings
-from cigri.states import OPEN_CAMPAIGNS, CampaignType, JobKind, JobState
+from cigri.states import OPEN_CAMPAIGNS, JobKind, JobState
 from cigri.tables.campaigns import FOLLOWS_HOURS, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Batch, Job
@@ -24,14 +24,14 @@ class ShutShare(NamedTuple):
 
 
 def list_shut(conn: Connection, grid: HoursSettings, now: datetime | None = None) -> set[ShutShare]:
-    """Of the campaigns in treatment; tests run at any time."""
+    """Of the campaigns in treatment."""
     part = CampaignCluster
     found = conn.execute(
         select(part.c.campaign_id, part.c.cluster_id, _WALLTIME, Cluster.c.name, Cluster.c.config)
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
         .where(text(FOLLOWS_HOURS), part.c.settings["type"].astext == NIGHTLY)
-        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type != CampaignType.TEST)
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
     ).all()
     time = server_time(conn, now) if found else None
     shut = set()
@@ -65,7 +65,7 @@ def list_out_of_hours(conn: Connection, grid: HoursSettings, now: datetime | Non
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
         .where(text(FOLLOWS_HOURS))
-        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type != CampaignType.TEST)
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.kind == JobKind.TASKS)
         .order_by(Job.c.id)
     ).all()

@@ -1,17 +1,19 @@
-"""The updator's visits tell users how the clusters are and how full they have been."""
+"""The updator's visits tell users how the clusters are, how full they have been, and what became of tests there."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, Connection, Text, cast, func, or_, select, true
+from sqlalchemy import ARRAY, BigInteger, Connection, Row, Text, and_, cast, func, null, or_, select, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from cigri.database import clock
-from cigri.states import WAITING_JOBS, JobState
+from cigri.states import WAITING_JOBS, CampaignType, JobState, Outcome, TaskState
+from cigri.tables.campaigns import Bucket, Campaign
 from cigri.tables.clusters import Cluster, ClusterPace, ClusterState, ClusterUsage, Drain, ExcludedNode
 from cigri.tables.grid import Event
-from cigri.tables.jobs import Job
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task, TaskHistory
 
 
 class ClusterView(NamedTuple):
@@ -52,6 +54,59 @@ class Usage(NamedTuple):
     used: int
     used_by_us: int
     unavailable: int
+
+
+class TriedCluster(NamedTuple):
+    """A cluster that a test campaign tries, the task that does, its last attempt, and what was `said` of its failure.
+
+    Once the campaign is archived nobody knows any more of its job, nor of clusters where there was none.
+    """
+
+    cluster: str
+    task_number: int
+    state: TaskState
+    job_id: int | None
+    job_state: JobState | None
+    outcome: Outcome | None
+    exit_code: int | None
+    seconds: float | None
+    node: str | None
+    said: str | None
+
+
+def list_tried(conn: Connection, campaign_id: int) -> list[TriedCluster]:
+    """By cluster; empty if the campaign is no test, or one whose tasks any of its clusters might take."""
+    last = and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts)
+    said = (
+        select(Event.c.message)
+        .where(Event.c.subject == func.concat("task ", Task.c.id), Event.c.code == "TASK_FAILED")
+        .order_by(Event.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    found = conn.execute(
+        select(Cluster.c.name, Task.c.number, Task.c.state, Job.c.id, Job.c.state)
+        .add_columns(Attempt.c.outcome, Attempt.c.exit_code, Attempt.c.seconds, Job.c.node, said)
+        .join(Bucket, Bucket.c.id == Task.c.bucket_id)
+        .join(Cluster, Cluster.c.id == Bucket.c.cluster_id)
+        .outerjoin(Attempt, last)
+        .outerjoin(Job, Job.c.id == Attempt.c.job_id)
+        .where(Task.c.campaign_id == campaign_id)
+        .order_by(Cluster.c.name)
+    ).all()
+    return [TriedCluster._make(row) for row in found or _archived_tests(conn, campaign_id)]
+
+
+def _archived_tests(conn: Connection, campaign_id: int) -> Sequence[Row[Any]]:
+    old, campaign = TaskHistory.c, Campaign.c
+    return conn.execute(
+        select(Cluster.c.name, old.number, old.state, null(), null(), null(), old.exit_code, old.seconds, old.node)
+        .add_columns(null())
+        .join(Cluster, Cluster.c.id == old.cluster_id)
+        .join(Campaign, campaign.id == old.campaign_id)
+        .where(old.campaign_id == campaign_id, campaign.type == CampaignType.TEST)
+        .order_by(Cluster.c.name, old.number)
+    ).all()
 
 
 def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> list[ClusterView]:

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -21,46 +21,60 @@ if TYPE_CHECKING:
 
 MEGABYTE = 2**20
 COPY_BLOCK = 2**18  # characters
+BucketKey = tuple[int | None, tuple[int, ...]]
+"""The cluster that is tested, and the sizes asked for: tasks that have it in common are in one bucket."""
 
 
 class Buckets:
     """The buckets of a campaign on its clusters, which are there already; each is made when the first task needs it.
 
-    `only` has all tasks where nothing is computed for them.
+    `only` has all tasks where nothing is computed for them. `tested`: task number n of a test is for the n-th of these
+    clusters, in a bucket of its own.
     """
 
-    def __init__(self, conn: Connection, campaign_id: int, requirements: Mapping[str, Any]) -> None:
-        self._conn, self._campaign_id = conn, campaign_id
+    def __init__(
+        self, conn: Connection, campaign_id: int, requirements: Mapping[str, Any], tested: Sequence[int] = ()
+    ) -> None:
+        self._conn, self._campaign_id, self._tested = conn, campaign_id, tested
         self.made: list[int] = []
         self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
         formulas = _formulas(conn, campaign_id)
         self._sorting = _sorting(conn, formulas) if any(formulas.values()) else None
         self.only: int | None = None
+        self._ids: dict[BucketKey, int] = {}
         known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
         rows = conn.execute(known.order_by(Bucket.c.id)).all()
-        if self._sorting is None:
-            self.only = rows[0].id if rows else self._insert({})
-            return
-        sizes = [(row.id, row.requirements.get(AMOUNTS)) for row in rows]
-        self._ids = {self._sorting.key_of(amounts): id for id, amounts in sizes if amounts is not None}
         self._is_none = not rows
+        if self._sorting is not None:
+            sizes = [(row.id, row.requirements.get(AMOUNTS)) for row in rows]
+            self._ids = {(None, self._sorting.key_of(amounts)): id for id, amounts in sizes if amounts is not None}
+        elif not tested:
+            self.only = rows[0].id if rows else self._insert({})
 
     def find(self, number: int, parameter: object) -> int | None:
         """The bucket of a task; None when it has to be made."""
-        return self.only if self._sorting is None else self._ids.get(self._sorting.key(parameter, number))
+        return self.only if self.only is not None else self._ids.get(self._key(number, parameter))
 
     def make(self, number: int, parameter: object) -> None:
         """Let there be one for this task."""
-        if self._sorting is not None and (key := self._sorting.key(parameter, number)) not in self._ids:
-            self._ids[key] = self._insert({AMOUNTS: self._sorting.amounts(key)})
+        if self.only is not None or (key := self._key(number, parameter)) in self._ids:
+            return
+        cluster_id, sizes = key
+        amounts = {AMOUNTS: self._sorting.amounts(sizes)} if self._sorting is not None else {}
+        self._ids[key] = self._insert(amounts, cluster_id)
 
     def finish(self) -> None:
         """A campaign has one even before it has a task."""
-        if self._sorting is not None and self._is_none and not self._ids:
+        if self.only is None and self._is_none and not self._ids:
             self._insert({})
 
-    def _insert(self, amounts: Mapping[str, Any]) -> int:
-        new = insert(Bucket).values(campaign_id=self._campaign_id, requirements={**self._shared, **amounts})
+    def _key(self, number: int, parameter: object) -> BucketKey:
+        cluster_id = self._tested[number] if self._tested else None
+        return cluster_id, () if self._sorting is None else self._sorting.key(parameter, number)
+
+    def _insert(self, amounts: Mapping[str, Any], cluster_id: int | None = None) -> int:
+        requirements = {**self._shared, **amounts}
+        new = insert(Bucket).values(campaign_id=self._campaign_id, requirements=requirements, cluster_id=cluster_id)
         self.made.append(self._conn.execute(new.returning(Bucket.c.id)).scalar_one())
         return self.made[-1]
 

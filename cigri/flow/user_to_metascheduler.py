@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -62,7 +63,10 @@ class NewCampaignCluster(NamedTuple):
 def put_campaign(
     conn: Connection, campaign: NewCampaign, parameters: Iterable[object], now: datetime | None = None
 ) -> int:
-    """Store a campaign and its tasks, wake the almighty, and give the campaign's id."""
+    """Store a campaign and its tasks, wake the almighty, and give the campaign's id.
+
+    A test gets one task for each of its clusters, whatever the number of parameters.
+    """
     campaign_id = conn.execute(
         insert(Campaign)
         .values(
@@ -87,13 +91,20 @@ def put_campaign(
     if problems := [*list_impossible(conn, campaign)]:
         raise CigriError("; ".join(problems))
     put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
-    buckets = Buckets(conn, campaign_id, campaign.requirements)
-    copy_tasks(conn, campaign_id, buckets, 0, parameters)
+    tested = [ids[name] for name in campaign.clusters] if campaign.type is CampaignType.TEST else []
+    buckets = Buckets(conn, campaign_id, campaign.requirements, tested)
+    copy_tasks(conn, campaign_id, buckets, 0, tested_tasks(parameters, len(tested)) if tested else parameters)
     buckets.finish()
     put_pools(conn, [campaign_id], now)
-    _require_places(conn, buckets.made)
+    if not tested:  # what cannot be tested on one cluster is tested on the others, and `gridstat` says why
+        _require_places(conn, buckets.made)
     wake(conn)
     return campaign_id
+
+
+def tested_tasks(parameters: Iterable[object], clusters: int) -> Iterator[object]:
+    """Of a test: one for each cluster, from the first again where there are too few; without a parameter none."""
+    return islice(cycle(parameters), clusters)
 
 
 def _plain(parts: Mapping[str, NewCampaignCluster] | None) -> dict[str, Any] | None:
@@ -245,6 +256,8 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime
 def require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None:
     """Raise NotFound unless it is the user's, and neither cancelled nor archived."""
     state = own_campaign(conn, campaign_id, user)
+    if conn.scalar(select(Campaign.c.type).where(Campaign.c.id == campaign_id)) is CampaignType.TEST:
+        raise NotFound(f"campaign {campaign_id} is a test, which has one task for each cluster; submit a new one")
     if state is CampaignState.CANCELLED:
         raise NotFound(f"campaign {campaign_id} is cancelled; submit a new one")
     if conn.scalar(select(Campaign.c.archived_at).where(Campaign.c.id == campaign_id)) is not None:

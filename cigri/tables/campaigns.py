@@ -115,14 +115,22 @@ CampaignCluster = table(
 
 
 class BucketColumns(Numbered):
-    """Tasks of a campaign that ask for the same resources."""
+    """Tasks of a campaign that ask for the same resources; `cluster_id`: it is a test, and these are for that cluster.
+
+    Null: any of the campaign's clusters may take them.
+    """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
     requirements: Named[dict[str, Any]] = Column(JSONB)
+    cluster_id: Named[int | None] = Column(ForeignKey("clusters.id"))
 
 
 Bucket = table(
-    "buckets", BucketColumns, UniqueConstraint("campaign_id", "requirements"), UniqueConstraint("id", "campaign_id")
+    "buckets",
+    BucketColumns,
+    UniqueConstraint("id", "campaign_id"),
+    Index("uq_buckets_anywhere", "campaign_id", "requirements", unique=True, postgresql_where="cluster_id IS NULL"),
+    Index("uq_buckets_tested", "campaign_id", "cluster_id", unique=True, postgresql_where="cluster_id IS NOT NULL"),
 )
 
 

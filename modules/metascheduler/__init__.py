@@ -72,7 +72,7 @@ def _share(conn: Connection, settings: Settings, wants: Sequence[Want], now: dat
     usage = list_usage(conn, policy.half_life, now)
     add_up_usage(conn, policy.half_life, now)
     facts = Facts(list_affinities(conn), list_targets(conn), usage)
-    order, ceilings, rooms = load(policy.order), find_ceilings(conn), list_rooms(conn)
+    order, ceilings, rooms = load(policy.order), find_ceilings(conn, policy.tests), list_rooms(conn)
     everybody = list_claims(conn, [want for want in wants if want.waits], now, everybody=True)
     claims = [claim for claim in everybody if claim.clusters]
 

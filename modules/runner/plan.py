@@ -64,13 +64,12 @@ def plan_batch(
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
     )
     destination = batch.destination
-    besteffort = is_besteffort(settings.type, hours, batch.created_at, walltime)
     request = BatchRequest(
         tag=batch.tag,
         size=len(launch.jobs),
         walltime=walltime,
         resources=resources,
-        besteffort=besteffort and launch.campaign_type is not CampaignType.TEST,
+        besteffort=is_besteffort(settings.type, hours, batch.created_at, walltime),
         queue=destination.queue or settings.queue,
         project=settings.project or launch.project,
         properties=settings.properties,

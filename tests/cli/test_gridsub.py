@@ -151,6 +151,33 @@ def test_a_test_takes_one_task_for_each_cluster(grid: Database, capsys: Capture)
     assert "left out" not in capsys.readouterr().err
 
 
+def test_a_test_of_more_clusters_than_there_are_tasks_begins_again_with_the_first(grid: Database) -> None:
+    with grid.begin() as conn:
+        a_cluster(conn, "edel")
+    three = described(clusters={"dahu": {}, "luke": {}, "edel": {}}, params=["a", "b"])
+    assert main(["-t", "test", "-j", three]) == 0
+    assert tasks(grid) == ["a", "b", "a"]
+
+
+def test_no_tasks_are_added_to_a_test(grid: Database, capsys: Capture) -> None:
+    assert main(["-t", "test", "-j", described()]) == 0
+    for more in ([], ["--check"]):
+        assert main(["-c", "1", "-J", '["b"]', *more]) == 1
+        assert "campaign 1 is a test, which has one task for each cluster; submit a new one" in capsys.readouterr().err
+    assert tasks(grid) == ["a"]
+    assert main(["-c", "1", "--priority", "3"]) == 0
+
+
+def test_tests_run_as_normal_jobs_for_those_who_may_have_them(grid: Database) -> None:
+    with grid.begin() as conn:
+        a_cluster(conn, "dahu", normal_users=["alice"])
+    assert main(["-t", "test", "-j", described(clusters={"dahu": {}, "luke": {}})]) == 0
+    with grid.begin() as conn:
+        types = select(Cluster.c.name, CampaignCluster.c.settings["type"].astext).order_by(Cluster.c.name)
+        joined = types.join(Cluster, Cluster.c.id == CampaignCluster.c.cluster_id)
+        assert [tuple(row) for row in conn.execute(joined)] == [("dahu", "normal"), ("luke", "best-effort")]
+
+
 def test_admission_refuses_and_the_reason_is_told_beside_other_faults(
     grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

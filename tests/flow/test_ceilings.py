@@ -105,7 +105,7 @@ def test_a_quota_by_name_goes_before_that_of_everybody_and_both_scopes_hold(data
         put_quota(conn, ALICE, 8)
         put_quota(conn, Subject(SubjectKind.USER, "*"), 6, "dahu")
         alice, bob = a_campaign(conn), a_campaign(conn, user="bob")
-        assert find_ceilings(conn).most == {
+        assert find_ceilings(conn, 3).most == {
             Ceiling(CeilingKind.USER, "alice"): 8,
             Ceiling(CeilingKind.USER, "alice", 1): 6,
             Ceiling(CeilingKind.USER, "bob"): 5,

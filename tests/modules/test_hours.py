@@ -80,14 +80,6 @@ def test_a_job_that_would_cross_the_end_starts_only_if_the_operator_lets_it(loca
     assert killer.run_once(local.tools)["hours kills"] == 6
 
 
-def test_a_test_campaign_runs_at_any_time(local: Grid) -> None:
-    keep(local, NEVER)
-    (Path(local.place) / "go").touch()
-    submit(local, "nightly", 1, campaign_type="test")
-    local.run_to_end()
-    local.assert_each_ran_once(1)
-
-
 def test_semi_best_effort_jobs_are_normal_ones_within_the_hours(local: Grid) -> None:
     asked: list[bool] = []
     submit_request = Local.submit

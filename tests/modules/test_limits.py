@@ -5,14 +5,11 @@ from pathlib import Path
 import pytest
 
 from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.campaign_schedulers_to_runner import PreparedBatch, list_launches
 from cigri.flow.operator_to_updator import enable_cluster, put_cluster
 from cigri.flow.user_to_killer import move_campaign
 from cigri.states import CampaignState
-from modules import campaign_schedulers, metascheduler, runner, updator
-from modules.runner.plan import plan_batch
-from tests.factories import NOON
-from tests.grid import Grid, until
+from modules import campaign_schedulers, metascheduler, updator
+from tests.grid import Grid
 
 
 def move(grid: Grid, campaign: int, target: CampaignState) -> None:
@@ -105,25 +102,3 @@ def test_no_more_jobs_wait_in_the_queue_than_the_cluster_allows(local: Grid) -> 
     assert len(seen) > 10
     assert local.one("SELECT max(size) FROM batches") == 5
     local.assert_each_ran_once(120)
-
-
-def test_a_test_campaign_runs_one_normal_job_ahead_of_a_full_cluster(local: Grid) -> None:
-    with local.database.begin() as conn:
-        put_cluster(conn, "here", local.site.config | {"keep_waiting": 0})
-    local.submit([str(number) for number in range(20)], command=hold(local))
-    local.run_until(lambda: jobs(local, "state = 'running'") == 4)
-    test = local.submit(["1", "2", "3"], campaign_type="test", command=f"touch {local.place}/tested")
-    for module in (updator, metascheduler, campaign_schedulers):
-        module.run_once(local.tools, None)
-    with local.database.begin() as conn:
-        cluster = find_cluster(conn, "here")
-        assert cluster is not None
-        (launch,) = list_launches(conn, cluster.id, 100, 100)
-    assert (launch.campaign_id, len(launch.jobs)) == (test, 1)
-    _, request = plan_batch(cluster, "/x", "abcd", "", launch, PreparedBatch(1, "cigri.abcd.1", NOON))
-    assert not request.besteffort
-    runner.run_once(local.tools)
-    local.cycle()
-    assert jobs(local, f"campaign_id = {test}") == 1
-    go(local)
-    until(lambda: local.cycle() and (Path(local.place) / "tested").exists())

@@ -59,13 +59,13 @@ def submit(
     tasks: int = 1,
     project: str = "",
     anywhere: bool = False,
+    kind: CampaignType = CampaignType.DEFAULT,
     now: datetime = NOON,
     **settings: Any,
 ) -> int:
     part = NewCampaignCluster({"exec_file": "true", "walltime": 3600, **settings}, 1, None, False, False)
     others = [name for name in conn.scalars(select(Cluster.c.name)) if name not in clusters]
     parts, spare = dict.fromkeys(clusters, part), dict.fromkeys(others, part) if anywhere else None
-    kind = CampaignType.DEFAULT
     new = NewCampaign("c", "alice", kind, project, "workqueue", {}, parts, wanted=wanted, anywhere=spare)
     return put_campaign(conn, new, ["1"] * tasks, now)
 

@@ -74,7 +74,7 @@ def environment(settings: ClusterSettings, parameter: Parameter, *, campaign_id:
 
 
 def script(lines: Sequence[str], *, campaign_id: int) -> str:
-    """A prologue or epilogue as sh text, CiGri's macros replaced."""
+    """A prologue or epilogue as text for a shell, CiGri's macros replaced."""
     values = {"HOME": "${HOME}", "CAMPAIGN_ID": str(campaign_id), "OAR_JOB_ID": "${CIGRI_REMOTE_ID}"}
     return "".join(_SCRIPT_MACRO.sub(lambda macro: values[macro[1]], line) + "\n" for line in lines)
 

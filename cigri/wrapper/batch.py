@@ -30,6 +30,14 @@ CLOSED_NAMES = frozenset(  # variables that a shell guards or alters itself
     ]
 )
 
+# a prologue is written for bash as its user logs in, where `module` is a function of the site's profile
+SCRIPT = '"$cigri_dir/script"'
+AS_LOGIN = """sh -c 'command -v bash >/dev/null && exec bash -l "$0"; exec sh -l "$0"' """ + SCRIPT
+STEP_HEADER = """\
+cd -- "$CIGRI_WORKDIR" || exit 72  # a profile may have gone elsewhere
+set -e
+"""
+
 
 class Signalling(NamedTuple):
     """The signal (name and number) that asks a task for a checkpoint, and when, in seconds; period None: only once."""
@@ -126,7 +134,7 @@ if [ -e b{plan.batch_id}.void ]; then
     exit 73
 fi
 cd b{plan.batch_id} &&
-{writes}chmod +x job &&
+{writes}chmod +x job{" script" if "script" in contents else ""} &&
 [ "$(cat -- {" ".join(contents)} | wc -c)" -eq {size} ] || {{
     echo 'cigri: the batch could not be written' >&2
     cd -- "$cigri_base/c{plan.campaign_id}" && rm -rf b{plan.batch_id}
@@ -145,7 +153,8 @@ def _contents(plan: BatchPlan) -> dict[str, str]:
     """The files of the batch directory by name."""
     if not plan.jobs:
         raise ValueError("a batch without jobs")
-    blocks = {job.index: _job_block(job) for job in plan.jobs}
+    program = SCRIPT if (plan.script or "").startswith("#!") else AS_LOGIN
+    blocks = {job.index: _job_block(job, program) for job in plan.jobs}
     if len(blocks) < len(plan.jobs):
         raise ValueError("a batch with two jobs of one index")
     chunk = _chunk({index: len(block) for index, block in blocks.items()})
@@ -161,7 +170,7 @@ def _contents(plan: BatchPlan) -> dict[str, str]:
     for part, texts in branches.items():
         contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
     if plan.script is not None:
-        contents["script"] = plan.script
+        contents["script"] = plan.script if plan.script.startswith("#!") else STEP_HEADER + plan.script
     elif any(not task.argv for job in plan.jobs for task in job.tasks):
         raise ValueError("a task without a program in a batch without a script")
     if any("\0" in text for text in contents.values()):
@@ -183,19 +192,20 @@ def _chunk(sizes: Mapping[int, int]) -> int:
     return chunk
 
 
-def _job_block(job: JobCall) -> str:
+def _job_block(job: JobCall, program: str) -> str:
     if job.index < 1 or not job.tasks:
         raise ValueError(f"job {job.job_id}: index {job.index}, {len(job.tasks)} tasks")
-    lines = "".join(map(_task_line, job.tasks))
+    lines = "".join(_task_line(task, program) for task in job.tasks)
     return f"{job.index}) cigri_job {job.job_id} {len(job.tasks)} {job.priority} {job.side}\n{lines};;\n"
 
 
-def _task_line(task: TaskCall) -> str:
+def _task_line(task: TaskCall, program: str) -> str:
+    """The `program` of the batch is run where the task has none."""
     directory = task.directory.quoted() if task.directory else '"$cigri_directory"'
-    words = ["CIGRI_CHECKPOINT=1"] if task.continues else []
-    settings = "".join(f"{setting} " for setting in [*words, *_settings(task.environment)])
-    program = " ".join(word.quoted() for word in task.argv) or 'sh "$cigri_dir/script"'
-    return f"cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {program}\n"
+    own = ["CIGRI_CHECKPOINT=1"] if task.continues else []
+    settings = "".join(f"{setting} " for setting in [*own, *_settings(task.environment)])
+    words = " ".join(word.quoted() for word in task.argv) or program
+    return f"cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {words}\n"
 
 
 def _header(plan: BatchPlan, chunk: int) -> str:

@@ -1,4 +1,4 @@
-"""`cigri cluster test` on a real cluster of each kind."""
+"""`cigri cluster test` on a real cluster of each kind, and a prologue as CiGri 3's users write them."""
 
 import pytest
 
@@ -23,3 +23,17 @@ def test_the_operator_tests_a_cluster_step_by_step(
     assert status == 0, said
     assert VERSIONS[name] in said
     assert "✗" not in said
+
+
+def test_a_prologue_is_read_by_bash_as_at_a_login(each_kind: Grid) -> None:
+    grid = each_kind
+    profile = f"mkdir -p {grid.place} && printf '%s\\n' 'module() {{ echo $2; }}' >>.bash_profile"
+    grid.site.sh(profile)
+    try:
+        lines = [f"cd {grid.place}", "mkdir -p a/{b,c}", "[[ $(module load gcc) == g* ]]", "touch prologue"]
+        grid.submit(["1"], command=f"cd {grid.place} && [ -d a/b ] && mv prologue done", prologue=lines)
+        grid.run_to_end()
+        grid.site.sh(f"[ -d {grid.place}/a/c ] && [ -e {grid.place}/done ]")
+        assert grid.counts() == {"done": 1}
+    finally:
+        grid.site.sh("rm .bash_profile")

@@ -102,10 +102,49 @@ def test_missing_directory_and_missing_program(cluster: Cluster) -> None:
     assert cluster.out(1, 3) == f"{cluster.home}/my data\n"
 
 
-def test_batch_may_run_a_script(cluster: Cluster) -> None:
-    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, (task(1),))], script='echo "it\'s"\nexit 2'))
-    assert cluster.run().status == 2
-    assert cluster.out() == "it's\n"
+def step(cluster: Cluster, text: str) -> int:
+    """Run this prologue, and tell its exit status."""
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, (task(1),))], script=text))
+    return cluster.run().status
+
+
+def test_a_prologue_is_read_by_bash_as_at_a_login(cluster: Cluster) -> None:
+    (cluster.home / ".bash_profile").write_text('cd /; module() { echo "loaded $2"; }\n')
+    (cluster.home / "site.sh").write_text("SITE=here\n")
+    lines = 'source ./site.sh\n[[ $SITE == h* ]]\nmodule load gcc\nmkdir -p a/{b,c}\necho "it\'s $PWD"\n'
+    assert step(cluster, lines) == 0
+    assert cluster.out() == f"loaded gcc\nit's {cluster.home}\n"
+    assert sorted(path.name for path in (cluster.home / "a").iterdir()) == ["b", "c"]
+
+
+def test_a_prologue_fails_with_its_first_command_that_fails(cluster: Cluster) -> None:
+    (cluster.home / ".bash_profile").write_text("false\n")
+    assert step(cluster, "echo one\nls /nowhere\necho two\n") == 2
+    assert cluster.out() == "one\n"
+
+
+def test_a_prologue_may_go_on_after_failures(cluster: Cluster) -> None:
+    assert step(cluster, "set +e\nfalse\necho two\nexit 3\n") == 3
+    assert cluster.out() == "two\n"
+
+
+def test_a_prologue_may_name_its_interpreter(cluster: Cluster) -> None:
+    assert step(cluster, "#!/usr/bin/env python3\nimport os\nprint(os.getcwd())\nraise SystemExit(4)\n") == 4
+    assert cluster.out() == f"{cluster.home}\n"
+
+
+def test_where_there_is_no_bash_a_prologue_is_read_by_sh(cluster: Cluster) -> None:
+    directory = cluster.home / "programs"
+    directory.mkdir()
+    for name in ("sh", "cat", "date", "mkdir", "rm", "stat", "wc"):
+        (directory / name).symlink_to(shutil.which(name) or name)
+    (cluster.home / ".profile").write_text(f"SITE=here PATH={directory}\n")
+    plan = replace(
+        cluster.plan, jobs=[JobCall(1, 901, (task(1),))], prelude=f"{cluster.plan.prelude}\nPATH={directory}"
+    )
+    cluster.write(plan=replace(plan, script="echo $SITE\nfalse\necho two\n"))
+    assert cluster.run().status == 1
+    assert cluster.out() == "here\n"
 
 
 def test_scratch_is_fresh_and_goes_away(cluster: Cluster) -> None:

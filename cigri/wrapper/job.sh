@@ -146,6 +146,17 @@ cigri_run() { # in the child: assignments, "--", program, arguments
     esac
 }
 
+cigri_place() { # the task's directory is made where there is none; what hinders that is told as the task would
+    [ -d "$CIGRI_WORKDIR" ] && [ -x "$CIGRI_WORKDIR" ] && return
+    mkdir -p -- "$CIGRI_WORKDIR" 2>"$CIGRI_INDEX.$cigri_position.err" && [ -x "$CIGRI_WORKDIR" ] && return
+    cigri_tell "exec_directory $CIGRI_WORKDIR cannot be made or entered on $CIGRI_NODE"
+    return 1
+}
+
+cigri_tell() { # on the standard error of a task that is not run
+    printf 'cigri: %s\n' "$1" >>"$CIGRI_INDEX.$cigri_position.err"
+}
+
 cigri_job() { # its number, of tasks, priority, how many side by side
     [ -z "$cigri_worker" ] || return 0
     export CIGRI_JOB_ID="$1" CIGRI_JOBID="$1"
@@ -177,7 +188,8 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     cigri_cause='exit' cigri_missed=
     if [ -z "$cigri_fresh" ]; then
         cigri_code=73 cigri_cause=scratch
-    elif ! { [ -d "$CIGRI_WORKDIR" ] && [ -x "$CIGRI_WORKDIR" ]; }; then
+        cigri_tell "no fresh scratch directory ${CIGRI_SCRATCH:-in ${TMPDIR:-/tmp}} on $CIGRI_NODE"
+    elif ! cigri_place; then
         cigri_code=72 cigri_cause=directory
     elif {
         cigri_run "$@" &

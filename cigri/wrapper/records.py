@@ -13,7 +13,7 @@ class Cause(StrEnum):
     SIGNAL = "signal"  # killed by the signal exit code - 128
     TERMINATED = "terminated"  # the batch system ended the job with SIGTERM
     WALLTIME = "walltime"  # the batch system gave notice of the walltime
-    DIRECTORY = "directory"  # 72, not run: its directory is not there
+    DIRECTORY = "directory"  # 72, not run: its directory can be neither made nor entered
     SCRATCH = "scratch"  # 73, not run: no fresh scratch directory on the node
     OUTPUT = "output"  # 73, not run: its output files could not be created
 

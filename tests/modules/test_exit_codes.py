@@ -53,12 +53,13 @@ def test_a_resubmitted_task_runs_again_and_the_campaign_ends(local: Grid) -> Non
 
 def test_what_cannot_run_tells_why(local: Grid) -> None:
     local.submit(["1"], exec_file="/no/such/program")
-    local.submit(["1"], exec_directory="/no/such/directory")
+    local.submit(["1"], exec_directory="/dev/null/directory")
     local.run_until(lambda: local.counts() == {"failed": 2})
     first, second = local.rows("SELECT message FROM events WHERE code = 'TASK_FAILED' ORDER BY campaign_id")
     assert first["message"].startswith("failure, exit code 127; stderr ends: ")
     assert "/no/such/program: not found" in first["message"]
-    assert second["message"] == "failure, exit code 72"
+    assert second["message"].startswith("failure, exit code 72; stderr ends: mkdir: ")
+    assert "cigri: exec_directory /dev/null/directory cannot be made or entered on " in second["message"]
     assert not local.executions()
 
 

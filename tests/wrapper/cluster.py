@@ -104,6 +104,9 @@ class Cluster:
     def out(self, index: int = 1, position: int = 1) -> str:
         return (self.batch / f"{index}.{position}.out").read_text()
 
+    def err(self, index: int = 1, position: int = 1) -> str:
+        return (self.batch / f"{index}.{position}.err").read_text()
+
     def program(self, name: str, text: str) -> dict[str, str]:
         """An environment in which `name` is this sh text."""
         directory = self.home / "bin"

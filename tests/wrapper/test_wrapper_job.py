@@ -87,9 +87,8 @@ def test_tasks_of_a_job_follow_each_other(cluster: Cluster) -> None:
     assert cluster.out(1, 4) == "4\n"
 
 
-def test_missing_directory_and_missing_program(cluster: Cluster) -> None:
-    away, home, data = Word("/nowhere at all"), Word("", at_home=True), Word("my data")
-    (cluster.home / "my data").mkdir()
+def test_a_directory_that_is_not_there_is_made_and_a_missing_program_told(cluster: Cluster) -> None:
+    away, home, data = Word("/dev/null/no where"), Word("", at_home=True), Word("my data/$x")
     tasks = (
         TaskCall(1, 1, 1, (Word("pwd"),), directory=away),
         TaskCall(2, 2, 1, (Word("no-such-program"),), directory=home),
@@ -99,7 +98,18 @@ def test_missing_directory_and_missing_program(cluster: Cluster) -> None:
     cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks)]))
     assert cluster.run().status == 72
     assert cluster.ends() == [(72, "directory"), (127, "exit"), (0, "exit"), (127, "exit")]
-    assert cluster.out(1, 3) == f"{cluster.home}/my data\n"
+    assert cluster.out(1, 3) == f"{cluster.home}/my data/$x\n"
+    reason, told = cluster.err(1, 1).splitlines()
+    assert reason.startswith("mkdir: ")
+    assert told == "cigri: exec_directory /dev/null/no where cannot be made or entered on node7"
+
+
+def test_a_directory_that_cannot_be_entered_is_told(cluster: Cluster) -> None:
+    (cluster.home / "file").touch()
+    calls = (TaskCall(1, 1, 1, (Word("pwd"),), directory=Word("file")),)
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, calls)]))
+    assert cluster.run().status == 72
+    assert cluster.err().endswith("/file cannot be made or entered on node7\n")
 
 
 def step(cluster: Cluster, text: str) -> int:
@@ -162,6 +172,7 @@ def test_scratch_of_somebody_else_is_not_taken(cluster: Cluster) -> None:
     (squatted / "theirs").touch()
     assert cluster.run().status == 73
     assert cluster.ends() == [(73, "scratch")]
+    assert cluster.err() == f"cigri: no fresh scratch directory {squatted}/scratch on node7\n"
     assert (squatted / "theirs").exists()
     assert not (cluster.home / "ran").exists()
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cigri.cli.command import complain, print_json, print_table, safe
+from cigri.cli.command import complain, print_json, safe
+from cigri.cli.tables import print_table
 from cigri.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cigri.jdl import ClusterSettings, Description
 
 OF_CLUSTER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*):(.*)", re.DOTALL)
+COLUMNS = ("OPTION", "ATTRIBUTE", "OVERRIDES", "MEANING")
 IGNORED = "takes no such options: what is given there is ignored"
 
 
@@ -122,7 +124,8 @@ def _show(title: str, table: "BackendTable | None") -> None:
         print(safe(f"{title} {IGNORED if table is None else 'takes no such options'}"))
         return
     print(safe(f"{title}:"))
-    print_table(("OPTION", "ATTRIBUTE", "OVERRIDES", "MEANING"), [tuple(row.values()) for row in _rows(table)])
+    rows = [tuple(row.values()) for row in _rows(table)]
+    print_table(COLUMNS, rows, prose=("OPTION", "ATTRIBUTE", "MEANING"))
     if table.note:
         print(safe(table.note))
     print()

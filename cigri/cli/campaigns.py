@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from cigri.calibration import Told, calibration
-from cigri.cli.command import print_json, print_table
+from cigri.cli.command import print_json
 from cigri.cli.obstacles import Obstacle, obstacle
+from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
-from cigri.cli.wording import LETTERS, duration, moment, percent, print_fields, rate, short
+from cigri.cli.wording import LETTERS, duration, moment, percent, rate, shortened
 from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
 from cigri.flow.updator_to_user import TriedCluster
@@ -23,7 +24,6 @@ PARTS = (
     *("Done", "Failed", "Resubmitted", "Jobs/h", "Mean", "Deviation"),
 )
 ERRORS = ("Event id", "Code", "Campaign", "Cluster", "Job", "Times", "Last", "Message")
-LONGEST_MESSAGE = 200
 NEXT_STEPS = {
     "TASK_FAILED": "`gridstat -j JOB -E` shows why; `gridevents -f -e EVENT` accepts it, with -r the task runs again",
     "PROLOGUE_FAILED": "correct what the prologue needs, then `gridevents -f -r -e EVENT` runs it again",
@@ -38,7 +38,7 @@ def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: boo
         (c.id, c.name, c.user, moment(c.submitted_at), letters(c), progress(c), end(c, now, with_date=False))
         for c in campaigns
     ]
-    print_table(LIST, rows, headerless=headerless)
+    print_table(LIST, rows, prose=("Name",), headerless=headerless)
 
 
 def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
@@ -50,7 +50,7 @@ def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: 
     sums = [sum(numbers) for numbers in zip(*map(_counts, campaigns), strict=True)]
     speed = sum(c.throughput or 0 for c in campaigns if c.is_open)
     rows.append(("total", f"{len(campaigns)} campaigns", None, None, *sums, rate(speed), None))
-    print_table(SUMMARY, rows, headerless=headerless)
+    print_table(SUMMARY, rows, prose=("Name",), headerless=headerless)
 
 
 def print_campaign(
@@ -93,11 +93,11 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
             e.job_id,
             e.times,
             moment(e.last_at),
-            short(e.message, LONGEST_MESSAGE),
+            shortened(e.message),
         )
         for e in errors
     ]
-    print_table(ERRORS, rows, headerless=headerless)
+    print_table(ERRORS, rows, prose=("Message",), headerless=headerless)
     if not headerless:
         print()
         codes = dict.fromkeys(error.code for error in errors)

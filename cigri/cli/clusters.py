@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from cigri.cli.command import print_table, safe
-from cigri.cli.wording import moment, print_fields
+from cigri.cli.command import safe
+from cigri.cli.tables import print_fields, print_table
+from cigri.cli.wording import moment
 from cigri.flow.updator_to_user import ClusterView, Usage
 
 LIST = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
@@ -34,7 +35,7 @@ def print_list(clusters: Sequence[ClusterView], headerless: bool) -> None:
         )
         for c in clusters
     ]
-    print_table(LIST, rows, headerless=headerless)
+    print_table(LIST, rows, prose=("Name", "Host", "Reason"), headerless=headerless)
 
 
 def print_info(cluster: ClusterView, now: datetime) -> None:

@@ -151,34 +151,9 @@ def safe(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, headerless: bool = False) -> None:
-    """A table on a terminal; elsewhere plain columns two spaces apart, the headers first. None is an empty cell."""
-    cells = [["" if value is None else safe(str(value)) for value in row] for row in rows]
-    if sys.stdout.isatty():
-        _print_rich(headers, cells, headerless)
-        return
-    heads = [] if headerless else [list(headers)]
-    lines = [*heads, *([" ".join(cell.split()) or "-" for cell in row] for row in cells)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
 def print_json(value: object) -> None:
     """For programs; dates as ISO 8601."""
     print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
-
-
-def _print_rich(headers: Sequence[str], cells: Sequence[Sequence[str]], headerless: bool) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*headers, box=box.SIMPLE_HEAD, pad_edge=False, show_header=not headerless)
-    for row in cells:
-        table.add_row(*map(Text, row))
-    Console().print(table)
 
 
 def _plain(value: Any) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from cigri.cli.command import print_json, print_table, safe
+from cigri.cli.command import print_json, safe
+from cigri.cli.tables import print_table
 from cigri.cli.wording import duration, moment
 from cigri.errors import CigriError
 

@@ -126,12 +126,14 @@ def _nothing(choice: "Choice", elsewhere: int) -> str:
 
 def _written(event: "SeenEvent") -> str:
     """Two or more lines: what, where and when; then the message, indented."""
-    from cigri.cli.wording import moment, short
+    from cigri.cli.wording import moment, parameter_words, shortened
     from cigri.exit_codes import explain
 
     state = "closed" if event.closed_at else "open"
     about = [f"campaign {event.campaign_id}"] if event.campaign_id else []
-    about += [f"task {event.task} ({short(event.parameter, LONGEST_PARAMETER)})"] if event.task is not None else []
+    if event.task is not None:
+        parameter = shortened(parameter_words(event.parameter), LONGEST_PARAMETER)
+        about.append(f"task {event.task} ({parameter})")
     about += [f"job {event.job_id}"] if event.job_id else []
     head = f"{event.id}: ({state}) {event.code} of {', '.join(about) or event.subject}"
     head += f" on {event.cluster}" if event.cluster else ""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from cigri.buckets import formulas_of
-from cigri.cli.command import print_table
-from cigri.cli.wording import duration, moment, print_fields, short
+from cigri.cli.tables import print_fields, print_table
+from cigri.cli.wording import duration, moment, parameter_words, shortened
 from cigri.exit_codes import explain
 from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
 from cigri.states import JobState, Outcome, TaskState
@@ -12,7 +12,6 @@ from cigri.states import JobState, Outcome, TaskState
 TASKS = ("Task", "Parameter", "State", "Attempts", "Job", "Cluster", "Remote id", "Exit code", "Duration", "Node")
 JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")
 TASK_ATTEMPTS = ("Attempt", "Job", "Cluster", "Remote id", "State", "Exit code", "Start", "Duration", "Node", "Reason")
-LONGEST_PARAMETER = 40
 SHAPE = ("cpu", "nodes")
 SIZES = ("mem", "tmp")
 
@@ -21,7 +20,7 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
     rows = [
         (
             task.number,
-            short(task.parameter, LONGEST_PARAMETER),
+            shortened(parameter_words(task.parameter)),
             _task_state(task),
             task.attempts,
             task.job_id,
@@ -33,7 +32,7 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
         )
         for task in tasks
     ]
-    print_table(TASKS, rows, headerless=headerless)
+    print_table(TASKS, rows, prose=("Parameter", "Node"), headerless=headerless)
 
 
 def given(job: JobView, attempts: Sequence[AttemptView]) -> dict[str, int]:
@@ -58,17 +57,17 @@ def print_job(
         rows = [
             (
                 attempt.position,
-                attempt.task_number,
+                str(attempt.task_number),  # the first one is 0, and says something all the same
                 attempt.number,
                 _attempt_state(attempt),
                 attempt.exit_code,
                 moment(attempt.started_at),
                 duration(attempt.seconds),
-                short(attempt.parameter, LONGEST_PARAMETER),
+                shortened(parameter_words(attempt.parameter)),
             )
             for attempt in attempts
         ]
-        print_table(JOB_ATTEMPTS, rows, headerless=headerless)
+        print_table(JOB_ATTEMPTS, rows, prose=("Parameter",), headerless=headerless)
 
 
 def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool) -> None:
@@ -77,7 +76,7 @@ def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool
             ("Task", task.id),
             ("Campaign", task.campaign_id),
             ("Number", task.number),
-            ("Parameter", short(task.parameter, 2000)),
+            ("Parameter", shortened(parameter_words(task.parameter), 2000)),
             ("State", task.state),
             ("Attempts", task.attempts),
             ("Last exit code", _exit_code(task.exit_code) if task.id is None else None),
@@ -102,7 +101,7 @@ def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool
             )
             for attempt in attempts
         ]
-        print_table(TASK_ATTEMPTS, rows, headerless=headerless)
+        print_table(TASK_ATTEMPTS, rows, prose=("Node", "Reason"), headerless=headerless)
 
 
 def _fields(job: JobView) -> list[tuple[str, object]]:

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cigri.cli.command import complain, print_json, print_table
+from cigri.cli.command import complain, print_json
+from cigri.cli.tables import print_table
 from cigri.errors import RequirementError, UsageError
 from cigri.flow.resources_to_anyone import (
     SourcedQueue,
@@ -33,7 +34,8 @@ def show_properties(
         print_json([_plain(queue) for queue in queues])
         return
     kinds = property_kinds(conn)
-    print_table(PROPERTIES, [row for queue in queues for row in _rows(queue, kinds)], headerless=headerless)
+    rows = [row for queue in queues for row in _rows(queue, kinds)]
+    print_table(PROPERTIES, rows, prose=("queue", "value", "from"), headerless=headerless)
     for cluster, problem in list_unreadable(conn).items():
         if cluster in clusters:
             complain(f"{cluster}: what nodes it has could not be read, this is what was known before: {problem}")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from cigri.cli.command import print_table
 from cigri.cli.obstacles import obstacle
+from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
 from cigri.flow.grid_to_user import CampaignView, PartView
 from cigri.flow.matcher_to_user import QueueWhy
@@ -53,9 +53,10 @@ def print_reasons(asked: Asked, headerless: bool) -> None:
     lines = [
         (*(one[name] for name in SHOWN), moment(one["since"]) if one["since"] else None, one["why"]) for one in found
     ]
-    print_table(COLUMNS, lines, headerless=headerless)
+    print_table(COLUMNS, lines, prose=("Why no more",), headerless=headerless)
     print()
-    print_table(QUEUES, [_queue_line(queue) for queue in asked.queues], headerless=headerless)
+    queues = [_queue_line(queue) for queue in asked.queues]
+    print_table(QUEUES, queues, prose=("Queue", "Why not"), headerless=headerless)
 
 
 def plain_reasons(asked: Asked) -> list[dict[str, Any]]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from cigri.cli.command import print_table
 from cigri.cli.obstacles import obstacle
-from cigri.cli.wording import duration, short
+from cigri.cli.tables import print_table
+from cigri.cli.wording import duration, shortened
 from cigri.flow.grid_to_user import CampaignView, PartView
 from cigri.flow.updator_to_user import TriedCluster
 from cigri.states import JobState, TaskState
@@ -28,10 +28,10 @@ def print_tried(
 ) -> None:
     results = results_of(campaign, parts, tried, now)
     lines = [
-        (one.cluster, one.job_id, found.word, short(found.why, LONGEST_TAIL))
+        (one.cluster, one.job_id, found.word, shortened(found.why, LONGEST_TAIL))
         for one, found in zip(tried, results, strict=True)
     ]
-    print_table(COLUMNS, lines, headerless=headerless)
+    print_table(COLUMNS, lines, prose=("Cluster", "Why"), headerless=headerless)
 
 
 def plain_tried(

@@ -1,25 +1,27 @@
 """`gridstat --watch`: how campaigns go on, every second, until nothing more will happen by itself."""
 
+import shutil
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from cigri.cli.campaigns import end, letters, progress
 from cigri.cli.command import DONE, FAILED, complain, safe
+from cigri.cli.folding import folded, width_of
+from cigri.cli.tables import INDENT, LEAST
 from cigri.cli.wording import rate
 from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.grid_to_user import CampaignView, PartView, list_campaigns, list_parts, present
 from cigri.states import CampaignState, StepState
 
-if TYPE_CHECKING:
-    from rich.progress import TaskID
-
 PERIOD = 1.0  # seconds
+BAR = 30
+HIDE, SHOW = "\033[?25l", "\033[?25h"  # the cursor
+UP, CLEAR = "\033[{}F", "\033[J"  # to the first column so many lines above; from the cursor to the end of the screen
 
 
 class Look(NamedTuple):
@@ -63,33 +65,45 @@ class Lines(Screen):
 
 
 class Bars(Screen):
-    """A bar for each campaign, on a terminal."""
+    """A bar for each campaign, drawn anew over those of the look before."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        text = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("about", "text")]
-        self._bars = Progress(text[0], BarColumn(), MofNCompleteColumn(), text[1], auto_refresh=False)
-        self._tasks: dict[int, TaskID] = {}
+        self._height = 0
 
     def __enter__(self) -> "Bars":
-        self._bars.start()
+        print(HIDE, end="")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
+    def __exit__(self, *_: object) -> None:
+        print(SHOW, end="", flush=True)
 
     def show(self, looks: Sequence[Look]) -> None:
-        for look in looks:
-            c = look.campaign
-            fields: dict[str, Any] = {"about": f"{c.id} {safe(c.name)}", "text": _counts(look) + _outlook(look)}
-            if c.id in self._tasks:
-                self._bars.update(self._tasks[c.id], completed=c.done, total=c.total, **fields)
-            else:
-                self._tasks[c.id] = self._bars.add_task("", completed=c.done, total=c.total, **fields)
-        self._bars.refresh()
+        size = shutil.get_terminal_size()
+        lines = drawn(looks, size.columns)[: max(size.lines - 1, 1)]  # what has left the screen cannot be drawn over
+        print(UP.format(self._height) * (self._height > 0) + CLEAR + "\n".join(lines), flush=True)
+        self._height = len(lines)
+
+
+def drawn(looks: Sequence[Look], width: int) -> list[str]:
+    """Bars and numbers first; the names, and what there is to say, behind them or in lines of their own."""
+    counts = [f"{look.campaign.done}/{look.campaign.total}" for look in looks]
+    longest = max(map(len, counts), default=0)
+    lines = []
+    for look, count in zip(looks, counts, strict=True):
+        head = f"{_bar(look.campaign, min(BAR, width // 3))} {count:>{longest}} "
+        name, state = f"{look.campaign.id} {safe(look.campaign.name)}", _counts(look) + _outlook(look)
+        if len(head) + width_of(f"{name} {state}") <= width:
+            lines.append(f"{head}{name} {state}")
+            continue
+        named = folded(name, max(width - len(head), LEAST))
+        lines += [head + named[0], *(" " * len(head) + line for line in named[1:])]
+        lines += [INDENT + line for line in folded(state, max(width - len(INDENT), LEAST))]
+    return lines
+
+
+def _bar(campaign: CampaignView, width: int) -> str:
+    filled = campaign.done * width // campaign.total if campaign.total else 0
+    return f"[{'#' * filled}{'.' * (width - filled)}]"
 
 
 def watch(database: Database, ids: Sequence[int] | None, user: str) -> int:

@@ -1,10 +1,11 @@
 """How times, durations, rates and parameters are written for people."""
 
 import json
-from collections.abc import Iterable
+import re
+import shlex
+import sys
 from datetime import datetime
 
-from cigri.cli.command import safe
 from cigri.states import CampaignState
 
 LETTERS = {
@@ -13,6 +14,8 @@ LETTERS = {
     CampaignState.TERMINATED: "T",
     CampaignState.CANCELLED: "C",
 }
+LONGEST = 200
+AMBIGUOUS = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -48,16 +51,20 @@ def percent(part: int, whole: int) -> str | None:
     return f"{part * 100 // whole}%" if whole else None
 
 
-def short(value: object, longest: int) -> str:
-    """A parameter or a message on one line."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def parameter_words(parameter: object) -> str:
+    """As it was given: `seed=1 model=a` where it has names, words as a shell needs them where it is a list."""
+    if isinstance(parameter, dict):
+        return " ".join(f"{name}={_value(value)}" for name, value in parameter.items())
+    return shlex.join(parameter) if isinstance(parameter, list) else str(parameter)
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """On one line; on a terminal its beginning, where it is very long: what goes into a pipe is whole."""
     text = " ".join(text.split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return text if len(text) <= longest or not sys.stdout.isatty() else text[: longest - 1] + "…"
 
 
-def print_fields(fields: Iterable[tuple[str, object]]) -> None:
-    """One line each, the unknown ones left out."""
-    known = [(name, value) for name, value in fields if value is not None and value != ""]
-    width = max(len(name) for name, _ in known) + 1
-    for name, value in known:
-        print(f"{name + ':':{width}} {safe(str(value))}")
+def _value(value: object) -> str:
+    """A text that would not be told from a number, or from what stands beside it, is in quotes."""
+    is_plain = isinstance(value, str) and not AMBIGUOUS.fullmatch(value)
+    return str(value) if is_plain else json.dumps(value, ensure_ascii=False)

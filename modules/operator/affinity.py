@@ -1,6 +1,7 @@
 """`cigri affinity`: pairs of user and cluster; under the policy `affinity` the user goes first there."""
 
-from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.tables import print_table
 from cigri.flow.operator_to_metascheduler import list_affinity_views, put_affinity, remove_affinity
 
 

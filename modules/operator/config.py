@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cigri.cli.command import Parser, print_json, print_table
+from cigri.cli.command import Parser, print_json
+from cigri.cli.tables import print_table
 from cigri.settings import Section, Settings, load_effective
 from modules.operator.health import hidden
 
@@ -49,6 +50,7 @@ def run(argv: list[str]) -> int:
     print_table(
         ("setting", "value", "from", "meaning"),
         [(item.dotted, _shown(item.value), origin, item.description) for item, origin in found],
+        prose=("value", "from", "meaning"),
     )
     return 0
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
 from cigri.eligibility import read_wanted
 from cigri.errors import NotFound
@@ -35,7 +36,7 @@ def run(argv: list[str]) -> int:
     if options.json:
         print_json([pool._asdict() for pool in pools])
     else:
-        print_table(COLUMNS, [_line(pool) for pool in pools])
+        print_table(COLUMNS, [_line(pool) for pool in pools], prose=("Jobs", "Requirements"))
     return 0
 
 

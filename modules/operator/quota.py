@@ -1,6 +1,7 @@
 """`cigri quota`: the most cores that the jobs of a user or a project may have at a time."""
 
-from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.tables import print_table
 from cigri.errors import UsageError
 from cigri.flow.operator_to_campaign_schedulers import QuotaView, list_quotas, put_quota, remove_quota
 from cigri.flow.operator_to_metascheduler import Subject

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cigri import shipped
-from cigri.cli.command import Parser, print_table
+from cigri.cli.command import Parser
+from cigri.cli.tables import print_table
 from cigri.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _show(results: "Results", *, as_json: bool) -> None:
         (figure.title, _shown(value(results)), figure.unit, _judged(figure.is_met(value(results))))
         for figure, value in SUMMARY
     ]
-    print_table(("figure", "value", "unit", "target"), rows)
+    print_table(("figure", "value", "unit", "target"), rows, prose=("figure",))
 
 
 def _shown(value: float | None) -> str:

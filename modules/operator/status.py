@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from cigri.cli.command import Parser, complain, print_json, print_table
+from cigri.cli.command import Parser, complain, print_json
+from cigri.cli.tables import print_table
 from cigri.settings import Settings, load
 from modules.operator.cluster.list import print_clusters
 from modules.operator.health import Health, gist, look, problems
@@ -55,6 +56,7 @@ def _print(health: Health, settings: Settings) -> None:
             )
             for module in health.modules
         ],
+        prose=("what it did",),
     )
     print()
     if health.clusters:

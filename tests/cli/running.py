@@ -1,5 +1,6 @@
 """Runs a command in this process, as its users would from a pipe, on the database of the test."""
 
+import io
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -8,6 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+
+class Terminal(io.StringIO):
+    """A screen, as wide as COLUMNS says."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Printed(NamedTuple):

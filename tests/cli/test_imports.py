@@ -9,7 +9,7 @@ from cigri.cli.command import grid_user
 from cigri.database import Database
 from tests.factories import a_campaign, a_cluster
 
-SLOW = ("sqlalchemy.orm", "pydantic", "alembic", "paramiko", "yaml", "rich")
+SLOW = ("sqlalchemy.orm", "pydantic", "alembic", "paramiko", "yaml")
 SCRIPT = f"""
 import sys
 from cigri.cli import {{program}}

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.tables import print_table
 from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings
 
 
@@ -36,6 +37,7 @@ def print_clusters(clusters: Sequence[ClusterStanding]) -> None:
             )
             for cluster in clusters
         ],
+        prose=("cluster", "front-end"),
     )
 
 

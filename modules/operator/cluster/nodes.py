@@ -1,6 +1,7 @@
 """`cigri cluster nodes`: shows the nodes that are left out as sick, and gives them jobs again."""
 
-from cigri.cli.command import Parser, grid_user, open_database, print_json, print_table
+from cigri.cli.command import Parser, grid_user, open_database, print_json
+from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
 from cigri.errors import UsageError
 from cigri.flow.anyone_to_runner import ExcludedNode, admit_nodes, list_excluded_nodes
@@ -34,7 +35,7 @@ def run(argv: list[str]) -> int:
     elif options.json:
         print_json([one._asdict() for one in found])
     else:
-        print_table(COLUMNS, [_line(one) for one in found])
+        print_table(COLUMNS, [_line(one) for one in found], prose=("Node", "Why"))
     return 0
 
 

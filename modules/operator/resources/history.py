@@ -1,6 +1,7 @@
 """`cigri resources history`: every description that was applied, and by whom."""
 
-from cigri.cli.command import Parser, open_database, print_json, print_table
+from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.tables import print_table
 from cigri.flow.operator_to_resources import list_documents
 
 
@@ -18,5 +19,5 @@ def run(argv: list[str]) -> int:
         print_json([document._asdict() for document in documents])
     else:
         rows = [(one.version, f"{one.at:%Y-%m-%d %H:%M:%S}", one.by, one.text.count("\n")) for one in documents]
-        print_table(("version", "applied at", "by", "lines"), rows)
+        print_table(("version", "applied at", "by", "lines"), rows, prose=("by",))
     return 0

@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 VISITORS = 16  # clusters visited at the same time
 ACCOUNTS = 4  # accounts of one cluster asked at the same time: sshd gives few sessions (MaxSessions)
+MOMENT = 1.0  # seconds that an account is waited for that gave no sense before
 
 T = TypeVar("T")
 
@@ -47,6 +48,8 @@ class Gateway:
         self._lock = threading.Lock()
         self._visitors = ThreadPoolExecutor(VISITORS, thread_name_prefix="visit")
         self._under_way: dict[int, Future[Counter[str]]] = {}
+        self._bystanders = ThreadPoolExecutor(VISITORS, thread_name_prefix="bystander")
+        self._aside: dict[tuple[int, str], Future[Counter[str]]] = {}
         self.settled: dict[tuple[int, str], Receipt] = {}
         """Per cluster and user, what is stored of the outbox there: told at the next visit."""
         self.commands: Counter[str] = Counter()
@@ -110,8 +113,21 @@ class Gateway:
         with ThreadPoolExecutor(ACCOUNTS, thread_name_prefix="account") as pool:
             return list(pool.map(action, users))
 
+    def aside(
+        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
+    ) -> list["Counter[str]"]:
+        """Do this for accounts that gave no sense before; who takes long goes on alone, and is not begun again."""
+        begun: dict[str, Future[Counter[str]]] = {}
+        for user in users:
+            earlier = self._aside.get((cluster.id, user))
+            if earlier is None or earlier.done():
+                begun[user] = self._aside[cluster.id, user] = self._bystanders.submit(action, user)
+        wait(begun.values(), timeout=MOMENT)
+        return [future.result() for future in begun.values() if future.done()]
+
     def close(self) -> None:
         self._visitors.shutdown(wait=False, cancel_futures=True)
+        self._bystanders.shutdown(wait=False, cancel_futures=True)
         for _, transport in self._transports.values():
             transport.close()
 

@@ -183,10 +183,9 @@ def _attempts_of(
 
 
 def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits: JobSettings) -> EndedAttempt:
-    started, seconds = record.start_ms / 1000, record.duration_ms / 1000
-    continues = attempt.saving.continues(seconds)
+    continues = attempt.saving.continues(record.seconds)
     outcome = outcome_of_record(record.exit_code, record.cause, job.kill, continues=continues)
-    return _ended(job, attempt, outcome, record.exit_code, started, seconds, limits)
+    return _ended(job, attempt, outcome, record.exit_code, record.started, record.seconds, limits)
 
 
 def _ended(
@@ -226,7 +225,7 @@ def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskR
         exit_code = end.exit_code
     if end.job.kind is not JobKind.TASKS and outcome in (Outcome.RESUBMIT, Outcome.RESUBMIT_END):
         outcome = Outcome.FAILURE
-    started = min((record.start_ms for record in records.values()), default=None)
+    started = min((record.started for record in records.values() if record.started is not None), default=None)
     return EndedJob(
         end.job.job_id,
         end.job.campaign_id,
@@ -235,5 +234,5 @@ def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskR
         exit_code,
         end.node,
         end.reason,
-        started / 1000 if started is not None else None,
+        started,
     )

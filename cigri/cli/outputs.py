@@ -87,7 +87,10 @@ def _why_missing(job: JobView) -> str:
         return f"job {job.id} is {job.state}: its output is not there yet; try again once it runs"
     if job.purged_at is not None:
         return f"the files of campaign {job.campaign_id} were removed from the clusters on {moment(job.purged_at)}"
-    return f"there is no output of job {job.id} on {job.cluster}: its task never started there, or the file was removed"
+    return (
+        f"there is no output of job {job.id} on {job.cluster}: its task never started there, or the file was removed, "
+        "or replaced by something that is no plain file"
+    )
 
 
 def _write(text: str, *, ends_line: bool) -> None:

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Float, and_, cast, func, or_, select, update
+from sqlalchemy import Connection, Float, and_, cast, func, literal, or_, select, update
+from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock
@@ -116,13 +117,43 @@ def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, 
 def put_account_failure(
     conn: Connection, cluster: ClusterRow, user: str, message: str, now: datetime | None = None
 ) -> None:
-    """An account of a cluster that answers gives no sense: only its own jobs suffer, and the operator is told."""
+    """An account of a cluster that answers gives no sense: the operator is told, and only its own jobs suffer: it is
+    asked again after a pause, longer each time.
+    """
     event = NewEvent(ACCOUNT_REFUSED, EventLevel.ERROR, _account(cluster, user), message, cluster_id=cluster.id)
     put_events(conn, [event], now)
 
 
 def put_account_success(conn: Connection, cluster: ClusterRow, user: str, now: datetime | None = None) -> None:
     close_events(conn, [ACCOUNT_REFUSED], [_account(cluster, user)], "cigri", now)
+
+
+def list_refused(conn: Connection, cluster: ClusterRow, now: datetime | None = None) -> dict[str, bool]:
+    """The accounts of a cluster that gave no sense when last asked, and whether their pause is over."""
+    if not cluster.has_troubles:
+        return {}
+    is_open = and_(Event.c.code == ACCOUNT_REFUSED, Event.c.closed_at.is_(None), Event.c.cluster_id == cluster.id)
+    first, last = _account(cluster, "\0").split("\0")
+    refused = conn.execute(select(Event.c.subject, (_pause_end() <= clock(now)).label("is_over")).where(is_open))
+    return {row.subject.removeprefix(first).removesuffix(last): row.is_over for row in refused}
+
+
+def is_account_paused(user: ColumnElement[str], cluster_id: int, now: datetime | None) -> ColumnElement[bool]:
+    """Whether this account of a cluster is not to be asked yet."""
+    name = select(Cluster.c.name).where(Cluster.c.id == cluster_id).scalar_subquery()
+    paused = select(Event.c.id).where(
+        Event.c.code == ACCOUNT_REFUSED,
+        Event.c.subject == literal("account ") + user + " on " + name,
+        Event.c.closed_at.is_(None),
+        _pause_end() > clock(now),
+    )
+    return paused.exists()
+
+
+def _pause_end() -> ColumnElement[datetime]:
+    """Of an event about an account, whose pauses double."""
+    pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Event.c.count - 1, 10)), LONGEST_PAUSE)
+    return Event.c.last_at + func.make_interval(0, 0, 0, 0, 0, 0, pause)
 
 
 def _account(cluster: ClusterRow, user: str) -> str:

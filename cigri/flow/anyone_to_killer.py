@@ -11,6 +11,7 @@ from sqlalchemy.sql.selectable import FromClause
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
+from cigri.flow.anyone_to_clusters import is_account_paused
 from cigri.states import JobState, KillReason
 from cigri.tables.clusters import Drain
 from cigri.tables.jobs import Batch, Job
@@ -70,10 +71,12 @@ def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: date
     due = (
         select(Kill.c.job_id)
         .join(Job, here)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
         .where(
             Kill.c.is_open,
             Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
             Job.c.remote_id.is_not(None),
+            ~is_account_paused(Batch.c.local_user, cluster_id, now),
             is_due,
         )
         .order_by(Kill.c.job_id)

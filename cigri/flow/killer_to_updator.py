@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Connection, Text, and_, case, cast, 
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock, rows
+from cigri.flow.anyone_to_clusters import is_account_paused
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.states import OPEN_CAMPAIGNS, JobState
 from cigri.tables.campaigns import Campaign, Hold
@@ -57,6 +58,7 @@ def take_halts(
         .outerjoin(Halt, Halt.c.job_id == Job.c.id)
         .where(Job.c.cluster_id == cluster_id, Job.c.state.in_(tuple(states)))
         .where(Job.c.remote_id.is_not(None), Job.c.missing_since.is_(None), ~is_killed)
+        .where(~is_account_paused(Batch.c.local_user, cluster_id, now))
         .where(or_(and_(is_held, Job.c.halted_since.is_(None)), and_(~is_held, Halt.c.job_id.is_not(None))))
         .where(
             or_(

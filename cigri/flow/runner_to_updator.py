@@ -69,6 +69,7 @@ class WatchedJob(NamedTuple):
     kill: KillReason | None
     is_halted: bool = False
     side: int = 1
+    submitted_at: datetime | None = None
 
 
 class SeenJob(NamedTuple):
@@ -181,6 +182,7 @@ def _watched() -> Select[*tuple[Any, ...]]:
             Kill.c.reason,
             Job.c.halted_since.is_not(None),
             func.greatest(Job.c.width // CampaignCluster.c.width, 1),
+            Job.c.submitted_at,
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(

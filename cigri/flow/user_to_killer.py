@@ -12,6 +12,7 @@ from sqlalchemy.sql.selectable import ScalarSelect
 
 from cigri.database import clock, rows, wake
 from cigri.errors import NotFound
+from cigri.flow.anyone_to_clusters import is_account_paused
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.campaign_schedulers_to_updator import supersede
@@ -143,6 +144,7 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int, now: datetime | No
         .where(request.c.is_open, Job.c.id == request.c.job_id, Job.c.cluster_id == cluster_id)
         .where(
             Batch.c.id == Job.c.batch_id,
+            ~is_account_paused(Batch.c.local_user, cluster_id, now),
             or_(ended, request.c.sent_at.is_(None), request.c.sent_at + look <= clock(now)),
         )
         .values(

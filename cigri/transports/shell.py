@@ -33,6 +33,9 @@ kill 0
 """
 
 
+LARGEST_ANSWER = 2**26  # bytes of an output; who says more is not listened to
+
+
 class Stream(Protocol):
     """The three standard streams of a process, here or elsewhere; deadlines are of time.monotonic()."""
 
@@ -95,6 +98,9 @@ class Shell:
         except TimeoutError:
             waited = f"no answer within {time.monotonic() - started:.1f} s"
             raise OutcomeUnknown(self.cluster, f"{waited} from the script of {self.user}{_said(out, err)}") from None
+        except _TooMuch:
+            message = f"a script of {self.user} printed more than {LARGEST_ANSWER} bytes; the rest was not read"
+            raise OutcomeUnknown(self.cluster, message) from None
         except (OSError, EOFError):
             message = f"the connection was lost while a script of {self.user} ran{_said(out, err)}"
             raise OutcomeUnknown(self.cluster, message) from None
@@ -105,6 +111,10 @@ class Shell:
             some_out, some_err = self._stream.receive(deadline)
             out.feed(some_out)
             err.feed(some_err)
+
+
+class _TooMuch(OSError):
+    pass
 
 
 class _Output:
@@ -122,6 +132,8 @@ class _Output:
         unseen = max(0, len(self._data) - self._longest_end)
         self._data += data
         self._found = self._end.search(self._data, unseen)
+        if self._found is None and len(self._data) > LARGEST_ANSWER:
+            raise _TooMuch
 
     @property
     def is_complete(self) -> bool:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
+from cigri.wrapper.bounds import WRITE_NEW
 from cigri.wrapper.journal import JobKey
 
 
@@ -36,11 +37,11 @@ def ask_checkpoints(base: str, wishes: Sequence[Wish]) -> str:
     )
     return f"""\
 cigri_base={base}
-cigri_ask() {{
+{WRITE_NEW}cigri_ask() {{
     cigri_batch=$cigri_base/c$1/b$2
     if [ ! -e "$cigri_batch/journal.$3" ]; then
         echo {Hearing.ABSENT}
-    elif [ "$4" -eq 1 ] && ! {{ :; }} >"$cigri_batch/checkpoint.$3"; then
+    elif [ "$4" -eq 1 ] && ! cigri_write_new "$cigri_batch/checkpoint.$3" ''; then
         echo {Hearing.UNWRITTEN}
     elif [ "$4" -eq 1 ] || [ -e "$cigri_batch/checkpoint.$3" ]; then
         echo {Hearing.WAITING}

@@ -4,6 +4,7 @@ from typing import Literal
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
+from cigri.wrapper.bounds import IS_FILE
 
 Stream = Literal["out", "err"]
 TAIL_HEAD, TAIL_FOOT = "cigri-tail 1 there\n", "\ncigri-tail end\n"
@@ -13,7 +14,7 @@ def tail(base: str, campaign_id: int, batch_id: int, index: int, position: int, 
     """sh text that prints the last bytes of a task's output."""
     return f"""\
 cigri_file={base}/c{campaign_id:d}/b{batch_id:d}/{index:d}.{position:d}.{stream}
-[ -e "$cigri_file" ] || {{ echo 'cigri-tail 1 absent'; exit 0; }}
+{IS_FILE}cigri_is_file "$cigri_file" || {{ echo 'cigri-tail 1 absent'; exit 0; }}
 echo 'cigri-tail 1 there'
 tail -c {max_bytes:d} -- "$cigri_file" || exit 74
 printf '\\ncigri-tail end\\n'
@@ -21,7 +22,7 @@ printf '\\ncigri-tail end\\n'
 
 
 def parse_tail(answer: Answer) -> str | None:
-    """The text, or None when there is no such file."""
+    """The text, or None when there is no such file, or something in its place that is none."""
     if answer.status == 0 and answer.out == "cigri-tail 1 absent\n":
         return None
     if answer.status or not answer.out.startswith(TAIL_HEAD) or not answer.out.endswith(TAIL_FOOT):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
+from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, IS_FILE
 from cigri.wrapper.records import StartRecord, TaskRecord, is_stop, parse_end, parse_start
 
 
@@ -24,13 +25,14 @@ class JournalState(StrEnum):
     """What is seen of a job. On NFS a file may be seen a minute late: one ABSENT alone proves nothing."""
 
     STARTED = "started"
+    UNREAD = "unread"  # it has started; the answer was full before its turn came
     ABSENT = "absent"  # the batch is there, and this index has not started
     VOIDED = "voided"  # it has not started, and never will
     NO_BATCH = "no_batch"  # nothing of the batch is there: never written, purged, or the home is not mounted
 
 
 class Journal(NamedTuple):
-    """`start` is None in a STARTED one when its line was cut; `records` are the tasks that have ended.
+    """`start` is None in a STARTED one whose line was cut, or that is no plain file; `records`: tasks that have ended.
 
     `is_stopped`: no other task was begun.
     """
@@ -49,20 +51,33 @@ def journal(base: str, keys: Sequence[JobKey]) -> str:
     """sh text that prints the journals of these jobs."""
     calls = "".join(f"cigri_show {key.campaign_id:d} {key.batch_id:d} {key.index:d}\n" for key in keys)
     return f"""\
-cigri_base={base}
+cigri_base={base} cigri_left={ANSWER_BYTES} cigri_seen=
+{IS_FILE}cigri_is_small() {{
+    if [ "$cigri_batch" != "$cigri_seen" ]; then
+        cigri_seen=$cigri_batch
+        cigri_large=$(find "$cigri_batch/." ! -name . -prune -name 'journal.*' -size +{BLOCKS})
+    fi
+    case "$cigri_large
+" in
+    *"/journal.$1
+"*) return 1 ;;
+    esac
+}}
 cigri_show() {{
     cigri_state=absent cigri_batch=$cigri_base/c$1/b$2
-    if [ -e "$cigri_batch/journal.$3" ]; then
+    if [ -e "$cigri_batch/journal.$3" ] || [ -L "$cigri_batch/journal.$3" ]; then
         cigri_state=started
+        [ "$cigri_left" -gt 0 ] || cigri_state={JournalState.UNREAD}
     elif [ -e "$cigri_batch.void" ]; then
         cigri_state=voided
     elif [ ! -e "$cigri_batch/job" ]; then
         cigri_state=no_batch
     fi
     echo "= $1 $2 $3 $cigri_state"
-    [ $cigri_state = started ] || return 0
+    [ $cigri_state = started ] && cigri_is_file "$cigri_batch/journal.$3" && cigri_is_small "$3" || return 0
     while cigri_line= && IFS= read -r cigri_line || [ -n "$cigri_line" ]; do
         printf '> %s\\n' "$cigri_line"
+        cigri_left=$((cigri_left - ${{#cigri_line}} - 3))
     done <"$cigri_batch/journal.$3"
 }}
 echo '{HEAD}'

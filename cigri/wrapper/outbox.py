@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
+from cigri.wrapper.bounds import BLOCKS, FILES
 from cigri.wrapper.records import TaskRecord, parse_end
 
 NAME = re.compile(r"(\d{1,250})-(\d{1,250})", re.ASCII)
@@ -55,25 +56,27 @@ def place_of(name: str) -> tuple[int, int]:
 
 
 def collect(base: str, receipt: Receipt, limit: int = 20_000) -> str:
-    """sh text that removes the files that are over, and prints at most `limit` new lines of the others."""
+    """sh text that removes the files that are over, and prints at most `limit` new lines of as many of the others.
+
+    Of what is no file of ours, or too large for one, it tells nothing.
+    """
     if any(not NAME.fullmatch(name) for name in (*receipt.lines, *receipt.over)):
         raise ValueError("a name that no outbox holds")
     over = "".join(f"{name}\n" for name in sorted(receipt.over))
     known = "".join(f"{name} {lines:d}\n" for name, lines in receipt.lines.items())
-    remove = f"xargs rm -f <<'EOF' || exit 74\n{over}EOF\n" if over else ""
+    remove = f"xargs rm -rf <<'EOF'\n{over}EOF\n" if over else ""
     return f"""\
 cigri_base={base}
 echo '{HEAD}'
 cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0; }}
 {remove}{{
     printf '%s' '{known}'
-    for cigri_name in *-*; do
-        case $cigri_name in *[!0-9-]* | -* | *- | *-*-*) continue ;; esac
-        [ -f "$cigri_name" ] && [ ! -L "$cigri_name" ] && printf '%s\\n' "$cigri_name"
-    done
+    find . ! -name . -prune -type f -size -{BLOCKS + 1} \\
+        -name '*-*' ! -name '*[!0-9-]*' ! -name '-*' ! -name '*-' ! -name '*-*-*' | LC_ALL=C sort | head -n {FILES}
 }} | LC_ALL=C awk '
     NF == 2 {{ known[$1] = $2; next }}
     {{
+        $1 = substr($1, 3)
         seen = headed = 0
         if (!($1 in known)) {{ print "= " $1 " 0"; said++; headed = 1 }}
         while ((getline line <$1) > 0) {{

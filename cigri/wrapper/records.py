@@ -2,8 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
+
+SLACK = timedelta(minutes=1)  # that a task may have lasted longer than its job is known
+IMPOSSIBLE = -1
+SKEW = timedelta(days=1)  # of the clock of a node
 
 
 class Cause(StrEnum):
@@ -19,7 +24,10 @@ class Cause(StrEnum):
 
 
 class TaskRecord(NamedTuple):
-    """The end of one task; the start since 1970 by the node's clock; node and remote id are "" when not known."""
+    """The end of one task; the start since 1970 by the node's clock; node and remote id are "" when not known.
+
+    The times are IMPOSSIBLE once they were found so.
+    """
 
     job_id: int
     task_id: int
@@ -31,6 +39,23 @@ class TaskRecord(NamedTuple):
     duration_ms: int
     node: str
     remote_id: str
+
+    def possible(self, submitted: datetime | None, now: datetime) -> "TaskRecord":
+        """Without the times that cannot be for a job submitted then; how the task ended is another matter."""
+        if submitted is None:
+            return self
+        if timedelta(milliseconds=self.duration_ms) > now - submitted + SLACK:
+            return self._replace(start_ms=IMPOSSIBLE, duration_ms=IMPOSSIBLE)
+        earliest, latest = (submitted - SKEW).timestamp(), (now + SKEW).timestamp()
+        return self if earliest <= self.start_ms / 1000 <= latest else self._replace(start_ms=IMPOSSIBLE)
+
+    @property
+    def started(self) -> float | None:
+        return None if self.start_ms == IMPOSSIBLE else self.start_ms / 1000
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.duration_ms == IMPOSSIBLE else self.duration_ms / 1000
 
 
 @dataclass(frozen=True, slots=True)

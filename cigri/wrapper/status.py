@@ -6,35 +6,48 @@ from collections.abc import Sequence
 from cigri.errors import AnswerUnreadable
 from cigri.jobfeatures import KEYS
 from cigri.remote import Answer
+from cigri.wrapper.bounds import FILE_BYTES, IS_FILE, WRITE_NEW
 from cigri.wrapper.journal import JobKey
 
 HEAD, FOOT = "cigri-status 1", "cigri-status end"
 ENTRY = re.compile(r"= (\d{1,18}) (\d{1,18}) (\d{1,18})(?: (\w+))?", re.ASCII)
 LONGEST = 100  # characters of a value
-LOCK_SECONDS = 2  # a pilot that holds its lock longer is not waited for
+LOCK_SECONDS = 2  # a pilot that holds its lock longer is not waited for; once one did, nobody is
+VALUE_BLOCKS = 2  # of a file of the status, as `find -size` counts
 
-PLACES = """\
-cigri_place() {
+PLACES = f"""\
+{IS_FILE}cigri_place() {{
     cigri_batch=$cigri_base/c$1/b$2
     cigri_status=$cigri_batch/status.$3 cigri_news=$cigri_batch/shutdown.$3
+    cigri_is_file "$cigri_batch/journal.$3" || return 0
     while read -r cigri_word cigri_version cigri_first cigri_second cigri_rest; do
         case "$cigri_word $cigri_version $cigri_rest" in
         'features 1 .') cigri_status=$cigri_first cigri_news=$cigri_second ;;
         esac
-    done <"$cigri_batch/journal.$3"
-} 2>/dev/null
+    done <<EOF
+$(head -c {FILE_BYTES} "$cigri_batch/journal.$3")
+EOF
+}} 2>/dev/null
 """
 
 
 def read_status(base: str, keys: Sequence[JobKey]) -> str:
     """sh text that prints the status of each of these jobs that has one, read under its lock."""
     return f"""\
-cigri_base={base}
+cigri_base={base} cigri_wait={LOCK_SECONDS}
 {PLACES}cigri_print() {{
-    flock -s -w {LOCK_SECONDS} 9 || return
+    flock -s -w "$cigri_wait" 9 || {{
+        cigri_wait=0
+        return
+    }}
+    cigri_small=$(find "$cigri_status/." ! -name . -prune -type f -size -{VALUE_BLOCKS + 1})
     for cigri_key in {" ".join(KEYS)}; do
         cigri_value=
-        [ -f "$cigri_status/$cigri_key" ] && IFS= read -r cigri_value <"$cigri_status/$cigri_key"
+        case "$cigri_small
+" in
+        *"/$cigri_key
+"*) IFS= read -r cigri_value <"$cigri_status/$cigri_key" ;;
+        esac
         [ -n "$cigri_value" ] || continue
         printf '> %s %.{LONGEST}s\\n' "$cigri_key" "$cigri_value"
     done
@@ -43,7 +56,7 @@ cigri_show() {{
     cigri_place "$@"
     echo "= $1 $2 $3"
     case $cigri_status in /*) ;; *) return ;; esac
-    [ -f "$cigri_status/used_CPU" ] || return
+    cigri_is_file "$cigri_status/used_CPU" || return
     cigri_print 9<"$cigri_status/used_CPU"
 }} 2>/dev/null
 echo '{HEAD}'
@@ -69,8 +82,8 @@ def parse_status_files(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, d
 
 def announce(base: str, keys: Sequence[JobKey], at: int) -> str:
     """sh text that tells running jobs when they will be shut down; a later time replaces an earlier one."""
-    write = f"printf '%s\\n' {at:d}"
-    return _tell(base, keys, write + ' >"$cigri_news.new" && mv -f "$cigri_news.new" "$cigri_news"')
+    write = f"""cigri_write_new "$cigri_news.new" '{at:d}\n'"""
+    return _tell(base, keys, write + ' && mv -f "$cigri_news.new" "$cigri_news"')
 
 
 def withdraw(base: str, keys: Sequence[JobKey]) -> str:
@@ -87,7 +100,7 @@ def parse_told(answer: Answer) -> set[JobKey]:
 def _tell(base: str, keys: Sequence[JobKey], change: str) -> str:
     return f"""\
 cigri_base={base}
-{PLACES}cigri_tell() {{
+{WRITE_NEW}{PLACES}cigri_tell() {{
     cigri_place "$@"
     case $cigri_news in /*) ;; *) return ;; esac
     [ -d "${{cigri_news%/*}}" ] && {change} && echo "= $1 $2 $3 told"

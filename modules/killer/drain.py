@@ -7,7 +7,7 @@ from datetime import datetime
 
 from cigri.database import server_time
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow, grid_key
+from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_refused
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.operator_to_killer import DrainWish, ToldJob, find_drain, list_unfit, put_told, take_back
@@ -35,7 +35,8 @@ def drain(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
         present = server_time(conn, now)
         waiting = list_unfit(conn, cluster.id, wish.deadline, now)
         report: Report = Counter({"drain kills": ask_kills(conn, waiting, KillReason.DRAIN, wish.asked_by, now)})
-        running = list_running(conn, cluster_id=cluster.id)
+        paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
+        running = [job for job in list_running(conn, cluster_id=cluster.id) if job.local_user not in paused]
     deadline = wish.deadline.timestamp()
     late = [job for job in running if job.job.limit is None or job.job.limit > deadline]
     told = [job for job in late if job.told == deadline]

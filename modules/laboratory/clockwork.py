@@ -48,6 +48,11 @@ class SimulatedGateway(Gateway):
     def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
         return [action(user) for user in users]
 
+    def aside(
+        self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
+    ) -> list["Counter[str]"]:
+        return self.side_by_side(users, action)
+
     def take_spent(self) -> float:
         """Seconds that the commands since the last call would have taken."""
         spent = max(self._spent.values(), default=0.0)

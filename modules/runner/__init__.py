@@ -14,6 +14,7 @@ from cigri.flow.anyone_to_clusters import (
     ClusterRow,
     grid_key,
     list_clusters,
+    list_refused,
     put_account_failure,
     put_array_limit,
     put_failure,
@@ -97,6 +98,7 @@ def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime
             return Counter({"locked clusters": 1})
         with tools.database.read() as conn:
             unsettled = list_launching(conn, cluster.id) if known.is_unclear else []
+            paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
             room = max(1, int(known.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
             max_array = max(1, int(known.pace * cluster.config.max_array))
             launches = list_launches(conn, cluster.id, max(room, 0), max_array)
@@ -106,6 +108,8 @@ def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():
             work[launch.local_user].launches.append(launch)
+        for user in paused & set(work):
+            del work[user]
         away = threading.Event()
 
         def serve(user: str) -> Report:

@@ -14,6 +14,7 @@ from cigri.flow.anyone_to_clusters import (
     ClusterRow,
     grid_key,
     list_clusters,
+    list_refused,
     put_account_failure,
     put_account_success,
     put_failure,
@@ -75,6 +76,7 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, 
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id)
+        refused = list_refused(conn, cluster, now)
     by_user: dict[str, list[WatchedJob]] = defaultdict(list)
     for job in watched:
         by_user[job.local_user].append(job)
@@ -89,7 +91,13 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, 
         return report
     problems = _note(tools, cluster, answers, tools.gateway.took.get((cluster.name, visitor), 0.0), watched, now)
     problems += _take_in(tools, cluster, key, visitor, mine, answers, report, now)
-    for some in tools.gateway.side_by_side(by_user, lambda user: _ask_user(tools, cluster, key, user, by_user, now)):
+
+    def ask(user: str) -> Report:
+        return _ask_user(tools, cluster, key, user, by_user, now)
+
+    steady = tools.gateway.side_by_side([user for user in by_user if user not in refused], ask)
+    others = tools.gateway.aside(cluster, [user for user in by_user if refused.get(user)], ask)
+    for some in [*steady, *others]:
         report.update(some)
     if report["moved jobs"] or report["missing jobs"] or report["ended jobs"]:
         with tools.database.begin() as conn:
@@ -159,9 +167,9 @@ def _take_in(
     """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
     if not jobs:
         return []
-    glimpse = read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers)
     with tools.database.read() as conn:
         time = server_time(conn, now)
+        glimpse = read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers, time)
         attempts = _attempts_of(conn, jobs, glimpse)
         tasks = {job_id: some[0].live for job_id, some in attempts.items()}
         findings = find(jobs, tasks, _sight(glimpse), time, cluster.config)

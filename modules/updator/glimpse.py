@@ -2,15 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
-from cigri.drivers import Driver, RemoteJob
+from cigri.drivers import Driver, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
 from cigri.flow.runner_to_updator import WatchedJob
 from cigri.observation import Told
 from cigri.remote import Answer
 from cigri.states import KillReason
-from cigri.wrapper import Collected, JobKey, TaskRecord, parse_collect, parse_journal
+from cigri.wrapper import Collected, JobKey, Journal, JournalState, TaskRecord, parse_collect, parse_journal
 
 
 class Glimpse(NamedTuple):
@@ -24,7 +25,9 @@ class Glimpse(NamedTuple):
     problems: list[str]
 
 
-def read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer]) -> Glimpse:
+def read(
+    driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer], now: datetime
+) -> Glimpse:
     glimpse = Glimpse(None, [], defaultdict(dict), Collected((), {}, 0), {}, [])
     try:
         glimpse = glimpse._replace(listed=driver.parse_status(answers["status"], prefix))
@@ -34,7 +37,7 @@ def read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mappi
     try:
         glimpse = glimpse._replace(collected=parse_collect(answers["collect"]))
         for posted in glimpse.collected.records:
-            _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record)
+            _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record, now)
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
     if "history" not in answers:
@@ -44,19 +47,30 @@ def read(driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mappi
         glimpse = glimpse._replace(history=driver.parse_history(answers["history"]))
         for place, found in parse_journal(answers["journal"], list(missing)).items():
             for record in found.records:
-                _keep(glimpse, missing[place], record)
-            seconds = sum(record.duration_ms for record in found.records) / 1000
-            glimpse.told[missing[place].job_id] = Told(seconds, found.is_stopped)
+                _keep(glimpse, missing[place], record, now)
+            if found.state is JournalState.UNREAD and glimpse.listed is not None:
+                glimpse.listed.append(_not_looked_at(missing[place]))
+            glimpse.told[missing[place].job_id] = Told(_seconds(found, missing[place], now), found.is_stopped)
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
         glimpse = glimpse._replace(listed=None)  # without history nobody is declared lost
     return glimpse
 
 
-def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord) -> None:
+def _keep(glimpse: Glimpse, job: WatchedJob | None, record: TaskRecord, now: datetime) -> None:
     """A record is a file of the user's: it counts only for the very job that this place belongs to."""
     if job is not None and record.job_id == job.job_id:
-        glimpse.records[job.job_id].setdefault(record.position, record)
+        glimpse.records[job.job_id].setdefault(record.position, record.possible(job.submitted_at, now))
+
+
+def _seconds(journal: Journal, job: WatchedJob, now: datetime) -> float:
+    """That the ended tasks of a job took, as far as they can be believed."""
+    return sum(record.possible(job.submitted_at, now).seconds or 0.0 for record in journal.records)
+
+
+def _not_looked_at(job: WatchedJob) -> RemoteJob:
+    """As if it were listed still: it is looked for again, and nothing is concluded before."""
+    return RemoteJob(job.tag, job.array_index, job.remote_id, RemoteState.UNKNOWN)
 
 
 def is_asked_after(job: WatchedJob) -> bool:

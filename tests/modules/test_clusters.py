@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -10,10 +11,12 @@ from types import ModuleType
 import pytest
 
 from cigri.errors import ConfigError, OutcomeUnknown
-from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters, put_account_failure
+from cigri.flow.anyone_to_killer import ask_kills
 from cigri.gateway import ACCOUNTS, Gateway
 from cigri.remote import Answer
-from modules import campaign_schedulers, metascheduler, runner, updator
+from cigri.states import KillReason
+from modules import campaign_schedulers, killer, metascheduler, runner, updator
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host
 
@@ -129,6 +132,66 @@ def test_accounts_are_asked_a_few_at_a_time(local: Grid) -> None:
     meeting = threading.Barrier(ACCOUNTS)
     users = [f"user{number}" for number in range(ACCOUNTS)]
     assert local.gateway.side_by_side(users, lambda user: (meeting.wait(10) >= 0, user)) == [(True, u) for u in users]
+
+
+class Slow(Gateway):
+    """The account `ghost` is another name of ours; from its second command on it answers when it is `let_go`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+        self.asked = 0
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        if user == "ghost":
+            self.asked += 1
+            if self.asked == 1 or not self.let_go.wait(60):
+                raise OutcomeUnknown(cluster.name, "no answer within 60 s from the script of ghost")
+        return super().run(cluster, self.visitor(cluster), script)
+
+
+def test_nobody_waits_for_an_account_that_hung_before(local: Grid) -> None:
+    local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE batches SET local_user = 'ghost'")
+    local.gateway.close()
+    local.gateway = gateway = Slow()
+    for _ in range(3):
+        updator.run_once(local.tools)
+    assert gateway.asked == 1  # the pause is not over
+    local.let_accounts_be_asked()
+    begun = time.monotonic()
+    for _ in range(3):
+        updator.run_once(local.tools)  # it is asked, and hangs
+    assert time.monotonic() - begun < 30
+    assert gateway.asked == 2
+    assert local.one("SELECT failures FROM clusters") == 0
+    gateway.let_go.set()
+    Path(local.place, "go").touch()
+    local.run_to_end()
+    local.run_until(lambda: not local.rows("SELECT 1 FROM events WHERE closed_at IS NULL"))
+    local.assert_each_ran_once(1)
+
+
+@pytest.mark.parametrize("verb", ["kill", "checkpoint"])
+def test_an_account_in_its_pause_is_sent_nothing(local: Grid, verb: str) -> None:
+    local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    with local.database.begin() as conn:
+        (cluster,) = list_clusters(conn)
+        put_account_failure(conn, cluster, local.site.user, "it hangs")
+        if verb == "kill":
+            ask_kills(conn, [1], KillReason.USER, "test")
+        else:
+            conn.exec_driver_sql("INSERT INTO checkpoint_requests (job_id, asked_by, asked_at) VALUES (1, 'x', now())")
+    sent = f"SELECT sent_at IS NOT NULL FROM {'kills' if verb == 'kill' else 'checkpoint_requests'}"
+    killer.run_once(local.tools)
+    assert not local.one(sent)
+    local.let_accounts_be_asked()
+    killer.run_once(local.tools)
+    assert local.one(sent)
+    Path(local.place, "go").touch()
 
 
 class Hanging(Gateway):

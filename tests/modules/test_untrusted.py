@@ -126,6 +126,11 @@ def test_an_account_that_talks_nonsense_is_its_own_users_trouble(running: Grid) 
         (event,) = running.rows("SELECT code, subject FROM events WHERE closed_at IS NULL")
         assert event == {"code": "ACCOUNT_REFUSED", "subject": "account ghost on here"}
         gateway.is_odd = False
+        asked = gateway.commands.total()
+        updator.run_once(odd)
+        assert gateway.commands.total() == asked + 1  # the visitor alone: the other is left alone for a while
+        assert running.one("SELECT count FROM events WHERE closed_at IS NULL") == 1
+        running.let_accounts_be_asked()
         updator.run_once(odd)
         assert not running.rows("SELECT 1 FROM events WHERE closed_at IS NULL")
     (Path(running.place) / "go").touch()

@@ -1,6 +1,7 @@
 """What the description of open-lmake's backends says of options and resources, a test for each sentence."""
 
 import shlex
+import subprocess
 from typing import Any
 
 import pytest
@@ -86,11 +87,11 @@ def test_slurm_an_index_would_identify_a_task_of_a_heterogeneous_job_which_is_re
 
 
 def test_slurm_any_other_resource_is_passed_as_licenses_if_declared_so_else_as_gres() -> None:
-    """What is a licence is declared in the options of the cluster, since a description is checked without asking it."""
-    driver = load("slurm", {"resources": {"maple": "license/maple"}})
-    request = BatchRequest("cigri-1", 1, 60, ResourceRequest(others={"maple": 2, "gres/fpga": 1, "license/other": 3}))
-    assert driver.problems(request) == []
-    assert {"--licenses=maple:2,other:3", "--gres=fpga:1"} <= set(shlex.split(driver.submit(request)))
+    """Slurm is asked when it is submitted: tests/drivers/test_slurm.py, and on a real one test_slurm_real.py."""
+    script = load("slurm", {}).submit(BatchRequest("cigri-1", 1, 60, ResourceRequest(others={"maple": 2})))
+    assert "scontrol -o show licenses" in script
+    assert "cigri_licenses=$cigri_licenses${cigri_licenses:+,}maple:2" in script
+    assert "cigri_gres=$cigri_gres${cigri_gres:+,}maple:2" in script
 
 
 def test_slurm_the_standard_resources_are_cpu_mem_and_tmp() -> None:
@@ -112,22 +113,24 @@ def test_sge_default_prio_is_used_if_none_is_specified_on_the_command_line() -> 
     assert "-p -100" in driver.submit(BatchRequest("cigri-1", 1, 60, backend=("--priority=-100",)))
 
 
-@pytest.mark.parametrize(
-    ("option", "wish", "word"),
-    [
-        ("cores", ResourceRequest(cpu=2), "cpu_r=2"),
-        ("memory", ResourceRequest(mem=10), "mem_r=10M"),
-        ("disk", ResourceRequest(tmp=100), "tmp_r=100M"),
-    ],
-)
-def test_sge_cpu_mem_and_tmp_resource_are_the_names_of_resources_that_require_them(
-    option: str, wish: ResourceRequest, word: str
-) -> None:
-    driver = load("gridengine", {option: word.partition("=")[0]})
-    request = BatchRequest("cigri-1", 1, 60, wish)
+def test_sge_cpu_resource_is_the_name_of_a_resource_that_requires_them() -> None:
+    driver = load("gridengine", {"cores": "cpu_r"})
+    request = BatchRequest("cigri-1", 1, 60, ResourceRequest(cpu=2))
     assert driver.problems(request) == []
-    assert f"-l h_rt=60,s_rt=30,{word} " in driver.submit(request)
+    assert "-l h_rt=60,s_rt=30,cpu_r=2 " in driver.submit(request)
     assert "-pe" not in driver.submit(request)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("kind", "unit"), [("INT", ""), ("DOUBLE", ""), ("MEMORY", "M")])
+def test_sge_mem_and_tmp_resource_require_a_number_of_mb(kind: str, unit: str) -> None:
+    """With a unit where the complex takes sizes: qconf tells its type."""
+    driver = load("gridengine", {"memory": "mem_r", "disk": "t_r"})
+    script = driver.submit(BatchRequest("cigri-1", 1, 60, ResourceRequest(mem=10, tmp=100)))
+    complexes = f"mem_r mem {kind} <= YES YES 0 0\\ntmp_r t_r {kind} <= YES YES 0 0\\n"
+    programs = f"qconf() {{ printf '{complexes}'; }}; qsub() {{ echo \"$*\"; }}\n"
+    done = subprocess.run(["sh", "-c", programs + script], capture_output=True, text=True, check=True)
+    assert f" -hard -l mem_r=10{unit} -l t_r=100{unit} " in done.stdout
 
 
 def test_sge_root_cell_and_cluster_are_what_the_settings_file_of_the_site_says() -> None:

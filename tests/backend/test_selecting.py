@@ -183,10 +183,10 @@ def test_no_value_is_read_as_more_than_a_value(driver: str, text: str) -> None:
 
 
 def test_slurm_is_asked_for_what_the_job_takes_or_the_node_has_whichever_is_more() -> None:
-    wish = ResourceRequest(mem=20_000, others={"gpu": 1, "gres/disk": 2})
+    wish = ResourceRequest(mem=20_000, others={"gpu": 1, "disk": 2})
     required = all_of([left_of("new"), condition("gpus >= 2"), condition("memory >= 1 GB")])
     request = BatchRequest("cigri-1", 1, 60, wish, properties="a|b", requirement=required)
-    text = load("slurm", {"constraint": "ib"}).submit(request)
+    text = load("slurm", {"constraint": "ib", "resources": {"disk": "gres/disk"}}).submit(request)
     assert "'--constraint=(ib)&(a|b)&New'" in text
     assert "--mem=20000M" in text
     assert "--gres=disk:2,gpu:2" in text

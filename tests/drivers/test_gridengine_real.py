@@ -190,6 +190,14 @@ class TestGridEngine(Conformance):
         assert "reserve: y" in shown
         assert "jobshare: 3" in shown
 
+    def test_sizes_have_the_unit_of_the_complex_that_the_site_names(self, site: GridEngineSite) -> None:
+        site.driver = load("gridengine", OPTIONS | {"memory": "mem_free", "disk": "scratch"})
+        batch = site.submit(BatchRequest("units", 1, 60, ResourceRequest(mem=10, tmp=50), besteffort=False), "exit 0\n")
+        shown = site.run(USER, f"qstat -j {batch.ids[1].partition('.')[0]}").out
+        assert "mem_free=10M" in shown
+        assert re.search(r"scratch=50(,|$)", shown, re.MULTILINE)
+        assert batch.until_ended()[1].exit_code == 0
+
     def test_a_host_is_left_out_of_those_that_a_user_names(self, site: Site) -> None:
         request = BatchRequest("hosts", 1, 60, properties="arch=lx*,h=gam*|other", exclude=("other", "third"))
         assert site.submit(request, "exit 0\n").until_ended()[1].exit_code == 0

@@ -50,9 +50,7 @@ def words(script: str) -> list[str]:
 
 
 def test_a_submission_asks_for_what_is_wished() -> None:
-    wish = ResourceRequest(
-        cpu=4, nodes=2, mem=1500, others={"gpu": 2, "gres/disk": 1, "gres/none": 0, "license/matlab": 3}, tmp=700
-    )
+    wish = ResourceRequest(cpu=4, nodes=2, mem=1500, others={"gpu": 2, "none": 0}, tmp=700)
     asked = words(SLURM.submit(BatchRequest(TAG, 7, 3661, wish, notice=45)))
     assert asked[0] == "sbatch"
     assert asked[-2:] == ["$PWD/job", "$PWD"]
@@ -61,8 +59,7 @@ def test_a_submission_asks_for_what_is_wished() -> None:
         *expected.split(),
         "--mem=1500M",
         "--tmp=700M",
-        "--gres=disk:1,gpu:2",
-        "--licenses=matlab:3",
+        "--gres=gpu:2",
         "--signal=B:XCPU@45",
         "--output=/dev/null",
     }
@@ -98,13 +95,44 @@ def test_resources_have_the_names_that_the_operator_gave_them() -> None:
     assert set(words(driver.submit(request))) >= {"--gres=fpga:u280:1,gpu:3", "--licenses=maple@flex:2"}
 
 
-@pytest.mark.parametrize("name", ["disk", "gres/", "gres/a,b", "license/a b", "node/x", "gres/gpu:a:b"])
-def test_an_unknown_resource_is_refused_with_what_there_is(name: str) -> None:
-    request = BatchRequest(TAG, 1, 60, ResourceRequest(others={name: 1}))
-    [problem] = SLURM.problems(request)
-    assert problem == f"slurm knows no resource {name!r}; write gpu, gres/NAME or license/NAME"
-    with pytest.raises(ValueError, match="knows no resource"):
-        SLURM.submit(request)
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("others", "backend", "asked"),
+    [
+        ({"matlab": 3}, (), ["--licenses=matlab:3"]),
+        ({"matlab": 3, "mat": 1, "gpu": 2}, (), ["--gres=gpu:2,mat:1", "--licenses=matlab:3"]),
+        ({"matlab": 3, "disk": 1}, ("--gres=gpu:1",), ["--gres=gpu:1", "--licenses=matlab:3"]),
+        ({"matlab": 3, "disk": 1}, ("--licenses=other:1",), ["--gres=disk:1", "--licenses=other:1"]),
+    ],
+)
+def test_what_slurm_declares_is_a_licence_and_all_else_a_gres(
+    tmp_path: Path, others: dict[str, int], backend: tuple[str, ...], asked: list[str]
+) -> None:
+    """The answer is Slurm's own; sbatch only tells what it is asked."""
+    declared = "LicenseName=matlab Total=4 Used=0 Free=4 Reserved=0 Remote=no"
+    programs = {"scontrol": f"echo '{declared}'", "sbatch": 'printf "%s\\n" "$@"'}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    script = SLURM.submit(BatchRequest(TAG, 1, 60, ResourceRequest(others=others), backend=backend))
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    said = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True, check=True).stdout
+    assert sorted(word for word in said.splitlines() if word.startswith(("--gres", "--lic"))) == asked
+
+
+@pytest.mark.process
+def test_nothing_is_submitted_while_slurm_does_not_tell_its_licences() -> None:
+    script = SLURM.submit(BatchRequest(TAG, 1, 60, ResourceRequest(others={"disk": 1})))
+    done = subprocess.run(
+        ["sh", "-c", f"scontrol() {{ false; }}; sbatch() {{ echo 7; }}\n{script}"], capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
+@pytest.mark.parametrize("name", ["gres/disk", "a,b", "a b", "$(id)"])
+def test_what_can_be_no_name_of_a_resource_is_refused(name: str) -> None:
+    [problem] = SLURM.problems(BatchRequest(TAG, 1, 60, ResourceRequest(others={name: 1})))
+    assert problem == f"{name!r} cannot be the name of a resource of Slurm; write letters, digits and _"
 
 
 def test_what_slurm_never_takes_is_told_with_what_to_write_instead() -> None:

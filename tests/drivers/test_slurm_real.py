@@ -139,7 +139,7 @@ class TestSlurm(Conformance):
         copied = 'cp /etc/slurm/slurm.conf "$HOME/elsewhere.conf" && printf %s "$HOME/elsewhere.conf"'
         config = site.run(USER, copied).out
         site.driver = load("slurm", OPTIONS | {"constraint": "big|fast", "nice": 5, "config": config})
-        wish = ResourceRequest(cpu=2, nodes=2, mem=200, others={"gpu": 1, "license/matlab": 2})
+        wish = ResourceRequest(cpu=2, nodes=2, mem=200, others={"gpu": 1, "matlab": 2})
         body = 'cigri_nodes >"$1/nodes"; ulimit -c >/dev/null; env >"$1/env"\n'
         own = (f"--nodelist={site.name}-n1,{site.name}-n2", "--wckey=key", "--licenses=matlab:1")
         batch = site.submit(BatchRequest("wishes", 1, 5400, wish, properties="fast", backend=own), body)

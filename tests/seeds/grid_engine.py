@@ -72,7 +72,8 @@ GRID_ENGINE = [
     *(
         shown(
             f"{name}_resource{words}",
-            f"{BACKEND}::test_sge_cpu_mem_and_tmp_resource_are_the_names_of_resources_that_require_them",
+            f"{BACKEND}::test_sge_cpu_resource_is_the_name_of_a_resource_that_requires_them",
+            f"{BACKEND}::test_sge_mem_and_tmp_resource_require_a_number_of_mb",
         )
         for name in ("cpu", "mem", "tmp")
         for words in (" names what is asked for", ", an example")

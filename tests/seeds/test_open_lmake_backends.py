@@ -30,7 +30,7 @@ POOLS = {"cpu": 4, "mem": 1000, "gnat": 2}
 THREE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "local": ({"spool": "/s", "pools": {"cpu": 4, "mem": 900, "tmp": 90}}, ('"cpu": 2', '"mem": 100', '"tmp": 50')),
     "slurm": ({}, ("--cpus-per-task=2", "--mem=100M", "--tmp=50M")),
-    "gridengine": ({"pe": "smp", "disk": "tmpfs"}, ("-pe smp 2", "h_vmem=50M", "tmpfs=25M")),
+    "gridengine": ({"pe": "smp", "disk": "tmpfs"}, ("-pe smp 2", "h_vmem=50M", "tmpfs=25$")),
     "oar": ({"memory": "memnode", "disk": "scratch"}, ("core=2", "(memnode >= 100)", "(scratch >= 50)")),
 }
 
@@ -88,7 +88,7 @@ def test_no_disk_is_reserved_unless_tmp_is_asked_for() -> None:
     for driver, options, word in (("slurm", {}, "--tmp="), ("gridengine", {"disk": "tmpfs"}, "tmpfs=")):
         batch_system = load(driver, options)
         assert word not in batch_system.submit(BatchRequest("a", 1, 60))
-        assert f"{word}100M" in batch_system.submit(BatchRequest("a", 1, 60, ResourceRequest(tmp=100)))
+        assert f"{word}100" in batch_system.submit(BatchRequest("a", 1, 60, ResourceRequest(tmp=100)))
 
 
 @pytest.mark.process

@@ -18,7 +18,7 @@ from cigri.drivers.gridengine.answers import (
 from cigri.drivers.gridengine.backend import BACKEND, read_backend
 from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
 from cigri.drivers.gridengine.selecting import requests
-from cigri.drivers.gridengine.wishes import Options, find_problems, placement
+from cigri.drivers.gridengine.wishes import Options, find_problems, placement, sizes
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.remote import Answer
 from cigri.requirements import Condition
@@ -133,7 +133,8 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         # As a program of its own it is neither copied nor searched for options, and no login shell is started for it.
         words += ["-b", "y", "-shell", "n", "-i", "/dev/null", "-o", "/dev/null", "-j", "y"]
         words += placement(self._options, request, self.read_backend(request.backend))
-        return f'{self._environment}{shlex.join(words)} /bin/sh "$PWD/job" "$PWD"'
+        asking, amounts = sizes(self._options, request)
+        return f'{self._environment}{asking}{shlex.join(words)}{amounts} /bin/sh "$PWD/job" "$PWD"'
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         told = answer.err.strip()

@@ -18,6 +18,7 @@ QUEUE = rf"{NAME}(?:@[A-Za-z0-9_.@-]+)?"
 VALUE = r"[A-Za-z0-9_.:*?!|&()\[\]@/+-]+"
 REQUEST = re.compile(rf"{NAME}(?:={VALUE})?(?:,{NAME}(?:={VALUE})?)*")
 HOST = ("h", "hostname")
+SHIPPED_MEMORY = "h_vmem"  # bytes, wherever Grid Engine runs
 OURS = frozenset({"h_rt", "s_rt", "slots", "queue"})  # said by the walltime, the cores and the queue
 
 
@@ -83,7 +84,7 @@ class Options(BaseModel):
     pe: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
     node_pes: Mapping[Annotated[str, Field(pattern=r"^[1-9]\d*$")], Annotated[str, Field(pattern=rf"^{NAME}$")]] = {}
     cores: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
-    memory: Annotated[str, Field(pattern=rf"^{NAME}$")] = "h_vmem"
+    memory: Annotated[str, Field(pattern=rf"^{NAME}$")] = SHIPPED_MEMORY
     disk: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
     complexes: Mapping[Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")], Complex] = {}
     accounting: bool = True
@@ -167,6 +168,25 @@ def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]
     return words + (["-soft"] if soft else []) + [word for one in soft for word in ("-l", one)]
 
 
+def sizes(options: Options, request: BatchRequest) -> tuple[str, str]:
+    """sh text that asks which complexes of the site take an amount with a unit, and words of sh with these amounts.
+
+    One of type MEMORY counts bytes, and MB have to be said; any other is a number of MB.
+    """
+    wish, slots = request.resources, _slots(options, request)
+    asked = {options.memory: wish.mem, options.disk: wish.tmp}
+    amounts = {name: -(-size // slots) for name, size in asked.items() if name and name != SHIPPED_MEMORY and size > 0}
+    if not amounts:
+        return "", ""
+    lines = ["cigri_complexes=$(qconf -sc) || exit"]
+    words = " -hard"
+    for number, (name, amount) in enumerate(amounts.items()):
+        is_number = f'$1 == "{name}" || $2 == "{name}" {{ print $3 == "MEMORY" ? "M" : "" }}'
+        lines.append(f"cigri_unit{number}=$(printf '%s\\n' \"$cigri_complexes\" | awk '{is_number}')")
+        words += f' -l "{name}={amount}$cigri_unit{number}"'
+    return "\n".join(lines) + "\n", words
+
+
 def _overridden(user: Properties, chosen: Mapping[str, str]) -> Properties:
     hard = (chosen["hard"],) if "hard" in chosen else user.hard
     soft = (chosen["soft"],) if "soft" in chosen else user.soft
@@ -197,14 +217,17 @@ def _limits(options: Options, request: BatchRequest) -> list[str]:
     limits = [f"h_rt={request.walltime}"]
     if 0 < request.notice < request.walltime:
         limits.append(f"s_rt={request.walltime - request.notice}")
-    slots = 1 if _by_resource(options, request) else wish.cpu
+    slots = _slots(options, request)
     if _by_resource(options, request):
         limits.append(f"{options.cores}={wish.cpu}")
-    if wish.mem > 0:
-        limits.append(f"{options.memory}={-(-wish.mem // slots)}M")
-    if wish.tmp > 0:
-        limits.append(f"{options.disk}={-(-wish.tmp // slots)}M")
+    if wish.mem > 0 and options.memory == SHIPPED_MEMORY:
+        limits.append(f"{SHIPPED_MEMORY}={-(-wish.mem // slots)}M")
     return limits + [f"{name}={amount}" for name, amount in sorted(wish.others.items()) if amount > 0]
+
+
+def _slots(options: Options, request: BatchRequest) -> int:
+    """Of each node."""
+    return 1 if _by_resource(options, request) else request.resources.cpu
 
 
 def _by_resource(options: Options, request: BatchRequest) -> bool:

@@ -22,7 +22,7 @@ from cigri.drivers.slurm.tables import (
     read_tables,
     unreadable,
 )
-from cigri.drivers.slurm.wishes import Options, find_problems, placement, selection_words
+from cigri.drivers.slurm.wishes import Options, find_problems, placement, selection_words, sorted_by_slurm
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
 from cigri.remote import Answer
 from cigri.requirements import Condition
@@ -39,6 +39,7 @@ export LC_ALL=C SLURM_BITSTR_LEN=0 SLURM_TIME_FORMAT=%s SQUEUE_ARRAY_UNIQUE=1
 """
 SESSION = "unset SSH_CLIENT SSH_CONNECTION SSH_TTY SSH_AUTH_SOCK XDG_SESSION_ID XDG_RUNTIME_DIR OLDPWD\n"
 
+WITH_SORTED = ' ${cigri_gres:+"--gres=$cigri_gres"} ${cigri_licenses:+"--licenses=$cigri_licenses"}'
 NO_SUCH_ARRAY = "Invalid job array specification"
 AFTER_SUBMISSION = f"""\
 status=$?
@@ -102,12 +103,15 @@ cigri_nodes() {
         words = ["sbatch", "--parsable", "--no-requeue", f"--array=1-{request.size}", f"--job-name={request.tag}"]
         # Any other export than ALL makes Slurm start a login shell for each job: a third of the jobs a second.
         words += ["--input=/dev/null", "--output=/dev/null", "--error=/dev/null", "--export=ALL"]
-        wishes = placement(self._options, request, self.read_backend(request.backend))
+        chosen = self.read_backend(request.backend)
+        wishes = placement(self._options, request, chosen)
+        sorting = sorted_by_slurm(self._options, request, wishes, chosen)
         words += [f"--time={_clock(request.walltime)}", *(f"--{name}={value}" for name, value in wishes.items())]
         if request.notice > 0:
             words.append(f"--signal=B:XCPU@{request.notice}")
-        submission = f'{{ said=$({shlex.join(words)} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1'
-        return f"{self._where}{SESSION}{submission}\n{AFTER_SUBMISSION}"
+        command = shlex.join(words) + (WITH_SORTED if sorting else "")
+        submission = f'{{ said=$({command} "$PWD/job" "$PWD" 2>&1 >&3); }} 3>&1'
+        return f"{self._where}{SESSION}{sorting}{submission}\n{AFTER_SUBMISSION}"
 
     def select(self, requirement: Condition) -> list[str]:
         return [f"--{name}={value}" for name, value in selection_words(select(requirement)).items()]

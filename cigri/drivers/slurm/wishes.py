@@ -1,6 +1,7 @@
 """What is asked of sbatch: the settings of a cluster, and the words for resources and places."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
@@ -11,6 +12,8 @@ from cigri.drivers.slurm.selecting import Selection, constraint, select
 from cigri.urgency import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
 
 RESOURCE = re.compile(r"(gres|license)/([A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+)?)")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SORTED = ("licenses", "gres")
 KNOWN_RESOURCES = {"gpu": "gres/gpu"}
 
 
@@ -59,7 +62,9 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
         )
     for one in request.types:
         yield f"slurm has no type of jobs {one!r}; write a queue, a project or properties"
-    yield from (problem for name in request.resources.others if (problem := _unknown(options, name)))
+    for name in request.resources.others:
+        if not NAME.fullmatch(name):
+            yield f"{name!r} cannot be the name of a resource of Slurm; write letters, digits and _"
 
 
 def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> dict[str, str]:
@@ -68,6 +73,26 @@ def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]
     words = _resources(options, request, least) | _place(options, request, least) | dict(chosen)
     excluded = [*request.exclude, *([chosen["exclude"]] if "exclude" in chosen else [])]
     return words | ({"exclude": ",".join(excluded)} if excluded else {})
+
+
+def sorted_by_slurm(options: Options, request: BatchRequest, words: dict[str, str], chosen: Mapping[str, str]) -> str:
+    """sh text that asks Slurm what is a licence, all else being a generic resource; takes both out of the words.
+
+    It leaves them in the variables `cigri_gres` and `cigri_licenses`; a user's own `chosen` one is not added to.
+    """
+    known = {*options.known, *dict(select(request.requirement).gres)}
+    others = {name: count for name, count in request.resources.others.items() if name not in known and count > 0}
+    if not others:
+        return ""
+    lines = [f"cigri_{kind}={shlex.quote(words.pop(kind, ''))}" for kind in SORTED]
+    lines.append("cigri_known=$(scontrol -o show licenses) || exit")
+    for name, count in others.items():
+        licence, gres = (
+            ":" if kind in chosen else f"cigri_{kind}=$cigri_{kind}${{cigri_{kind}:+,}}{name}:{count}"
+            for kind in SORTED
+        )
+        lines.append(f'case $cigri_known in *"LicenseName={name} "*) {licence} ;; *) {gres} ;; esac')
+    return "\n".join(lines) + "\n"
 
 
 def selection_words(least: Selection) -> dict[str, str]:
@@ -90,11 +115,10 @@ def _resources(options: Options, request: BatchRequest, least: Selection) -> dic
         words["tmp"] = f"{wish.tmp}M"
     gres, licenses = dict(least.gres), dict[str, int]()
     for name, count in wish.others.items():
-        if problem := _unknown(options, name):
-            raise ValueError(problem)
-        kind, _, own_name = options.known.get(name, name).partition("/")
-        kept = gres if kind == "gres" else licenses
-        kept[own_name] = max(count, kept.get(own_name, 0))
+        kind, _, own_name = options.known.get(name, f"gres/{name}" if name in gres else "").partition("/")
+        if kind:
+            kept = gres if kind == "gres" else licenses
+            kept[own_name] = max(count, kept.get(own_name, 0))
     counts = {"gres": _counted(gres, least.model), "licenses": _counted(licenses)}
     return words | {option: count for option, count in counts.items() if count}
 
@@ -111,13 +135,6 @@ def _place(options: Options, request: BatchRequest, least: Selection) -> dict[st
         "reservation": options.reservation,
     }
     return {name: str(value) for name, value in wishes.items() if value}
-
-
-def _unknown(options: Options, name: str) -> str:
-    """Why a resource of that name cannot be asked for."""
-    if name in options.known or RESOURCE.fullmatch(name):
-        return ""
-    return f"slurm knows no resource {name!r}; write {', '.join(sorted(options.known))}, gres/NAME or license/NAME"
 
 
 def _counted(counts: Mapping[str, int], gpu_model: str = "") -> str:

@@ -1,6 +1,7 @@
 """When a task would be done on a cluster, as far as it is known; pure."""
 
-from math import expm1, log1p
+from math import exp, expm1, inf, isnan, log1p
+from sys import float_info
 
 LONGEST = 50.0  # of duration times hazard; beyond, a task never ends there, whatever the figures
 
@@ -11,15 +12,21 @@ def expected_seconds(mean: float, delay: float, hazard: float) -> float:
     mean: seconds that it runs undisturbed; delay: seconds in the queue, each time; hazard: kills per second of running.
     With kills at random, all runs together last (e^(hazard mean) - 1) / hazard, and e^(hazard mean) of them are begun.
     """
-    exposure = min(hazard * mean, LONGEST)
-    if exposure < 1e-9:
-        return delay + mean
-    return (1 + expm1(exposure)) * delay + expm1(exposure) / hazard
+    exposure = min(LONGEST, max(0.0, hazard * mean))  # in this order: 0 kills in a task without end are 0, not nan
+    seconds = delay + mean if exposure < 1e-9 else exp(exposure) * delay + expm1(exposure) / hazard
+    return inf if isnan(seconds) else seconds
 
 
 def longest_within(seconds: float, delay: float, hazard: float) -> float:
     """The longest task (mean) of which `expected_seconds` are no more than that; below 0: none."""
+    if seconds == inf:
+        return inf
     left = seconds - delay
-    if hazard * max(left, 0.0) < 1e-9:
+    if isnan(left):
+        return -inf
+    if not hazard * max(left, 0.0) >= 1e-9:
         return left
-    return log1p(hazard * left / (1.0 + hazard * delay)) / hazard
+    if hazard == inf:
+        return 0.0
+    begun = max(0.0, min(float_info.max, hazard * left / (1.0 + hazard * max(delay, 0.0))))
+    return log1p(begun) / hazard

@@ -8,6 +8,7 @@ from typing import TypeVar
 SHORTEST = 0.125  # seconds; the first bin holds all that is shorter
 STEPS = 4  # bins per factor of two, so that a quantile is at most 19 % off
 LAST = 112  # from here on (over a year) all is the same
+LONGEST = SHORTEST * 2.0 ** (LAST / STEPS)  # seconds; no duration counts for more
 
 WEIGHT = 100  # of the durations that a moving average has seen; the next one counts for a hundredth
 
@@ -18,6 +19,8 @@ def bin_of(seconds: float) -> int:
     """The bin of a duration: bin 0 below SHORTEST, bin b from SHORTEST * 2^((b - 1) / STEPS) on."""
     if not seconds >= SHORTEST:
         return 0
+    if seconds >= LONGEST:
+        return LAST
     return min(1 + math.floor(STEPS * math.log2(seconds / SHORTEST) + 1e-9), LAST)
 
 
@@ -35,7 +38,7 @@ def averaged(weight: int, average: float, durations: Iterable[float]) -> tuple[i
     """The moving average of so many durations goes on with these: its new weight, and the average in seconds."""
     for seconds in durations:
         weight = min(weight + 1, WEIGHT)
-        average += (seconds - average) / weight
+        average += (min(LONGEST, max(0.0, seconds)) - average) / weight
     return weight, average
 
 
@@ -49,7 +52,7 @@ def quantile(counts: Sequence[float], share: float) -> float | None:
     total = sum(counts)
     if not total:
         return None
-    rank = share * total
+    rank = min(1.0, max(0.0, share)) * total
     before = 0.0
     for place, upto in enumerate(accumulate(counts)):
         if upto >= rank and counts[place]:
@@ -93,10 +96,11 @@ def longest(counts: Sequence[float]) -> float:
 
 
 def scaled(counts: Sequence[float], factor: float) -> list[float]:
-    """The same durations, each `factor` times as long, to the next bin."""
-    shift = round(STEPS * math.log2(factor))
+    """The same durations, each `factor` times as long (one that is no number above 0: as long), to the next bin."""
+    shift = round(STEPS * math.log2(min(factor, LONGEST))) if factor > 0 else 0
     if shift >= 0:
-        return [0.0] * shift + list(counts) if counts else []
+        moved = [0.0] * shift + list(counts) if counts else []
+        return [*moved[:LAST], sum(moved[LAST:])] if len(moved) > LAST else moved
     return [sum(counts[: 1 - shift]), *counts[1 - shift :]] if counts else []
 
 

@@ -5,6 +5,7 @@ done. So it does no harm that long tasks are sent to fast clusters, as it would 
 """
 
 from collections.abc import Mapping
+from math import inf
 from typing import NamedTuple
 
 FEWEST = 3  # successful tasks on a cluster that tell how fast it is
@@ -23,11 +24,12 @@ def speeds(works: Mapping[int, Work]) -> dict[int, float]:
     """Of those clusters that have done enough; a cluster of speed 1 takes the mean time for a task of the mean work."""
     done = sum(work.done for work in works.values())
     mean = sum(work.seconds for work in works.values()) / done if done else 0.0
-    return {
+    found = {
         id: (work.expected + mean * max(work.done - work.known, 0)) / work.seconds
         for id, work in works.items()
-        if work.done >= FEWEST and work.seconds > 0 and (work.expected or mean)
+        if work.done >= FEWEST and work.seconds > 0
     }
+    return {id: speed for id, speed in found.items() if 0 < speed < inf}
 
 
 def known_speeds(works: Mapping[int, Work], before: Mapping[int, float]) -> dict[int, float]:

@@ -42,7 +42,7 @@ FIRST_DAY = datetime(2023, 1, 1, tzinfo=UTC)
 def nice(due: Due, origin: datetime = FIRST_DAY, factor: float = 1.0) -> int:
     """Seconds from the origin to the date, times the factor; the earliest and the latest dates are all the same."""
     seconds = (due.date - origin).total_seconds()
-    return int(min(max(seconds * factor, 0.0), float(MOST_NICE)))
+    return int(min(float(MOST_NICE), max(0.0, seconds * factor)))
 
 
 def priority(due: Due) -> int:

@@ -60,7 +60,7 @@ def standings(
         running[held.campaign_id] += held.running
         wanted[held.campaign_id] += held.running + held.waiting
     for campaign_id, want in {want.campaign_id: want for want in wants}.items():
-        wanted[campaign_id] += want.waiting * want.width
+        wanted[campaign_id] += max(0, want.waiting) * want.width
     left = float(running.total() + sum(max(0, room.free) for room in rooms))
     found: dict[int, Standing] = {}
     for rank, group in groupby(turns, key=lambda turn: turn.rank):

@@ -31,7 +31,8 @@ class Cluster:
         self.given = 0
         self.was_behind = self.behind
         self.keep = self.longest_keep = self.slowed(room.config.keep_waiting)
-        most_queued = max(room.config.n_max_queued_jobs, ceil(STARTS * room.starts))
+        starts = min(float(LARGEST), max(0.0, STARTS * room.starts))
+        most_queued = max(room.config.n_max_queued_jobs, ceil(starts))
         self.most_queued = self.slowed(most_queued) or 1
         self.is_sent = False
 
@@ -265,7 +266,7 @@ class Stock:
 
 def _behind(room: Room) -> int:
     """Of the waiting jobs, those that find no free core, if all are of the mean width."""
-    excess = room.waiting_cores - room.free
+    excess = room.waiting_cores - max(0, room.free)
     if excess <= 0:
         return 0
     return min(room.waiting, -(-excess * room.waiting // room.waiting_cores))

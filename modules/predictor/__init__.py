@@ -20,6 +20,7 @@ from modules.predictor.estimates import deviation, estimate, mean, throughput, t
 from modules.predictor.flows import Service, flow, measure
 from modules.predictor.intervals import Interval, interval
 from modules.predictor.others import Outlook, Place, outlook
+from modules.predictor.plausible import plausible_progress
 from modules.predictor.rivals import spare, starts
 from modules.predictor.standing import standing
 
@@ -89,6 +90,7 @@ def forecast(
     known: Known = NOTHING,
 ) -> list[NewForecast]:
     """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
+    progress = [plausible_progress(part) for part in progress]
     campaigns: dict[int, list[Progress]] = defaultdict(list)
     forecasts = []
     for part, prediction, seen in zip(progress, predictions, flows, strict=True):

@@ -9,6 +9,7 @@ from cigri.flow.anyone_to_predictor import Progress
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
 MINUTE = 60.0
+SHORTEST = 1e-6  # seconds; a mean below is that of tasks that took no time
 
 
 def together(parts: Sequence[Progress]) -> Progress:
@@ -54,9 +55,8 @@ def throughput(part: Progress) -> float | None:
 
 def mean(part: Progress) -> float | None:
     """Seconds of a successful task, those of late counting for more; None before the first."""
-    if part.average is not None or not part.done:
-        return part.average
-    return part.seconds / part.done
+    seconds = part.seconds / part.done if part.average is None and part.done else part.average
+    return seconds if seconds is None or seconds >= SHORTEST else 0.0
 
 
 def estimate(part: Progress) -> float | None:

@@ -9,8 +9,10 @@ from cigri.clusters import ClusterConfig
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast
 from cigri.flow.runner_to_predictor import Ending, Pace
+from cigri.plausible import within
 from modules.predictor.algorithms import Flow
 from modules.predictor.estimates import deviation, mean
+from modules.predictor.plausible import plausible_ending, plausible_pace, plausible_progress
 
 FIRST_CYCLE = 10.0  # seconds, before two forecasts have been made
 LONGEST_CYCLE = 600.0  # after a longer pause the cycle is what it was before
@@ -39,6 +41,7 @@ class Service(NamedTuple):
 
 def measure(pace: Pace, now: datetime) -> Service:
     """Rates of what was counted in the window."""
+    pace = plausible_pace(pace)
     cycle = _cycle(pace, now)
     seconds = pace.usage_seconds
     measured = NewClusterForecast(
@@ -46,8 +49,8 @@ def measure(pace: Pace, now: datetime) -> Service:
         round(cycle, 1),
         pace.start_rate,
         pace.queue_delay,
-        pace.taken / seconds if seconds > 0 else None,
-        pace.given / seconds if seconds > 0 else None,
+        within(pace.taken / seconds) if seconds > 0 else None,
+        within(pace.given / seconds) if seconds > 0 else None,
         pace.kills / (pace.core_seconds + UNHARMED),
     )
     seen = (pace.others, pace.swing, pace.restless, pace.drift, pace.watched)
@@ -56,6 +59,7 @@ def measure(pace: Pace, now: datetime) -> Service:
 
 def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending]) -> Flow:
     """Of a cluster that was never visited only the campaign's own figures are known."""
+    part = plausible_progress(part)
     known = Flow(
         width=part.width,
         running=part.running,
@@ -71,7 +75,7 @@ def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending])
     if service is None:
         return known
     measured = service.measured
-    ending = endings.get(part.cluster_id)
+    ending = plausible_ending(endings[part.cluster_id]) if part.cluster_id in endings else None
     return known._replace(
         total=service.total,
         free=service.free,

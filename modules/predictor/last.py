@@ -10,6 +10,8 @@ from modules.predictor.lifetimes import Lifetimes
 RARE = 1e-6  # part of the tasks of which nothing is known
 NEVER = -9.0  # logarithm of a chance that is none
 NEARLY = 0.03  # to this part of it an end is looked for
+SOONEST = 1e-3  # seconds
+STEPS = 64  # at most, to find it: some ends are farther than any number tells
 
 
 class Running(NamedTuple):
@@ -37,10 +39,14 @@ def last_end(bag: Bag, chance: float) -> float:
     places = Counter[float]()
     for one in bag.running:
         places[one.speed] += one.tasks
-    early, late = bag.starting, bag.starting + bag.lifetimes.mean
-    while _all_ended(bag, places, late) < chance:
+    early, late = bag.starting, bag.starting + max(bag.lifetimes.mean, SOONEST)
+    for _ in range(STEPS):
+        if _all_ended(bag, places, late) >= chance:
+            break
         early, late = late, bag.starting + 2 * (late - bag.starting)
-    while late - early > NEARLY * (late - bag.starting) and late - early > 1e-3:
+    for _ in range(STEPS):
+        if late - early <= max(NEARLY * (late - bag.starting), SOONEST):
+            break
         middle = (early + late) / 2
         early, late = (early, middle) if _all_ended(bag, places, middle) >= chance else (middle, late)
     return late

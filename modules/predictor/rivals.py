@@ -67,8 +67,8 @@ def side_by_side(runners: Sequence[Runner]) -> dict[int, float]:
     whole = left = sum(one.cores for one in running)
     ends, now, before = dict[int, float](), 0.0, 0.0
     for one in running:
-        now += (_alone(one) - before) * left / whole
-        before, left = _alone(one), left - one.cores
+        now += (_alone(one) - before) * left / whole if _alone(one) < inf else inf
+        before, left = _alone(one), max(left - one.cores, 0.0)
         ends[one.campaign_id] = now
     return ends
 

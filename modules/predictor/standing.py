@@ -16,6 +16,7 @@ TRUSTED = 10  # tasks of a cluster by which its speed is half believed
 HARDLY = 0.5  # attempts in vain
 STEADY = 2.0  # durations of a task after which the throughput is one
 FIRST = 10  # of so many, before any has ended
+MOST_IN_VAIN = 0.99  # of the attempts, or nothing would ever end
 
 
 class Standing(NamedTuple):
@@ -85,7 +86,8 @@ def standing(
     if thought is None or not (whole.done or whole.running):
         return None
     speeds = {part.cluster_id: _speed(part, whole) for part in parts}
-    ended = added(scaled(part.durations, speeds[part.cluster_id]) for part in parts) or counted([thought])
+    seen = added(scaled(part.durations, speeds[part.cluster_id]) for part in parts)
+    ended = seen if any(seen) else counted([thought])  # all that ended may have been doubted since
     if _is_known(whole):
         ended, ages = scaled(ended, thought / middle(ended)), {}
     begun = added(scaled(ages.get(part.cluster_id, ()), speeds[part.cluster_id]) for part in parts)
@@ -112,7 +114,7 @@ def _is_known(whole: Progress) -> bool:
 
 def _in_vain(whole: Progress) -> float:
     """The part of the attempts after which a task has to be done again."""
-    return (whole.again + HARDLY) / (whole.done + whole.again + FIRST)
+    return min((whole.again + HARDLY) / (whole.done + whole.again + FIRST), MOST_IN_VAIN)
 
 
 def _speed(part: Progress, whole: Progress) -> float:

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cigri.flow.updator_to_campaign_schedulers import Pace
+from modules.campaign_schedulers.jobs.plausible import plausible_pace
 
 TASK_START = 0.003  # seconds a job needs for the next task, whatever it does
 NOTICE = 90.0  # seconds before the walltime that the latest notice comes (docs/on-the-cluster.md)
@@ -60,6 +61,7 @@ class Size(NamedTuple):
 
 def size(pace: Pace, room: Room, target: float) -> Size:
     """`target` in seconds, 0: always one task."""
+    pace = plausible_pace(pace)
     rate = start_rate(pace.starts)
     if not target or pace.done < 2 or rate is None:
         return Size()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cigri.flow.updator_to_campaign_schedulers import Crew
 from cigri.flow.user_to_campaign_schedulers import Backlog
 from modules.campaign_schedulers.jobs.outlook import Outlook
+from modules.campaign_schedulers.jobs.plausible import plausible_backlog, plausible_crew
 
 ALMOST = 1 + 1e-9
 
@@ -37,6 +38,7 @@ def portions(
     outlook: Outlook, crews: Mapping[int, Crew], backlog: Backlog, offered: Mapping[int, Offered]
 ) -> list[Portion]:
     """Of each of the clusters offered, the fastest first: what starts at once, and then what waits there."""
+    backlog, crews = plausible_backlog(backlog), {id: plausible_crew(crew) for id, crew in crews.items()}
     end = earliest_end(outlook, crews, backlog, offered)
     best = min(offered, key=lambda cluster_id: outlook.completion(cluster_id, backlog.longest))
     is_best_in_time = outlook.completion(best, backlog.longest) <= end * ALMOST

@@ -15,7 +15,9 @@ from cigri.completion import expected_seconds, longest_within
 from cigri.durations import added, longest, mean_beyond, scaled, with_running
 from cigri.flow.runner_to_campaign_schedulers import LiveTry
 from cigri.flow.updator_to_campaign_schedulers import Ground
+from cigri.plausible import within
 from cigri.speeds import FEWEST, Work, known_speeds
+from modules.campaign_schedulers.jobs.plausible import plausible_ground, plausible_try
 
 LATE = 1.25  # times what it took before; a task that still runs then is another one
 
@@ -24,6 +26,7 @@ class Outlook:
     """How long tasks last and jobs wait on each cluster of a campaign, as measured; `tries` are what runs so far."""
 
     def __init__(self, grounds: Sequence[Ground], tries: Sequence[LiveTry] = ()) -> None:
+        grounds, tries = [*map(plausible_ground, grounds)], [*map(plausible_try, tries)]
         self._grounds = {ground.cluster_id: ground for ground in grounds}
         known = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST}
         running: dict[int, list[float]] = defaultdict(list)
@@ -40,6 +43,7 @@ class Outlook:
 
     def work(self, cluster_id: int, ran: float, expected: float | None = None) -> float:
         """Seconds that a task lasts at speed 1, if it has run for so long on this cluster; `expected`: as before."""
+        ran = within(ran)
         if self._is_as_before(cluster_id, ran, expected):
             return max(expected or 0.0, ran * self.speed(cluster_id))
         if self._has_outlasted_all(cluster_id, ran):
@@ -79,6 +83,7 @@ class Outlook:
         """Seconds until this attempt ends with success, if nothing else is done."""
         if one.is_away:
             return inf
+        one = plausible_try(one)
         ground = self._grounds[one.cluster_id]
         before = one.ahead * self.seconds(one.cluster_id, self.work(one.cluster_id, 0.0, one.expected))
         if one.ran is None:

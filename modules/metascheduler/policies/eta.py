@@ -1,7 +1,7 @@
 """The campaign whose last task has to start first goes first: open-lmake's priority, ETA minus pressure."""
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, isnan
 
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim
 from modules.metascheduler.policies import Facts, Turn
@@ -13,4 +13,4 @@ def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
 
 
 def _start_of_the_last(claim: Claim) -> float:
-    return inf if claim.eta is None else claim.eta.timestamp() - claim.pressure
+    return inf if claim.eta is None or isnan(claim.pressure) else claim.eta.timestamp() - claim.pressure

@@ -11,6 +11,8 @@ from cigri.states import SubjectKind
 from modules.metascheduler.policies import Facts, Turn
 
 OF_PROJECT, OF_USER, OF_USER_ASKED = 1.0, 2.0, 1.0  # what a share too much counts
+LARGEST_TARGET = 1e9  # times another's
+LARGEST_USAGE = 1e30  # core-seconds
 FIRMNESS = 4.0  # who has had e^-4 of another's due by karma gets e^4 = 55 times as much now
 
 Pair = tuple[str, str]
@@ -34,14 +36,18 @@ def dues(pairs: Iterable[Pair], targets: Mapping[Subject, float]) -> dict[Pair, 
     """The part of all that is due to each user in a project, among those who want something now."""
     users: dict[str, dict[str, float]] = defaultdict(dict)
     for user, project in pairs:
-        users[project][user] = targets.get(Subject(SubjectKind.USER, user), 1.0)
-    projects = {project: targets.get(Subject(SubjectKind.PROJECT, project), 1.0) for project in users}
+        users[project][user] = _target(targets, Subject(SubjectKind.USER, user))
+    projects = {project: _target(targets, Subject(SubjectKind.PROJECT, project)) for project in users}
     whole = sum(projects.values())
     return {
         (user, project): projects[project] / whole * target / sum(users[project].values())
         for project in users
         for user, target in users[project].items()
     }
+
+
+def _target(targets: Mapping[Subject, float], subject: Subject) -> float:
+    return min(LARGEST_TARGET, max(1 / LARGEST_TARGET, targets.get(subject, 1.0)))
 
 
 def karma(due: Mapping[Pair, float], usage: Mapping[Pair, Consumption]) -> dict[Pair, float]:
@@ -64,6 +70,7 @@ def karma(due: Mapping[Pair, float], usage: Mapping[Pair, Consumption]) -> dict[
 
 def _excess(had: Mapping[Pair, float], due: Mapping[Pair, float], which: int) -> dict[str, float]:
     """By user (`which` 0) or project (1): the part of all that was had, less the part that is due."""
+    had = {pair: min(LARGEST_USAGE, max(0.0, amount)) for pair, amount in had.items()}
     whole = sum(had.values())
     excess: dict[str, float] = defaultdict(float)
     for pair, part in due.items() if whole > 0 else ():

@@ -13,6 +13,7 @@ MARGIN = 2.0  # deviations: in 98 of 100 cycles enough
 HEADROOM = 2.0  # times what the cluster was seen to start; it may do more, and is then seen to
 WORTHLESS = 0.05  # share of useful core-seconds under which jobs are only sent to see whether it gets better
 FORGETTING = 0.5  # per cycle, of what was expected and came
+SHORTEST = 1e-3  # seconds between two forecasts
 STEPS = 2  # of `keep` per factor of two, so that it seldom changes
 
 
@@ -57,7 +58,7 @@ def needed(flow: Flow) -> float:
 
 def _delay(flow: Flow) -> float:
     """Seconds until jobs that are sent in the next cycle can start."""
-    return flow.cycle + (flow.queue_delay or 0.0)
+    return max(flow.cycle, SHORTEST) + (flow.queue_delay or 0.0)
 
 
 def _seen(flow: Flow) -> tuple[float, float]:

@@ -10,7 +10,7 @@ GRACE = 60.0  # seconds for which a closed tap keeps its rate
 
 def predict(flow: Flow) -> Prediction:
     """Memory: the `rate`, and for how long the tap has been `closed` (seconds; absent: it is open)."""
-    rate = int(flow.memory.get("rate", FEWEST))
+    rate = min(int(flow.memory.get("rate", FEWEST)), MOST)
     closed = flow.memory.get("closed")
     if closed is not None:
         closed += flow.cycle

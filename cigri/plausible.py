@@ -1,0 +1,27 @@
+"""What was measured, within what can be: clocks jump, sums overflow, clusters answer nonsense; pure.
+
+Whoever reckons takes its figures through here first, and then has numbers from 0 to `largest`, none of them inf or nan.
+"""
+
+LARGEST = 1e30  # more than the squares of the durations of a million tasks of a year each
+LARGEST_TIME = 1e10  # seconds: 300 years
+
+
+def within(figure: float, largest: float = LARGEST_TIME) -> float:
+    """What is no number is 0."""
+    return min(largest, max(0.0, figure))  # in this order: max(nan, 0.0) is nan
+
+
+def known_within(figure: float | None, largest: float = LARGEST_TIME) -> float | None:
+    """What is not known stays so."""
+    return None if figure is None else within(figure, largest)
+
+
+def known_speed(speed: float | None) -> float | None:
+    """One that is none is not known."""
+    return speed if speed is not None and 1 / LARGEST_TIME <= speed <= LARGEST_TIME else None
+
+
+def are_within(figures: tuple[float, ...], largest: float = LARGEST_TIME) -> bool:
+    """Nearly always, and this is faster than to look at each: the sum shows nan and inf, which comparisons hide."""
+    return 0.0 <= sum(figures) <= largest and min(figures) >= 0.0

@@ -1,0 +1,40 @@
+"""What is told of a campaign and its clusters, as far as it can be: odd figures make odd jobs, and no failure; pure."""
+
+from cigri.flow.runner_to_campaign_schedulers import LiveTry
+from cigri.flow.updator_to_campaign_schedulers import Crew, Ground, Pace
+from cigri.flow.user_to_campaign_schedulers import Backlog
+from cigri.plausible import LARGEST, known_speed, known_within, within
+
+
+def plausible_ground(ground: Ground) -> Ground:
+    return ground._replace(
+        seconds=within(ground.seconds, LARGEST),
+        delay=within(ground.delay),
+        hazard=within(ground.hazard),
+        speed=known_speed(ground.speed),
+        expected=within(ground.expected, LARGEST),
+        cycle=within(ground.cycle),
+    )
+
+
+def plausible_try(one: LiveTry) -> LiveTry:
+    return one._replace(ran=known_within(one.ran), waited=known_within(one.waited), expected=known_within(one.expected))
+
+
+def plausible_backlog(backlog: Backlog) -> Backlog:
+    return backlog._replace(expected=within(backlog.expected, LARGEST), longest=within(backlog.longest))
+
+
+def plausible_crew(crew: Crew) -> Crew:
+    return crew._replace(ran=within(crew.ran, LARGEST))
+
+
+def plausible_pace(pace: Pace) -> Pace:
+    return pace._replace(
+        seconds=within(pace.seconds, LARGEST),
+        squares=within(pace.squares, LARGEST),
+        starts=[within(start) for start in pace.starts],
+        lived=within(pace.lived, LARGEST),
+        under_way=within(pace.under_way, LARGEST),
+        cycle=within(pace.cycle),
+    )

@@ -1,0 +1,46 @@
+"""What is told of campaigns and clusters, as far as it can be; an odd figure spoils its own forecast only; pure."""
+
+from cigri.flow.anyone_to_predictor import Progress
+from cigri.flow.runner_to_predictor import Ending, Pace
+from cigri.plausible import LARGEST, LARGEST_TIME, are_within, known_speed, known_within, within
+
+
+def plausible_progress(part: Progress) -> Progress:
+    """A guess of no time is none."""
+    sums = part.seconds, part.squares, part.expected, part.done_expected
+    times = part.window_seconds, part.walltime, part.guess or 0.0, part.average or 0.0, part.longest or 0.0
+    speed = known_speed(part.speed)
+    if are_within(sums, LARGEST) and are_within(times) and speed == part.speed:
+        return part
+    seconds, squares, expected, done_expected = (within(figure, LARGEST) for figure in sums)
+    return part._replace(
+        seconds=seconds,
+        squares=squares,
+        expected=expected,
+        done_expected=done_expected,
+        window_seconds=within(part.window_seconds),
+        walltime=within(part.walltime),
+        guess=known_within(part.guess) or None,
+        average=known_within(part.average),
+        longest=known_within(part.longest),
+        speed=speed,
+    )
+
+
+def plausible_pace(pace: Pace) -> Pace:
+    return pace._replace(
+        cycle=known_within(pace.cycle),
+        start_rate=known_within(pace.start_rate),
+        queue_delay=known_within(pace.queue_delay),
+        core_seconds=within(pace.core_seconds, LARGEST),
+        taken=within(pace.taken, LARGEST),
+        given=within(pace.given, LARGEST),
+        usage_seconds=within(pace.usage_seconds),
+        restless=within(pace.restless, LARGEST),
+        drift=min(LARGEST_TIME, max(-LARGEST_TIME, pace.drift)),
+        watched=within(pace.watched),
+    )
+
+
+def plausible_ending(ending: Ending) -> Ending:
+    return Ending(within(ending.cores), within(ending.variance, LARGEST))

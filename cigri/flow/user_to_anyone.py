@@ -89,6 +89,12 @@ def is_share_held(campaign_id: ColumnElement[int], cluster_id: ColumnElement[int
     return wish.correlate_except(Hold).exists()
 
 
+def list_held(conn: Connection) -> set[tuple[int, int | None]]:
+    """Campaigns and clusters that are to stand still; cluster None: all of them."""
+    found = conn.execute(select(Hold.c.campaign_id, Hold.c.cluster_id).where(Hold.c.job_id.is_(None)))
+    return {(campaign_id, cluster_id) for campaign_id, cluster_id in found}
+
+
 def is_job_held() -> ColumnElement[bool]:
     """Is the job in the statement around this to stand still, in the state it is in?"""
     here = or_(Hold.c.cluster_id.is_(None), Hold.c.cluster_id == Job.c.cluster_id)

@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_operator import put_events
 from cigri.flow.campaign_schedulers_to_metascheduler import find_ceilings
 from cigri.flow.matcher_to_anyone import list_barred
@@ -17,7 +18,6 @@ from cigri.flow.metascheduler_to_campaign_schedulers import (
     Want,
     has_open_campaigns,
     list_claims,
-    list_wants,
     put_offers,
 )
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from cigri.database import Database
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
-from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.runner_to_updator import list_attempts
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_campaign_schedulers import take_continuing, take_waiting

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, select, text, update
 from cigri.database import Database
 from cigri.flow import clusters_to_user
 from cigri.flow.anyone_to_janitor import forget_durations
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
 from cigri.flow.clusters_to_predictor import learn_anew
 from cigri.flow.clusters_to_user import Known, find_known
 from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.runner_to_predictor import list_endings
 from cigri.flow.updator_to_campaign_schedulers import Crew, list_crews
 from cigri.flow.user_to_campaign_schedulers import Backlog, list_backlogs, take_waiting

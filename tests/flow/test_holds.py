@@ -6,10 +6,10 @@ from sqlalchemy import Connection, select, text
 from cigri.database import Database
 from cigri.errors import CigriError, NotFound
 from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.killer_to_updator import is_any_held, take_halts
-from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import put_prologues
 from cigri.flow.runner_to_campaign_schedulers import put_back_unlaunched
 from cigri.flow.runner_to_metascheduler import count_waiting

@@ -12,11 +12,11 @@ from cigri import embedded
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import list_wished, take_kills
 from cigri.flow.anyone_to_matcher import has_stale
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_predictor import list_progress
 from cigri.flow.campaign_schedulers_to_runner import list_busy, list_launches
 from cigri.flow.killer_to_updator import take_halts
 from cigri.flow.matcher_to_anyone import find_destination, list_barred, list_closed
-from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
 from cigri.flow.operator_to_anyone import list_out_of_hours, list_shut
 from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_unlaunched

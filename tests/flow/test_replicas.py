@@ -10,10 +10,11 @@ from sqlalchemy import Connection, select, text, update
 from cigri.database import Database
 from cigri.flow.anyone_to_janitor import archive_campaign
 from cigri.flow.anyone_to_killer import take_kills
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.campaign_schedulers_to_runner import NewJob, put_replicas
 from cigri.flow.campaign_schedulers_to_user import count_replicas
 from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims, list_wants
+from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
 from cigri.flow.runner_to_campaign_schedulers import LiveTry, burnt, list_tries, put_back_unlaunched
 from cigri.flow.runner_to_user import find_task, list_tasks
 from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting

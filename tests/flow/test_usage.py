@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims, list_wants
+from cigri.flow.anyone_to_metascheduler import list_wants
+from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
 from cigri.flow.updator_to_metascheduler import Consumption, add_up_usage, list_usage
 from cigri.flow.updator_to_predictor import EndedJob, put_ended
 from cigri.states import JobKind, Outcome

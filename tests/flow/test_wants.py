@@ -5,7 +5,8 @@ from datetime import timedelta
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims, list_wants
+from cigri.flow.anyone_to_metascheduler import list_wants
+from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
 from cigri.flow.operator_to_metascheduler import set_priority
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_metascheduler import set_own_priority

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from cigri import schema
 from cigri.database import Database
-from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.states import Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import update
 
 from cigri.database import Database
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
 from cigri.flow.grid_to_user import list_campaigns
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims, list_wants
+from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
 from cigri.flow.predictor_to_metascheduler import NewForecast, list_published, put_forecasts
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.settings import PolicySettings

@@ -9,7 +9,8 @@ from sqlalchemy import func, select, text, update
 
 from cigri.clusters import ClusterConfig
 from cigri.database import Database
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, Want, list_wants
+from cigri.flow.anyone_to_metascheduler import list_wants
+from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, Want
 from cigri.flow.metascheduler_to_user import Cut, list_cuts
 from cigri.flow.updator_to_metascheduler import Room, list_rooms
 from cigri.flow.user_to_campaign_schedulers import WaitingTask

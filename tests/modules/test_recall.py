@@ -10,8 +10,8 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import ask_kills, take_kills
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
 from cigri.flow.runner_to_updator import mark_missing
 from cigri.flow.updator_to_killer import list_queues

@@ -8,9 +8,9 @@ from sqlalchemy import text
 from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster, list_clusters
+from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
 from cigri.flow.clusters_to_anyone import Pace, Strain, list_paces, put_pace, take_pace
-from cigri.flow.metascheduler_to_campaign_schedulers import list_wants
 from cigri.flow.runner_to_metascheduler import put_refusal
 from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.remote import Answer

@@ -1,0 +1,222 @@
+"""What everybody leaves for the metascheduler: what each campaign wants of each of its clusters.
+
+Whatever there is less of than of campaigns on clusters is read by itself: joined to each of them it would be looked up
+for each of them, in an order that the planner chooses by what it thinks of tables that were filled a moment ago.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, and_, case, cast, func, or_, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import clock
+from cigri.flow.metascheduler_to_campaign_schedulers import Want
+from cigri.flow.runner_to_anyone import is_there
+from cigri.flow.user_to_anyone import list_held
+from cigri.speeds import FEWEST
+from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
+from cigri.tables.clusters import ClusterForecast
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.tasks import Task, TaskCount
+
+SENDINGS = 200  # latest batches, from which the time of a submission is taken
+
+Share = tuple[int, int]
+"""A campaign and a cluster."""
+
+
+class _Tasks(NamedTuple):
+    """Of a campaign: those that wait, and those in jobs that may have another attempt."""
+
+    type: CampaignType
+    waiting: int
+    spare: int
+
+
+class _Live(NamedTuple):
+    """Jobs of a share that have not ended, those of them that have run for a while, and those that wait for cores."""
+
+    jobs: int = 0
+    proven: int = 0
+    queued: int = 0
+
+
+class _Service(NamedTuple):
+    """Of a cluster: seconds in its queue, kills per core-second, seconds to submit a batch."""
+
+    delay: float = 0.0
+    hazard: float = 0.0
+    sending: float = 0.0
+
+
+NO_JOBS, NO_SERVICE = _Live(), _Service()
+
+
+def list_wants(
+    conn: Connection, errors: int, same_cluster: float, now: datetime | None = None, scouting: float = 30.0
+) -> list[Want]:
+    """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
+
+    A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
+    counts as proven.
+    """
+    tasks, live, services = _tasks(conn), _live(conn, scouting, now), _services(conn)
+    bound, shunned, buckets = _bound(conn, same_cluster, now), _shunned(conn), _buckets(conn)
+    bound_anywhere: dict[int, int] = {}
+    for (campaign_id, _), number in bound.items():
+        bound_anywhere[campaign_id] = bound_anywhere.get(campaign_id, 0) + number
+    held = list_held(conn)
+    wants = []
+    for part in conn.execute(_shares(errors, now)).all():
+        campaign_id, cluster_id = share = part.campaign_id, part.cluster_id
+        if (mine := tasks.get(campaign_id)) is None or (held and ((campaign_id, None) in held or share in held)):
+            continue
+        jobs, service = live.get(share, NO_JOBS), services.get(cluster_id, NO_SERVICE)
+        wants.append(
+            Want(
+                campaign_id,
+                cluster_id,
+                mine.type,
+                part.width,
+                part.max_jobs,
+                jobs.jobs,
+                mine.waiting - bound_anywhere.get(campaign_id, 0),
+                part.ratio,
+                part.is_on_trial,
+                bound.get(share, 0),
+                part.keep,
+                part.send,
+                part.proven + jobs.proven,
+                part.mean,
+                service.delay,
+                service.hazard,
+                mine.spare,
+                service.sending,
+                shunned.get(share, 0),
+                jobs.queued,
+                buckets.get(campaign_id, 1),
+            )
+        )
+    return wants
+
+
+def _tasks(conn: Connection) -> dict[int, _Tasks]:
+    """Of the campaigns in treatment that have something to do."""
+    count, campaign = TaskCount.c, Campaign.c
+    is_replicated = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
+    waiting = func.sum(count.n).filter(count.state == TaskState.WAITING)
+    spare = func.sum(count.n).filter(count.state == TaskState.ASSIGNED, is_replicated) * campaign.max_replicas
+    found = conn.execute(
+        select(
+            campaign.id,
+            campaign.type,
+            cast(func.coalesce(waiting, 0), BigInteger).label("waiting"),
+            cast(func.coalesce(spare, 0), BigInteger).label("spare"),
+        )
+        .join(TaskCount, count.campaign_id == campaign.id)
+        .where(campaign.state == CampaignState.IN_TREATMENT)
+        .group_by(campaign.id)
+    )
+    return {row.id: _Tasks(row.type, row.waiting, row.spare) for row in found.all() if row.waiting > 0 or row.spare > 0}
+
+
+def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
+    """Campaigns in treatment on clusters that may be used for them now."""
+    part, forecast = CampaignCluster.c, Forecast.c
+    return (
+        select(
+            part.campaign_id,
+            part.cluster_id,
+            part.width,
+            part.max_jobs,
+            func.coalesce(forecast.ratio, 1.0 / part.width).label("ratio"),
+            or_(part.errors >= errors, and_(part.doubted_below.is_not(None), part.done == 0)).label("is_on_trial"),
+            forecast.keep,
+            forecast.send,
+            (part.done + case((part.speed.is_not(None), FEWEST), else_=0)).label("proven"),
+            forecast.mean,
+        )
+        .join(Campaign, Campaign.c.id == part.campaign_id)
+        .outerjoin(Forecast, and_(forecast.campaign_id == part.campaign_id, forecast.cluster_id == part.cluster_id))
+        .where(
+            Campaign.c.state == CampaignState.IN_TREATMENT,
+            part.prologue.in_((StepState.NONE, StepState.DONE)),
+            or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)),
+            part.sink_since.is_(None),
+        )
+        .order_by(part.campaign_id, part.cluster_id)
+    )
+
+
+def _live(conn: Connection, scouting: float, now: datetime | None) -> dict[Share, _Live]:
+    is_old = Job.c.started_at <= clock(now) - timedelta(seconds=scouting)
+    is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_there())
+    found = conn.execute(
+        select(
+            Job.c.campaign_id,
+            Job.c.cluster_id,
+            func.count().label("jobs"),
+            func.count().filter(is_old).label("proven"),
+            func.count().filter(is_queued).label("queued"),
+        )
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
+    )
+    return {(row.campaign_id, row.cluster_id): _Live(row.jobs, row.proven, row.queued) for row in found}
+
+
+def _services(conn: Connection) -> dict[int, _Service]:
+    """The time to submit a batch is the mean of the latest ones."""
+    forecast, batch = ClusterForecast.c, Batch.c
+    latest = (
+        select(batch.cluster_id, func.extract("epoch", batch.settled_at - batch.created_at).label("seconds"))
+        .where(batch.state == BatchState.SUBMITTED)
+        .order_by(batch.settled_at.desc())
+        .limit(SENDINGS)
+        .subquery()
+    )
+    mean = cast(func.avg(func.greatest(latest.c.seconds, 0.0)), DOUBLE_PRECISION).label("seconds")
+    sent = conn.execute(select(latest.c.cluster_id, mean).group_by(latest.c.cluster_id))
+    sending = {row.cluster_id: row.seconds for row in sent}
+    measured = {
+        row.cluster_id: _Service(row.queue_delay or 0.0, row.hazard or 0.0)
+        for row in conn.execute(select(forecast.cluster_id, forecast.queue_delay, forecast.hazard))
+    }
+    known = measured.keys() | sending.keys()
+    return {id: measured.get(id, NO_SERVICE)._replace(sending=sending.get(id, 0.0)) for id in known}
+
+
+def _bound(conn: Connection, same_cluster: float, now: datetime | None) -> dict[Share, int]:
+    """Tasks that wait for the cluster of their checkpoint."""
+    found = conn.execute(
+        select(Task.c.campaign_id, Task.c.checkpoint_cluster_id, func.count())
+        .where(Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id.is_not(None))
+        .where(Task.c.stopped_at > clock(now) - timedelta(seconds=same_cluster))
+        .group_by(Task.c.campaign_id, Task.c.checkpoint_cluster_id)
+    )
+    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id is not None}
+
+
+def _shunned(conn: Connection) -> dict[Share, int]:
+    """Waiting tasks that failed on a cluster, and may go to another."""
+    found = conn.execute(
+        select(Task.c.campaign_id, Task.c.failed_cluster_id, func.count())
+        .where(Task.c.state == TaskState.WAITING, Task.c.failed_cluster_id.is_not(None))
+        .where(Task.c.checkpoint_cluster_id.is_(None))
+        .group_by(Task.c.campaign_id, Task.c.failed_cluster_id)
+    )
+    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id is not None}
+
+
+def _buckets(conn: Connection) -> dict[int, int]:
+    """Of campaigns in treatment that have several."""
+    found = conn.execute(
+        select(Bucket.c.campaign_id, func.count())
+        .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
+        .group_by(Bucket.c.campaign_id)
+        .having(func.count() > 1)
+    )
+    return {campaign_id: number for campaign_id, number in found}

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Subquery, and_, case, cast, delete, func, select, text
+from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, delete, func, select, text
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, insert
 
 from cigri.database import clock
+from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
 from cigri.tables.clusters import ClusterForecast
@@ -16,6 +17,9 @@ from cigri.tables.jobs import Batch, Job
 from cigri.tables.tasks import REMAINS, Task, TaskCount
 
 COUNTED = ("n", "known", "expected")
+FIGURES = ("throughput", "mean", "deviation", "remaining", "median", "p95", "keep", "send", "submitted")
+"""What the present forecast says of a campaign on a cluster, besides `ratio`, `free` and `memory`."""
+NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class Progress(NamedTuple):
@@ -29,7 +33,7 @@ class Progress(NamedTuple):
     `speed` of the cluster in earlier campaigns; `done_known` of the done tasks were expected to take `done_expected`
     seconds: cigri/speeds.py.
     `doubted` tasks are done, but may have to be done again; `again`: attempts after which a task was not done.
-    `replicates`: at its end tasks may be begun a second time.
+    `replicates`: at its end tasks may be begun a second time. `before`: the present forecast.
     """
 
     campaign_id: int
@@ -61,6 +65,7 @@ class Progress(NamedTuple):
     doubted: int = 0
     again: int = 0
     replicates: bool = False
+    before: NewForecast | None = None
 
 
 def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
@@ -85,7 +90,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             cast(func.coalesce(sent.c.jobs, 0), BigInteger),
             Forecast.c.ratio,
             Forecast.c.free,
-            func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB),  # to read an empty one costs, too
+            func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB).label("memory"),  # an empty one costs, too
             func.coalesce(part.c.settings["algorithm"].astext, ""),
             cast(part.c.settings["duration"].as_integer(), DOUBLE_PRECISION),
             averages.c.seconds,
@@ -98,6 +103,7 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
             part.c.doubted,
             part.c.failed + part.c.resubmitted,
             and_(Campaign.c.max_replicas.is_not(None), Campaign.c.type == CampaignType.DEFAULT),
+            *(Forecast.c[name].label(f"before_{name}") for name in FIGURES),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
@@ -113,8 +119,18 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
+    return [_progress(row) for row in conn.execute(statement).all()]
+
+
+def _progress(row: Row[*tuple[Any, ...]]) -> Progress:
+    memory = row.memory or NOTHING
+    before = None
+    if row.ratio is not None:
+        about = {"ratio": row.ratio, "free": row.free, "memory": memory}
+        figures = dict(zip(FIGURES, row[-len(FIGURES) :], strict=True))
+        before = NewForecast(campaign_id=row.campaign_id, cluster_id=row.cluster_id, eta=None, **about, **figures)
     kept = Progress._fields.index("memory")
-    return [Progress._make((*row[:kept], row[kept] or {}, *row[kept + 1 :])) for row in conn.execute(statement)]
+    return Progress._make((*row[:kept], memory, *row[kept + 1 : -len(FIGURES)], before))
 
 
 def add_up_counts(conn: Connection, longest: int = 200) -> None:

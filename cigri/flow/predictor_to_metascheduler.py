@@ -57,36 +57,32 @@ COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in F
 MEASURES = NewClusterForecast._fields[1:]
 
 
-def list_published(conn: Connection) -> dict[int, datetime]:
-    """The end that others have been told of each open campaign."""
+def list_in_all(conn: Connection) -> dict[int, NewForecast]:
+    """The present forecast of each open campaign as a whole."""
     statement = (
-        select(Forecast.c.campaign_id, Forecast.c.published)
+        select(*(Forecast.c[name] for name in FIELDS))
         .join(Campaign, Campaign.c.id == Forecast.c.campaign_id)
         .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
     )
-    return {campaign_id: end for campaign_id, end in conn.execute(statement) if end is not None}
+    return {row.campaign_id: NewForecast._make(row) for row in conn.execute(statement).all()}
 
 
 def put_forecasts(
     conn: Connection, forecasts: Sequence[NewForecast], history_period: float, now: datetime | None = None
 ) -> None:
-    """Replace the present forecasts that have changed, and keep those whose history is older than the period (seconds).
+    """Replace the present forecasts that have changed, and keep all of a campaign whose history is older than that.
 
     Most campaigns stand still in most cycles: to write their rows again costs more than all the rest.
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
     for with_cluster in (True, False):
-        some = [value for value in values if (value[1] is not None) is with_cluster]
-        _put_present(conn, rows("new", COLUMNS, some), with_cluster, now)
-    new = rows("new", COLUMNS, values)
-    recent = (
-        select(ForecastHistory.c.id)
-        .where(ForecastHistory.c.campaign_id == new.c.campaign_id)
-        .where(ForecastHistory.c.at > clock(now) - timedelta(seconds=history_period))
-        .where(ForecastHistory.c.cluster_id.is_not_distinct_from(new.c.cluster_id))
-    )
-    old = select(*(new.c[name] for name in FIELDS), clock(now)).where(~recent.exists())
-    conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], old))
+        if some := [value for value in values if (value[1] is not None) is with_cluster]:
+            _put_present(conn, rows("new", COLUMNS, some), with_cluster, now)
+    kept = select(ForecastHistory.c.id).where(ForecastHistory.c.campaign_id == Campaign.c.id)
+    recent = kept.where(ForecastHistory.c.at > clock(now) - timedelta(seconds=history_period)).limit(1)
+    due = select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS), recent.scalar_subquery().is_(None))
+    present = select(*(Forecast.c[name] for name in FIELDS), clock(now)).where(Forecast.c.campaign_id.in_(due))
+    conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], present))
 
 
 def put_cluster_forecasts(

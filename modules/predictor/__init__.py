@@ -9,8 +9,8 @@ from typing import NamedTuple
 from cigri.database import server_time
 from cigri.durations import quantile
 from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
-from cigri.flow.predictor_to_metascheduler import NewForecast, list_published, put_cluster_forecasts, put_forecasts
-from cigri.flow.runner_to_predictor import list_ages, list_endings, list_paces
+from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
+from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
 from cigri.flow.user_to_predictor import match_tasks
 from cigri.program import Report, Tools
 from cigri.speeds import Work, known_speeds
@@ -40,14 +40,11 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         endings = list_endings(conn, horizons, now)
-        flows = [flow(part, services.get(part.cluster_id), endings) for part in progress]
-        chosen = [_algorithm(part, services.get(part.cluster_id), settings.algorithm) for part in progress]
-        algorithms = {name: load(name) for name in set(chosen)}
-        predictions = [algorithms[name](known) for name, known in zip(chosen, flows, strict=True)]
-        ages = list_ages(conn, _few(progress), now)
-        known = Known(tools.settings.policy.order, list_published(conn), ages)
+        flows, predictions = predict(progress, services, endings, settings.algorithm)
+        ages, before = list_ages(conn, _few(progress), now), list_in_all(conn)
+        known = Known(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
         forecasts = forecast(progress, predictions, flows, time, known)
-        put_forecasts(conn, forecasts, settings.history, now)
+        put_forecasts(conn, _changed(forecasts, progress, before), settings.history, now)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
     with tools.database.begin() as conn:
@@ -63,9 +60,46 @@ def _few(progress: Sequence[Progress]) -> list[int]:
     return sorted({part.campaign_id for part in progress if min(done[part.campaign_id], part.remaining) < AGES})
 
 
+def predict(
+    progress: Sequence[Progress], services: Mapping[int, Service], endings: Mapping[int, Ending], otherwise: str
+) -> tuple[list[Flow], list[Prediction]]:
+    """Of each campaign on each cluster; those that have done nothing there yet fare alike, and are looked at once."""
+    chosen = [_algorithm(part, services.get(part.cluster_id), otherwise) for part in progress]
+    algorithms = {name: load(name) for name in set(chosen)}
+    alike: dict[object, tuple[Flow, Prediction]] = {}
+    flows, predictions = [], []
+    for part, name in zip(progress, chosen, strict=True):
+        asked = None if part.done or part.memory else _asked(part, name)
+        known = alike.get(asked)
+        if known is None:
+            seen = flow(part, services.get(part.cluster_id), endings)
+            known = seen, algorithms[name](seen)
+        if asked is not None:
+            alike[asked] = known
+        flows.append(known[0])
+        predictions.append(known[1])
+    return flows, predictions
+
+
+def _asked(part: Progress, algorithm: str) -> tuple[object, ...]:
+    """All that a prediction goes by before the first task is done."""
+    here = part.cluster_id, algorithm, part.width, part.walltime, part.average
+    return *here, part.running, part.waiting, part.submitted, part.ratio, part.free
+
+
 def _algorithm(part: Progress, service: Service | None, otherwise: str) -> str:
     """The campaign's for that cluster, else the cluster's, else everybody's."""
     return part.algorithm or (service.config.algorithm if service else "") or otherwise
+
+
+def _changed(
+    forecasts: Sequence[NewForecast], progress: Sequence[Progress], in_all: Mapping[int, NewForecast]
+) -> list[NewForecast]:
+    """Those that do not say what is written down already."""
+    before = [part.before for part in progress]
+    on_clusters, wholes = forecasts[: len(before)], forecasts[len(before) :]
+    changed = [new for new, old in zip(on_clusters, before, strict=True) if new != old]
+    return changed + [new for new in wholes if new != in_all.get(new.campaign_id)]
 
 
 class Known(NamedTuple):
@@ -75,7 +109,7 @@ class Known(NamedTuple):
     """
 
     order: str = "fifo"
-    published: Mapping[int, datetime] = MappingProxyType({})
+    published: Mapping[int, datetime | None] = MappingProxyType({})
     ages: Mapping[int, Mapping[int, Sequence[int]]] = MappingProxyType({})
 
 
@@ -97,7 +131,8 @@ def forecast(
         campaigns[part.campaign_id].append(part)
         forecasts.append(_on_cluster(part, prediction, seen))
     means = {share: seconds for parts in campaigns.values() for share, seconds in _means(parts).items()}
-    forecasts = [one._replace(mean=means.get((one.campaign_id, one.cluster_id), one.mean)) for one in forecasts]
+    if means:
+        forecasts = [one._replace(mean=means.get((one.campaign_id, one.cluster_id), one.mean)) for one in forecasts]
     free = {part.cluster_id: seen.free for part, seen in zip(progress, flows, strict=True)}
     ends = _ends(campaigns, _outlooks(progress, flows), spare(progress, free, known.order), known)
     return forecasts + [_in_all(parts, ends.get(id), now, known.published.get(id)) for id, parts in campaigns.items()]
@@ -123,9 +158,17 @@ def _ends(
 def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForecast:
     """Free cores are kept only where they may have been used: they change for all campaigns at once."""
     is_there = part.running or part.waiting or part.submitted
-    return _rates(part)._replace(
+    return NewForecast(
+        campaign_id=part.campaign_id,
         cluster_id=part.cluster_id,
         ratio=prediction.ratio,
+        throughput=throughput(part),
+        mean=mean(part),
+        deviation=deviation(part),
+        remaining=part.remaining,
+        eta=None,
+        median=quantile(part.durations, 0.5),
+        p95=quantile(part.durations, 0.95),
         keep=prediction.keep,
         send=prediction.send,
         memory=prediction.memory,
@@ -146,35 +189,35 @@ def _means(parts: Sequence[Progress]) -> dict[tuple[int, int | None], float]:
 
 def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, Outlook]:
     """What others leave of the clusters of each campaign."""
-    places: dict[int, list[Flow]] = defaultdict(list)
+    places: dict[int, Place] = {}
+    clusters: dict[int, list[int]] = defaultdict(list)
     for part, seen in zip(progress, flows, strict=True):
-        places[part.campaign_id].append(seen)
-    return {
-        id: outlook([Place(one.total, one.others, one.restless, one.drift, one.watched) for one in seen])
-        for id, seen in places.items()
-    }
+        clusters[part.campaign_id].append(part.cluster_id)
+        if part.cluster_id not in places:
+            places[part.cluster_id] = Place(seen.total, seen.others, seen.restless, seen.drift, seen.watched)
+    several = {tuple(some) for some in clusters.values()}
+    outlooks = {some: outlook([places[one] for one in some]) for some in several}
+    return {id: outlooks[tuple(some)] for id, some in clusters.items()}
 
 
 def _in_all(parts: Sequence[Progress], left: Interval | None, now: datetime, published: datetime | None) -> NewForecast:
     """The end is the campaign's, whichever cluster one looks from: its tasks are shared by all."""
     total = together(parts)
-    whole = _rates(total)._replace(pressure=pressure(total), published=published)
+    whole = NewForecast(
+        campaign_id=total.campaign_id,
+        cluster_id=None,
+        ratio=1.0 / total.width,
+        throughput=throughput(total),
+        mean=mean(total),
+        deviation=deviation(total),
+        remaining=total.remaining,
+        eta=None,
+        median=quantile(total.durations, 0.5),
+        p95=quantile(total.durations, 0.95),
+        pressure=pressure(total),
+        published=published,
+    )
     if left is None or left.expected >= FARTHEST.total_seconds():
         return whole
     low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST) for seconds in left)
     return whole._replace(eta=eta, eta_low=low, eta_high=high, published=told(published, eta, now))
-
-
-def _rates(part: Progress) -> NewForecast:
-    return NewForecast(
-        campaign_id=part.campaign_id,
-        cluster_id=None,
-        ratio=1.0 / part.width,
-        throughput=throughput(part),
-        mean=mean(part),
-        deviation=deviation(part),
-        remaining=part.remaining,
-        eta=None,
-        median=quantile(part.durations, 0.5),
-        p95=quantile(part.durations, 0.95),
-    )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 from cigri.durations import added, quantile
 from cigri.flow.anyone_to_predictor import Progress
@@ -14,28 +15,30 @@ SHORTEST = 1e-6  # seconds; a mean below is that of tasks that took no time
 
 def together(parts: Sequence[Progress]) -> Progress:
     """A campaign on all its clusters."""
+    every: Any = Progress._make(zip(*parts, strict=True))  # in each field what the parts have there
+    guesses = [guess for guess in every.guess if guess]
     return Progress(
         parts[0].campaign_id,
         0,
-        max(part.width for part in parts),
-        sum(part.done for part in parts),
-        sum(part.seconds for part in parts),
-        sum(part.squares for part in parts),
-        sum(part.window_tasks for part in parts),
-        max(part.window_seconds for part in parts),
-        sum(part.running for part in parts),
-        sum(part.waiting for part in parts),
+        max(every.width),
+        sum(every.done),
+        sum(every.seconds),
+        sum(every.squares),
+        sum(every.window_tasks),
+        max(every.window_seconds),
+        sum(every.running),
+        sum(every.waiting),
         parts[0].remaining,
-        added(part.durations for part in parts),
-        walltime=max(part.walltime for part in parts),
-        average=_average(parts),
+        added(every.durations) if any(every.durations) else (),
+        walltime=max(every.walltime),
+        average=_average(parts) if any(every.average) else None,
         known=parts[0].known,
-        doubted=sum(part.doubted for part in parts),
-        again=sum(part.again for part in parts),
+        doubted=sum(every.doubted),
+        again=sum(every.again),
         replicates=parts[0].replicates,
         expected=parts[0].expected,
         longest=parts[0].longest,
-        guess=fmean(guesses) if (guesses := [part.guess for part in parts if part.guess]) else None,
+        guess=fmean(guesses) if guesses else None,
     )
 
 

@@ -11,7 +11,7 @@ from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
 from cigri.flow.grid_to_user import list_campaigns
 from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
-from cigri.flow.predictor_to_metascheduler import NewForecast, list_published, put_forecasts
+from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_forecasts
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.settings import PolicySettings
 from cigri.states import CampaignState
@@ -113,7 +113,7 @@ def test_what_is_published_is_what_others_reckon_with(database: Database) -> Non
         campaign, unknown = a_campaign(conn, 3), a_campaign(conn, 1)
         whole = NewForecast(campaign, None, 1.0, None, None, None, 3, NOON + 2 * HOUR, pressure=600.0)
         put_forecasts(conn, [whole._replace(published=NOON + HOUR)], 60.0, NOON)
-        assert list_published(conn) == {campaign: NOON + HOUR}
+        assert {id: whole.published for id, whole in list_in_all(conn).items()} == {campaign: NOON + HOUR}
         claims = list_claims(conn, list_wants(conn, 10, 0.0, NOON), NOON)
         assert [(claim.eta, claim.pressure) for claim in claims] == [(NOON + HOUR, 600.0), (None, 0.0)]
         for one in (campaign, unknown):
@@ -125,4 +125,4 @@ def test_what_is_published_is_what_others_reckon_with(database: Database) -> Non
         conn.execute(
             update(Campaign).where(Campaign.c.id == campaign).values(state=CampaignState.TERMINATED, ended_at=NOON)
         )
-        assert list_published(conn) == {}
+        assert list_in_all(conn) == {}

@@ -1,15 +1,19 @@
 """How a driver is found: in its own file, or installed beside CiGri."""
 
+import getpass
+import importlib
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from cigri.database import Database
 from cigri.drivers import BatchRequest, RemoteState, load, names
 from cigri.errors import ConfigError
 from cigri.remote import Answer
 from tests.drivers.conformance import until
+from tests.grid import QUICK, Grid, Site
 
 OUTSIDE = Path(__file__).parent / "outside"
 
@@ -45,7 +49,7 @@ def test_a_driver_of_another_package_is_found_by_its_entry_point(
 ) -> None:
     assert "at_once" in names()
     driver, request = load("at_once", {}), BatchRequest("cigri.1", 2, 60)
-    (tmp_path / "job").write_text(f"#!/bin/sh\n{driver.prelude}exit $((CIGRI_INDEX - 1))\n")
+    (tmp_path / "job").write_text(f"#!/bin/sh\nunset CIGRI_INDEX\n{driver.prelude}exit $((CIGRI_INDEX - 1))\n")
     (tmp_path / "job").chmod(0o755)
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -62,6 +66,34 @@ def test_a_driver_of_another_package_is_found_by_its_entry_point(
     ]
     with pytest.raises(ConfigError, match="no options, not even speed"):
         load("at_once", {"speed": 1})
+
+
+def test_a_real_campaign_runs_through_it(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    """Through the wrapper, on this host: its tasks succeed, fail and are killed as anywhere else."""
+    monkeypatch.setattr(importlib.import_module("cigri_at_once"), "PLACE", str(tmp_path / "at-once"))
+    config = {"driver": "at_once", "transport": "local", "directory": str(tmp_path / "files"), **QUICK}
+    grid = Grid(database, Site("front", config, getpass.getuser()), str(tmp_path / "work"))
+    try:
+        grid.submit(
+            [str(number) for number in range(5)], command='[ "$CIGRI_INDEX" -ge 1 ] && [ -n "$CIGRI_REMOTE_ID" ]'
+        )
+        grid.submit(["9"], command="echo boom >&2; exit 5")
+        grid.submit(["10"], command="sleep 1000")
+        grid.run_until(lambda: grid.counts() == {"done": 5, "failed": 1, "assigned": 1} and _begun(grid) == 7)
+        grid.kill_all_jobs()
+        grid.run_until(lambda: grid.counts() == {"done": 5, "failed": 1, "cancelled": 1})
+        assert grid.one("SELECT message FROM events WHERE code = 'TASK_FAILED'") == (
+            "failure, exit code 5; stderr ends: boom"
+        )
+        grid.assert_sane()
+    finally:
+        grid.gateway.close()
+
+
+def _begun(grid: Grid) -> int:
+    return sum(grid.executions().values())
 
 
 def test_what_a_driver_needs_and_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

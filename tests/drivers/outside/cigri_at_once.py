@@ -16,7 +16,7 @@ END = "at-once-end"
 SUBMIT = """\
 mkdir -p {place} && mkdir {place}/{tag} || exit 9
 for index in $(seq {size}); do
-    export CIGRI_INDEX=$index CIGRI_REMOTE_ID={tag}/$index
+    export AT_ONCE_INDEX=$index AT_ONCE_ID={tag}/$index
     setsid sh -c '"$0" "$1"; echo $? >"$2.end"' "$PWD/job" "$PWD" {place}/{tag}/$index </dev/null >/dev/null 2>&1 &
     echo $! >{place}/{tag}/$index
 done
@@ -31,7 +31,10 @@ done
 
 
 class AtOnce(Driver):
-    prelude = "read -r CIGRI_NODE </proc/sys/kernel/hostname\n"
+    prelude = (
+        "CIGRI_INDEX=$AT_ONCE_INDEX CIGRI_REMOTE_ID=$AT_ONCE_ID\n"  # the job forgets what it inherits under these names
+        "read -r CIGRI_NODE </proc/sys/kernel/hostname\n"
+    )
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         if options:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from cigri.cli import backend, resubmission
 from cigri.cli.change import change_priority, read_priority
 from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
+from cigri.cli.looking import tell_missing
 from cigri.cli.placing import declared, missing_clusters, on_able, on_any, on_eligible, tell_unheard, to_simulate
 from cigri.cli.source import Source
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
@@ -164,6 +165,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             tell_unheard(database, candidate.name, candidate.description)
         if options.check:
             _show(candidates, user, missing, options.output)
+            tell_missing(candidates, clusters)
         if faults:
             raise CigriError("\n".join([*faults, "nothing was submitted"]))
         if options.simulate:

@@ -6,7 +6,6 @@ absolute paths. `besteffort` and `project` mean nothing here: all jobs are equal
 
 import json
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,11 +14,10 @@ from typing import Any
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, RemoteState, ResourceRequest
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.localbatch import client
-from cigri.localbatch.pools import default_pools
+from cigri.localbatch.pools import POOL, default_pools
 from cigri.remote import Answer
 from cigri.resources.nodes import MEGABYTE, NodeClass, known
 
-POOL = re.compile(r"[a-z][a-z0-9_.-]*")
 STATES = {
     "waiting": RemoteState.WAITING,
     "held": RemoteState.HELD,
@@ -32,6 +30,8 @@ STATES = {
     "timeout": RemoteState.TIMEOUT,
     "node_failed": RemoteState.NODE_FAILED,
 }
+
+KEEPS = "keeps to that: it belongs to another user, or to an older version; its owner starts it anew with other --pool"
 
 Line = dict[str, Any]
 
@@ -61,6 +61,7 @@ class Local(Driver):
             raise ConfigError(f"pools of driver local must be names and positive numbers, not {pools!r}")
         # the daemon may have been started where it had all the cores of the host
         self._pools = default_pools() | {"cpu": os.cpu_count() or 1} | dict(pools)
+        self._declared = dict(pools)
         self._node = os.uname().nodename
         words = [sys.executable, "-I", "-S", client.__file__, spool]
         self._client = shlex.join([*words, *(f"--pool={name}={amount}" for name, amount in pools.items())])
@@ -152,13 +153,20 @@ class Local(Driver):
             return Capacity(total, free, total - free, 0)
 
     def nodes(self) -> str:
-        return self.capacity("")
+        """A daemon that runs since before the pools were changed is told of them first."""
+        ask = self.capacity("")
+        return f"{self._ask('resize', pools=self._declared)} >/dev/null 2>&1\n{ask}" if self._declared else ask
 
     def parse_nodes(self, answer: Answer) -> list[NodeClass]:
         """This host, as large as its pools."""
         with _Reading(answer):
             [line] = _lines(answer)
             pools = {name: _natural(pool["total"]) for name, pool in line["pools"].items()}
+        odd = [
+            f"{name}={pools.get(name, 0)}" for name, declared in self._declared.items() if pools.get(name) != declared
+        ]
+        if odd:
+            raise AnswerUnreadable(f"the daemon gives {', '.join(odd)}, unlike options.pools, and {KEEPS}")
         cores, memory, gpus = pools.pop("cpu", None), pools.pop("mem", None), pools.pop("gpu", None)
         size = None if memory is None else memory * MEGABYTE
         return [NodeClass(known({**pools, "cores": cores, "memory": size, "gpus": gpus}), 1)]

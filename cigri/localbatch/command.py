@@ -24,7 +24,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     known = {verb: verbs.add_parser(verb, allow_abbrev=False) for verb in REQUESTS}
     for each in known.values():
         each.add_argument("--spool", required=True, type=os.path.abspath, help="directory of the daemon")
-        each.add_argument("--pool", action="append", default=[], metavar="NAME=AMOUNT", help="for a daemon to start")
+        each.add_argument(
+            "--pool", action="append", default=[], metavar="NAME=AMOUNT", help="of a daemon to start or resize"
+        )
         each.add_argument("--no-start", action="store_true", help="do not start the daemon")
     for name in ("size", "cpu", "nodes", "mem", "walltime", "notice"):
         default = {"size": None, "walltime": None, "cpu": 1, "nodes": 1}.get(name, 0)
@@ -70,6 +72,10 @@ def probe(options: argparse.Namespace) -> dict[str, object]:
     return {}
 
 
+def resize(options: argparse.Namespace) -> dict[str, object]:
+    return {"pools": dict(map(other, options.pool))}
+
+
 def input_lines() -> list[str]:
     return [line for line in sys.stdin.read().split("\n") if line]
 
@@ -85,6 +91,7 @@ REQUESTS = {
     "resume": jobs,
     "capacity": capacity,
     "probe": probe,
+    "resize": resize,
 }
 
 

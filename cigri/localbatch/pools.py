@@ -1,7 +1,11 @@
 """Pools of resources and what is free in them; a job is charged exactly what it asks for."""
 
 import os
+import re
 from collections.abc import Mapping
+
+POOL = re.compile(r"[a-z][a-z0-9_.-]*")
+"""The name of a pool."""
 
 
 def default_pools() -> dict[str, int]:
@@ -16,6 +20,10 @@ class Pools:
     def __init__(self, totals: Mapping[str, int]) -> None:
         self.totals = dict(totals)
         self._taken = dict.fromkeys(totals, 0)
+
+    def resize(self, totals: Mapping[str, int]) -> None:
+        """From now on there is so much in all; what is taken stays taken."""
+        self.totals = dict(totals)
 
     def free(self, name: str) -> int:
         return self.totals.get(name, 0) - self._taken.get(name, 0)

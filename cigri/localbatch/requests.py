@@ -4,6 +4,7 @@ The last line of an answer is {"end": n}, n being the number of lines before it,
 """
 
 import json
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from cigri.errors import CigriError, SubmissionRefused, UsageError
 from cigri.localbatch.engine import KEPT_JOBS, Engine
+from cigri.localbatch.pools import POOL, default_pools
 from cigri.localbatch.store import Job, State
 from cigri.localbatch.waiting import Array
 
@@ -18,6 +20,8 @@ LIMIT = 2**53
 NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 KEY = re.compile(r"([A-Za-z0-9._-]{1,200}) ([0-9]{1,16}) (\S+)")
 ID = re.compile(r"([1-9][0-9]{0,15})_([1-9][0-9]{0,15})")
+
+logger = logging.getLogger(__name__)
 
 Lines = Iterator[dict[str, object]]
 
@@ -237,6 +241,21 @@ def probe(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
     yield {"pid": os.getpid(), "uid": os.geteuid(), "pools": engine.pools.totals}
 
 
+def resize(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+    """Other pools, as of a daemon that is started with them; only for its own user and root."""
+    pools = request.take("pools")
+    request.done()
+    if uid not in (0, os.geteuid()):
+        raise SubmissionRefused("the pools of this daemon are for its own user to change")
+    if not isinstance(pools, dict) or not all(POOL.fullmatch(name) for name in pools):
+        raise UsageError(f"pools must be an object, with names of the form {POOL.pattern}")
+    totals = default_pools() | {name: check_number(name, amount, 1) for name, amount in pools.items()}
+    if totals != engine.pools.totals:
+        logger.info("pools %s instead of %s", totals, engine.pools.totals)
+        engine.pools.resize(totals)
+    yield {"pools": totals}
+
+
 VERBS: dict[str, Callable[[Engine, int, Fields, float], Lines]] = {
     "submit": submit,
     "list": list_live,
@@ -248,4 +267,5 @@ VERBS: dict[str, Callable[[Engine, int, Fields, float], Lines]] = {
     "resume": resume,
     "capacity": capacity,
     "probe": probe,
+    "resize": resize,
 }

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, Connection, Table, and_, cast, func, insert, literal, select, tuple_
+from sqlalchemy import BigInteger, Connection, Table, and_, cast, func, insert, literal, select, tuple_
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 from cigri.database import server_time
@@ -96,12 +96,11 @@ def put_picture(conn: Connection, rows: Rows, left: Mapping[int, int]) -> None:
     for row in rows[Bucket.name]:
         buckets[row["campaign_id"]].append(row["id"])
     for campaign_id, tasks in left.items():
-        number = func.generate_series(0, tasks - 1).column_valued("number")
-        mine = literal(buckets[campaign_id], ARRAY(BigInteger))
-        values = select(
-            literal(campaign_id), mine[1 + number % len(buckets[campaign_id])], number, func.to_jsonb(number)
-        )
-        conn.execute(insert(Task).from_select(["campaign_id", "bucket_id", "number", "parameter"], values))
+        mine = buckets[campaign_id]  # in turn: of a test each is for another cluster
+        for first, bucket_id in enumerate(mine):
+            number = func.generate_series(first, tasks - 1, len(mine)).column_valued("number")
+            values = select(literal(campaign_id), literal(bucket_id), number, func.to_jsonb(number))
+            conn.execute(insert(Task).from_select(["campaign_id", "bucket_id", "number", "parameter"], values))
 
 
 def _rows(conn: Connection, table: Table[Any], *wanted: Any) -> list[dict[str, Any]]:

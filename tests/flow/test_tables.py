@@ -19,8 +19,10 @@ BAD = {
     "ck_campaign_clusters_max_jobs": "UPDATE campaign_clusters SET max_jobs = 0",
     "fk_tasks_bucket_id_campaign_id": "UPDATE tasks SET bucket_id = 77",
     "uq_tasks_campaign_id_number": "UPDATE tasks SET number = 0",
-    "uq_buckets_campaign_id_requirements": """INSERT INTO buckets (campaign_id, requirements)
+    "uq_buckets_anywhere": """INSERT INTO buckets (campaign_id, requirements)
         SELECT campaign_id, '{}' FROM buckets""",
+    "uq_buckets_tested": """INSERT INTO buckets (campaign_id, requirements, cluster_id)
+        SELECT campaign_id, jsonb_build_object('number', n), 1 FROM buckets, generate_series(1, 2) n""",
     "ck_batches_settled": "UPDATE batches SET state = 'launching'",
     "ck_batches_size": "UPDATE batches SET size = 0",
     "uq_batches_tag": """INSERT INTO batches (tag, campaign_id, cluster_id, local_user, state, size, created_at)

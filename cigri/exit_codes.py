@@ -8,6 +8,7 @@ EXPLAINED = {
     73: f"CiGri could make no scratch directory or no output file there: is a disk or quota full? ({OWN})",
     74: f"CiGri could not write down what became of it: is a disk or quota full? ({OWN})",
     75: f"CiGri ran nothing: the job had been started before, or was withdrawn, {OWN}",
+    76: f"CiGri ran nothing: the job had been started before, and that start is over, {OWN}",
     78: f"CiGri ran nothing: the batch system gave the job no array index, {OWN}",
     126: "the program is there, but cannot be executed: is it a program, with `chmod +x` and a right first line?",
     127: "the program was not found on the node: is `exec_file` right there, and what it calls in its PATH?",

@@ -1,7 +1,7 @@
 """What a visit to a cluster tells of each watched job: pure, from what was seen to what is concluded."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
 from cigri.settings import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome
-from cigri.verdicts import TaskPast, judge, outcome_of_kill, outcome_of_record, outcome_of_state
-from cigri.wrapper import TaskRecord
+from cigri.verdicts import TaskPast, is_proof, judge, outcome_of_kill, outcome_of_record, outcome_of_state
+from cigri.wrapper import JournalState, TaskRecord
 
 RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
 HALTED_STATES = frozenset({RemoteState.HELD, RemoteState.SUSPENDED})
@@ -25,23 +25,39 @@ class Element(NamedTuple):
     array_index: int
 
 
+class Told(NamedTuple):
+    """What the journal of a job says: seconds of its ended tasks, and whether it stopped before the others."""
+
+    seconds: float = 0.0
+    is_stopped: bool = False
+    state: JournalState = JournalState.ABSENT
+
+    @property
+    def may_run(self) -> bool:
+        """It was started, and did not say that it has ended."""
+        return self.state is JournalState.STARTED and not self.is_stopped
+
+
+UNTOLD = Told()
+
+
 class Sight(NamedTuple):
-    """All that one visit saw. `listed` is None when the list of live jobs could not be read: then nobody is missing."""
+    """All that one visit saw. `listed` is None when the list of live jobs could not be read: then nobody is missing.
+
+    `told` by the journals of the jobs that were asked after.
+    """
 
     listed: Mapping[Element, RemoteJob] | None
     history: Mapping[Element, RemoteJob]
     records: Mapping[int, Mapping[int, TaskRecord]]  # by job, then position
-
-
-class Told(NamedTuple):
-    """What the whole journal of a job says: seconds of its ended tasks, and whether it stopped before the others."""
-
-    seconds: float
-    is_stopped: bool
+    told: Mapping[int, Told] = MappingProxyType({})
 
 
 class End(NamedTuple):
-    """A job that has ended: by the batch system's word, or (state None) because each of its tasks has a record."""
+    """A job that has ended: by the batch system's word, or (state None) because each of its tasks has a record.
+
+    Unless `is_proven` it only should have ended, if it was started at all.
+    """
 
     job: WatchedJob
     state: RemoteState | None
@@ -49,15 +65,17 @@ class End(NamedTuple):
     reason: str
     node: str
     seconds: float | None = None
+    is_proven: bool = True
 
 
 class Findings(NamedTuple):
-    """`progressed`: jobs that go on, some of whose tasks have ended."""
+    """`progressed`: jobs that go on, some of whose tasks have ended; `unaccounted`: those that perhaps still run."""
 
     ended: list[End]
     progressed: list[WatchedJob]
     seen: list[SeenJob]
     missing: list[int]
+    unaccounted: list[WatchedJob]
 
 
 class Ends(NamedTuple):
@@ -69,7 +87,7 @@ def find(
     watched: Sequence[WatchedJob], tasks: Mapping[int, int], sight: Sight, now: datetime, config: ClusterConfig
 ) -> Findings:
     """Sort the watched jobs; `tasks` says how many live tasks each carries (a prologue counts as one)."""
-    findings = Findings([], [], [], [])
+    findings = Findings([], [], [], [], [])
     for job in watched:
         records = sight.records.get(job.job_id, {})
         key = Element(job.tag, job.array_index)
@@ -81,11 +99,15 @@ def find(
         past = sight.history.get(key)
         if past is not None and not past.state.is_final:
             remote, past = remote or (past if past.state is not RemoteState.UNKNOWN else None), None
-        end = None
+        end, told = None, sight.told.get(job.job_id, UNTOLD)
         if remote is not None:
             _see(findings, job, remote)
-        elif sight.listed is not None and (end := _end_of_missing(job, past, now, config)):
-            findings.ended.append(end)
+        elif sight.listed is not None and (end := _end_of_missing(job, past, told, now, config)):
+            if end.is_proven or not _may_run(job, told, now, config):
+                findings.ended.append(end)
+            else:
+                findings.unaccounted.append(job)
+                end = None
         elif sight.listed is not None and job.missing_since is None:
             findings.missing.append(job.job_id)
         if records and end is None:
@@ -110,7 +132,7 @@ def conclude(
     for end in findings.ended:
         job_id = end.job.job_id
         known = records.get(job_id, {})
-        journal = told.get(job_id, Told(0.0, False))
+        journal = told.get(job_id, UNTOLD)
         mine = _attempts_of(end, attempts.get(job_id, ()), known, journal, limits)
         ends.attempts.extend(mine)
         ends.jobs.append(_job_end(end, mine, known, journal))
@@ -128,7 +150,9 @@ def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
         findings.seen.append(SeenJob(job.job_id, state, remote.remote_id, remote.node, is_halted))
 
 
-def _end_of_missing(job: WatchedJob, past: RemoteJob | None, now: datetime, config: ClusterConfig) -> End | None:
+def _end_of_missing(
+    job: WatchedJob, past: RemoteJob | None, told: Told, now: datetime, config: ClusterConfig
+) -> End | None:
     """Records are older than the queue's word: they had the time between two visits and the grace to appear.
 
     Those of an attempt that has lost against another one are not waited for.
@@ -138,13 +162,25 @@ def _end_of_missing(job: WatchedJob, past: RemoteJob | None, now: datetime, conf
     if job.missing_since is None:
         return None
     age = (now - job.missing_since).total_seconds()
-    if past is not None and age >= config.record_grace:
-        return End(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
-    if job.kill is not None and past is None and age >= config.record_grace:
-        return End(job, RemoteState.KILLED, None, "killed, and no longer known to the batch system", "")
-    if age >= config.lost_after:
-        return End(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "")
-    return None
+    if past is not None and (told.is_stopped or is_proof(past.state, past.exit_code)):
+        is_over = age >= config.record_grace
+        return End(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
+    if job.kill is not None and (past is None or job.kill is KillReason.USER) and age >= config.record_grace:
+        is_proven = job.kill is KillReason.USER or job.was_killed
+        reason = "killed, and no longer known to the batch system"
+        return End(job, RemoteState.KILLED, None, reason, "", is_proven=is_proven)
+    if age < config.lost_after:
+        return None
+    if past is None:
+        return End(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "", is_proven=False)
+    reason = "; ".join(filter(None, (f"{past.state} without a record, exit code {past.exit_code}", _reason(past))))
+    return End(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
+
+
+def _may_run(job: WatchedJob, told: Told, now: datetime, config: ClusterConfig) -> bool:
+    """It was started, and has left no record: until its walltime is over nobody knows that it does not run."""
+    lag = timedelta(seconds=config.lost_after)
+    return told.may_run and job.runs_until is not None and now < job.runs_until + lag
 
 
 def _seconds(past: RemoteJob) -> float | None:
@@ -171,9 +207,7 @@ def _attempts_of(
         if begun > 0:
             seconds = None if end.seconds is None else max(0.0, end.seconds - told.seconds)
             exit_code = None if attempt.is_shared else end.exit_code
-            continues = attempt.saving.continues(seconds)
-            state = end.state or RemoteState.UNKNOWN
-            outcome = outcome_of_state(state, exit_code, end.job.kill, continues=continues)
+            outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill)
             ended.append(_ended(end.job, attempt, outcome, exit_code, None, seconds, limits))
         else:
             outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
@@ -221,7 +255,7 @@ def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskR
         last = records[max(records)]
         outcome, exit_code = outcome_of_record(last.exit_code, last.cause, end.job.kill), last.exit_code
     else:
-        outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.exit_code, end.job.kill)
+        outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill)
         exit_code = end.exit_code
     if end.job.kind is not JobKind.TASKS and outcome in (Outcome.RESUBMIT, Outcome.RESUBMIT_END):
         outcome = Outcome.FAILURE

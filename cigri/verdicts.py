@@ -15,9 +15,10 @@ FIRST_IN_LINE = 20
 IN_LINE = 10
 END_OF_LINE = 0
 
-GAVE_UP = frozenset({74, 75, 78})
-"""Exit codes of a wrapper that ran no task: it cannot write, was begun before or withdrawn, knows not who it is."""
-OF_THE_TASK = frozenset(range(128)) - GAVE_UP
+WITHOUT_RECORD = frozenset({74, 76, 78})
+"""Exit codes of a wrapper that leaves tasks without a record: it cannot write, finds that an earlier start of its index
+is over, knows not who it is. With 75 it says that an earlier start perhaps still runs."""
+SIGNALLED = 128
 
 FAULT_OF_TASK = frozenset({Outcome.FAILURE, Outcome.WALLTIME, Outcome.OUT_OF_MEMORY})
 TRIED_ELSEWHERE = FAULT_OF_TASK | {Outcome.NODE_FAILURE, Outcome.LOST}
@@ -95,13 +96,20 @@ def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None, *, co
     return Outcome.SUCCESS if cause == "exit" and exit_code == 0 else Outcome.FAILURE
 
 
-def outcome_of_state(
-    state: RemoteState, exit_code: int | None, kill: KillReason | None, *, continues: bool = False
-) -> Outcome:
-    """From the batch system's history, when the wrapper left no record; a success must have its exit code."""
+def is_proof(state: RemoteState, exit_code: int | None) -> bool:
+    """Whether the batch system's word is enough to know that a job is over that has left no record.
+
+    A wrapper that ends by itself has seen its records in place before, so that an end of the job's own without them is
+    that of somebody else: of an earlier job with its id, of a second start.
+    """
+    if state is RemoteState.FAILED:
+        return exit_code is None or exit_code in WITHOUT_RECORD or exit_code >= SIGNALLED
+    return state.is_final and state is not RemoteState.SUCCEEDED
+
+
+def outcome_of_state(state: RemoteState, kill: KillReason | None) -> Outcome:
+    """From the batch system's history, when the wrapper left no record; it is never a success."""
     match state:
-        case RemoteState.SUCCEEDED | RemoteState.FAILED if exit_code is not None and exit_code in OF_THE_TASK:
-            return outcome_of_record(exit_code, "exit", kill, continues=continues)
         case RemoteState.TIMEOUT:
             return Outcome.WALLTIME
         case RemoteState.OUT_OF_MEMORY:

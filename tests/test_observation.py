@@ -11,7 +11,7 @@ from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
 from cigri.observation import Element, Ends, Findings, Sight, Told, conclude, find
 from cigri.settings import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
-from cigri.wrapper import Cause, TaskRecord
+from cigri.wrapper import Cause, JournalState, TaskRecord
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CONFIG = ClusterConfig(driver="local", record_grace=10, lost_after=120)
@@ -25,9 +25,12 @@ def a_job(
     missing: float | None = None,
     kill: KillReason | None = None,
     kind: JobKind = JobKind.TASKS,
+    left: float = 3600,
 ) -> WatchedJob:
+    """`left`: seconds of its walltime, if it was started at all."""
     since = None if missing is None else NOW - timedelta(seconds=missing)
-    return WatchedJob(7, 3, kind, state, 1, 5, "tag", 1, "12_1", "alice", since, kill)
+    until = NOW + timedelta(seconds=left)
+    return WatchedJob(7, 3, kind, state, 1, 5, "tag", 1, "12_1", "alice", since, kill, runs_until=until)
 
 
 def remote(state: RemoteState, exit_code: int | None = None) -> RemoteJob:
@@ -57,6 +60,7 @@ def look(
         ({PLACE: listed} if listed else {}) if answered else None,
         {PLACE: past} if past else {},
         {7: {record.position: record for record in records}} if records else {},
+        {7: told} if told else {},
     )
     findings = find([job], {7: tasks} if records else {}, sight, NOW, CONFIG)
     carried = attempts(tasks) if job.kind is JobKind.TASKS else {}
@@ -147,7 +151,74 @@ def test_even_a_long_missing_job_is_not_lost_while_the_queue_does_not_answer() -
 
 @pytest.mark.parametrize(("missing", "ended"), [(5.0, False), (10.0, True)])
 def test_history_is_believed_only_after_the_grace_for_the_record(missing: float, ended: bool) -> None:
-    _, ends = look(a_job(missing=missing), past=remote(RemoteState.SUCCEEDED, 0))
+    _, ends = look(a_job(missing=missing), past=remote(RemoteState.KILLED))
+    assert bool(ends.jobs) is ended
+
+
+@pytest.mark.parametrize("past", [remote(RemoteState.SUCCEEDED, 0), remote(RemoteState.FAILED, 3)])
+@pytest.mark.parametrize(("missing", "lost"), [(119.0, False), (120.0, True)])
+def test_a_job_that_never_started_is_lost_whatever_the_history_says_of_its_end(
+    past: RemoteJob, missing: float, lost: bool
+) -> None:
+    """slurmdbd says COMPLETED 0:0 of an element with the id of an earlier one, which ran."""
+    _, ends = look(a_job(missing=missing), past=past)
+    assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
+
+
+STARTED = Told(state=JournalState.STARTED)
+
+
+@pytest.mark.parametrize(
+    "past",
+    [
+        None,
+        remote(RemoteState.UNKNOWN),
+        remote(RemoteState.SUCCEEDED, 0),
+        remote(RemoteState.FAILED, 3),
+        replace(remote(RemoteState.FAILED, 75), reason="NonZeroExitCode", restarts=1),
+    ],
+)
+@pytest.mark.parametrize(("left", "lost"), [(3600.0, False), (-119.0, False), (-120.0, True)])
+def test_a_job_that_started_perhaps_runs_until_its_walltime_is_over(
+    past: RemoteJob | None, left: float, lost: bool
+) -> None:
+    findings, ends = look(a_job(missing=9999, left=left), past=past, told=STARTED)
+    assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
+    assert [job.job_id for job in findings.unaccounted] == ([] if lost else [7])
+
+
+@pytest.mark.parametrize(
+    "past",
+    [remote(RemoteState.KILLED), remote(RemoteState.NODE_FAILED), remote(RemoteState.FAILED, 76)],
+    ids=["killed", "node failed", "proven by its second start"],
+)
+def test_a_job_that_started_has_ended_once_there_is_proof(past: RemoteJob) -> None:
+    findings, ends = look(a_job(missing=11), past=past, told=STARTED)
+    assert len(ends.jobs) == 1
+    assert not findings.unaccounted
+
+
+def test_a_job_that_says_itself_that_it_has_ended_does_not_run() -> None:
+    findings, ends = look(a_job(missing=9999), told=STARTED._replace(is_stopped=True))
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WITHDRAWN]
+    assert not findings.unaccounted
+
+
+def test_a_job_that_perhaps_runs_keeps_what_its_other_tasks_have_told() -> None:
+    findings, ends = look(a_job(missing=9999), records=(a_record(1),), tasks=2, told=STARTED)
+    assert [attempt.task_id for attempt in ends.attempts] == [101]
+    assert not ends.jobs
+    assert len(findings.unaccounted) == 1
+
+
+@pytest.mark.parametrize(
+    ("kill", "was_killed", "ended"),
+    [(KillReason.DRAIN, True, True), (KillReason.DRAIN, False, False), (KillReason.USER, False, True)],
+)
+def test_a_job_that_was_gone_before_it_was_killed_perhaps_runs_unless_a_user_gives_it_up(
+    kill: KillReason, was_killed: bool, ended: bool
+) -> None:
+    _, ends = look(a_job(missing=500, kill=kill)._replace(was_killed=was_killed), told=STARTED)
     assert bool(ends.jobs) is ended
 
 
@@ -192,9 +263,9 @@ def test_preemption_is_free_and_first_in_line() -> None:
     assert ends.attempts[0].verdict == (TaskState.WAITING, 20, 0, 1, 0, 0)
 
 
-def test_a_second_start_without_a_record_is_a_free_death_that_says_so() -> None:
-    past = replace(remote(RemoteState.FAILED, 75), reason="NonZeroExitCode", restarts=1)
-    _, ends = look(a_job(missing=11), past=past)
+def test_a_second_start_that_proves_the_end_of_the_first_is_a_free_death_that_says_so() -> None:
+    past = replace(remote(RemoteState.FAILED, 76), reason="NonZeroExitCode", restarts=1)
+    _, ends = look(a_job(missing=11), past=past, told=STARTED)
     assert outcome(ends) is Outcome.LOST
     assert ends.attempts[0].verdict[:4] == (TaskState.WAITING, 20, 0, 1)
     assert ends.jobs[0].reason == "NonZeroExitCode; begun again by the batch system, restarts: 1"
@@ -235,7 +306,7 @@ def test_a_job_that_stopped_before_a_task_was_preempted_unless_by_us(
 
 
 def test_the_exit_code_of_a_shared_job_is_not_that_of_a_task_without_record() -> None:
-    _, ends = look(a_job(missing=11), past=remote(RemoteState.FAILED, 3), records=(a_record(1, 3),), tasks=2)
+    _, ends = look(a_job(missing=130), past=remote(RemoteState.FAILED, 3), records=(a_record(1, 3),), tasks=2)
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.LOST]
 
 

@@ -5,7 +5,7 @@ import pytest
 from cigri.drivers import RemoteState
 from cigri.settings import JobSettings
 from cigri.states import KillReason, Outcome, TaskState
-from cigri.verdicts import Saving, TaskPast, judge, outcome_of_record, outcome_of_state
+from cigri.verdicts import Saving, TaskPast, is_proof, judge, outcome_of_record, outcome_of_state
 
 LIMITS = JobSettings(deaths=2, resubmissions=3, checkpoints=4)
 FRESH = TaskPast(0, 0, 0, 0)
@@ -35,32 +35,56 @@ def test_the_record_decides(exit_code: int, cause: str, kill: KillReason | None,
 
 
 @pytest.mark.parametrize(
-    ("state", "exit_code", "kill", "outcome"),
+    ("state", "kill", "outcome"),
     [
-        (RemoteState.SUCCEEDED, 0, None, Outcome.SUCCESS),
-        (RemoteState.FAILED, 3, None, Outcome.FAILURE),
-        (RemoteState.FAILED, 66, None, Outcome.RESUBMIT),
-        (RemoteState.FAILED, 137, None, Outcome.LOST),  # somebody killed the wrapper
-        (RemoteState.FAILED, 74, None, Outcome.LOST),  # it could not write
-        (RemoteState.FAILED, 75, None, Outcome.LOST),  # the batch system began the job a second time
-        (RemoteState.FAILED, 75, KillReason.USER, Outcome.KILLED),
-        (RemoteState.FAILED, 78, None, Outcome.LOST),
-        (RemoteState.FAILED, 76, None, Outcome.FAILURE),
-        (RemoteState.SUCCEEDED, None, None, Outcome.LOST),  # success without proof is none
-        (RemoteState.TIMEOUT, None, None, Outcome.WALLTIME),
-        (RemoteState.OUT_OF_MEMORY, None, None, Outcome.OUT_OF_MEMORY),
-        (RemoteState.NODE_FAILED, None, KillReason.USER, Outcome.NODE_FAILURE),
-        (RemoteState.PREEMPTED, None, None, Outcome.PREEMPTED),
-        (RemoteState.KILLED, None, None, Outcome.PREEMPTED),
-        (RemoteState.KILLED, None, KillReason.USER, Outcome.KILLED),
-        (RemoteState.KILLED, None, KillReason.WAITING_TOO_LONG, Outcome.WITHDRAWN),
-        (RemoteState.UNKNOWN, None, None, Outcome.LOST),
+        (RemoteState.TIMEOUT, None, Outcome.WALLTIME),
+        (RemoteState.OUT_OF_MEMORY, None, Outcome.OUT_OF_MEMORY),
+        (RemoteState.NODE_FAILED, KillReason.USER, Outcome.NODE_FAILURE),
+        (RemoteState.PREEMPTED, None, Outcome.PREEMPTED),
+        (RemoteState.KILLED, None, Outcome.PREEMPTED),
+        (RemoteState.KILLED, KillReason.USER, Outcome.KILLED),
+        (RemoteState.KILLED, KillReason.WAITING_TOO_LONG, Outcome.WITHDRAWN),
+        (RemoteState.FAILED, None, Outcome.LOST),
+        (RemoteState.FAILED, KillReason.USER, Outcome.KILLED),
+        (RemoteState.UNKNOWN, None, Outcome.LOST),
     ],
 )
-def test_without_a_record_the_history_decides(
-    state: RemoteState, exit_code: int | None, kill: KillReason | None, outcome: Outcome
-) -> None:
-    assert outcome_of_state(state, exit_code, kill) is outcome
+def test_without_a_record_the_history_decides(state: RemoteState, kill: KillReason | None, outcome: Outcome) -> None:
+    assert outcome_of_state(state, kill) is outcome
+
+
+@pytest.mark.parametrize("kill", [None, *KillReason])
+@pytest.mark.parametrize("state", list(RemoteState))
+def test_without_a_record_nothing_is_ever_a_success(state: RemoteState, kill: KillReason | None) -> None:
+    verdict = judge(outcome_of_state(state, kill), FRESH, LIMITS)
+    assert verdict.state is not TaskState.DONE
+
+
+@pytest.mark.parametrize(
+    ("state", "exit_code", "is_over"),
+    [
+        (RemoteState.SUCCEEDED, 0, False),  # the wrapper ends well only with its record in place
+        (RemoteState.SUCCEEDED, None, False),
+        (RemoteState.FAILED, 0, False),
+        (RemoteState.FAILED, 3, False),
+        (RemoteState.FAILED, 66, False),
+        (RemoteState.FAILED, 75, False),  # an earlier start of the index perhaps runs
+        (RemoteState.FAILED, 74, True),  # it could not write
+        (RemoteState.FAILED, 76, True),  # an earlier start is over
+        (RemoteState.FAILED, 78, True),
+        (RemoteState.FAILED, 137, True),  # somebody killed the wrapper
+        (RemoteState.FAILED, None, True),
+        (RemoteState.KILLED, None, True),
+        (RemoteState.PREEMPTED, None, True),
+        (RemoteState.TIMEOUT, None, True),
+        (RemoteState.NODE_FAILED, None, True),
+        (RemoteState.OUT_OF_MEMORY, None, True),
+        (RemoteState.UNKNOWN, None, False),
+        (RemoteState.RUNNING, None, False),
+    ],
+)
+def test_when_the_batch_systems_word_is_enough(state: RemoteState, exit_code: int | None, is_over: bool) -> None:
+    assert is_proof(state, exit_code) is is_over
 
 
 @pytest.mark.parametrize(
@@ -107,11 +131,6 @@ def test_exit_99_of_a_task_that_saves_its_state_means_continue_me(
 ) -> None:
     assert outcome_of_record(99, cause, kill, continues=True) is outcome
     assert outcome_of_record(99, cause, kill) is not Outcome.CHECKPOINTED
-
-
-def test_exit_99_in_the_history_means_the_same() -> None:
-    assert outcome_of_state(RemoteState.FAILED, 99, None, continues=True) is Outcome.CHECKPOINTED
-    assert outcome_of_state(RemoteState.FAILED, 99, None) is Outcome.FAILURE
 
 
 @pytest.mark.parametrize(

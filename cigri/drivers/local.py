@@ -29,6 +29,7 @@ STATES = {
     "killed": RemoteState.KILLED,
     "timeout": RemoteState.TIMEOUT,
     "node_failed": RemoteState.NODE_FAILED,
+    "vanished": RemoteState.FAILED,  # none of its processes is there, and nobody saw how it ended
 }
 
 KEEPS = "keeps to that: it belongs to another user, or to an older version; its owner starts it anew with other --pool"
@@ -232,7 +233,6 @@ def _indexes(ranges: Iterable[tuple[object, object]]) -> Iterator[int]:
 
 
 def _ended_job(line: Line, node: str) -> RemoteJob:
-    """A vanished job, the end of which nobody saw, is UNKNOWN."""
     exit_code = line["exit_code"]
     return RemoteJob(
         tag=_text(line["name"]),

@@ -1,7 +1,7 @@
 """The runner submits; from then on the updator watches the jobs, until it moves them to their end."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Connection,
+    Float,
     Integer,
     Row,
     Text,
@@ -53,6 +54,9 @@ class WatchedJob(NamedTuple):
     """A submitted job that has not ended; `kill` is why we asked for its death, if we did.
 
     `is_halted`: at the last visit it was held in the queue, or suspended. `side`: how many tasks it runs at a time.
+    `runs_until`: when its walltime is over, counted from when it was first seen to run, else from when it was missing;
+    None when it was neither. `is_unaccounted`: people were told that it perhaps still runs.
+    `was_killed`: it was there when the kill was sent, and is gone since.
     """
 
     job_id: int
@@ -70,6 +74,9 @@ class WatchedJob(NamedTuple):
     is_halted: bool = False
     side: int = 1
     submitted_at: datetime | None = None
+    runs_until: datetime | None = None
+    is_unaccounted: bool = False
+    was_killed: bool = False
 
 
 class SeenJob(NamedTuple):
@@ -135,6 +142,11 @@ def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = 
     conn.execute(_seen(), {"listed": packed(SEEN, seen), "now": now})
 
 
+def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> None:
+    """Jobs that were started and of which nobody knows whether they still run."""
+    conn.execute(update(Job).where(Job.c.id.in_(job_ids), Job.c.state != JobState.ENDED).values(reason=reason))
+
+
 def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
     """Jobs that their cluster no longer lists and of which no record has come yet."""
     conn.execute(_missing(), {**_wanted(job_ids), "now": now})
@@ -166,6 +178,7 @@ def _submitted() -> ReturningUpdate[int]:
 
 @cache
 def _watched() -> Select[*tuple[Any, ...]]:
+    lasts = _seconds(cast(Job.c.walltime, Float) + Job.c.halted_seconds)
     return (
         select(
             Job.c.id,
@@ -183,6 +196,9 @@ def _watched() -> Select[*tuple[Any, ...]]:
             Job.c.halted_since.is_not(None),
             func.greatest(Job.c.width // CampaignCluster.c.width, 1),
             Job.c.submitted_at,
+            func.coalesce(Job.c.started_at, Job.c.missing_since) + lasts,
+            Job.c.reason.is_not(None),
+            func.coalesce(Kill.c.sent_at <= Job.c.missing_since, false()),
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(
@@ -243,6 +259,7 @@ def _seen() -> Update:
             node=func.nullif(listed.c.node, ""),
             started_at=case((running, func.coalesce(Job.c.started_at, NOW)), else_=None),
             missing_since=None,
+            reason=None,
             halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, NOW)), else_=None),
             halted_seconds=case(
                 (Job.c.state != state, 0.0),
@@ -289,6 +306,10 @@ def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[
 
 def _live_attempts(found: Iterable[Row[*tuple[Any, ...]]]) -> list[LiveAttempt]:
     return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), *row[13:])) for row in found]
+
+
+def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
+    return func.make_interval(0, 0, 0, 0, 0, 0, number)
 
 
 def _wanted(ids: Sequence[int]) -> dict[str, str]:

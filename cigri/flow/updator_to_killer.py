@@ -173,9 +173,12 @@ def may_move(moves: int) -> ColumnElement[bool]:
 
 
 def _late(clusters: TableValuedAlias, slack: float, now: datetime | None) -> Select[int, str]:
-    """Jobs that have run for longer than their walltime and `slack` seconds, not counting while they were suspended."""
+    """Jobs that have run for longer than their walltime and `slack` seconds, not counting while they were suspended.
+
+    Of those that their cluster no longer lists nobody knows whether they run at all.
+    """
     limit = _seconds(cast(Job.c.walltime, Float) + Job.c.halted_seconds + slack)
-    running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(Job.c.halted_since.is_(None))
+    running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(is_there())
     return running.where(Job.c.started_at + limit <= clock(now))
 
 

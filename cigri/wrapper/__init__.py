@@ -18,6 +18,7 @@ from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
 from cigri.wrapper.outbox import Collected, Posted, Receipt, collect, parse_collect, place_of
 from cigri.wrapper.records import Cause, StartRecord, TaskRecord, parse_end, parse_start
+from cigri.wrapper.revocation import parse_revoked, revoke
 
 __all__ = [
     "BatchPlan",
@@ -44,11 +45,13 @@ __all__ = [
     "parse_collect",
     "parse_end",
     "parse_journal",
+    "parse_revoked",
     "parse_start",
     "parse_tail",
     "parse_void",
     "place_of",
     "purge_campaign",
+    "revoke",
     "tail",
     "void_batch",
     "write_batch",

@@ -39,11 +39,60 @@ cigri_claim() { # the absolute path: a batch directory that was voided is not to
     cigri_deadline=
     set -C
     until { :; } >"$cigri_dir/journal.$CIGRI_INDEX"; do
-        [ ! -e "$cigri_dir/journal.$CIGRI_INDEX" ] || cigri_quit 75 "index $CIGRI_INDEX was started before"
+        [ ! -e "$cigri_dir/journal.$CIGRI_INDEX" ] || cigri_refuse
         [ -d "$cigri_dir" ] || cigri_quit 75 "the batch was withdrawn"
         cigri_patient || cigri_quit 74 "cannot write to $cigri_dir"
     done
     set +C
+}
+
+cigri_since() { # cigri_found: when process $1 was started, in ticks of its host, "" if it is gone; cigri_group: its group
+    cigri_found='' cigri_line=''
+    { read -r cigri_line <"/proc/$1/stat"; } 2>/dev/null
+    set -- ${cigri_line##*) }
+    [ $# -lt 20 ] || [ "$1" = Z ] || cigri_found=${20} cigri_group=$3
+}
+
+cigri_identify() { # cigri_origin: its boot and, since a container has another one, its first process; cigri_self: this process
+    cigri_boot='' cigri_group=''
+    { read -r cigri_boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
+    cigri_since 1
+    cigri_origin=${cigri_boot:--}/${cigri_found:--}
+    cigri_since $$
+    cigri_self="$$ ${cigri_found:--} ${cigri_group:--}"
+}
+
+cigri_refuse() { # another start has the index, and perhaps runs: 76 is the proof that it is over
+    cigri_identify
+    while read -r cigri_word cigri_version cigri_skip cigri_skip cigri_place cigri_skip cigri_there cigri_other; do
+        [ "$cigri_word $cigri_version" != 'start 2' ] || ! cigri_is_over $cigri_other ||
+            cigri_quit 76 "index $CIGRI_INDEX was started before, and that start is over"
+    done <"$cigri_dir/journal.$CIGRI_INDEX"
+    cigri_quit 75 "index $CIGRI_INDEX was started before"
+}
+
+cigri_is_over() { # process, its start, its group: nothing of it is here, or its host has been started anew since
+    case $cigri_there:$cigri_origin in
+    */[0-9]*:*/[0-9]*) ;;
+    *) return 1 ;;
+    esac
+    if [ "$cigri_there" != "$cigri_origin" ]; then
+        [ "$cigri_place" = "$CIGRI_NODE" ] && [ "$cigri_place" != - ] && [ "${cigri_there%/*}" != "$cigri_boot" ]
+        return
+    fi
+    cigri_since "$1"
+    [ "$cigri_found" != "$2" ] && [ "$3" != - ] && ! cigri_lives "$3" && ! cigri_lives "$3"
+}
+
+cigri_lives() { # the process group; what is dead and not yet fetched by its parent counts no more
+    kill -0 "-$1" 2>/dev/null || return
+    for cigri_file in /proc/[0-9]*/stat; do
+        cigri_line=
+        { read -r cigri_line <"$cigri_file"; } 2>/dev/null
+        cigri_line=${cigri_line##*) } cigri_member=${cigri_line#* * }
+        [ "${cigri_member%% *}" != "$1" ] || [ "${cigri_line%% *}" = Z ] || return 0
+    done
+    return 1
 }
 
 cigri_append() { # a line at the end of a file, on a line of its own whatever a full disk has left there
@@ -182,6 +231,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     cigri_begun=$cigri_now
     cigri_pilot || {
         cigri_halted=terminated
+        [ -z "$cigri_worker" ] || rm -f -- "$CIGRI_INDEX.$cigri_position.out"
         cigri_stop
         return
     }
@@ -222,22 +272,27 @@ cigri_record() {
     cigri_end="end 1 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT $cigri_position $cigri_code $cigri_cause"
     cigri_end="$cigri_end $((cigri_started + cigri_begun - cigri_zero)) $((cigri_now - cigri_begun))"
     cigri_end="$cigri_end $CIGRI_NODE $CIGRI_REMOTE_ID ."
+    cigri_written=$((cigri_written + 1))
     { cigri_append "$cigri_end" "journal.$CIGRI_INDEX" &&
         cigri_append "$cigri_end" "../../outbox/$cigri_batch-$CIGRI_INDEX"; } || cigri_mute=1
 }
 
 cigri_verify() { # no shell hears of a write that fails when the file is closed, as on NFS
     [ -z "$cigri_mute" ] || return 1
-    if [ "$cigri_position" -gt 1 ]; then
-        [ "$(wc -l <"journal.$CIGRI_INDEX")" -gt "$cigri_position" ]
-    elif [ "$cigri_position" -eq 1 ]; then
-        read -r cigri_skip <"../../outbox/$cigri_batch-$CIGRI_INDEX"
+    cigri_there=0
+    if [ "$cigri_written" -gt 1 ]; then
+        cigri_there=$(grep -c '^end ' "journal.$CIGRI_INDEX")
+    elif [ "$cigri_written" -eq 1 ]; then
+        while read -r cigri_word cigri_skip; do
+            [ "$cigri_word" != end ] || cigri_there=1
+        done <"journal.$CIGRI_INDEX"
     fi
+    [ "${cigri_there:-0}" -ge "$cigri_written" ]
 }
 
 unset CIGRI_JOB_ID cigri_caught cigri_fresh cigri_halted cigri_is_spread cigri_minder cigri_missed cigri_mute cigri_pid
 unset cigri_scratch cigri_stopped cigri_watch cigri_worker
-cigri_dir=$1 cigri_position=0 cigri_status=0
+cigri_dir=$1 cigri_position=0 cigri_status=0 cigri_written=0
 trap 'cigri_halt terminated' TERM
 trap 'cigri_halt walltime' XCPU
 trap 'cigri_forward HUP' HUP
@@ -259,8 +314,9 @@ CIGRI_NODE=${CIGRI_NODE%%[[:space:]]*} CIGRI_REMOTE_ID=${CIGRI_REMOTE_ID%%[[:spa
 export CIGRI_INDEX CIGRI_NODE="${CIGRI_NODE:--}" CIGRI_REMOTE_ID="${CIGRI_REMOTE_ID:--}"
 
 cigri_claim
-cigri_append "start 1 $CIGRI_INDEX $cigri_started $CIGRI_NODE $CIGRI_REMOTE_ID ." "journal.$CIGRI_INDEX" ||
-    cigri_quit 74 "cannot write to $cigri_dir"
+cigri_identify
+cigri_start="start 2 $CIGRI_INDEX $cigri_started $CIGRI_NODE $CIGRI_REMOTE_ID $cigri_origin $cigri_self ."
+cigri_append "$cigri_start" "journal.$CIGRI_INDEX" || cigri_quit 74 "cannot write to $cigri_dir"
 
 if [ -n "$CIGRI_SCRATCH" ] && [ -z "$cigri_keep" ]; then
     cigri_fresh=1

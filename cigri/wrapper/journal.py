@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
 from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, IS_FILE
-from cigri.wrapper.records import StartRecord, TaskRecord, is_stop, parse_end, parse_start
+from cigri.wrapper.records import StartRecord, TaskRecord, is_revoked, is_stop, parse_end, parse_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,8 @@ def parse_journal(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, Journa
             journals[key] = journals[key]._replace(start=start)
         elif is_stop(line[2:]):
             journals[key] = journals[key]._replace(is_stopped=True)
+        elif is_revoked(line[2:]):
+            journals[key] = journals[key]._replace(state=JournalState.VOIDED)
     if not whole or set(journals) != set(keys):
         raise AnswerUnreadable(f"the journals did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
     return {key: known._replace(records=tuple(records.get(key, ()))) for key, known in journals.items()}

@@ -72,7 +72,8 @@ class StartRecord:
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
 END = re.compile(rf"end 1 {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} \.", re.ASCII)
 STOP = re.compile(rf"stop 1 {ID} \.", re.ASCII)
-START = re.compile(rf"start 1 {ID} {TIME} {WORD} {WORD} \.", re.ASCII)
+START = re.compile(rf"start (?:1|2) {ID} {TIME} {WORD} {WORD} (?:{WORD} {WORD} {WORD} {WORD} )?\.", re.ASCII)
+REVOKED = re.compile(rf"revoked 1 {ID} \.", re.ASCII)
 
 
 def parse_end(line: str) -> TaskRecord | None:
@@ -97,6 +98,11 @@ def parse_start(line: str) -> StartRecord | None:
 def is_stop(line: str) -> bool:
     """Whether the line says that the job ended in order, and began no task that has no record."""
     return STOP.fullmatch(line) is not None
+
+
+def is_revoked(line: str) -> bool:
+    """Whether the line says that the index was claimed by the grid, so that no job can start with it."""
+    return REVOKED.fullmatch(line) is not None
 
 
 def _known(word: str) -> str:

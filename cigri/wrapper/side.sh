@@ -43,6 +43,9 @@ cigri_gather() { # a worker that was killed leaves no word on its task; else not
         esac
         cigri_fail "$cigri_code"
     done
+    for cigri_taken in "$CIGRI_INDEX".*.out; do
+        [ -n "$cigri_odd" ] || [ ! -e "$cigri_taken" ] || cigri_written=$((cigri_written + 1))
+    done
     [ -n "$cigri_odd" ] || cigri_append "stop 1 $cigri_size ." "journal.$CIGRI_INDEX"
 }
 

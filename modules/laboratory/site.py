@@ -26,6 +26,7 @@ OVER = re.compile(r"xargs rm -f <<'EOF' \|\| exit 74\n(.*?)EOF\n", re.DOTALL)
 STORED = re.compile(r"^    printf '%s' '(.*?)'\n", re.DOTALL | re.MULTILINE)
 LIMIT = re.compile(r"\(shown >= (\d+)\)")
 SHOWN = re.compile(r"^cigri_show (\d+) (\d+) (\d+)$", re.MULTILINE)
+REVOKED = re.compile(r"^cigri_revoke (\d+) (\d+) (\d+)$", re.MULTILINE)
 VOIDED = re.compile(r'mkdir -p -- "\$cigri_base/c(\d+)/b(\d+)\.void"')
 EXISTS = Answer(73, "", "the batch is there, or voided")
 
@@ -107,6 +108,8 @@ class Site:
             return self._collect(home, user, text)
         if "echo 'cigri-journal 1'" in text:
             return self._journals(home, user, text)
+        if "echo 'cigri-revoke 1'" in text:
+            return self._revoke(home, text)
         if found := VOIDED.search(text):
             return self._void(home, int(found[2]))
         if "echo 'cigri-tail 1 there'" in text:
@@ -197,6 +200,14 @@ class Site:
             lines.append(f"= {campaign_id} {batch_id} {index} {state}")
             lines += [f"> {record}" for record in records or ()]
         return Answer(0, "\n".join([*lines, "cigri-journal end", ""]), "")
+
+    def _revoke(self, home: Home, text: str) -> Answer:
+        lines = ["cigri-revoke 1"]
+        for found in REVOKED.finditer(text):
+            campaign_id, batch_id, index = map(int, found.groups())
+            state = "started" if (batch_id, index) in home.journals else "revoked"
+            lines.append(f"= {campaign_id} {batch_id} {index} {state}")
+        return Answer(0, "\n".join([*lines, "cigri-revoke end", ""]), "")
 
     def _void(self, home: Home, batch_id: int) -> Answer:
         if any(batch == batch_id for batch, _ in home.journals):

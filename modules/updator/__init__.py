@@ -46,6 +46,7 @@ from modules.updator.doubts import examine
 from modules.updator.glimpse import Glimpse, is_asked_after, journal_key, read
 from modules.updator.news import events, trials
 from modules.updator.stress import LOAD, next_pace, parse_load
+from modules.updator.unaccounted import revoked, tell
 
 logger = logging.getLogger(__name__)
 
@@ -172,7 +173,10 @@ def _take_in(
         glimpse = read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers, time)
         attempts = _attempts_of(conn, jobs, glimpse)
         tasks = {job_id: some[0].live for job_id, some in attempts.items()}
-        findings = find(jobs, tasks, _sight(glimpse), time, cluster.config)
+        sight = _sight(glimpse)
+        findings = find(jobs, tasks, sight, time, cluster.config)
+    findings = revoked(tools, cluster, key, user, findings, sight)
+    with tools.database.read() as conn:
         gone = [end.job.job_id for end in findings.ended if end.state is not None]
         attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
     ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
@@ -193,7 +197,8 @@ def _take_in(
 
 def _sight(glimpse: Glimpse) -> Sight:
     listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
-    return Sight(listed, {Element(job.tag, job.index): job for job in glimpse.history}, glimpse.records)
+    history = {Element(job.tag, job.index): job for job in glimpse.history}
+    return Sight(listed, history, glimpse.records, glimpse.told)
 
 
 def _receipt(tools: Tools, lines: Mapping[str, int], over: Mapping[tuple[int, int], bool]) -> Receipt:
@@ -247,9 +252,10 @@ def _settle(
 ) -> list[EndedAttempt]:
     """Give the attempts whose ends are news; of campaigns that are not `troubled` there a success heals nothing."""
     has_ends = bool(ends.attempts or ends.jobs)
-    if not has_ends and not findings.seen and not findings.missing:
+    if not has_ends and not findings.seen and not findings.missing and not findings.unaccounted:
         return []
     with tools.database.begin() as conn:
+        tell(conn, cluster, jobs, findings, now)
         if findings.seen:
             move_seen(conn, findings.seen, now)
         if findings.missing:

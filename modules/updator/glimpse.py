@@ -50,7 +50,9 @@ def read(
                 _keep(glimpse, missing[place], record, now)
             if found.state is JournalState.UNREAD and glimpse.listed is not None:
                 glimpse.listed.append(_not_looked_at(missing[place]))
-            glimpse.told[missing[place].job_id] = Told(_seconds(found, missing[place], now), found.is_stopped)
+            glimpse.told[missing[place].job_id] = Told(
+                _seconds(found, missing[place], now), found.is_stopped, found.state
+            )
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
         glimpse = glimpse._replace(listed=None)  # without history nobody is declared lost

@@ -144,12 +144,12 @@ def test_the_probe_tells_the_pools(cluster: Cluster) -> None:
     assert told.startswith("local batch system with cpu=3, mem=500 (")
 
 
-def test_a_vanished_job_is_unknown(driver: Driver) -> None:
+def test_a_vanished_job_is_over_though_nobody_saw_how(driver: Driver) -> None:
     line = '{"name":"a","index":1,"id":"1_1","state":"%s","exit_code":null,"started":1.5,"ended":2.5,"reason":""}\n'
     words = ("vanished", "timeout", "node_failed", "starting", "melted")
     answer = Answer(0, "".join(line % word for word in words) + '{"end":5}\n', "")
     assert [job.state.name for job in driver.parse_history(answer)] == [
-        "UNKNOWN",
+        "FAILED",
         "TIMEOUT",
         "NODE_FAILED",
         "RUNNING",

@@ -41,16 +41,6 @@ def test_each_index_runs_its_own(cluster: Cluster) -> None:
         assert cluster.out(index) == f"{index}\n"
 
 
-def test_second_start_runs_nothing(cluster: Cluster) -> None:
-    cluster.write("echo once >>$HOME/ran; exit 4")
-    assert cluster.run().status == 4
-    again = cluster.run()
-    assert again.status == 75
-    assert "index 1 was started before" in again.err
-    assert (cluster.home / "ran").read_text() == "once\n"
-    assert len(cluster.records()) == 1
-
-
 def test_job_of_a_batch_that_is_gone_runs_nothing(cluster: Cluster) -> None:
     cluster.write("touch $HOME/ran")
     shutil.copy(cluster.batch / "job", cluster.home / "job")

@@ -166,7 +166,7 @@ def test_killed_wrapper_leaves_the_start_alone(cluster: Cluster) -> None:
     [line] = cluster.journal()
     assert parse_start(line)
     assert list(cluster.outbox.iterdir()) == []
-    assert cluster.run().status == 75
+    assert cluster.run().status == 76
 
 
 def test_end_before_the_first_task_starts_none(cluster: Cluster) -> None:
@@ -247,7 +247,7 @@ def test_group_that_is_killed_keeps_what_was_done(cluster: Cluster) -> None:
         assert numbers in (done, [*done, len(done) + 1])
         posted = len((cluster.outbox / f"34-{index}").read_text().splitlines())
         assert posted in (len(done), len(done) - 1)
-        assert cluster.run(index).status == 75
+        assert cluster.run(index).status == 76
         assert not ran.exists()
 
 

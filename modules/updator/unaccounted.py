@@ -1,0 +1,68 @@
+"""Jobs that are gone from their batch system without a record: those that never started never will, others may run."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.runner_to_updator import WatchedJob, mark_unaccounted
+from cigri.observation import UNTOLD, Findings, Sight
+from cigri.program import Tools
+from cigri.states import EventLevel
+from cigri.wrapper import JournalState, parse_revoked, revoke
+from modules.updator.glimpse import journal_key
+
+logger = logging.getLogger(__name__)
+
+CODE = "JOB_UNACCOUNTED"
+REASON = "it was started, and left neither a record nor the batch system's word: until its walltime is over it may run"
+
+
+def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Findings, sight: Sight) -> Findings:
+    """Without the ends of jobs that did not start, but still could: a batch system may come back with older state."""
+    unstarted = {
+        journal_key(end.job): end
+        for end in findings.ended
+        if end.state is not None and sight.told.get(end.job.job_id, UNTOLD).state is JournalState.ABSENT
+    }
+    if not unstarted:
+        return findings
+    keys = list(unstarted)
+    try:
+        harmless = parse_revoked(tools.gateway.run(cluster, user, revoke(tools.gateway.base(cluster, key), keys)), keys)
+    except (TransportError, AnswerUnreadable) as error:
+        logger.warning("Cluster %s: jobs that did not start are not known to be harmless: %s", cluster.name, error)
+        harmless = set()
+    doubtful = [unstarted[place] for place in keys if place not in harmless]
+    return findings._replace(ended=[end for end in findings.ended if end not in doubtful])
+
+
+def tell(
+    conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: Findings, now: datetime | None
+) -> None:
+    """People hear of jobs that perhaps still run, and that they were heard of again."""
+    news = [job for job in findings.unaccounted if not job.is_unaccounted]
+    if news:
+        mark_unaccounted(conn, [job.job_id for job in news], REASON)
+        put_events(conn, [_event(cluster, job) for job in news], now)
+    solved = {end.job.job_id for end in findings.ended} | {seen.job_id for seen in findings.seen}
+    subjects = [_subject(job) for job in jobs if job.is_unaccounted and job.job_id in solved]
+    close_events(conn, [CODE], subjects, "cigri", now)
+
+
+def _subject(job: WatchedJob) -> str:
+    return f"job {job.job_id}"
+
+
+def _event(cluster: ClusterRow, job: WatchedJob) -> NewEvent:
+    until = f"{job.runs_until:%Y-%m-%d %H:%M:%S %Z}" if job.runs_until else "then"
+    message = (
+        f"{job.remote_id or job.tag} on {cluster.name} is gone from the batch system: {REASON} ({until}). "
+        f"Its tasks are not done elsewhere before; `griddel -j {job.job_id}` gives them up"
+    )
+    about = (job.campaign_id, cluster.id, job.job_id)
+    return NewEvent(CODE, EventLevel.WARNING, _subject(job), message, *about)

@@ -19,6 +19,9 @@ CigriError
 
 from typing import NamedTuple
 
+LONGEST_MESSAGE = 1000
+"""Characters; what is wrong may be as long as it likes."""
+
 
 class CigriError(Exception):
     """Root of the tree; the text is complete and may be shown to a person as it is."""
@@ -40,7 +43,8 @@ class Problem(NamedTuple):
     hint: str = ""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        message = self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]}..."
+        return f"{self.place}: {message}" + (f" ({self.hint})" if self.hint else "")
 
 
 class DescriptionError(CigriError):

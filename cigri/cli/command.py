@@ -2,12 +2,14 @@
 
 import argparse
 import atexit
+import errno
 import functools
 import gc
 import io
 import json
 import os
 import pwd
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +28,8 @@ QUIET_IMPORTS = 200_000  # objects; looking for garbage at Python's own pace tak
 WRONG_SCHEMA = ("42P01", "42703", "42704")  # no such table, column, type
 LONGEST_RANGE = 10_000
 LONGEST_ID = 18  # digits; bigint holds them all
+OF_THE_HOST = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of other bytes
 
 
 class Parser(argparse.ArgumentParser):
@@ -44,7 +48,10 @@ class Parser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]  # our programs need no namespace of their own
         self, args: Sequence[str] | None = None
     ) -> argparse.Namespace:
-        """Options and other words in any order."""
+        """Options and other words in any order, all of them text."""
+        for number, word in enumerate(args or (), start=1):
+            if _NO_TEXT.search(word):
+                self.error(f"word {number} is not UTF-8 text: {ascii(word)[1:-1]}")
         return self.parse_intermixed_args(args)
 
     def error(self, message: str) -> NoReturn:
@@ -80,7 +87,7 @@ def command(body: Callable[[list[str]], int]) -> Callable[[Sequence[str] | None]
             status = body(sys.argv[1:] if argv is None else list(argv))
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+            _close_output()
             return BROKEN_PIPE
         except KeyboardInterrupt:
             return INTERRUPTED
@@ -89,13 +96,39 @@ def command(body: Callable[[list[str]], int]) -> Callable[[Sequence[str] | None]
         except CigriError as error:
             complain(str(error))
             return BAD_USAGE if isinstance(error, UsageError | ConfigError) else FAILED
-        except Exception:
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in OF_THE_HOST:
+                _close_output()
+                complain(_refused_by_host(error))
+                return FAILED
             traceback.print_exc()
             complain("this is a bug in CiGri: please report the lines above")
             return FAILED
         return status
 
     return main
+
+
+def _close_output() -> None:
+    """Throw away what could not be written: Python would try again at its end, and fail with a status of its own."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refused_by_host(error: OSError) -> str:
+    what = error.filename or ("this" if isinstance(error, PermissionError) else "the answer cannot be written")
+    owner = f" (you are {grid_user()})" if isinstance(error, PermissionError) else ""
+    return f"{what}: {error.strerror}{owner}"
+
+
+@contextmanager
+def told_otherwise(what: Callable[[], str]) -> Iterator[None]:
+    """For what is done and must not be done again: it is told on standard error, too, where the answer is lost."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError:
+        complain(what())
+        raise
 
 
 def grid_user() -> str:

@@ -7,11 +7,22 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from cigri.cli import backend, resubmission
 from cigri.cli.change import change_priority, read_priority
-from cigri.cli.command import DONE, Parser, command, complain, grid_user, ids, open_database, print_json, safe
+from cigri.cli.command import (
+    DONE,
+    Parser,
+    command,
+    complain,
+    grid_user,
+    ids,
+    open_database,
+    print_json,
+    safe,
+    told_otherwise,
+)
 from cigri.cli.looking import tell_missing
 from cigri.cli.placing import declared, missing_clusters, on_able, on_any, on_eligible, tell_unheard, to_simulate
 from cigri.cli.source import Source
@@ -34,6 +45,9 @@ EXAMPLES = """\
   gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12
   gridsub --resubmit 12 --tasks 3,7-9    do failed tasks of campaign 12 again; without --tasks all of them
   gridsub -c 12 --priority 5             let campaign 12 go before your others"""
+
+MOST_TOLD = 100
+"""Problems; nobody reads more."""
 
 
 class Parsed(NamedTuple):
@@ -144,6 +158,8 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     changes = {"campaign_type": options.type, "priority": options.priority}
     changes = {name: value for name, value in changes.items() if value is not None}
     parsed = [found for source in sources if (found := _parse(source, changes, faults))]
+    if not parsed:
+        raise _refusal(faults)
     database: Database | None = None  # with --check it may be away
     with ExitStack() as stack:
         try:
@@ -153,7 +169,7 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             missing = missing_clusters(clusters, parsed, faults)
         except DatabaseUnavailable as error:
             if not options.check:
-                raise
+                raise (_refusal([*faults, str(error)]) if faults else error) from None
             complain(f"whether the clusters exist was not checked: {error}")
             database, clusters, missing = None, {}, frozenset()
         parsed = [one._replace(description=backend.obey(*one, options.backend, clusters, faults)) for one in parsed]
@@ -167,11 +183,17 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             _show(candidates, user, missing, options.output)
             tell_missing(candidates, clusters)
         if faults:
-            raise CigriError("\n".join([*faults, "nothing was submitted"]))
+            raise _refusal(faults)
         if options.simulate:
             assert database  # that it is away is an error, unless all is only checked
             return _simulate(database, candidates, user, options.output)
         return DONE if options.check or not database else _store(database, candidates, user, options)
+
+
+def _refusal(faults: Sequence[str]) -> CigriError:
+    more = len(faults) - MOST_TOLD
+    told = [*faults[:MOST_TOLD], *([f"{more} more problems"] if more > 0 else [])]
+    return CigriError("\n".join([*told, "nothing was submitted"]))
 
 
 def _parse(source: Source, changes: Mapping[str, object], faults: list[str]) -> Parsed | None:
@@ -287,22 +309,24 @@ def _store(database: "Database", candidates: Sequence[Candidate], user: str, opt
     from cigri.flow.user_to_metascheduler import put_campaign
     from cigri.submission import new_campaign
 
-    stored = []
-    try:
-        for candidate in candidates:
-            with database.begin() as conn:
-                campaign_id = put_campaign(
-                    conn, new_campaign(candidate.description, user), candidate.description.parameters()
+    stored: list[dict[str, Any]] = []
+    with told_otherwise(lambda: f"submitted: {', '.join(str(one['id']) for one in stored) or 'none'}"):
+        try:
+            for candidate in candidates:
+                description = candidate.description
+                with database.begin() as conn:
+                    campaign_id = put_campaign(conn, new_campaign(description, user), description.parameters())
+                details = preview_json(description, user, campaign_id) if options.output == "json" else {}
+                stored.append(
+                    {"id": campaign_id, "changes": candidate.changes, "dropped": candidate.dropped, **details}
                 )
-            details = preview_json(candidate.description, user, campaign_id) if options.output == "json" else {}
-            stored.append({"id": campaign_id, "changes": candidate.changes, "dropped": candidate.dropped, **details})
-            if options.output == "text":
-                print(f"Campaign successfully submitted\nCAMPAIGN_ID={campaign_id}", flush=True)
-                for line in preview(candidate.description, user, (), campaign_id) if options.details else ():
-                    print(safe(line))
-    finally:
-        if options.output == "json":
-            print_json(stored)
+                if options.output == "text":
+                    print(f"Campaign successfully submitted\nCAMPAIGN_ID={campaign_id}", flush=True)
+                    for line in preview(description, user, (), campaign_id) if options.details else ():
+                        print(safe(line))
+        finally:
+            if options.output == "json":
+                print_json(stored)
     complain(f"`gridstat {stored[-1]['id']}` shows how far it is, `gridevents {stored[-1]['id']}` what went wrong")
     return DONE
 
@@ -321,10 +345,11 @@ def _add(sources: Sequence[Source], options: argparse.Namespace) -> int:
             return DONE
         with database.begin() as conn:
             added = put_tasks(conn, campaign_id, user, parameters)
-    if options.output == "json":
-        print_json({"id": campaign_id, "added": added})
-    else:
-        print(f"Jobs successfully added to campaign {campaign_id}: {added}")
+    with told_otherwise(lambda: f"added to campaign {campaign_id}: {added} tasks"):
+        if options.output == "json":
+            print_json({"id": campaign_id, "added": added})
+        else:
+            print(f"Jobs successfully added to campaign {campaign_id}: {added}")
     return DONE
 
 

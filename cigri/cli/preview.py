@@ -9,6 +9,8 @@ from cigri.jdl.amounts import SIZES
 from cigri.requirements import BUILT_IN, parse_requirement
 
 SHOWN_TASKS = 3
+SHOWN_LINES = 50
+LONGEST_LINE = 1000
 GROUPING = {  # one after the other, side by side
     (True, True): "short tasks, several in a job",
     (True, False): "short tasks, several in a job, one after the other",
@@ -19,6 +21,11 @@ GROUPING = {  # one after the other, side by side
 
 def preview(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
     """Lines for a person; `missing` are the clusters that do not exist, `campaign_id` is None while it has none."""
+    for line in _lines(description, user, missing, campaign_id):
+        yield line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..."
+
+
+def _lines(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
     kind = (
         f"{description.campaign_type}, {description.scheduler}" if description.scheduler else description.campaign_type
     )
@@ -104,8 +111,11 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     ways = (settings.temporal_grouping, settings.may_share_a_node)
     yield "grouping", GROUPING[ways]
     for step in ("prologue", "epilogue"):
-        for line in getattr(settings, step):
+        lines = getattr(settings, step)
+        for line in lines[:SHOWN_LINES]:
             yield step, line
+        if len(lines) > SHOWN_LINES:
+            yield step, f"and {len(lines) - SHOWN_LINES} more lines"
 
 
 def _amount(name: str, amount: int | str) -> str:

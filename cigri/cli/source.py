@@ -24,12 +24,15 @@ class Source(NamedTuple):
 
     def text(self) -> str:
         """Raise DescriptionError when it cannot be read."""
+        from cigri.jdl.files import open_file, read_text
+
         if not self.is_file:
             return self.given
         try:
             if self.given == "-":
-                return sys.stdin.buffer.read().decode()
-            return Path(self.given).read_bytes().decode()
+                return read_text(sys.stdin.buffer)
+            with open_file(Path(self.given)) as stream:
+                return read_text(stream)
         except OSError as error:
             raise DescriptionError([Problem("the file", f"cannot be read: {error.strerror}")]) from None
         except UnicodeDecodeError as error:

@@ -13,6 +13,7 @@ from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
 
 LARGEST = 2**31 - 1
 MOST_PRIORITY = 1000
+LONGEST_LINE = 4000
 HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\}|\{HOME\})(?=/|\Z)")
 LIMIT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,6 +50,8 @@ def _line(value: object) -> str:
     text = _text(value).strip()
     if _CONTROL.search(text):
         raise wrong("one line without control characters", value)
+    if len(text) > LONGEST_LINE:
+        raise wrong(f"a line of at most {LONGEST_LINE} characters", value)
     return text
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple, cast
 from cigri.buckets import Formulas
 from cigri.errors import CigriError, Problem
 from cigri.jdl.amounts import SIZES, formula, values_of
-from cigri.jdl.parameters import MOST_SHOWN, Parameter
+from cigri.jdl.parameters import Parameter
+from cigri.jdl.problems import Faults
 
 BITS = 3  # that are kept
 Key = tuple[int, ...]
@@ -58,21 +59,18 @@ def find_peaks(formulas: Collection[Formulas], parameters: Iterable[object]) -> 
     wanted = _distinct(formulas)
     peaks: dict[tuple[str, str], Peak] = {}
     problems: list[Problem] = []
-    wrong = 0
+    faults = Faults(problems, "amounts cannot be computed")
     for number, parameter in enumerate(parameters) if wanted else ():
         for name, text in wanted:
             try:
                 amount = _amount(name, text, parameter, number)
             except ValueError as error:
-                wrong += 1
-                if wrong <= MOST_SHOWN:
-                    problems.append(Problem(f"task {number}", str(error)))
+                faults.add(f"task {number}", str(error))
                 continue
             known = peaks.get((name, text))
             if known is None or amount > known.amount:
                 peaks[name, text] = Peak(amount, number)
-    if wrong > MOST_SHOWN:
-        problems.append(Problem("params", f"{wrong - MOST_SHOWN} more amounts cannot be computed"))
+    faults.close("params")
     return peaks, problems
 
 

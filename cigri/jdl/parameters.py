@@ -11,14 +11,14 @@ from pathlib import Path
 
 from cigri.errors import Problem
 from cigri.jdl.fields import HOME, IDENTIFIER, unsendable, whole
-from cigri.jdl.problems import place_of, shown
-from cigri.jdl.quoting import is_balanced
+from cigri.jdl.files import lines_of
+from cigri.jdl.problems import Faults, place_of, shown
+from cigri.jdl.quoting import BLANKS, is_balanced
 from cigri.jdl.sweep import MOST_TASKS, Countable, Scalar, Sweep, is_number, parse_range
 
 Parameter = str | list[str] | dict[str, Scalar]
 
 SOURCES = ("params", "param_file", "nb_jobs", "sweep")
-MOST_SHOWN = 20
 RESERVED = frozenset({"index", "CAMPAIGN_ID", "HOME"})
 
 _is_suspect = re.compile("['\"\\\\\0\ud800-\udfff]").search
@@ -63,7 +63,8 @@ def parse_source(
         case _:
             tasks = _from_sweep(value, problems)
     if len(problems) == before and (count := _length(tasks)) > MOST_TASKS:
-        problems.append(Problem(given[0], f"makes {count} tasks; a campaign has {MOST_TASKS} at most"))
+        made = f"{count} tasks" if count < MOST_TASKS**3 else "tasks without number"
+        problems.append(Problem(given[0], f"makes {made}; a campaign has {MOST_TASKS} at most"))
     return tasks if len(problems) == before else None
 
 
@@ -73,7 +74,7 @@ def parse_list(value: object, problems: list[Problem], like: Parameter | None = 
         problems.append(Problem("params", f"expected a list, not {shown(value)}"))
         return []
     parameters: list[Parameter] = []
-    faults = _Faults(problems)
+    faults = Faults(problems, "parameters are wrong")
     read = _reader_of(like if like is not None else value[0] if value else "")
     for index, item in enumerate(value):
         parameter, fault = read(item)
@@ -83,23 +84,6 @@ def parse_list(value: object, problems: list[Problem], like: Parameter | None = 
             parameters.append(parameter)
     faults.close("params")
     return parameters
-
-
-class _Faults:
-    """Many faults of one kind: the first are told, the others counted."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        self._problems = problems
-        self._count = 0
-
-    def add(self, place: str, message: str) -> None:
-        self._count += 1
-        if self._count <= MOST_SHOWN:
-            self._problems.append(Problem(place, message))
-
-    def close(self, place: str) -> None:
-        if self._count > MOST_SHOWN:
-            self._problems.append(Problem(place, f"{self._count - MOST_SHOWN} more parameters are wrong"))
 
 
 Reader = Callable[[object], tuple[Parameter, str]]
@@ -177,16 +161,18 @@ def _from_file(value: object, base: Path, home: Path, problems: list[Problem]) -
         return []
     path = base / HOME.sub(lambda _: str(home), value.strip(), count=1)
     lines: list[Parameter] = []
-    faults = _Faults(problems)
+    faults = Faults(problems, "parameters are wrong")
     try:
-        with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
-            for number, text in enumerate(file, start=1):
-                if not (stripped := text.strip()):
-                    continue
-                line, fault = _read_line(stripped)
-                if fault:
-                    faults.add(f"{value} line {number}", fault)
-                lines.append(line)
+        for number, text in enumerate(lines_of(path), start=1):
+            if not text.strip(BLANKS):
+                continue
+            line, fault = _read_line(text)
+            if fault:
+                faults.add(f"{value} line {number}", fault)
+            lines.append(line)
+            if len(lines) > MOST_TASKS:
+                problems.append(Problem("param_file", f"has more lines than the {MOST_TASKS} tasks of a campaign"))
+                break
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         problems.append(Problem("param_file", f"{path} cannot be read: {reason}"))
@@ -208,10 +194,13 @@ def _from_sweep(value: object, problems: list[Problem]) -> Countable[Parameter]:
         problems.append(Problem("sweep", f"expected an object of names and their values, not {shown(value)}", hint))
         return []
     axes = {}
+    faults = Faults(problems, "names are wrong")
     for name, axis in value.items():
         if fault := _fault_of_name(name):
-            problems.append(Problem(place_of("sweep", name), fault))
-        axes[name] = _axis(axis, place_of("sweep", name), problems)
+            faults.add(place_of("sweep", name), fault)
+        else:
+            axes[name] = _axis(axis, place_of("sweep", name), problems)
+    faults.close("sweep")
     return Sweep(axes)
 
 
@@ -221,7 +210,7 @@ def _axis(axis: object, place: str, problems: list[Problem]) -> Countable[Scalar
     if not isinstance(axis, list) or not axis:
         problems.append(Problem(place, f"expected a list of values or a range, not {shown(axis)}"))
         return []
-    faults = _Faults(problems)
+    faults = Faults(problems, "parameters are wrong")
     for index, value in enumerate(axis):
         if fault := _fault_of_value(value):
             faults.add(place_of(place, index), fault)

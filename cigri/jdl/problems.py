@@ -1,8 +1,10 @@
-"""From what pydantic finds to what a person can mend."""
+"""From what pydantic finds to what a person can mend, in few words however large the wrong thing is."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from itertools import islice
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
@@ -12,12 +14,63 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 LONGEST_SHOWN = 60
+MOST_SHOWN = 20
+"""Problems of one kind that are told; the others are counted."""
+
+
+class _Start(Repr):
+    """As repr, but only so much of it that a text cut at LONGEST_SHOWN is the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxlist = self.maxtuple = LONGEST_SHOWN // 3
+        self.maxother = LONGEST_SHOWN
+
+    def repr_dict(self, content: dict[Any, Any], level: int) -> str:
+        if level <= 0:
+            return "{...}"
+        items = islice(content.items(), LONGEST_SHOWN // 6)
+        return f"{{{', '.join(f'{self.repr1(key, 0)}: {self.repr1(value, level - 1)}' for key, value in items)}}}"
+
+    def repr_str(self, text: str, level: int) -> str:
+        return repr(text[: LONGEST_SHOWN + 1])
+
+    def repr_int(self, number: int, level: int) -> str:
+        return repr(number) if number.bit_length() < 4 * LONGEST_SHOWN else "a number of very many digits"
 
 
 def shown(value: object) -> str:
     """A value as a person recognises it, cut when it is long."""
-    text = repr(value)
+    return cut(_Start().repr(value))
+
+
+def cut(text: str) -> str:
+    """Not longer than a person reads."""
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+class Faults:
+    """Many problems of one kind: the first are told, the others counted."""
+
+    def __init__(self, problems: list[Problem], others: str) -> None:
+        self._problems = problems
+        self._others = others
+        self._count = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Would one more only be counted? Then what to write instead need not be looked for."""
+        return self._count >= MOST_SHOWN
+
+    def add(self, place: str, message: str, hint: str = "") -> None:
+        self._count += 1
+        if self._count <= MOST_SHOWN:
+            self._problems.append(Problem(place, message, hint))
+
+    def close(self, place: str) -> None:
+        if self._count > MOST_SHOWN:
+            self._problems.append(Problem(place, f"{self._count - MOST_SHOWN} more {self._others}"))
 
 
 def wrong(expected: str, value: object, hint: str = "") -> PydanticCustomError:
@@ -40,7 +93,7 @@ def place_of(*steps: str | int) -> str:
     """Where something is: `clusters.dahu.prologue[2]`."""
     text = ""
     for step in steps:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        text += f"[{step}]" if isinstance(step, int) else f".{cut(step)}" if text else cut(step)
     return text
 
 

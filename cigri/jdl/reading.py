@@ -11,9 +11,12 @@ from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
 from cigri.jdl.dirac import is_dirac, translate
 from cigri.jdl.fields import LARGEST, truth
+from cigri.jdl.length import check_alone, check_length
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
-from cigri.jdl.problems import place_of, problem_of, shown
+from cigri.jdl.plain import check_plain
+from cigri.jdl.problems import Faults, did_you_mean, place_of, problem_of, shown
 from cigri.jdl.settings import ClusterSettings
+from cigri.jdl.sweep import Countable
 from cigri.jdl.syntax import Format, read, read_list
 
 # What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
@@ -34,7 +37,8 @@ NOTHING = ("none", "false", "")
 ANYWHERE = ""
 """The name of the block that holds for all clusters, where the grid chooses them."""
 OF_CAMPAIGN = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
-KNOWN = sorted({*ClusterSettings.model_fields, *OF_CAMPAIGN, *LATER, "cluster_job_type"})
+OF_CLUSTERS = {*ClusterSettings.model_fields, *LATER, "cluster_job_type"}
+KNOWN = sorted({*OF_CLUSTERS, *OF_CAMPAIGN})
 
 Block = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)
@@ -45,28 +49,34 @@ def parse(text: str, *, format: Format | None = None, base: Path, home: Path) ->
 
     `param_file` is read here, as the calling user: relative to `base`, with `home` for ~, $HOME and {HOME}.
     """
+    text = text.removeprefix("\ufeff")
     if format is not None or not is_dirac(text):
         return _campaign(read(text, format), base, home)
     translation = translate(text)
     try:
-        return _campaign(translation.fields, base, home)
+        return _campaign(translation.fields, base, home, translation.tasks)
     except DescriptionError as error:
         raise DescriptionError(list(map(translation.located, error.problems))) from None
 
 
-def _campaign(value: object, base: Path, home: Path) -> Description:
+def _campaign(value: object, base: Path, home: Path, known_tasks: Countable[Parameter] | None = None) -> Description:
+    """`known_tasks`: those that the description does not name itself."""
     problems: list[Problem] = []
     top = _lowered(value, problems)
+    _check_plain(top)
     blocks = _blocks(top, problems)
     heading = _heading(top, blocks, problems)
     before = len(problems)
     clusters = _clusters(top, blocks, problems)
     are_sound = len(problems) == before
-    tasks = None if _is_desktop(top, problems) else parse_source(top, base, home, problems)
+    is_desktop = _is_desktop(top, problems)
+    tasks = known_tasks or (None if is_desktop else parse_source(top, base, home, problems))
     names = names_of(next(iter(tasks), None)) if tasks is not None else frozenset()
     if names:
         problems += unknown_names(clusters, names, lambda *steps: _origin(top, blocks, *steps))
         problems += unused_names(clusters, names) if are_sound else []
+    if tasks is not None and not problems:
+        check_length(clusters, tasks, problems)
     if problems or heading is None or tasks is None:
         raise DescriptionError(list(dict.fromkeys(problems)))
     return Description(**dict(heading), clusters=clusters, tasks=tasks, anywhere=clusters.pop(ANYWHERE, None))
@@ -76,9 +86,20 @@ def additional(text: str, *, like: Parameter | None = None, format: Format | Non
     """More parameters for a campaign: a list of the same kind, and with the same names, as one it has."""
     problems: list[Problem] = []
     parameters = parse_list(read_list(text, format), problems, like)
+    check_alone(parameters, problems)
     if problems:
         raise DescriptionError(problems)
     return parameters
+
+
+def _check_plain(top: Block) -> None:
+    """Of what everything below relies on; parameters may be millions, and each is looked at when it is read."""
+    problems: list[Problem] = []
+    faults = Faults(problems, "such problems")
+    check_plain({name: value for name, value in top.items() if name not in SOURCES}, faults)
+    faults.close("the description")
+    if problems:
+        raise DescriptionError(problems)
 
 
 def _lowered(value: object, problems: list[Problem]) -> dict[str, Any]:
@@ -158,8 +179,9 @@ def _is_desktop(top: Block, problems: list[Problem]) -> bool:
 
 def _clusters(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> dict[str, ClusterSettings]:
     """The settings of each cluster; what the top says holds where the cluster says nothing."""
+    unknown = Faults(problems, "fields are unknown")
     shared = {key: value for key, value in top.items() if key not in OF_CAMPAIGN or key == "project"}
-    shared = _without_later(shared, place_of, problems)
+    shared = _without_later(_known(shared, place_of, unknown), place_of, problems)
     _check_shared(shared, problems)
     clusters = {}
     for name, block in blocks.items():
@@ -171,11 +193,19 @@ def _clusters(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) 
         def place(*steps: str | int, name: str = name) -> str:
             return _origin(top, blocks, "clusters", name, *steps)
 
-        given = shared | _without_later(own, place, problems)
+        given = shared | _without_later(_known(own, place, unknown), place, problems)
         given = {key: value for key, value in given.items() if value is not None}
         if settings := _validated(ClusterSettings, given, place, problems) or _sound_part(given):
             clusters[name] = settings
+    unknown.close("the description")
     return clusters
+
+
+def _known(block: Block, place: Callable[..., str], unknown: Faults) -> dict[str, Any]:
+    """The fields that there are; what might be meant is looked for as often as it is told."""
+    for key in (key for key in block if key not in OF_CLUSTERS):
+        unknown.add(place(key), "unknown field", "" if unknown.is_full else did_you_mean(key, KNOWN))
+    return {key: value for key, value in block.items() if key in OF_CLUSTERS}
 
 
 def _sound_part(given: Block) -> ClusterSettings | None:

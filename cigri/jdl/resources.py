@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from cigri.drivers import ResourceRequest
 from cigri.jdl.amounts import read_amount
-from cigri.jdl.fields import IDENTIFIER, Line, Positive
+from cigri.jdl.fields import IDENTIFIER, LONGEST_LINE, Line, Positive
 from cigri.jdl.problems import complaint, wrong
 
 NODES = ("nodes", "network_address", "host")
@@ -106,6 +106,8 @@ def _check_names(names: Iterable[str]) -> None:
 
 def _from_hierarchy(text: str) -> dict[str, Any]:
     """Sockets (`cpu`) times cores are our cores; what is more than nodes, sockets and cores stays in OAR's words."""
+    if len(text) > LONGEST_LINE:
+        raise wrong("resources in fewer words", text, _SPELLING)
     groups = [_group(group, text) for group in _split(text.strip())]
     if len(groups) > 1 or not groups[0].is_plain:
         return {**_shape(groups), "native": (text.strip(),)}

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol, TypeGuard, TypeVar
 
 from cigri.errors import Problem
-from cigri.jdl.problems import did_you_mean, place_of, shown
+from cigri.jdl.problems import Faults, did_you_mean, place_of, shown
 
 MOST_TASKS = 10_000_000
 RANGE_FIELDS = ("from", "to", "step")
@@ -53,13 +53,21 @@ class Sweep:
 
 
 def _combinations(axes: Sequence[tuple[str, Countable[Scalar]]]) -> Iterator[dict[str, Scalar]]:
-    if not axes:
-        yield {}
-        return
-    name, values = axes[0]
-    for value in values:
-        for rest in _combinations(axes[1:]):
-            yield {name: value, **rest}
+    """There may be a thousand axes, or one of ten million values: neither is kept, nor gone into."""
+    chosen: dict[str, Scalar] = {}
+    remaining = [iter(axes[0][1])]
+    while remaining:
+        name = axes[len(remaining) - 1][0]
+        for value in remaining[-1]:
+            chosen[name] = value
+            break
+        else:
+            remaining.pop()
+            continue
+        if len(remaining) == len(axes):
+            yield chosen.copy()
+        else:
+            remaining.append(iter(axes[len(remaining)][1]))
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -71,9 +79,10 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Countable[Scalar] | None:
     """{from, to, step}, both ends included."""
-    for key in value:
-        if key not in RANGE_FIELDS:
-            problems.append(Problem(place_of(place, key), "unknown field", did_you_mean(key, RANGE_FIELDS)))
+    unknown = Faults(problems, "fields are unknown")
+    for key in (key for key in value if key not in RANGE_FIELDS):
+        unknown.add(place_of(place, key), "unknown field", "" if unknown.is_full else did_you_mean(key, RANGE_FIELDS))
+    unknown.close(place)
     numbers: list[int | float] = []
     for key in RANGE_FIELDS:
         number = value.get(key, 1 if key == "step" else None)

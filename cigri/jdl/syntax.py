@@ -10,18 +10,20 @@ from typing import Any, Literal, NoReturn
 import yaml
 
 from cigri.errors import DescriptionError, Problem
-
-try:
-    from yaml import CSafeLoader as _SafeLoader
-except ImportError:  # PyYAML built without libyaml
-    from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
+from cigri.jdl.yaml_values import DEEPEST, read_yaml
 
 Format = Literal["json", "yaml", "toml"]
 
 SUFFIXES: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 
 _TOML_START = re.compile(r"""(?:\[\[?[\w.'" -]+\]\]?\s*(?:\#.*)?$|[\w.'" -]+=)""")
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|/\*.*?\*/|//[^\n]*', re.DOTALL)
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+_TOML_TEXT = re.compile(
+    r'''"""(?:[^"\\]++|\\.|"(?!""))*+(?:"{3,5}|\Z)|"(?:[^"\\\n]++|\\.)*+"?|'''
+    r"""'{3}.*?(?:'{3,5}|\Z)|'[^'\n]*+'?|\#[^\n]*+""",
+    re.DOTALL,
+)
+_TOML_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
 
 def format_of(path: str | PurePath) -> Format | None:
@@ -44,9 +46,9 @@ def read(text: str, format: Format | None) -> Any:
             case "json":
                 return _from_json(text)
             case "toml":
-                return tomllib.loads(text)
+                return _from_toml(text)
             case "yaml":
-                return yaml.load(text, _Loader)  # noqa: S506  our loader is a safe one
+                return read_yaml(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         _fail(_spot(mark.line + 1, mark.column + 1) if mark else "YAML", error.problem or "is not YAML")
@@ -54,8 +56,10 @@ def read(text: str, format: Format | None) -> Any:
         _fail_in_toml(error)
     except RecursionError:
         _fail("the description", "is nested too deeply")
-    except (ValueError, yaml.YAMLError) as error:
+    except yaml.YAMLError as error:
         _fail("the description", str(error))
+    except ValueError:
+        _fail("the description", "holds a number that is too long to be meant")
 
 
 def _format_by_content(text: str) -> Format:
@@ -107,6 +111,13 @@ def _blank_comment(token: re.Match[str]) -> str:
     return token[0] if token[0].startswith('"') else re.sub(r"[^\n]", " ", token[0])
 
 
+def _from_toml(text: str) -> Any:
+    """Each part of a dotted key is a table of its own, and tomllib keeps the way to each of them."""
+    if _TOML_LONG_KEY.search(_TOML_TEXT.sub("x", text)):
+        _fail("TOML", f"more than {DEEPEST} words stand in one dotted key")
+    return tomllib.loads(text)
+
+
 def _fail_in_toml(error: tomllib.TOMLDecodeError) -> NoReturn:
     text = str(error)
     found = re.search(r" \(at line (\d+), column (\d+)\)$", text)
@@ -119,35 +130,3 @@ def _spot(line: int, column: int) -> str:
 
 def _fail(place: str, message: str) -> NoReturn:
     raise DescriptionError([Problem(place, message)])
-
-
-class _Loader(_SafeLoader):
-    """YAML with JSON's scalars: 010, 1:30, yes and 2024-01-01 are text, and every key is text and given once."""
-
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  yaml's own way to name them
-
-
-def _construct_mapping(loader: Any, node: yaml.MappingNode) -> Any:
-    values: dict[str, Any] = {}
-    yield values
-    seen: set[str] = set()
-    for key, _ in node.value:
-        if not isinstance(key, yaml.ScalarNode):
-            raise yaml.constructor.ConstructorError(None, None, "a key must be text", key.start_mark)
-        if key.value in seen:
-            message = f"{key.value!r} is given twice in the same object"
-            raise yaml.constructor.ConstructorError(None, None, message, key.start_mark)
-        seen.add(key.value)
-    loader.flatten_mapping(node)
-    values.update((key.value, loader.construct_object(value)) for key, value in node.value)
-
-
-_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
-for _tag, _pattern, _first in (
-    ("merge", "<<", "<"),
-    ("null", "~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", "true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", "[-+]?(?:0|[1-9][0-9]*)", list("-+0123456789")),
-    ("float", r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-+0123456789")),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})\\Z"), _first)

@@ -3,6 +3,8 @@
 import json
 import os
 import pwd
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -465,3 +467,56 @@ def test_without_a_cluster_the_grid_has_no_choice(grid: Database, capsys: Captur
         conn.execute(delete(Cluster))
     assert main(["-j", described(clusters="any")]) == 1
     assert "clusters: no cluster is declared yet (see `cigri cluster add`)" in capsys.readouterr().err
+
+
+def test_words_that_are_no_text_are_bad_usage(capsys: Capture) -> None:
+    assert main(["--priority", "\udcff"]) == 2
+    assert "word 2 is not UTF-8 text: \\udcff" in capsys.readouterr().err
+
+
+def test_a_description_is_no_device(capsys: Capture) -> None:
+    assert main(["/dev/zero"]) == 1
+    assert "/dev/zero: the file: cannot be read: it is a device, not a file" in capsys.readouterr().err
+
+
+def test_of_very_many_problems_the_first_are_told(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text(described(clusters={f"c{number}": {"walltime": "x"} for number in range(1000)}))
+    assert main([str(path)]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 102
+    assert told[100:] == ["900 more problems", "nothing was submitted"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--output", "json"], ["-c", "1", "-J", '["d"]']])
+def test_what_is_stored_is_told_though_the_answer_is_lost(
+    grid: Database, tmp_path: Path, program: Program, arguments: list[str]
+) -> None:
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    with grid.begin() as conn:
+        a_campaign(conn, user=user, tasks=["a"])
+    path = tmp_path / "campaign.json"
+    path.write_text(described())
+    files = [] if "-c" in arguments else [str(path)]
+    command = [str(Path(sys.executable).with_name("gridsub")), *arguments, *files]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert ("added to campaign 1: 1 tasks" if "-c" in arguments else "gridsub: submitted: 2\n") in done.stderr
+    assert "gridsub: the answer cannot be written: No space left on device\n" in done.stderr
+    assert len(done.stderr.splitlines()) == 2
+    assert len(tasks(grid)) == (2 if "-c" in arguments else 4)
+
+
+def test_a_wrong_description_is_told_though_the_database_is_away(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", "postgresql://nobody@/none?host=/nowhere")
+    assert main([str(tmp_path / "none.json")]) == 1
+    said = capsys.readouterr().err
+    assert "none.json: the file: cannot be read: No such file" in said
+    assert "database" not in said
+    assert main([str(tmp_path / "none.json"), "-j", described()]) == 1
+    said = capsys.readouterr().err
+    assert "No such file" in said
+    assert "the database does not answer" in said

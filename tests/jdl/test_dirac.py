@@ -154,6 +154,30 @@ def test_a_job_becomes_a_campaign() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('JobName = "scan_%n"; Parameters = {1, 2};', "scan"),
+        ('JobName = "a %(A)s-%j.b"; Parameters.A = {1, 2};', "a.b"),
+        ('JobName = "%s"; Parameters = {1, 2};', "run"),
+        ('JobName = "100%no"; Parameters = {1, 2};', "100o"),
+        ('JobName = "100%n"; ', "100%n"),
+        ('JobName = "sim_%j"; ', "sim"),
+    ],
+)
+def test_a_name_is_that_of_all_tasks(text: str, name: str) -> None:
+    assert described(f'Executable = "bin/run";\n{text}').name == name
+
+
+def test_a_mark_of_a_name_stands_for_a_sequence() -> None:
+    told = complaints('Executable = "run";\nJobName = "%(B)s"; Parameters.A = {1};')
+    assert "JobName: %(B)s stands for no sequence (there is no Parameters.B)" in told
+
+
+def test_a_byte_order_mark_is_no_part_of_a_job() -> None:
+    assert described('\ufeffExecutable = "run";\n').name == "run"
+
+
+@pytest.mark.parametrize(
     ("text", "arguments"),
     [
         ('Arguments = "%s"; Parameters = {"Intel Xeon", 2, "x;{y}"};', [["Intel Xeon"], ["2"], ["x;{y}"]]),
@@ -195,6 +219,7 @@ def test_numbers_of_tasks_are_as_long_as_the_last_one() -> None:
             "all sequences must be equally long: Parameters.A 1, Parameters.B 2",
         ),
         ("Parameters.n = {1};", "Parameters.n: %n has a meaning of its own"),
+        ("Parameters.index = {1};", "Parameters.index: %index has a meaning of its own"),
         ("Parameters = 99; ParameterFactor = 10;", "Parameters: its values grow beyond 1e+15"),
         ('Parameters.A = {1}; Arguments = "%s %(B)s";', "%(B)s stands for no sequence (there is no Parameters.B)"),
         ('Arguments = "{index}";', "Arguments: {index} has a meaning here (write %n or %j)"),

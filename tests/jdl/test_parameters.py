@@ -118,9 +118,14 @@ def test_twenty_wrong_parameters_are_told_and_the_others_counted() -> None:
 def test_a_parameter_file_is_read_line_by_line(tmp_path: Path, name: str) -> None:
     (tmp_path / "home").mkdir()
     for path in (tmp_path / "p.txt", tmp_path / "home" / "q.txt"):
-        path.write_text("\ufeffparam 1\r\n param 2    \n\n   \n    param3 'é'")
+        path.write_text("\ufeffparam 1\r\n param 2    \n\n   \n    param3 'é'\x0b\u2028\xa0\n\x0c 4\r\r\n", newline="")
     name = str(tmp_path / "p.txt") if name == "ABSOLUTE" else name
-    assert list(read(tmp_path, param_file=name).parameters()) == ["param 1", "param 2", "param3 'é'"]
+    assert list(read(tmp_path, param_file=name).parameters()) == [
+        "param 1",
+        " param 2    ",
+        "    param3 'é'\x0b\u2028\xa0",
+        "\x0c 4\r",
+    ]
 
 
 def test_a_wrong_parameter_file_is_told(tmp_path: Path) -> None:

@@ -4,38 +4,97 @@ A number of values is counted from ParameterStart: each is the one before, times
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import NamedTuple
 
 from cigri.errors import Problem
 from cigri.jdl.dirac.grammar import Attribute, Section, Value
 from cigri.jdl.dirac.tokens import Scalar
-from cigri.jdl.problems import shown
-from cigri.jdl.sweep import MOST_TASKS
+from cigri.jdl.parameters import RESERVED, Parameter
+from cigri.jdl.problems import MOST_SHOWN, shown
+from cigri.jdl.sweep import MOST_TASKS, Countable
 
 LETTERS = UNNAMED, NUMBER, _ = "s", "n", "j"
 JOB = "{CAMPAIGN_ID}.{index}"
 SETTINGS = {"ParameterStart": 1, "ParameterStep": 0, "ParameterFactor": 1}
 """With what they are when nothing is said."""
 LARGEST = Decimal(10) ** 15
+MOST_ZEROS = 300
 
 _MARK = re.compile(r"%(?:\((?P<name>[A-Za-z_]\w*)\)s|(?P<letter>[snj]))")
+_PARTING = " _.:-"
+_IN_NAME = re.compile(rf"[{_PARTING}]*{_MARK.pattern}")
+_JOB_IN_NAME = re.compile(rf"[{_PARTING}]*%j")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Each value is the one before, times `factor`, plus `step`."""
+
+    count: int
+    start: Decimal
+    step: Decimal
+    factor: Decimal
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[str]:
+        return map(_written, islice(self.numbers(), self.count))
+
+    def numbers(self) -> Iterator[Decimal]:
+        """Without end."""
+        value = self.start
+        while True:
+            yield value
+            value = value * self.factor + self.step
+
+
+@dataclass(frozen=True)
+class TaskNumbers:
+    """From 0, each as wide as the last one."""
+
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[str]:
+        digits = len(str(self.count - 1))
+        return (f"{number:0{digits}}" for number in range(self.count))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A parameter for each task, made of a value of each column; without columns one that says nothing."""
+
+    count: int
+    columns: Mapping[str, Countable[str]]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Parameter]:
+        if not self.columns:
+            return iter([] for _ in range(self.count))
+        return (dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True))
 
 
 class Sequences(NamedTuple):
     """The values of each name, all equally many; `UNNAMED` is the name of the sequence without one."""
 
     length: int
-    values: dict[str, Sequence[str]]
+    values: dict[str, Countable[str]]
 
-    def parameters(self, names: set[str]) -> list[dict[str, str]]:
+    def parameters(self, names: Collection[str]) -> Rows:
         """One for each task, of these names."""
         columns = {name: self.values[name] for name in sorted(names & self.values.keys())}
         if NUMBER in names:
-            digits = len(str(self.length - 1))
-            columns[NUMBER] = [f"{number:0{digits}}" for number in range(self.length)]
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            columns[NUMBER] = TaskNumbers(self.length)
+        return Rows(self.length, columns)
 
 
 def is_of_sequences(attribute: str) -> bool:
@@ -55,7 +114,7 @@ def read_sequences(section: Section, problems: list[Problem]) -> Sequences | Non
     values = {_name(attribute, problems): _sequence(section, attribute, problems) for attribute in given}
     lengths = {len(sequence) for sequence in values.values()}
     if len(lengths) > 1 and len(problems) == before:
-        told = ", ".join(f"{attribute.name} {len(values[_name(attribute, [])])}" for attribute in given)
+        told = ", ".join(f"{attribute.name} {len(values[_name(attribute, [])])}" for attribute in given[:MOST_SHOWN])
         problems.append(_problem(given[0], f"all sequences must be equally long: {told}"))
     return Sequences(lengths.pop(), values) if given and len(problems) == before else None
 
@@ -77,11 +136,17 @@ def substituted(text: str, names: Collection[str]) -> str:
     return "".join([*pieces, _kept(text[at:], names)])
 
 
+def without_marks(text: str, *, has_sequences: bool) -> str:
+    """A name for all tasks: what differs from one to the next is left out, and what parts it from the rest."""
+    marks = _IN_NAME if has_sequences else _JOB_IN_NAME
+    return marks.sub("", text).strip(_PARTING) if marks.search(text) else text
+
+
 def _kept(text: str, names: Collection[str]) -> str:
     return text.replace("{", "{{").replace("}", "}}") if names else text
 
 
-def _sequence(section: Section, attribute: Attribute, problems: list[Problem]) -> Sequence[str]:
+def _sequence(section: Section, attribute: Attribute, problems: list[Problem]) -> Countable[str]:
     """Empty when it is wrong."""
     suffix = _suffix(attribute).lower()
     settings = {name: section[key] for name in SETTINGS if (key := name.lower() + suffix) in section}
@@ -109,7 +174,7 @@ def _listed(attribute: Attribute, values: Sequence[Value], problems: list[Proble
 
 def _counted(
     attribute: Attribute, count: int | Decimal, settings: Mapping[str, Attribute], problems: list[Problem]
-) -> Sequence[str]:
+) -> Countable[str]:
     if not isinstance(count, int) or not 0 < count <= MOST_TASKS:
         problems.append(_problem(attribute, f"expected a whole number from 1 to {MOST_TASKS}, not {count}"))
         return []
@@ -117,15 +182,28 @@ def _counted(
         message = "all values would be equal: neither ParameterStep nor ParameterFactor says how they differ"
         problems.append(_problem(attribute, message, "write ParameterStep = 1, or 0 if that is meant"))
         return []
-    start, step, factor = (_number(settings.get(name), default, problems) for name, default in SETTINGS.items())
-    values, value = [], start
-    for _ in range(count):
-        values.append(_written(value))
-        value = value * factor + step
+    steps = Steps(count, *(_number(settings.get(name), default, problems) for name, default in SETTINGS.items()))
+    if fault := _fault_of(steps):
+        problems.append(_problem(attribute, fault))
+        return []
+    return steps
+
+
+def _fault_of(steps: Steps) -> str:
+    """Why its values are not such as people write, or ""."""
+    farthest = abs(steps.start) + abs(steps.step) * steps.count
+    if abs(steps.factor) in (0, 1) and farthest <= LARGEST:
+        return ""
+    before = None
+    for value in islice(steps.numbers(), steps.count):
         if abs(value) > LARGEST:
-            problems.append(_problem(attribute, f"its values grow beyond {LARGEST:.0e}"))
-            return []
-    return values
+            return f"its values grow beyond {LARGEST:.0e}"
+        if value.adjusted() < -MOST_ZEROS:
+            return f"its values have more than {MOST_ZEROS} zeros behind the point"
+        if value == before:
+            return ""
+        before = value
+    return ""
 
 
 def _number(attribute: Attribute | None, default: int, problems: list[Problem]) -> Decimal:
@@ -151,7 +229,7 @@ def _suffix(attribute: Attribute) -> str:
 
 def _name(attribute: Attribute, problems: list[Problem]) -> str:
     name = _suffix(attribute).lstrip(".")
-    if name in LETTERS:
+    if name in LETTERS or name in RESERVED:
         problems.append(_problem(attribute, f"%{name} has a meaning of its own", "choose another name"))
     return name or UNNAMED
 

@@ -71,9 +71,12 @@ def _value(kind: str, word: str, place: Place) -> Scalar:
         return _ESCAPED.sub(lambda escaped: ESCAPES.get(escaped[1], escaped[1]), word[1:-1])
     if kind != "number":
         return word
-    if len(word) > LONGEST_NUMBER:
-        _fail(place, "is a number too long to be meant", "put it in quotes if it is text")
-    return int(word) if word.lstrip("+-").isdigit() else Decimal(word)
+    if len(word) <= LONGEST_NUMBER:
+        if word.lstrip("+-").isdigit():
+            return int(word)
+        if abs((number := Decimal(word)).adjusted()) <= LONGEST_NUMBER:
+            return number
+    _fail(place, "is a number too long to be meant", "put it in quotes if it is text")
 
 
 def _fault(text: str, at: int) -> tuple[str, str]:

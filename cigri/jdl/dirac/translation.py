@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -14,13 +14,15 @@ from cigri.jdl.dirac.requirements import KEYWORDS, SECTION, read_requirements
 from cigri.jdl.dirac.sequences import (
     NUMBER,
     UNNAMED,
+    Rows,
     Sequences,
     is_of_sequences,
     read_sequences,
     substituted,
     used_names,
+    without_marks,
 )
-from cigri.jdl.problems import did_you_mean, shown
+from cigri.jdl.problems import Faults, cut, did_you_mean, shown
 
 FIELDS = {
     "JobName": "name",
@@ -50,9 +52,10 @@ _MACRO = re.compile("|".join(re.escape(f"{{{name}}}") for name in sorted(MACROS)
 
 
 class Translation(NamedTuple):
-    """The fields of a campaign (docs/jdl.md), and by field the attribute that says most of it."""
+    """The fields of a campaign but its tasks (docs/jdl.md), and by field the attribute that says most of it."""
 
     fields: dict[str, Any]
+    tasks: Rows
     attributes: Mapping[str, Attribute]
 
     def located(self, problem: Problem) -> Problem:
@@ -73,12 +76,14 @@ def translate(text: str) -> Translation:
     job = _Job(parse(text))
     job.check_names()
     sequences = read_sequences(job.section, job.problems)
-    fields = job.fields(sequences)
+    names = job.names_used(sequences)
+    fields = job.fields(names, has_sequences=sequences is not None)
     job.check_outputs()
     if job.problems:
         raise DescriptionError(job.problems)
     attributes = {field: job.section[name.lower()] for name, field in reversed(FIELDS.items()) if job.has(name)}
-    return Translation(fields, attributes)
+    tasks = sequences.parameters(names) if sequences else Rows(1, {})
+    return Translation(fields, tasks, attributes)
 
 
 class _Job:
@@ -88,15 +93,13 @@ class _Job:
         self.section = section
         self.problems: list[Problem] = []
 
-    def fields(self, sequences: Sequences | None) -> dict[str, Any]:
+    def fields(self, names: Collection[str], *, has_sequences: bool) -> dict[str, Any]:
+        """`names`: of the sequences that the job's texts hold."""
         executable, arguments = self._text("Executable"), self._text("Arguments")
         environment = self._texts("ExecutionEnvironment")
-        names = self._names_used(sequences)
-        count = sequences.length if sequences else 1
         fields: dict[str, Any] = {
-            "name": self._text("JobName") or PurePosixPath(executable).name,
+            "name": without_marks(self._text("JobName"), has_sequences=has_sequences) or PurePosixPath(executable).name,
             "exec_file": f"{shlex.quote(substituted(executable, names))} {substituted(arguments, names)}".strip(),
-            "params": sequences.parameters(names) if sequences and names else [[]] * count,
             "clusters": "any",
             "requirements": read_requirements(self.section, self.problems),
         }
@@ -116,10 +119,13 @@ class _Job:
 
     def check_names(self) -> None:
         """Nothing is left out in silence."""
+        unknown = Faults(self.problems, "attributes are unknown")
         for name, attribute in self.section.items():
             if name not in KNOWN and not is_of_sequences(name):
-                hint = did_you_mean(name, KNOWN)
-                self._complain(attribute.name, "has no meaning here", hint or "leave it out")
+                hint = "" if unknown.is_full else did_you_mean(name, KNOWN)
+                place = str(attribute.place)
+                unknown.add(place, f"{cut(attribute.name)}: has no meaning here", hint or "leave it out")
+        unknown.close("the description")
         for name, capability in LATER.items():
             if self.has(name) and not _is_nothing(self.section[name.lower()].value):
                 self._complain(name, f"{capability} is not supported yet", "leave it out")
@@ -129,23 +135,26 @@ class _Job:
     def check_outputs(self) -> None:
         """What a task writes to its output and its errors is kept for all tasks; other files are not fetched."""
         kept = {self._text("StdOutput"), self._text("StdError")}
-        for name in self._texts("OutputSandbox"):
-            if name not in kept:
-                self._complain("OutputSandbox", f"only StdOutput and StdError are kept, not {shown(name)}")
+        others = (name for name in self._texts("OutputSandbox") if name not in kept)
+        if other := next(others, ""):
+            self._complain("OutputSandbox", f"only StdOutput and StdError are kept, not {shown(other)}")
 
-    def _names_used(self, sequences: Sequences | None) -> set[str]:
+    def names_used(self, sequences: Sequences | None) -> set[str]:
         """Of the sequences, those that the job's texts hold."""
         used: set[str] = set()
-        for name in ("Executable", "Arguments", "ExecutionEnvironment"):
+        faults = Faults(self.problems, "marks stand for no sequence")
+        for name in ("JobName", "Executable", "Arguments", "ExecutionEnvironment"):
             texts = self._texts(name)
             here = used_names(texts) if sequences else set()
             known = {*sequences.values, NUMBER} if sequences else set()
             for unknown in sorted(here - known):
                 missing = "Parameters" if unknown == UNNAMED else f"Parameters.{unknown}"
-                self._complain(name, f"{_mark(unknown)} stands for no sequence", f"there is no {missing}")
-            if macro := next(filter(None, map(_MACRO.search, texts)), None):
+                place = str(self.section[name.lower()].place)
+                faults.add(place, f"{name}: {_mark(unknown)} stands for no sequence", f"there is no {missing}")
+            if name != "JobName" and (macro := next(filter(None, map(_MACRO.search, texts)), None)):
                 self._complain(name, f"{macro[0]} has a meaning here", "write %n or %j")
-            used |= here & known
+            used |= here & known if name != "JobName" else set()
+        faults.close("the description")
         return used
 
     def _text(self, name: str) -> str:
@@ -158,9 +167,8 @@ class _Job:
         """One text or a list of them; none where there is nothing."""
         value = self.section[name.lower()].value if self.has(name) else []
         values = value if isinstance(value, list) else [value]
-        for wrong in values:
-            if not isinstance(wrong, str):
-                self._complain(name, f"expected text, not {shown(wrong)}", "put it in double quotes")
+        if wrong := next(([value] for value in values if not isinstance(value, str)), None):
+            self._complain(name, f"expected text, not {shown(wrong[0])}", "put it in double quotes")
         return [text for text in values if isinstance(text, str)]
 
     def _complain(self, name: str, message: str, hint: str = "") -> None:

@@ -111,6 +111,6 @@ def _ssh(options: argparse.Namespace) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from None

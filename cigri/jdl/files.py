@@ -1,0 +1,45 @@
+"""Files that users name, read no further than any description or parameter goes: some, as /dev/zero, have no end."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+LARGEST_TEXT = 256 * 2**20
+"""Bytes of a description; more parameters than that stand in a file of their own."""
+LARGEST_LIST = 1024 * 2**20
+"""Bytes of a parameter file."""
+LONGEST_LINE = 2 * 2**20
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A file or a pipe; raise OSError for anything else."""
+    mode = path.stat().st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise OSError(None, "it is a device, not a file")
+    return path.open("rb")
+
+
+def read_text(stream: BinaryIO) -> str:
+    """All of it; raise OSError when it has no end, UnicodeDecodeError when it is no UTF-8."""
+    content = stream.read(LARGEST_TEXT + 1)
+    if len(content) > LARGEST_TEXT:
+        raise OSError(None, f"it has more than {LARGEST_TEXT // 2**20} MB; put its parameters in a param_file")
+    return content.decode()
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """Without what ends them, which is a newline, perhaps behind a carriage return; raise OSError as above.
+
+    Bytes that are not UTF-8 are surrogates then.
+    """
+    size = 0
+    with open_file(path) as stream:
+        while line := stream.readline(LONGEST_LINE + 1):
+            size += len(line)
+            if len(line) > LONGEST_LINE:
+                raise OSError(None, f"one of its lines has more than {LONGEST_LINE // 2**20} MB")
+            if size > LARGEST_LIST:
+                raise OSError(None, f"it has more than {LARGEST_LIST // 2**20} MB")
+            line = line.removeprefix(b"\xef\xbb\xbf") if size == len(line) else line
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode(errors="surrogateescape")

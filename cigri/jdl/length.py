@@ -1,0 +1,129 @@
+"""Whether a program can be started with all its words: Linux takes neither very long ones nor very many.
+
+Nearly all tasks are far below the limits, as the lengths of their parameters show; of the others the words are made.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cigri.errors import Problem
+from cigri.jdl.command import Command
+from cigri.jdl.dirac.sequences import Rows
+from cigri.jdl.parameters import Numbers, Parameter, names_of
+from cigri.jdl.problems import Faults, place_of
+from cigri.jdl.quoting import split
+from cigri.jdl.settings import ClusterSettings
+from cigri.jdl.sweep import Countable, Scalar, Sweep
+
+LONGEST_WORD = 131_071
+"""Bytes; of a variable with its name."""
+MOST_BYTES = 1_900_000
+"""Of all words and variables: 2 MiB, less what the cluster sets itself."""
+OF_EACH = 9
+"""Bytes that each takes besides its own: its end, and a pointer to it."""
+LONGEST_NUMBER = 400
+"""Characters; of true and false, too."""
+WIDEST = 4
+"""Bytes of a character."""
+OTHERS = "tasks have words that are too long"
+
+
+def check_length(clusters: Mapping[str, ClusterSettings], tasks: Countable[Parameter], problems: list[Problem]) -> None:
+    """A problem for each task whose words are too long, or too many, on one of the clusters."""
+    first = next(iter(tasks), None)
+    if first is None:
+        return
+    distinct = {tuple(_templates(settings)): settings for settings in clusters.values()}
+    safe = min(map(_safe_length, distinct), default=0)
+    faults = Faults(problems, OTHERS)
+    commands = [Command(settings, names_of(first)) for settings in distinct.values()]
+    for number, parameter in _suspects(tasks, safe):
+        if fault := next(filter(None, (_fault(command, parameter, number) for command in commands)), ""):
+            faults.add(f"task {number}", fault)
+    faults.close("params")
+
+
+def check_alone(parameters: Iterable[Parameter], problems: list[Problem]) -> None:
+    """The same of more tasks of a campaign, whose own words are not known."""
+    faults = Faults(problems, OTHERS)
+    for index, parameter in enumerate(parameters):
+        if _length(parameter) > LONGEST_WORD // WIDEST and (fault := fault_of_words(_words(parameter))):
+            faults.add(place_of("params", index), fault)
+    faults.close("params")
+
+
+def _words(parameter: Parameter) -> Iterable[str]:
+    match parameter:
+        case str():
+            return split(parameter)
+        case list():
+            return parameter
+        case _:
+            return map(str, parameter.values())
+
+
+def fault_of_words(words: Iterable[str]) -> str:
+    """Why no program can be started with these, or ""."""
+    sizes = [len(word.encode(errors="surrogatepass")) for word in words]
+    if (longest := max(sizes, default=0)) > LONGEST_WORD:
+        return f"a word of {longest} bytes, and no system takes more than {LONGEST_WORD}: put it in a file"
+    if (total := sum(sizes) + OF_EACH * len(sizes)) > MOST_BYTES:
+        return f"words and variables of {total} bytes, and no system takes more than {MOST_BYTES}: put them in a file"
+    return ""
+
+
+def _templates(settings: ClusterSettings) -> Iterator[str]:
+    """All that words and variables are made of, but the parameter."""
+    yield settings.exec_file
+    for name, value in settings.environment.items():
+        yield f"{name}={value}"
+    for name in settings.resources.amounts:
+        yield f"CIGRI_RESOURCE_{name}={'9' * LONGEST_NUMBER}"
+
+
+def _safe_length(templates: Iterable[str]) -> int:
+    """A parameter of so many characters is short enough, wherever it is put in."""
+    whole = " ".join(templates)
+    return (LONGEST_WORD - len(whole.encode())) // (WIDEST * (1 + whole.count("{")))
+
+
+def _suspects(tasks: Countable[Parameter], safe: int) -> Iterator[tuple[int, Parameter]]:
+    """The first one, and all that may be too long."""
+    if _is_computed(tasks, safe):
+        yield from zip(range(1), tasks, strict=False)
+        return
+    for number, parameter in enumerate(tasks):
+        if number == 0 or _length(parameter) > safe:
+            yield number, parameter
+
+
+def _is_computed(tasks: Countable[Parameter], safe: int) -> bool:
+    """Are all known to be short without going through them?"""
+    columns: Iterable[Countable[Scalar]]
+    match tasks:
+        case Numbers():
+            columns = [range(1)]
+        case Sweep(columns_by_name) | Rows(_, columns_by_name):
+            columns = columns_by_name.values()
+        case _:
+            return False
+    return sum(max(map(_characters, one)) if isinstance(one, list) else LONGEST_NUMBER for one in columns) <= safe
+
+
+def _length(parameter: Parameter) -> int:
+    match parameter:
+        case str():
+            return len(parameter)
+        case list():
+            return sum(map(len, parameter)) + OF_EACH * len(parameter)
+        case _:
+            return sum(map(_characters, parameter.values()))
+
+
+def _characters(value: Scalar) -> int:
+    return len(value) if isinstance(value, str) else LONGEST_NUMBER
+
+
+def _fault(command: Command, parameter: Parameter, number: int) -> str:
+    words = command.words(parameter, campaign_id=0, number=number)
+    variables = command.environment(parameter, campaign_id=0, number=number)
+    return fault_of_words([*(word.text for word in words), *(f"{name}={value}" for name, value in variables.items())])

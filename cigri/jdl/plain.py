@@ -1,0 +1,54 @@
+"""What holds for the values of all fields but the parameters: they can be stored and shown, and are not too many."""
+
+from collections.abc import Iterator, Mapping
+
+from cigri.jdl.fields import unsendable
+from cigri.jdl.problems import Faults, place_of
+from cigri.jdl.yaml_values import DEEPEST
+
+LARGEST = 10**30
+"""No amount of anything is more; such numbers cannot even be shown."""
+
+MOST_VALUES = 20_000
+MOST_TEXT = 2**20
+
+Step = str | int
+
+
+def check_plain(fields: Mapping[str, object], faults: Faults) -> None:
+    """Whatever else may be wrong with the fields."""
+    characters = 0
+    for values, (steps, value) in enumerate(_of_object(fields, ()), start=1):
+        characters += len(value) if isinstance(value, str) else 0
+        if values > MOST_VALUES or characters > MOST_TEXT:
+            most = f"{MOST_VALUES} values" if values > MOST_VALUES else f"{MOST_TEXT} characters"
+            faults.add("the description", f"has more than {most} besides the parameters of its tasks")
+            return
+        if fault := _fault(value, len(steps)):
+            faults.add(place_of(*steps), fault)
+
+
+def _of_object(content: Mapping[str, object], steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], object]]:
+    """Each name and each value, with its place."""
+    for name, value in content.items():
+        yield (*steps, name), name
+        yield from _of_value(value, (*steps, name))
+
+
+def _of_value(value: object, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], object]]:
+    yield steps, value
+    if len(steps) > DEEPEST:
+        return
+    if isinstance(value, dict):
+        yield from _of_object(value, steps)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _of_value(item, (*steps, index))
+
+
+def _fault(value: object, depth: int) -> str:
+    if depth > DEEPEST and isinstance(value, dict | list):
+        return f"more than {DEEPEST} lists and objects stand in one another"
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return "is a number that is too long to be meant"
+    return unsendable(value) if isinstance(value, str) else ""

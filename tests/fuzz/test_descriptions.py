@@ -1,0 +1,83 @@
+"""`gridsub --check` of what nobody honest writes: read or refused in words, with little memory and in little time."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from cigri import embedded
+from cigri.clusters import parse_config
+from cigri.database import Database
+from cigri.flow.operator_to_updator import put_cluster
+from tests.forker import Forker
+from tests.fuzz.descriptions import EVERY, Written
+
+SECONDS = 20
+AT_ONCE = 50
+ALWAYS = 10
+"""Descriptions of each kind, the same ones in each run of the tests."""
+LONGEST_ANSWER = 100_000
+
+
+class Checker:
+    """Asks gridsub, as a process with limits (tests.fuzz.limited), on a grid of one cluster."""
+
+    def __init__(self, forker: Forker, place: Path, url: str) -> None:
+        self._forker, self._place = forker, place
+        self._environment = {"PATH": os.environ["PATH"], "HOME": str(place), "CIGRI_SET_DATABASE__URL": url}
+
+    def check(self, description: Written) -> None:
+        """Neither a death nor a traceback, and no more words than somebody could read."""
+        path = self._place / f"campaign{description.suffix}"
+        path.write_bytes(description.text.encode(errors="surrogatepass"))
+        argv = ["cigri.cli.gridsub:main", "--check", str(path)]
+        said = self._forker.run("tests.fuzz.limited:main", argv, self._environment, self._place)
+        assert said.status in (0, 1), f"{said.status}: {said.err[-2000:]}"
+        assert "Traceback" not in said.err, said.err[-2000:]
+        assert len(said.out) + len(said.err) < LONGEST_ANSWER
+
+    def check_some(self, what: str, examples: int, *, anew: bool) -> None:
+        of_kind = settings(
+            max_examples=examples,
+            derandomize=not anew,
+            database=None,
+            phases=[Phase.generate],  # what kills takes its time, and would again and again
+            suppress_health_check=list(HealthCheck),
+        )
+        of_kind(given(EVERY[what])(self.check))()
+
+
+@pytest.fixture(scope="module")
+def checker(forker: Forker, server: Path) -> Iterator[Checker]:
+    """One database for all, for nothing is submitted."""
+    name = f"fuzz_{os.getpid()}"
+    with psycopg.connect(embedded.url(server, "postgres"), autocommit=True) as conn, TemporaryDirectory() as place:
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_cigri STRATEGY FILE_COPY")
+        database = Database(embedded.url(server, name))
+        with database.begin() as transaction:
+            config = parse_config("dahu", {"driver": "local"})
+            put_cluster(transaction, "dahu", config.model_dump(mode="json"))
+        database.close()
+        yield Checker(forker, Path(place), embedded.url(server, name))
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.mark.parametrize("what", EVERY)
+def test_what_nobody_honest_writes_is_read_or_refused(checker: Checker, what: str) -> None:
+    checker.check_some(what, ALWAYS, anew=False)
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(8 * SECONDS)
+@pytest.mark.parametrize("what", EVERY)
+def test_nothing_that_can_be_written_kills_or_occupies_gridsub(checker: Checker, what: str) -> None:
+    rounds, end = 0, monotonic() + SECONDS
+    while monotonic() < end:
+        checker.check_some(what, AT_ONCE, anew=True)
+        rounds += 1
+    assert rounds > 0

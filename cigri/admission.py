@@ -112,7 +112,8 @@ def _checked(answer: object) -> Description:
 
 def _flat(description: Description) -> dict[str, str]:
     """Every value by its place, as text; plain copies, so that nothing a rule does is missed."""
-    values = dict(_leaves("", {key: getattr(description, key) for key in Heading.model_fields}))
+    heading = Heading.model_validate({key: getattr(description, key) for key in Heading.model_fields})
+    values = dict(_leaves("", heading.model_dump(mode="json")))
     values["number of tasks"] = str(description.count)
     for name, settings in description.clusters.items():
         values[f"clusters.{name}"] = "used"

@@ -25,6 +25,7 @@ def new_campaign(description: "Description", user: str) -> NewCampaign:
         description.requirements,
         {name: _part(settings) for name, settings in description.spare.items()} if description.anywhere else None,
         description.priority,
+        description.written,
     )
 
 

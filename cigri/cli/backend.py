@@ -89,7 +89,9 @@ def obey(
         message = "the grid chooses the clusters, and each kind has options of its own"
         faults.append(f"{name}: {Problem('backend', message, 'name the clusters, or write -b CLUSTER:OPTIONS')}")
         return description
-    parts = dict(description.clusters)
+    from cigri.jdl.writing import with_options_of_backend
+
+    parts, written = dict(description.clusters), description.written
     for cluster, settings in description.clusters.items():
         words = [word for choice in choices if choice.cluster in ("", cluster) for word in choice.words]
         if not words and not settings.backend:
@@ -97,12 +99,13 @@ def obey(
         if cluster not in clusters:
             complain(f"the options of the batch system of {cluster} were not checked")
             continue
+        written = with_options_of_backend(written, cluster, [*settings.backend, *words])
         try:
             parts[cluster] = _obeyed(cluster, clusters[cluster], settings, words)
         except ValueError as error:
             hint = f"`gridsub -b {cluster}:-h` shows what it takes"
             faults.append(f"{name}: {Problem(f'clusters.{cluster}.backend', str(error), hint)}")
-    return replace(description, clusters=parts)
+    return replace(description, clusters=parts, written=written)
 
 
 def _obeyed(

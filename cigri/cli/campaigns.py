@@ -1,11 +1,10 @@
-"""What `gridstat` shows of campaigns: a list, a summary, one in full, its stored description, and errors to fix."""
+"""What `gridstat` shows of campaigns: a list, a summary, one in full, and errors to fix."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from cigri.calibration import Told, calibration
-from cigri.cli.command import print_json
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
@@ -13,7 +12,6 @@ from cigri.cli.wording import LETTERS, duration, moment, percent, rate, shortene
 from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
 from cigri.flow.updator_to_user import TriedCluster
-from cigri.flow.user_to_user import StoredDescription
 from cigri.serving import serving
 from cigri.states import CampaignState
 
@@ -102,11 +100,6 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
         print()
         codes = dict.fromkeys(error.code for error in errors)
         print_fields((code, NEXT_STEPS.get(code, "`gridevents -f -e EVENT` once it is dealt with")) for code in codes)
-
-
-def print_description(stored: StoredDescription) -> None:
-    """JSON in any case; the settings of the top are already in each cluster's block."""
-    print_json(stored._asdict())
 
 
 def plain(campaign: CampaignView) -> dict[str, Any]:

@@ -56,7 +56,10 @@ def main(argv: list[str]) -> int:
             if asked.task is not None:
                 return _task(conn, asked)
             if asked.jdl:
-                return _description(conn, asked.ids[0])
+                from cigri.cli.description import show_description
+
+                show_description(conn, asked.ids[0])
+                return DONE
             if asked.errors:
                 return _errors(conn, asked)
             if asked.ids and len(asked.ids) == 1 and not asked.summary:
@@ -76,7 +79,7 @@ def _parse(argv: list[str]) -> Namespace:
     view.add_argument("-e", "--errors", action="store_true", help="errors to fix, and how")
     view.add_argument("--failed", action="store_true", help="how tasks of one campaign failed, alike ones together")
     view.add_argument("-w", "--watch", action="store_true", help="show the progress until the campaigns have ended")
-    view.add_argument("-J", "--jdl", action="store_true", help="the stored description of a campaign")
+    view.add_argument("-J", "--jdl", action="store_true", help="the description of a campaign, as gridsub takes it")
     view.add_argument("-j", "--job", metavar="ID", type=_whole, help="one job and its tasks")
     view.add_argument(
         "-T", "--task", metavar="ID|CAMPAIGN:NUMBER", type=_task_name, help="one task and all its attempts"
@@ -245,17 +248,6 @@ def _errors(conn: "Connection", asked: Namespace) -> int:
         print_errors(errors, asked.headerless)
     else:
         complain("no error to fix")
-    return DONE
-
-
-def _description(conn: "Connection", campaign_id: int) -> int:
-    from cigri.cli.campaigns import print_description
-    from cigri.flow.user_to_user import find_description
-
-    stored = find_description(conn, campaign_id)
-    if stored is None:
-        raise NotFound(f"no campaign {campaign_id}; `gridstat -a` lists all")
-    print_description(stored)
     return DONE
 
 

@@ -206,7 +206,7 @@ def _parse(source: Source, changes: Mapping[str, object], faults: list[str]) -> 
     except DescriptionError as error:
         faults += [f"{source.name}: {problem}" for problem in error.problems]
         return None
-    return Parsed(source.name, description.with_changes(**changes) if changes else description)
+    return Parsed(source.name, description.with_options(**changes) if changes else description)
 
 
 def _admit(

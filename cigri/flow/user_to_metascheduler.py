@@ -35,6 +35,7 @@ class NewCampaign(NamedTuple):
     `replica_budget` and `max_replicas` are those of the table; both None: no task is replicated. `wanted`: what it
     requires of nodes, as it was written. `anywhere`: the clusters are the grid's choice, and these are used as soon as
     they are eligible: others than the rules of admission were asked about never are; None: they are the user's.
+    `written` is the description as its user wrote it, without parameters that are not computed.
     """
 
     name: str
@@ -49,6 +50,7 @@ class NewCampaign(NamedTuple):
     wanted: str | Mapping[str, Any] | None = None
     anywhere: Mapping[str, "NewCampaignCluster"] | None = None
     own_priority: int = 0
+    written: Mapping[str, Any] | None = None
 
 
 class NewCampaignCluster(NamedTuple):
@@ -82,6 +84,7 @@ def put_campaign(
             wanted=campaign.wanted,
             anywhere=_plain(campaign.anywhere),
             own_priority=campaign.own_priority,
+            written=None if campaign.written is None else dict(campaign.written),
         )
         .returning(Campaign.c.id)
     ).scalar_one()
@@ -195,6 +198,7 @@ def put_tasks(
     if added:
         unmatched = func.coalesce(Campaign.c.unmatched_from, first)
         conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=unmatched))
+        _forget_sources(conn, campaign_id)
         reopen_campaign(conn, campaign_id, user, now)
         _require_places(conn, buckets.made)
         wake(conn)
@@ -262,6 +266,15 @@ def require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None
         raise NotFound(f"campaign {campaign_id} is cancelled; submit a new one")
     if conn.scalar(select(Campaign.c.archived_at).where(Campaign.c.id == campaign_id)) is not None:
         raise NotFound(f"campaign {campaign_id} ended long ago and is archived; submit a new one")
+
+
+def _forget_sources(conn: Connection, campaign_id: int) -> None:
+    """What computed its parameters tells no longer which tasks it has."""
+    from cigri.jdl.writing import COMPUTED  # takes a moment
+
+    written = conn.scalar(select(Campaign.c.written).where(Campaign.c.id == campaign_id))
+    if written and (left := {key: value for key, value in written.items() if key not in COMPUTED}) != written:
+        conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(written=left))
 
 
 def _project(conn: Connection, name: str) -> int | None:

@@ -1,6 +1,6 @@
 """A campaign as its user describes it."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -36,6 +36,7 @@ class Description:
 
     `anywhere`: the settings on clusters that the grid chooses; None: the user has named them. `spare`: on those that it
     has not chosen yet.
+    `written`: its text as one object, keys in small letters, without parameters that are not computed.
     `requirements` are as they were written, to be read with the kinds of the grid's properties (cigri.requirements).
     """
 
@@ -50,6 +51,7 @@ class Description:
     anywhere: ClusterSettings | None = None
     spare: dict[str, ClusterSettings] = field(default_factory=dict)
     priority: int = 0
+    written: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def count(self) -> int:
@@ -69,6 +71,10 @@ class Description:
         """A copy with other values of name, campaign_type, scheduler, project, replicate, requirements or priority."""
         heading = {key: getattr(self, key) for key in Heading.model_fields}
         return replace(self, **dict(Heading.model_validate(heading | fields)))
+
+    def with_options(self, **fields: Any) -> "Description":
+        """A copy with what its user says beside the text, which counts as written there."""
+        return replace(self.with_changes(**fields), written={**self.written, **fields})
 
     def with_cluster(self, cluster: str, **fields: Any) -> "Description":
         """A copy with other settings on one cluster."""

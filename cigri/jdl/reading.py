@@ -18,6 +18,7 @@ from cigri.jdl.problems import Faults, did_you_mean, place_of, problem_of, shown
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable
 from cigri.jdl.syntax import Format, read, read_list
+from cigri.jdl.writing import as_written
 
 # What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
 LATER = {
@@ -79,7 +80,8 @@ def _campaign(value: object, base: Path, home: Path, known_tasks: Countable[Para
         check_length(clusters, tasks, problems)
     if problems or heading is None or tasks is None:
         raise DescriptionError(list(dict.fromkeys(problems)))
-    return Description(**dict(heading), clusters=clusters, tasks=tasks, anywhere=clusters.pop(ANYWHERE, None))
+    anywhere, written = clusters.pop(ANYWHERE, None), as_written(top, heading.campaign_type)
+    return Description(**dict(heading), clusters=clusters, tasks=tasks, anywhere=anywhere, written=written)
 
 
 def additional(text: str, *, like: Parameter | None = None, format: Format | None = None) -> list[Parameter]:

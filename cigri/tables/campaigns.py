@@ -14,7 +14,7 @@ from sqlalchemy import (
     Named,
     UniqueConstraint,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSON, JSONB
 
 from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import CampaignState, CampaignType, StepState
@@ -29,7 +29,8 @@ class CampaignColumns(Numbered):
     At its end tasks may have `max_replicas` more attempts at a time, which may burn `replica_budget` of the
     core-seconds that all have used; both null: none. `wanted`: its requirements as they were written. `anywhere`: the
     grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible. Its tasks
-    from number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have.
+    from number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have. `written`:
+    its description as `gridsub` takes it, in its order, without parameters that only the tasks hold; null: from before.
     """
 
     name: Named[str]
@@ -50,6 +51,7 @@ class CampaignColumns(Numbered):
     anywhere: Named[dict[str, Any] | None] = Column(JSONB(none_as_null=True))
     unmatched_from: Named[int | None] = Column(server_default="0")
     own_priority: Named[int] = Column(server_default="0")
+    written: Named[dict[str, Any] | None] = Column(JSON(none_as_null=True))
 
 
 Campaign = table(

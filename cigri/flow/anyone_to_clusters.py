@@ -1,17 +1,19 @@
 """Whoever speaks to clusters reads how, and tells how it went: a cluster that fails is left alone for a while."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, Float, and_, cast, func, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.clusters import ClusterConfig, parse_config
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, ClusterPace
 from cigri.tables.grid import Event, Grid
+
+if TYPE_CHECKING:
+    from cigri.clusters import ClusterConfig
 
 FIRST_PAUSE = 5.0  # seconds
 LONGEST_PAUSE = 300.0
@@ -23,7 +25,7 @@ class ClusterRow(NamedTuple):
 
     id: int
     name: str
-    config: ClusterConfig
+    config: "ClusterConfig"
     is_enabled: bool
     has_troubles: bool = False
 
@@ -45,8 +47,7 @@ def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | N
         statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= clock(now)))
     found = conn.execute(statement.order_by(Cluster.c.id))
     return [
-        ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled, row.has_troubles)
-        for row in found
+        ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled, row.has_troubles) for row in found
     ]
 
 
@@ -55,14 +56,14 @@ def list_every_cluster(conn: Connection) -> list[ClusterRow]:
     found = conn.execute(
         select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).order_by(Cluster.c.id)
     )
-    return [ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) for row in found]
+    return [ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled) for row in found]
 
 
 def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
     row = conn.execute(
         select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(Cluster.c.name == name)
     ).one_or_none()
-    return ClusterRow(row.id, row.name, parse_config(row.name, row.config), row.is_enabled) if row else None
+    return ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled) if row else None
 
 
 def grid_key(conn: Connection) -> str:
@@ -148,6 +149,12 @@ def is_account_paused(user: ColumnElement[str], cluster_id: int, now: datetime |
         _pause_end() > clock(now),
     )
     return paused.exists()
+
+
+def _config(name: str, values: dict[str, Any]) -> "ClusterConfig":
+    from cigri.clusters import parse_config  # takes a moment, and who only asks for accounts needs none of it
+
+    return parse_config(name, values)
 
 
 def _pause_end() -> ColumnElement[datetime]:

@@ -1,8 +1,6 @@
-"""This installation as its programs meet it: which database, and where the log goes."""
+"""This installation as its programs meet it: which database is theirs."""
 
-import logging
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +9,6 @@ from cigri import embedded, sources
 
 if TYPE_CHECKING:
     from cigri.settings import Settings
-
-FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 def database_url(settings: "Settings") -> str:
@@ -36,10 +32,3 @@ def default_scheduler() -> str:
 def _one(values: Mapping[str, Any], section: str, name: str) -> str:
     found = values.get(section)
     return str(found.get(name) or "") if isinstance(found, dict) else ""
-
-
-def set_up_log(level: int = logging.INFO) -> None:
-    """To standard error, one line a record."""
-    logging.basicConfig(level=level, format=FORMAT, stream=sys.stderr, force=True)
-    logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # its threads log what the transport raises anyway
-    logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -3,7 +3,7 @@
 import os
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,6 +13,9 @@ from cigri.settings import Settings
 
 Report = Counter[str]
 """Counts of what a pass did, in words for people."""
+
+ROUTINE = frozenset({"clusters", "locked clusters", "late clusters", "forecasts", "offers", "pools computed"})
+"""Counts of what is done in each pass, whatever has happened: no news."""
 
 
 class Tools(NamedTuple):
@@ -40,6 +43,11 @@ def summed(seen: Seen) -> Report:
     if seen.late:
         report["late clusters"] = len(seen.late)
     return report
+
+
+def has_news(counts: Mapping[str, int]) -> bool:
+    """Has a pass changed anything that somebody may want to read of?"""
+    return any(count for what, count in counts.items() if what not in ROUTINE)
 
 
 def whoami() -> tuple[str, int]:

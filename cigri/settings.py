@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -33,6 +33,15 @@ class AlmightySettings(Section):
     deadline: float = Field(120.0, gt=0, description="seconds after which a module's pass is killed and tried again")
     patience: float = Field(10.0, gt=0, description="seconds a pass waits for slow clusters before it leaves them")
     janitor: str = Field("17 3 * * *", description="when the janitor runs, as in a crontab; empty: never")
+
+
+class LogSettings(Section):
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="what the modules write: debug, info, warning or error, and what is worse"
+    )
+    repeat: float = Field(
+        60.0, ge=0, description="seconds in which what goes wrong in the same way is written once; 0: each time"
+    )
 
 
 class JobSettings(Section):
@@ -139,6 +148,7 @@ class Settings(Section):
     admission_directory: PlaceOrNone = Field(None, description="admission rules; empty: those that come with CiGri")
     database: DatabaseSettings = DatabaseSettings()
     almighty: AlmightySettings = AlmightySettings()
+    log: LogSettings = LogSettings()
     jobs: JobSettings = JobSettings()
     budget: BudgetSettings = BudgetSettings()
     nodes: NodeSettings = NodeSettings()

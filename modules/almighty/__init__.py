@@ -15,7 +15,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.almighty_to_operator import Pass, put_pass
-from cigri.program import whoami
+from cigri.program import has_news, whoami
 from cigri.settings import Settings
 from modules.almighty.worker import Worker
 
@@ -94,14 +94,19 @@ class Almighty:
         done = Pass(name, whoami()[0], outcome.pid, time.monotonic() - started, outcome.counts, outcome.error)
         if done.error:
             logger.error("%s failed: %s", name, done.error)
-        elif _is_news(done):
+        elif has_news(done.counts):
             logger.info("%s: %s", name, ", ".join(f"{count} {what}" for what, count in done.counts.items()))
+        if late := done.counts.get("late clusters"):
+            logger.warning("%s: %d clusters did not answer in time", name, late)
         self._note(done)
         return True
 
     def _note(self, done: Pass) -> None:
         self._unnoted[done.name] = self._unnoted.get(done.name, 0) + 1
-        if not _is_news(done) and time.monotonic() - self._noted.get(done.name, 0.0) < NOTE_PERIOD:
+        if (
+            not (done.error or has_news(done.counts))
+            and time.monotonic() - self._noted.get(done.name, 0.0) < NOTE_PERIOD
+        ):
             return
         try:
             with self._database.begin() as conn:
@@ -111,7 +116,3 @@ class Almighty:
             return
         self._unnoted[done.name] = 0
         self._noted[done.name] = time.monotonic()
-
-
-def _is_news(done: Pass) -> bool:
-    return bool(done.error) or any(count for what, count in done.counts.items() if what != "clusters")

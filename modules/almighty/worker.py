@@ -12,7 +12,8 @@ from typing import NamedTuple
 from cigri.database import Database
 from cigri.errors import CigriError, DatabaseUnavailable
 from cigri.gateway import Gateway
-from cigri.installation import database_url, set_up_log
+from cigri.installation import database_url
+from cigri.logs import set_up_log
 from cigri.program import Tools
 from cigri.settings import load
 
@@ -95,8 +96,8 @@ def _serve(name: str, pipe: Connection) -> None:
     """Passes on demand until the almighty is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the almighty decides when
-    set_up_log()
     settings = load()
+    set_up_log(settings.log)
     database = Database(database_url(settings), settings.database.lock_timeout)
     tools = Tools(database, settings, Gateway())
     run_once = importlib.import_module(f"modules.{name}").run_once

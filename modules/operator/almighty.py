@@ -13,11 +13,12 @@ def run(argv: list[str]) -> int:
     ).parse_args(argv)
     from cigri import schema
     from cigri.database import Database
-    from cigri.installation import database_url, set_up_log
+    from cigri.installation import database_url
+    from cigri.logs import set_up_log
     from modules.almighty import Almighty
 
     settings = load()
-    set_up_log()
+    set_up_log(settings.log)
     database = Database(database_url(settings), settings.database.lock_timeout)
     schema.require_current(database)
     service = installed.almighty(settings)

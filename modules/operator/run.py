@@ -1,5 +1,7 @@
 """`cigri run MODULE...`: passes in this process, one by hand or for ever."""
 
+import argparse
+import logging
 import signal
 import threading
 import time
@@ -10,10 +12,13 @@ from pkgutil import iter_modules
 from cigri.cli.command import Parser, complain
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.almighty_to_operator import Pass, put_pass
-from cigri.installation import database_url, set_up_log
-from cigri.program import RunOnce, Tools, whoami
+from cigri.installation import database_url
+from cigri.logs import set_up_log
+from cigri.program import RunOnce, Tools, has_news, whoami
 from cigri.settings import load
 from modules import __path__ as places
+
+logger = logging.getLogger(__name__)
 
 NOT_RUN = ("almighty", "laboratory", "operator")
 
@@ -23,10 +28,12 @@ def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri run",
         f"Run one pass of each module, in this order, and note it for `cigri status`.\nModules: {', '.join(names)}",
-        "  cigri run updator\n  cigri run janitor\n  cigri run updator predictor matcher metascheduler --every 5",
+        "  cigri run updator\n  cigri run janitor\n  cigri run updator predictor matcher metascheduler --every 5\n"
+        "  cigri run janitor --quiet",
     )
     parser.add_argument("modules", nargs="+", metavar="MODULE")
     parser.add_argument("--every", type=float, metavar="SECONDS", help="go on until SIGTERM, with this pause")
+    parser.add_argument("--quiet", action="store_true", help="write only what is wrong, as for cron")
     options = parser.parse_args(argv)
     if options.every is not None and options.every <= 0:
         raise UsageError("--every takes a number of seconds above 0")
@@ -34,7 +41,7 @@ def run(argv: list[str]) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    return _passes(programs, options.every, stop)
+    return _passes(programs, options, stop)
 
 
 def _load(name: str, names: list[str]) -> RunOnce:
@@ -44,21 +51,25 @@ def _load(name: str, names: list[str]) -> RunOnce:
     return run_once
 
 
-def _passes(programs: dict[str, RunOnce], every: float | None, stop: threading.Event) -> int:
+def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: threading.Event) -> int:
     """Passes until one is enough or it is asked to stop; the exit status of the last."""
     from cigri import schema
     from cigri.database import Database
     from cigri.gateway import Gateway
 
-    set_up_log()
     settings = load()
+    set_up_log(settings.log, quiet=options.quiet)
     database = Database(database_url(settings), settings.database.lock_timeout)
     tools = Tools(database, settings, Gateway())
     try:
         schema.require_current(database)
         while True:
-            done = [_pass(tools, name, run_once) for name, run_once in programs.items() if not stop.is_set()]
-            if every is None or stop.wait(every):
+            done = []
+            for name, run_once in programs.items():
+                if not stop.is_set():
+                    done.append(_pass(tools, name, run_once))
+                    _tell(done[-1], options)
+            if options.every is None or stop.wait(options.every):
                 return 1 if any(each.error for each in done) else 0
     finally:
         tools.gateway.close()
@@ -75,14 +86,19 @@ def _pass(tools: Tools, name: str, run_once: RunOnce) -> Pass:
         error = traceback.format_exc()
     host, pid = whoami()
     done = Pass(name, host, pid, time.monotonic() - started, counts, error)
-    if error:
-        complain(f"{name} failed: {error}")
-    else:
-        said = ", ".join(f"{count} {what}" for what, count in counts.items()) or "nothing to do"
-        print(f"{name}: {said} ({done.seconds:.2f} s)", flush=True)
     try:
         with tools.database.begin() as conn:
             put_pass(conn, done)
     except DatabaseUnavailable as problem:
         complain(f"the pass of {name} could not be noted: {problem}")
     return done
+
+
+def _tell(done: Pass, options: argparse.Namespace) -> None:
+    """Who asked for one pass is told of it; of many passes only news, and failures as the log has them."""
+    if done.error:
+        failed = f"{done.name} failed: {done.error}"
+        complain(failed) if options.every is None else logger.error("%s", failed)
+    elif not options.quiet and (options.every is None or has_news(done.counts)):
+        said = ", ".join(f"{count} {what}" for what, count in done.counts.items()) or "nothing to do"
+        print(f"{done.name}: {said} ({done.seconds:.2f} s)", flush=True)

@@ -1,11 +1,12 @@
 """The almighty of a grid under test, on the database that the environment names."""
 
 from cigri.database import Database
-from cigri.installation import database_url, set_up_log
+from cigri.installation import database_url
+from cigri.logs import set_up_log
 from cigri.settings import load
 from modules.almighty import Almighty
 
 if __name__ == "__main__":
-    set_up_log()
     settings = load()
+    set_up_log(settings.log)
     Almighty(Database(database_url(settings)), settings).run()

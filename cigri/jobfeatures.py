@@ -45,14 +45,22 @@ class Reading(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A running job as the grid knows it; `task_started`: its latest task, None when nobody knows."""
+    """A running job as the grid knows it; `begun`: when each of its tasks did that run now, empty if nobody knows.
+
+    It runs up to `side` tasks side by side.
+    """
 
     job_id: int
     user: str
     cores: int
-    task_started: float | None
+    begun: tuple[float, ...]
     estimate: float | None  # seconds of a task
     limit: float | None  # when its walltime is over
+    side: int = 1
+
+    @property
+    def last_start(self) -> float | None:
+        return max(self.begun, default=None)
 
 
 class Figures(NamedTuple):
@@ -111,17 +119,23 @@ def kill_waste(status: Status, now: float) -> float | None:
 
 
 def known_to_grid(job: Running) -> Status:
-    """The status of a job that says nothing, from what the grid itself knows: it runs one task after the other."""
-    start = job.task_started
-    end = start + job.estimate if start is not None and job.estimate is not None else None
+    """The status of a job that says nothing, as cigri/wrapper/features.sh would write it from what the grid knows."""
+    last, share = job.last_start, job.cores / job.side
+    if last is None:
+        return Status(used_cpu=float(job.cores), last_max_job_end=job.limit)
+    ends = [] if job.estimate is None else [start + job.estimate for start in job.begun]
+    first_end, last_end = min(ends, default=None), max(ends, default=None)
+    idle: float | None = 0.0 if job.side == 1 else None
+    if first_end is not None and last_end is not None:
+        idle = job.cores * (last_end - first_end) - share * sum(end - first_end for end in ends)
     return Status(
-        used_cpu=float(job.cores),
-        last_job_start=start,
-        first_exp_job_end=end,
-        last_exp_job_end=end,
+        used_cpu=share * len(job.begun),
+        last_job_start=last,
+        first_exp_job_end=first_end,
+        last_exp_job_end=last_end,
         last_max_job_end=job.limit,
-        add_uncom_time=0.0,
-        add_final_exp_waste=0.0,
+        add_uncom_time=share * sum(last - start for start in job.begun),
+        add_final_exp_waste=idle,
     )
 
 
@@ -168,7 +182,7 @@ def enough(victims: Sequence[Victim], cores: int) -> list[Victim]:
 
 
 def _cost(victim: Victim) -> tuple[float, float, int]:
-    waste, start = victim.figures.kill_waste, victim.job.task_started
+    waste, start = victim.figures.kill_waste, victim.job.last_start
     return (math.inf if waste is None else waste / victim.job.cores, -(start or 0.0), victim.job.job_id)
 
 

@@ -137,16 +137,22 @@ def test_nobody_who_writes_junk_breaks_anything() -> None:
 
 
 def test_figures_of_a_silent_job_are_the_grids() -> None:
-    job = Running(1, "ann", 4, NOW - 100, 300.0, NOW + 3000)
+    job = Running(1, "ann", 4, (NOW - 100,), 300.0, NOW + 3000)
     assert assess(job, Status(), NOW) == Figures(200, 3000, 0, 400, None, False)
     assert assess(job._replace(estimate=None), Status(), NOW) == Figures(None, 3000, None, 400, None, False)
-    assert assess(job._replace(task_started=None, limit=None), Status(), NOW) == Figures(
-        None, None, None, None, None, False
-    )
+    assert assess(job._replace(begun=(), limit=None), Status(), NOW) == Figures(None, None, None, None, None, False)
+
+
+def test_figures_of_a_silent_job_are_those_of_all_its_tasks_side_by_side() -> None:
+    """Two of three workers run, with 4 cores each, since 100 s and since 30 s; the third one idles."""
+    job = Running(1, "ann", 12, (NOW - 100, NOW - 30), 300.0, NOW + 3000, 3)
+    draining = 4 * 200 + 12 * 70 - 4 * 70
+    assert assess(job, Status(), NOW) == Figures(270, 3000, draining, 4 * 100 + 4 * 30, None, False)
+    assert assess(job._replace(estimate=None), Status(), NOW) == Figures(None, 3000, None, 520, None, False)
 
 
 def test_figures_of_a_pilot_are_its_own_where_it_gives_them() -> None:
-    job = Running(1, "ann", 8, NOW - 100, 300.0, NOW + 3000)
+    job = Running(1, "ann", 8, (NOW - 100,), 300.0, NOW + 3000)
     status = parse_status(WHOLE, 8).status
     assert assess(job, status, NOW) == Figures(5400, 9000, 7200, 9000, -3, True)
     assert assess(job, status._replace(add_uncom_time=None), NOW).kill_waste == 800
@@ -161,7 +167,7 @@ def _victim(
     start: float = 0.0,
 ) -> Victim:
     return Victim(
-        Running(job_id, user, cores, start, None, None),
+        Running(job_id, user, cores, () if start is None else (start,), None, None),
         Figures(None, None, None, waste, priority, priority is not None),
     )
 

@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeEngine
 from cigri.database import clock, rows
 from cigri.flow.anyone_to_clusters import is_account_paused
 from cigri.states import JobState, KillReason
-from cigri.tables.clusters import Drain
+from cigri.tables.clusters import Drain, NodeDrain
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import CheckpointRequest, Kill, Shutdown
 
@@ -53,7 +53,7 @@ def ask_kills(
 
 def list_wished(conn: Connection) -> set[int]:
     """Clusters of which somebody wishes something: a job's death or checkpoint, a drain, or the end of one."""
-    wished = [select(Drain.c.cluster_id)]
+    wished = [select(Drain.c.cluster_id), select(NodeDrain.c.cluster_id)]
     for wish, is_open in ((Kill, Kill.c.is_open), (CheckpointRequest, CheckpointRequest.c.is_open), (Shutdown, true())):
         wished.append(select(Job.c.cluster_id).join(wish, wish.c.job_id == Job.c.id).where(is_open))
     return set(conn.scalars(union(*wished)))

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, select
+from sqlalchemy import Connection, and_, delete, false, func, literal, select, true
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -13,14 +13,18 @@ from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.settings import NodeSettings
 from cigri.states import EventLevel
-from cigri.tables.clusters import Cluster
+from cigri.tables.clusters import Cluster, NodeDrain
 from cigri.tables.clusters import ExcludedNode as NodeRow
 
 CODE = "NODE_EXCLUDED"
+DRAINED = "its operator wants it empty by then"
 
 
 class ExcludedNode(NamedTuple):
-    """`is_out`: it gets no job now; else it is on trial, until a task has ended there well."""
+    """`is_out`: it gets no job now; else it is on trial, until a task has ended there well.
+
+    `is_drained`: an operator wants it empty at `until`, and it stays out after that.
+    """
 
     cluster: str
     node: str
@@ -30,19 +34,20 @@ class ExcludedNode(NamedTuple):
     reason: str
     asked_by: str
     is_out: bool
+    is_drained: bool = False
 
 
 def list_excluded(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[str]:
-    """Nodes that get no job now."""
+    """Nodes that get no job now because they are sick."""
     mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > clock(now))
     return list(conn.scalars(mine.order_by(NodeRow.c.node)))
 
 
 def list_all_excluded(conn: Connection, now: datetime | None = None) -> dict[int, list[str]]:
-    """By cluster."""
-    out = select(NodeRow.c.cluster_id, NodeRow.c.node).where(NodeRow.c.until > clock(now)).order_by(NodeRow.c.node)
+    """By cluster those that get no job now: they are sick, or drained."""
+    sick = select(NodeRow.c.cluster_id, NodeRow.c.node).where(NodeRow.c.until > clock(now))
     excluded: dict[int, list[str]] = defaultdict(list)
-    for cluster_id, node in conn.execute(out):
+    for cluster_id, node in conn.execute(sick.union(select(NodeDrain.c.cluster_id, NodeDrain.c.node)).order_by("node")):
         excluded[cluster_id].append(node)
     return dict(excluded)
 
@@ -51,10 +56,12 @@ def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | Non
     """For people: of one cluster, or of all."""
     row = NodeRow
     about = (Cluster.c.name, row.c.node, row.c.since, row.c.until, row.c.strikes, row.c.reason, row.c.asked_by)
-    found = select(*about, row.c.until > clock(now)).join(Cluster, Cluster.c.id == row.c.cluster_id)
-    if cluster:
-        found = found.where(Cluster.c.name == cluster)
-    return [ExcludedNode._make(one) for one in conn.execute(found.order_by(Cluster.c.name, row.c.node))]
+    sick = select(*about, row.c.until > clock(now), false()).join(Cluster, Cluster.c.id == row.c.cluster_id)
+    wish = NodeDrain.c
+    drained = select(Cluster.c.name, wish.node, wish.asked_at, wish.deadline, literal(0), literal(DRAINED))
+    drained = drained.add_columns(wish.asked_by, true(), true()).join(Cluster, Cluster.c.id == wish.cluster_id)
+    found = [nodes.where(Cluster.c.name == cluster) if cluster else nodes for nodes in (sick, drained)]
+    return sorted(ExcludedNode._make(one) for nodes in found for one in conn.execute(nodes))
 
 
 def put_exclusion(

@@ -1,16 +1,18 @@
-"""The operator drains clusters; the killer tells the jobs there, and kills those that are left at the end."""
+"""The operator drains clusters and nodes; the killer tells the jobs there, and kills those that are left at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, func, select, update
+from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows, wake
 from cigri.errors import NotFound
 from cigri.states import JobState
 from cigri.tables.clusters import Cluster, Drain
+from cigri.tables.clusters import NodeDrain as NodeDrainRow
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import Kill, Shutdown
 from cigri.wrapper import JobKey
@@ -22,6 +24,14 @@ class DrainWish(NamedTuple):
     deadline: datetime
     kills: bool
     keep: int
+    asked_by: str
+
+
+class NodeDrain(NamedTuple):
+    """A node is to be empty at `deadline`; nobody is killed for it."""
+
+    node: str
+    deadline: datetime
     asked_by: str
 
 
@@ -49,6 +59,26 @@ def find_drain(conn: Connection, cluster_id: int) -> DrainWish | None:
     return DrainWish._make(row) if row else None
 
 
+def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrain, now: datetime | None = None) -> None:
+    """The node gets no more jobs; a later wish replaces an earlier one."""
+    values = {**drain._asdict(), "asked_at": clock(now)}
+    statement = insert(NodeDrainRow).values(cluster_id=cluster_id, **values)
+    conn.execute(statement.on_conflict_do_update(index_elements=["cluster_id", "node"], set_=values))
+    wake(conn)
+
+
+def end_node_drains(conn: Connection, cluster_id: int, nodes: Collection[str]) -> None:
+    """These nodes get jobs again, as far as nothing else is held against them."""
+    conn.execute(delete(NodeDrainRow).where(NodeDrainRow.c.cluster_id == cluster_id, NodeDrainRow.c.node.in_(nodes)))
+    wake(conn)
+
+
+def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrain]:
+    row = NodeDrainRow.c
+    found = select(row.node, row.deadline, row.asked_by).where(row.cluster_id == cluster_id).order_by(row.node)
+    return [NodeDrain._make(drain) for drain in conn.execute(found)]
+
+
 def list_unfit(conn: Connection, cluster_id: int, deadline: datetime, now: datetime | None = None) -> list[int]:
     """Jobs that wait on the cluster, and could not end before the deadline if they started now."""
     asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
@@ -57,31 +87,46 @@ def list_unfit(conn: Connection, cluster_id: int, deadline: datetime, now: datet
     return list(conn.scalars(statement.where(end > deadline, ~asked)))
 
 
-def put_told(conn: Connection, told: Sequence[tuple[int, bool]], at: datetime) -> None:
-    """These jobs were told of their shutdown; or could not be, and are not tried again."""
+def put_told(conn: Connection, told: Sequence[tuple[int, bool]], at: datetime, *, machine_only: bool = False) -> None:
+    """These jobs were told of their shutdown, or their machine's; or could not be, and are not tried again."""
     if not told:
         return
     jobs = rows("told", {"job_id": BigInteger(), "was_heard": Boolean()}, told)
     statement = insert(Shutdown).from_select(
-        ["job_id", "at", "was_heard"],
-        select(jobs.c.job_id, clock(at), jobs.c.was_heard).join(Job, Job.c.id == jobs.c.job_id),
+        ["job_id", "at", "was_heard", "machine_only"],
+        select(jobs.c.job_id, clock(at), jobs.c.was_heard, literal(machine_only)).join(Job, Job.c.id == jobs.c.job_id),
     )
-    conn.execute(
-        statement.on_conflict_do_update(
-            index_elements=[Shutdown.c.job_id],
-            set_={"at": statement.excluded.at, "was_heard": statement.excluded.was_heard},
-        )
-    )
+    fresh = {name: statement.excluded[name] for name in ("at", "was_heard", "machine_only", "is_past")}
+    conn.execute(statement.on_conflict_do_update(index_elements=[Shutdown.c.job_id], set_=fresh))
 
 
 def take_back(conn: Connection, cluster_id: int) -> list[ToldJob]:
-    """Jobs of a cluster that is no longer drained, and that still run: they are to be told that they may go on."""
-    mine = select(Job.c.id).where(Job.c.cluster_id == cluster_id)
+    """Running jobs whose cluster and node are no longer drained: they are to be told that they may go on."""
+    row = NodeDrainRow.c
+    of_cluster = select(Drain.c.cluster_id).where(Drain.c.cluster_id == Job.c.cluster_id)
+    of_node = select(row.node).where(row.cluster_id == Job.c.cluster_id, row.node == Job.c.node)
+    mine = select(Job.c.id).where(Job.c.cluster_id == cluster_id, ~of_cluster.exists(), ~of_node.exists())
     taken = delete(Shutdown).where(Shutdown.c.job_id.in_(mine)).returning(Shutdown.c.job_id).cte("taken")
-    statement = (
+    return [*_told(conn, select(taken.c.job_id))]
+
+
+def list_past(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[ToldJob]:
+    """Running jobs whose machine was to be down by now: they are to find no such time any longer."""
+    past = select(Shutdown.c.job_id).join(Job, Job.c.id == Shutdown.c.job_id)
+    return [*_told(conn, past.where(Job.c.cluster_id == cluster_id, Shutdown.c.at <= clock(now), ~Shutdown.c.is_past))]
+
+
+def put_past(conn: Connection, job_ids: Collection[int]) -> None:
+    """These jobs find none."""
+    conn.execute(update(Shutdown).where(Shutdown.c.job_id.in_(job_ids)).values(is_past=True))
+
+
+def _told(conn: Connection, jobs: Select[int]) -> Iterator[ToldJob]:
+    """Those of them that run."""
+    found = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Batch.c.id, Job.c.array_index, Batch.c.local_user)
-        .join(taken, taken.c.job_id == Job.c.id)
         .join(Batch, Batch.c.id == Job.c.batch_id)
-        .where(Job.c.state == JobState.RUNNING)
+        .where(Job.c.id.in_(jobs), Job.c.state == JobState.RUNNING)
     )
-    return [ToldJob(row[0], JobKey(row[1], row[2], row[3] or 0), row[4]) for row in conn.execute(statement)]
+    for job_id, campaign_id, batch_id, index, local_user in found:
+        yield ToldJob(job_id, JobKey(campaign_id, batch_id, index or 0), local_user)

@@ -35,7 +35,15 @@ from cigri.flow.runner_to_anyone import is_there
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
-from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, ClusterState, ClusterUsage, ExcludedNode
+from cigri.tables.clusters import (
+    Cluster,
+    ClusterForecast,
+    ClusterPace,
+    ClusterState,
+    ClusterUsage,
+    ExcludedNode,
+    NodeDrain,
+)
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Usage
@@ -154,7 +162,10 @@ def _state() -> Update:
 
 def _left_out(here: BindParameter[int]) -> ColumnElement[int]:
     """Cores of the nodes that get no job of ours now, if each is as large as the largest."""
-    nodes = select(func.count()).where(ExcludedNode.c.cluster_id == here, ExcludedNode.c.until > NOW)
+    sick = select(ExcludedNode.c.node).where(ExcludedNode.c.cluster_id == here, ExcludedNode.c.until > NOW)
+    nodes = select(func.count()).select_from(
+        sick.union(select(NodeDrain.c.node).where(NodeDrain.c.cluster_id == here)).subquery()
+    )
     largest = select(func.coalesce(_cores_of_a_node(), 0)).where(NodeClass.c.cluster_id == here)
     return nodes.scalar_subquery() * largest.scalar_subquery()
 

@@ -106,6 +106,19 @@ class DrainColumns(Columns):
 Drain = table("drains", DrainColumns, CheckConstraint("keep >= 0", name="keep"))
 
 
+class NodeDrainColumns(Columns):
+    """An operator's wish to have a node empty of our jobs at `deadline`; it gets none until it is admitted again."""
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    node: Named[str] = Column(primary_key=True)
+    deadline: Named[datetime]
+    asked_at: Named[datetime]
+    asked_by: Named[str]
+
+
+NodeDrain = table("node_drains", NodeDrainColumns)
+
+
 class ExcludedNodeColumns(Columns):
     """A node that gets no job of ours before `until`; after that it is on trial, until a task has ended there well.
 

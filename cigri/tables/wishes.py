@@ -24,11 +24,16 @@ Kill = table("kills", KillColumns, Index("ix_kills_open", "job_id", postgresql_w
 
 
 class ShutdownColumns(Columns):
-    """When a running job was told that it will be shut down; `was_heard`: its JOBFEATURES are ours to write."""
+    """When a running job was told that it will be shut down, and its machine; `was_heard`: the files are ours to write.
+
+    `machine_only`: it should be over by then. `is_past`: the time has come, and MACHINEFEATURES tell of it no longer.
+    """
 
     job_id: Named[int] = Column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     at: Named[datetime]
     was_heard: Named[bool]
+    machine_only: Named[bool] = Column(server_default="false")
+    is_past: Named[bool] = Column(server_default="false")
 
 
 Shutdown = table("shutdowns", ShutdownColumns)

@@ -3,27 +3,31 @@
 # gives the directories.
 
 cigri_features() { # before the first task
-    cigri_machine='' cigri_own='' cigri_told='' cigri_news=$cigri_dir/shutdown.$CIGRI_INDEX
+    cigri_machine='' cigri_own='' cigri_told='' cigri_crew=''
+    cigri_news=$cigri_dir/shutdown.$CIGRI_INDEX cigri_machine_news=$cigri_dir/machine.$CIGRI_INDEX
     cigri_measure
     if [ -n "$MACHINEFEATURES" ] && [ -n "$JOBFEATURES" ] && [ -n "$JOBSTATUS" ]; then
-        cigri_news=-
+        cigri_news=- cigri_machine_news=-
     elif cigri_provide; then
         [ -n "$MACHINEFEATURES" ] || cigri_machine=$cigri_features/machinefeatures
         [ -n "$JOBFEATURES" ] || cigri_own=$cigri_features/jobfeatures
         [ -n "$cigri_own" ] || cigri_news=-
+        [ -n "$cigri_machine" ] || cigri_machine_news=-
         export MACHINEFEATURES="${MACHINEFEATURES:-$cigri_machine}" JOBFEATURES="${JOBFEATURES:-$cigri_own}"
         export JOBSTATUS="${JOBSTATUS:-$cigri_board}"
     else
         return 0
     fi
     cigri_describe
-    [ "$JOBSTATUS $cigri_news" = "$cigri_dir/status.$CIGRI_INDEX $cigri_dir/shutdown.$CIGRI_INDEX" ] ||
-        cigri_append "features 1 $JOBSTATUS $cigri_news ." "journal.$CIGRI_INDEX"
+    set -- "$JOBSTATUS $cigri_news $cigri_machine_news"
+    [ "$1" = "$cigri_dir/status.$CIGRI_INDEX $cigri_dir/shutdown.$CIGRI_INDEX $cigri_dir/machine.$CIGRI_INDEX" ] ||
+        cigri_append "features 2 $1 ." "journal.$CIGRI_INDEX"
 }
 
 cigri_provide() { # the three directories; the node's own disk, but for what the grid reads and writes while the job runs
     if [ -n "$cigri_features" ]; then
         cigri_board=$cigri_features/jobstatus cigri_news=$cigri_features/jobfeatures/shutdowntime_job
+        cigri_machine_news=$cigri_features/machinefeatures/shutdowntime
         return
     fi
     cigri_board=$cigri_dir/status.$CIGRI_INDEX cigri_space=''
@@ -35,6 +39,7 @@ cigri_provide() { # the three directories; the node's own disk, but for what the
     fi
     cigri_features=$cigri_scratch
     ln -s -- "$cigri_news" "$cigri_features/jobfeatures/shutdowntime_job"
+    ln -s -- "$cigri_machine_news" "$cigri_features/machinefeatures/shutdowntime"
 }
 
 cigri_measure() { # what the batch system says of this job, or else what it was asked for
@@ -94,12 +99,12 @@ cigri_limit_cpu() { # of all processes together; the batch system that gives the
     printf '%s\n' "$cigri_seconds" >"$cigri_own/cpu_limit_secs"
 }
 
-cigri_limit_memory() { # bytes; of a figure in MB at least 1000000 each are granted
+cigri_limit_memory() { # bytes; batch systems and descriptions count in MB of 1024 times 1024
     cigri_first "$SLURM_MEM_PER_NODE" ''
     cigri_bytes=$((cigri_found * 1048576))
     cigri_first "$SLURM_MEM_PER_CPU" ''
     [ "$cigri_bytes" -gt 0 ] || cigri_bytes=$((cigri_found * 1048576 * cigri_cores))
-    [ "$cigri_bytes" -gt 0 ] || cigri_bytes=$((cigri_memory * 1000000))
+    [ "$cigri_bytes" -gt 0 ] || cigri_bytes=$((cigri_memory * 1048576))
     if [ -n "$OAR_JOB_ID$SLURM_JOB_ID" ]; then
         cigri_cgroup memory.max
         [ "$cigri_bytes" -gt 0 ] || cigri_bytes=${cigri_found:-0}
@@ -176,7 +181,7 @@ cigri_pilot() { # before each task: false when the job must be over before it co
     case $JOBSTATUS in /*) ;; *) return 0 ;; esac
     # in whole seconds nothing has changed, but that the last task allows no more after it
     [ "$cigri_second" != "$cigri_told" ] || [ "$cigri_position" -eq "$cigri_size" ] || return 0
-    { flock -w 1 9 && cigri_tell; } 9<>"$JOBSTATUS/used_CPU"
+    { flock -w 1 9 && cigri_update_status "$cigri_second"; } 9<>"$JOBSTATUS/used_CPU"
     return 0
 }
 
@@ -190,20 +195,42 @@ cigri_has_time() { # a shutdown of the job or the machine is perhaps announced
     done
 }
 
-cigri_tell() { # the status of this pilot, whose tasks run one after the other; used_CPU is locked, so it stays that file
-    if [ -z "$cigri_told" ]; then
-        printf '%s\n' "$cigri_cores" >"$JOBSTATUS/used_CPU"
+cigri_update_status() { # the task that this shell has just begun, if any; used_CPU is locked, so it stays that file
+    if [ ! -s "$JOBSTATUS/last_max_job_end" ]; then
         printf '%s\n' $((cigri_start + cigri_limit)) >"$JOBSTATUS/last_max_job_end"
-        printf '%s\n' 0 >"$JOBSTATUS/add_uncom_time"
-        printf '%s\n' 0 >"$JOBSTATUS/add_final_exp_waste"
         printf '%s\n' "$cigri_priority" >"$JOBSTATUS/priority_factor"
         printf 'True\n' >"$JOBSTATUS/can_postpone_last_job"
     fi
     cigri_told=$cigri_second
-    printf '%s\n' "$cigri_second" >"$JOBSTATUS/last_job_start"
     [ "$cigri_position" -lt "$cigri_size" ] || printf 'False\n' >"$JOBSTATUS/can_postpone_last_job"
-    if [ -n "$cigri_estimate" ]; then
-        printf '%s\n' $((cigri_second + cigri_estimate)) >"$JOBSTATUS/first_exp_job_end"
-        printf '%s\n' $((cigri_second + cigri_estimate)) >"$JOBSTATUS/last_exp_job_end"
-    fi
+    cigri_begins=$1
+    [ -z "$cigri_crew" ] || cigri_muster "$1"
+    cigri_reckon $cigri_begins
+}
+
+cigri_reckon() { # the status of this pilot, by when each of the tasks began that run now
+    cigri_share=$((cigri_cores / cigri_side)) cigri_line='' cigri_lost=0 cigri_ends=0
+    [ ! -e "$JOBSTATUS/last_job_start" ] || read -r cigri_line <"$JOBSTATUS/last_job_start"
+    cigri_first "$cigri_line" "$1" "$cigri_second"
+    cigri_latest=$cigri_found
+    for cigri_begin; do [ "$cigri_begin" -le "$cigri_latest" ] || cigri_latest=$cigri_begin; done
+    cigri_soonest='' cigri_end_of_all=$cigri_second
+    for cigri_begin; do
+        cigri_lost=$((cigri_lost + cigri_latest - cigri_begin))
+        cigri_due_at=$((cigri_begin + ${cigri_estimate:-0}))
+        [ "$cigri_due_at" -ge "$cigri_second" ] || cigri_due_at=$cigri_second # it takes longer than it should
+        [ "${cigri_soonest:-$cigri_due_at}" -lt "$cigri_due_at" ] || cigri_soonest=$cigri_due_at
+        [ "$cigri_end_of_all" -ge "$cigri_due_at" ] || cigri_end_of_all=$cigri_due_at
+        cigri_ends=$((cigri_ends + cigri_due_at))
+    done
+    cigri_soonest=${cigri_soonest:-$cigri_second}
+    printf '%s\n' $((cigri_share * $#)) >"$JOBSTATUS/used_CPU"
+    printf '%s\n' "$cigri_latest" >"$JOBSTATUS/last_job_start"
+    printf '%s\n' $((cigri_share * cigri_lost)) >"$JOBSTATUS/add_uncom_time"
+    [ -n "$cigri_estimate$cigri_crew" ] || printf '%s\n' 0 >"$JOBSTATUS/add_final_exp_waste"
+    [ -n "$cigri_estimate" ] || return 0
+    printf '%s\n' "$cigri_soonest" >"$JOBSTATUS/first_exp_job_end"
+    printf '%s\n' "$cigri_end_of_all" >"$JOBSTATUS/last_exp_job_end"
+    printf '%s\n' $((cigri_cores * (cigri_end_of_all - cigri_soonest) - \
+        cigri_share * (cigri_ends - $# * cigri_soonest))) >"$JOBSTATUS/add_final_exp_waste"
 }

@@ -176,7 +176,7 @@ cigri_tidy() { # the scratch directory is left where its user wants to look at i
     else
         rm -rf -- "$cigri_scratch/machinefeatures" "$cigri_scratch/jobfeatures" "$cigri_scratch/nodes"
     fi
-    rm -rf -- "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX"
+    rm -rf -- "status.$CIGRI_INDEX" "shutdown.$CIGRI_INDEX" "machine.$CIGRI_INDEX"
 }
 
 cigri_run() { # in the child: assignments, "--", program, arguments

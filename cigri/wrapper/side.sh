@@ -8,6 +8,7 @@ cigri_spread() {
     for cigri_signal in HUP INT USR1 USR2; do trap "cigri_relay $cigri_signal" "$cigri_signal"; done
     [ -z "$cigri_notice" ] || trap 'cigri_relay XCPU' "$cigri_notice"
     cigri_workers='' cigri_worker=0
+    [ -z "$cigri_fresh" ] || cigri_crew=$CIGRI_SCRATCH/began
     while [ "$cigri_worker" -lt "$cigri_side" ] && [ -z "$cigri_halted" ]; do
         cigri_worker=$((cigri_worker + 1))
         cigri_work &
@@ -63,7 +64,26 @@ cigri_work() { # in the worker; it has its own scratch directory, and its share 
     fi
     . "$cigri_tasks"
     [ -z "$cigri_watch" ] || kill -KILL "$cigri_watch"
+    [ -n "$cigri_halted$cigri_mute" ] || cigri_rest
     exit $((cigri_status > 125 ? 125 : cigri_status))
+}
+
+cigri_rest() { # nothing is left for this worker: its cores idle until the others have done
+    case $JOBSTATUS in /*) ;; *) return ;; esac
+    cigri_clock
+    cigri_second=$(((cigri_started + cigri_now - cigri_zero) / 1000))
+    { flock -w 1 9 && cigri_update_status ''; } 9<>"$JOBSTATUS/used_CPU"
+}
+
+cigri_muster() { # cigri_begins: when each worker began the task that it runs; this one has none if it does not say
+    printf '%s\n' "$1" >"$cigri_crew.$cigri_worker"
+    cigri_begins=
+    for cigri_file in "$cigri_crew".*; do
+        cigri_line=
+        read -r cigri_line <"$cigri_file"
+        cigri_first "$cigri_line"
+        cigri_begins="$cigri_begins $cigri_found"
+    done
 }
 
 cigri_portion() { # what cannot be divided is left out

@@ -18,12 +18,15 @@ VALUE_BLOCKS = 2  # of a file of the status, as `find -size` counts
 PLACES = f"""\
 {IS_FILE}cigri_place() {{
     cigri_batch=$cigri_base/c$1/b$2
-    cigri_status=$cigri_batch/status.$3 cigri_news=$cigri_batch/shutdown.$3
+    cigri_status=$cigri_batch/status.$3 cigri_news=$cigri_batch/shutdown.$3 cigri_machine_news=$cigri_batch/machine.$3
     cigri_is_file "$cigri_batch/journal.$3" || return 0
-    while read -r cigri_word cigri_version cigri_first cigri_second cigri_rest; do
-        case "$cigri_word $cigri_version $cigri_rest" in
-        'features 1 .') cigri_status=$cigri_first cigri_news=$cigri_second ;;
+    while read -r cigri_word cigri_version cigri_first cigri_second cigri_third cigri_rest; do
+        case "$cigri_word $cigri_version $cigri_third $cigri_rest" in
+        'features 1 . ') cigri_third=- ;; # of a wrapper that knew nothing of the machine
+        'features 2 '*' .') ;;
+        *) continue ;;
         esac
+        cigri_status=$cigri_first cigri_news=$cigri_second cigri_machine_news=$cigri_third
     done <<EOF
 $(head -c {FILE_BYTES} "$cigri_batch/journal.$3")
 EOF
@@ -80,15 +83,18 @@ def parse_status_files(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, d
     return found
 
 
-def announce(base: str, keys: Sequence[JobKey], at: int) -> str:
-    """sh text that tells running jobs when they will be shut down; a later time replaces an earlier one."""
-    write = f"""cigri_write_new "$cigri_news.new" '{at:d}\n'"""
-    return _tell(base, keys, write + ' && mv -f "$cigri_news.new" "$cigri_news"')
+def announce(base: str, keys: Sequence[JobKey], at: int, *, machine_only: bool = False) -> str:
+    """sh text that tells running jobs when they and their machine will be shut down; a new time replaces an old one.
+
+    `machine_only`: they will be over by then.
+    """
+    write = f"""cigri_write_new "$1.new" '{at:d}\n'"""
+    return _tell(base, keys, write + ' && mv -f "$1.new" "$1"', machine_only)
 
 
-def withdraw(base: str, keys: Sequence[JobKey]) -> str:
-    """sh text after which these jobs no longer find a shutdown announced."""
-    return _tell(base, keys, 'rm -f "$cigri_news"')
+def withdraw(base: str, keys: Sequence[JobKey], *, machine_only: bool = False) -> str:
+    """sh text after which these jobs no longer find a shutdown announced, or only none of their machine."""
+    return _tell(base, keys, 'rm -f "$1"', machine_only)
 
 
 def parse_told(answer: Answer) -> set[JobKey]:
@@ -97,13 +103,20 @@ def parse_told(answer: Answer) -> set[JobKey]:
     return {JobKey(int(entry[1]), int(entry[2]), int(entry[3])) for entry in entries}
 
 
-def _tell(base: str, keys: Sequence[JobKey], change: str) -> str:
+def _tell(base: str, keys: Sequence[JobKey], change: str, machine_only: bool) -> str:
+    """`change` is what is done to the file $1."""
     return f"""\
 cigri_base={base}
-{WRITE_NEW}{PLACES}cigri_tell() {{
+{WRITE_NEW}{PLACES}cigri_change() {{
+    case $1 in /*) ;; *) return 1 ;; esac
+    [ -d "${{1%/*}}" ] && {change} && cigri_is_told=1
+}}
+cigri_tell() {{
     cigri_place "$@"
-    case $cigri_news in /*) ;; *) return ;; esac
-    [ -d "${{cigri_news%/*}}" ] && {change} && echo "= $1 $2 $3 told"
+    cigri_is_told=
+    cigri_change "$cigri_machine_news"
+    {":" if machine_only else 'cigri_change "$cigri_news"'}
+    [ -z "$cigri_is_told" ] || echo "= $1 $2 $3 told"
 }} 2>/dev/null
 echo '{HEAD}'
 {_calls("cigri_tell", keys)}echo '{FOOT}'

@@ -1,24 +1,27 @@
-"""Drains a cluster that the operator wants empty: jobs are told, and at the end those killed that waste least first."""
+"""Drains clusters and nodes that operators want empty: jobs are told, and at the end those go that waste least."""
 
-import logging
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cigri.database import server_time
-from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_refused
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.operator_to_killer import DrainWish, ToldJob, find_drain, list_unfit, put_told, take_back
+from cigri.flow.operator_to_killer import (
+    DrainWish,
+    NodeDrain,
+    find_drain,
+    list_node_drains,
+    list_past,
+    list_unfit,
+    take_back,
+)
 from cigri.flow.runner_to_anyone import RunningJob, list_running
-from cigri.jobfeatures import Victim, assess, enough, least_waste_first, parse_status
+from cigri.jobfeatures import Victim, enough, least_waste_first
 from cigri.program import Report, Tools
 from cigri.states import EventLevel, KillReason
-from cigri.wrapper import JobKey
-from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
-
-logger = logging.getLogger(__name__)
+from modules.killer.shutdowns import Place, assess_jobs, forget_past, take_back_told, tell
 
 EXAMPLES = 20  # jobs whose figures an event gives
 
@@ -26,131 +29,107 @@ EXAMPLES = 20  # jobs whose figures an event gives
 def drain(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
     """One step: waiting jobs that would not fit are taken back, running ones told, and at the deadline killed."""
     with tools.database.begin() as conn:
-        wish = find_drain(conn, cluster.id)
-        allowed = take_back(conn, cluster.id) if wish is None else []
-        base = tools.gateway.base(cluster, grid_key(conn)) if wish or allowed else ""
-    if wish is None:
-        return Counter({"jobs that may go on": _withdraw(tools, cluster, base, allowed)}) if allowed else Counter()
-    with tools.database.begin() as conn:
-        present = server_time(conn, now)
-        waiting = list_unfit(conn, cluster.id, wish.deadline, now)
-        report: Report = Counter({"drain kills": ask_kills(conn, waiting, KillReason.DRAIN, wish.asked_by, now)})
+        wish, nodes = find_drain(conn, cluster.id), list_node_drains(conn, cluster.id)
+        allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id, now)
+        if wish is None and not (nodes or allowed or past):
+            return Counter()
+        place = Place(tools, cluster, tools.gateway.base(cluster, grid_key(conn)), server_time(conn, now), now)
         paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
-        running = [job for job in list_running(conn, cluster_id=cluster.id) if job.local_user not in paused]
-    deadline = wish.deadline.timestamp()
-    late = [job for job in running if job.job.limit is None or job.job.limit > deadline]
-    told = [job for job in late if job.told == deadline]
-    new = [job for job in late if job.told != deadline]
-    if present >= wish.deadline and wish.kills and _cores(late) > wish.keep:
-        victims = least_waste_first(_assess(tools, cluster, base, told or late, present))
-        report["drain kills"] += _kill(tools, cluster, wish, enough(victims, _cores(late) - wish.keep), now)
-    elif present < wish.deadline and new and _cores(new) > wish.keep:
-        victims = least_waste_first(_assess(tools, cluster, base, new, present))
-        report["jobs told"] = _announce(tools, cluster, base, wish, new, enough(victims, _cores(new) - wish.keep), now)
+        known = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
+    running = [job for job in known if job.local_user not in paused]
+    report: Report = Counter({"jobs that may go on": take_back_told(place, allowed)})
+    if past := [job for job in past if job.local_user not in paused]:
+        forget_past(place, past)
+    claimed: set[int] = set()
+    for node in nodes:
+        if wish is None or node.deadline <= wish.deadline:
+            there = [job for job in running if job.node == node.node]
+            claimed |= {job.job.job_id for job in there}
+            report.update(_drain_node(place, node, there))
+    if wish is not None:
+        report.update(_drain_cluster(place, wish, running, claimed))
     return +report
+
+
+def _drain_node(place: Place, drain: NodeDrain, running: Sequence[RunningJob]) -> Report:
+    """Those that run there are told, and nobody is killed."""
+    if place.present >= drain.deadline:
+        return Counter()
+    late = _late([job for job in running if job.told != drain.deadline.timestamp()], drain.deadline)
+    victims = least_waste_first(assess_jobs(place, late)) if late else []
+    told = _announce(place, f"node {drain.node} of {place.cluster.name}", drain.deadline, running, victims)
+    return Counter({"jobs told": told})
+
+
+def _drain_cluster(place: Place, wish: DrainWish, running: Sequence[RunningJob], claimed: set[int]) -> Report:
+    """`claimed` jobs are told of their node, which is to be empty before."""
+    with place.tools.database.begin() as conn:
+        waiting = list_unfit(conn, place.cluster.id, wish.deadline, place.now)
+        asked = ask_kills(conn, waiting, KillReason.DRAIN, wish.asked_by, place.now)
+        report: Report = Counter({"drain kills": asked})
+    deadline = wish.deadline.timestamp()
+    late = _late(running, wish.deadline)
+    if place.present >= wish.deadline:
+        told = [job for job in late if job.told == deadline]
+        if wish.kills and _cores(late) > wish.keep:
+            victims = least_waste_first(assess_jobs(place, told or late))
+            report["drain kills"] += _kill(place, wish, enough(victims, _cores(late) - wish.keep))
+        return report
+    unclaimed = [job for job in running if job.job.job_id not in claimed]
+    new = _late([job for job in unclaimed if job.told != deadline], wish.deadline)
+    chosen: list[Victim] = []
+    if new and _cores(new) > wish.keep:
+        victims = least_waste_first(assess_jobs(place, new))
+        chosen = enough(victims, _cores(new) - wish.keep)
+    ids = {victim.job.job_id for victim in chosen}
+    going = unclaimed if not wish.keep else [job for job in unclaimed if job.job.job_id in ids]
+    report["jobs told"] = _announce(place, f"cluster {place.cluster.name}", wish.deadline, going, chosen)
+    return report
+
+
+def _late(running: Iterable[RunningJob], deadline: datetime) -> list[RunningJob]:
+    """By their walltime they could last longer."""
+    return [job for job in running if job.job.limit is None or job.job.limit > deadline.timestamp()]
 
 
 def _cores(jobs: Iterable[RunningJob]) -> int:
     return sum(job.job.cores for job in jobs)
 
 
-def _assess(
-    tools: Tools, cluster: ClusterRow, base: str, running: Sequence[RunningJob], present: datetime
-) -> list[Victim]:
-    """The figures of each job; of a user whose files cannot be read they are the grid's."""
-    by_user = _by_user(running)
-
-    def read(user: str) -> dict[JobKey, dict[str, str]]:
-        keys = [job.key for job in by_user[user]]
-        try:
-            return parse_status_files(tools.gateway.run(cluster, user, read_status(base, keys)), keys)
-        except (TransportError, AnswerUnreadable) as error:
-            logger.warning("Cluster %s: the status of the jobs of %s is not known: %s", cluster.name, user, error)
-            return {}
-
-    said: dict[JobKey, Mapping[str, str]] = {}
-    for answer in tools.gateway.side_by_side(by_user, read):
-        said.update(answer)
-    victims = []
-    for job in running:
-        status, ignored = parse_status(said.get(job.key, {}), job.job.cores)
-        if ignored:
-            logger.info("Cluster %s: job %d says of itself: %s", cluster.name, job.job.job_id, "; ".join(ignored))
-        victims.append(Victim(job.job, assess(job.job, status, present.timestamp())))
-    return victims
-
-
 def _announce(
-    tools: Tools,
-    cluster: ClusterRow,
-    base: str,
-    wish: DrainWish,
-    running: Sequence[RunningJob],
-    victims: Sequence[Victim],
-    now: datetime | None,
+    place: Place, subject: str, deadline: datetime, running: Sequence[RunningJob], victims: Sequence[Victim]
 ) -> int:
-    deadline = wish.deadline.timestamp()
-    chosen = {victim.job.job_id for victim in victims}
-    by_user = _by_user([job for job in running if job.job.job_id in chosen])
-
-    def tell(user: str) -> list[tuple[int, bool]]:
-        mine = by_user[user]
-        try:
-            answer = tools.gateway.run(cluster, user, announce(base, [job.key for job in mine], int(deadline)))
-            heard = parse_told(answer)
-        except (TransportError, AnswerUnreadable) as error:
-            logger.warning("Cluster %s: the jobs of %s could not be told: %s", cluster.name, user, error)
-            return []
-        return [(job.job.job_id, job.key in heard) for job in mine]
-
-    told = [one for some in tools.gateway.side_by_side(by_user, tell) for one in some]
-    if not told:
-        return 0
-    ids = {job_id for job_id, _ in told}
-    with tools.database.begin() as conn:
-        put_told(conn, told, wish.deadline)
-        words = f"told to end by {wish.deadline:%Y-%m-%d %H:%M:%S %Z}"
-        put_events(conn, [_event(cluster, words, [v for v in victims if v.job.job_id in ids])], now)
+    """The `victims` have to end by then; of all of the running ones the machine goes."""
+    ids = {victim.job.job_id for victim in victims}
+    at = deadline.timestamp()
+    if others := [job for job in running if job.machine_told != at and job.job.job_id not in ids]:
+        tell(place, others, deadline, machine_only=True)
+    told = tell(place, [job for job in running if job.job.job_id in ids], deadline) if ids else set()
+    if told:
+        words = f"told to end by {deadline:%Y-%m-%d %H:%M:%S %Z}"
+        event = _event(place.cluster, subject, words, [one for one in victims if one.job.job_id in told])
+        with place.tools.database.begin() as conn:
+            put_events(conn, [event], place.now)
     return len(told)
 
 
-def _kill(tools: Tools, cluster: ClusterRow, wish: DrainWish, victims: Sequence[Victim], now: datetime | None) -> int:
-    with tools.database.begin() as conn:
-        asked = ask_kills(conn, [victim.job.job_id for victim in victims], KillReason.DRAIN, wish.asked_by, now)
+def _kill(place: Place, wish: DrainWish, victims: Sequence[Victim]) -> int:
+    with place.tools.database.begin() as conn:
+        ids = [victim.job.job_id for victim in victims]
+        asked = ask_kills(conn, ids, KillReason.DRAIN, wish.asked_by, place.now)
         if asked:
-            put_events(conn, [_event(cluster, "killed", victims)], now)
+            event = _event(place.cluster, f"cluster {place.cluster.name}", "killed", victims)
+            put_events(conn, [event], place.now)
     return asked
 
 
-def _withdraw(tools: Tools, cluster: ClusterRow, base: str, allowed: Sequence[ToldJob]) -> int:
-    by_user: dict[str, list[JobKey]] = defaultdict(list)
-    for job in allowed:
-        by_user[job.local_user].append(job.key)
-
-    def tell(user: str) -> int:
-        try:
-            return len(parse_told(tools.gateway.run(cluster, user, withdraw(base, by_user[user]))))
-        except (TransportError, AnswerUnreadable) as error:
-            logger.warning("Cluster %s: the jobs of %s still expect a shutdown: %s", cluster.name, user, error)
-            return 0
-
-    return sum(tools.gateway.side_by_side(by_user, tell))
-
-
-def _by_user(running: Sequence[RunningJob]) -> dict[str, list[RunningJob]]:
-    found: dict[str, list[RunningJob]] = defaultdict(list)
-    for job in running:
-        found[job.local_user].append(job)
-    return found
-
-
-def _event(cluster: ClusterRow, verb: str, victims: Sequence[Victim]) -> NewEvent:
+def _event(cluster: ClusterRow, subject: str, verb: str, victims: Sequence[Victim]) -> NewEvent:
     """What was decided, with the figures, in CPU seconds and in the order of the decision."""
     cores = sum(victim.job.cores for victim in victims)
     lines = [_line(victim) for victim in victims[:EXAMPLES]]
     more = [f"and {len(victims) - EXAMPLES} more"] if len(victims) > EXAMPLES else []
     message = f"{len(victims)} jobs on {cores} cores {verb}: {'; '.join([*lines, *more])}"
-    return NewEvent("CLUSTER_DRAIN", EventLevel.INFO, f"cluster {cluster.name}", message, cluster_id=cluster.id)
+    return NewEvent("CLUSTER_DRAIN", EventLevel.INFO, subject, message, cluster_id=cluster.id)
 
 
 def _line(victim: Victim) -> str:

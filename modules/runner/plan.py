@@ -21,7 +21,7 @@ from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
 from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
 
-MEGABYTE = 1_000_000  # bytes that are granted at least, whichever way a batch system counts
+MEGABYTE = 2**20  # bytes, as in descriptions and batch systems
 
 
 def plan_batch(

@@ -1,12 +1,13 @@
-"""Migration 0003: clusters may be drained; the way back finds another word for the kills of a drain."""
+"""The migrations by which clusters (0003) and nodes (0030) may be drained, and the way back."""
 
 from sqlalchemy import text
 
 from cigri import schema
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.operator_to_killer import NodeDrain, list_node_drains, put_node_drain, put_told
 from cigri.states import KillReason
-from tests.factories import a_campaign, a_cluster, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
 
 REASONS = "SELECT reason::text FROM kills ORDER BY job_id"
 
@@ -25,3 +26,19 @@ def test_kills_of_a_drain_go_back_and_forth(database: Database) -> None:
         assert list(conn.scalars(text(REASONS))) == ["waiting_too_long", "user"]
         assert schema.differences(conn) == []
         assert ask_kills(conn, jobs[:1], KillReason.USER, "ann") == 1
+
+
+def test_shutdowns_of_before_are_those_of_jobs_and_their_time_is_still_to_come(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        first, second = submitted_jobs(conn, a_campaign(conn, 2), cluster, 2)
+        put_told(conn, [(first, True)], NOON)
+        put_told(conn, [(second, True)], NOON, machine_only=True)
+        put_node_drain(conn, cluster, NodeDrain("dahu-3", NOON, "oper"))
+    schema.downgrade(database, "0029")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert schema.differences(conn) == []
+        found = conn.execute(text("SELECT job_id, was_heard, machine_only, is_past FROM shutdowns")).all()
+        assert [tuple(row) for row in found] == [(first, True, False, False)]
+        assert list_node_drains(conn, cluster) == []

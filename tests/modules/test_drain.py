@@ -8,7 +8,8 @@ import pytest
 
 from cigri.cli import gridclusters, gridstat
 from cigri.database import server_time
-from cigri.flow.operator_to_killer import DrainWish, put_drain
+from cigri.flow.anyone_to_runner import list_all_excluded
+from cigri.flow.operator_to_killer import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
 from cigri.flow.operator_to_updator import enable_cluster
 from modules import killer
 from modules.operator.cluster.drain import parse_time
@@ -188,8 +189,80 @@ def test_the_time_that_a_job_was_suspended_is_not_of_its_walltime(local: Grid) -
     start(local, "exec sleep 300")
     drain(local, timedelta(seconds=700))  # it could last for 600 only
     local.cycle()
-    assert local.rows("SELECT 1 FROM shutdowns") == []
+    assert announced(local, 0) is None
     with local.database.begin() as conn:
         conn.exec_driver_sql("UPDATE jobs SET halted_seconds = 200")
     killer.run_once(local.tools, None)
-    assert len(local.rows("SELECT 1 FROM shutdowns")) == 1
+    assert announced(local, 0)
+
+
+def machine_of(grid: Grid, number: int) -> str | None:
+    """What the job finds of its machine's shutdown."""
+    path = Path(Path(grid.place, f"here{number}").read_text().strip()).parent / "machinefeatures" / "shutdowntime"
+    return path.read_text().strip() if path.exists() else None
+
+
+@pytest.mark.parametrize("ahead", [300, 700], ids=["late", "in-time"])
+def test_all_that_runs_hears_of_the_machines_shutdown_until_the_time_has_come(local: Grid, ahead: int) -> None:
+    """A job that ends in time by its walltime (600 s) has no shutdown of its own."""
+    start(local, "exec sleep 300")
+    deadline = drain(local, timedelta(seconds=ahead))
+    killer.run_once(local.tools, None)
+    assert machine_of(local, 0) == str(int(deadline.timestamp()))
+    assert (announced(local, 0) is not None) is (ahead == 300)
+    with local.database.begin() as conn:
+        conn.exec_driver_sql("UPDATE drains SET deadline = now() - interval '1 s'")
+        conn.exec_driver_sql("UPDATE shutdowns SET at = (SELECT deadline FROM drains)")
+    for _ in range(2):
+        killer.run_once(local.tools, None)
+        assert machine_of(local, 0) is None
+    assert (announced(local, 0) is not None) is (ahead == 300)
+    before = local.gateway.commands[local.site.name]
+    killer.run_once(local.tools, None)
+    assert local.gateway.commands[local.site.name] == before
+
+
+def test_an_undrained_cluster_shuts_no_machine_down(local: Grid) -> None:
+    start(local, "exec sleep 300")
+    drain(local)
+    killer.run_once(local.tools, None)
+    assert machine_of(local, 0)
+    with local.database.begin() as conn:
+        enable_cluster(conn, local.site.name, enabled=True)
+    killer.run_once(local.tools, None)
+    assert machine_of(local, 0) is None
+
+
+def test_jobs_that_are_kept_hear_of_no_shutdown_of_their_machine(local: Grid) -> None:
+    start(local, PILOT.format(used=1, age=10, before=0), PILOT.format(used=1, age=500, before=0))
+    drain(local, keep=1)
+    killer.run_once(local.tools, None)
+    assert [bool(machine_of(local, number)) for number in (0, 1)] == [True, False]
+
+
+def test_a_node_that_drains_tells_its_jobs_and_no_others_until_it_is_admitted(local: Grid) -> None:
+    start(local, "exec sleep 300")
+    node = local.one("SELECT node FROM jobs")
+    with local.database.begin() as conn:
+        deadline = (server_time(conn, None) + SOON).replace(microsecond=0)
+        cluster_id = conn.exec_driver_sql("SELECT id FROM clusters").scalar_one()
+        for name, at in ((node, deadline), ("elsewhere", deadline - timedelta(seconds=60))):
+            put_node_drain(conn, cluster_id, NodeDrain(name, at, "oper"))
+        assert list_all_excluded(conn) == {cluster_id: sorted([node, "elsewhere"])}
+    killer.run_once(local.tools, None)
+    assert announced(local, 0) == machine_of(local, 0) == str(int(deadline.timestamp()))
+    (message,) = told(local)
+    assert message.startswith("1 jobs on 1 cores told to end by ")
+    assert local.one("SELECT subject FROM events WHERE code = 'CLUSTER_DRAIN'") == f"node {node} of here"
+    sooner = drain(local, timedelta(seconds=200))  # the cluster goes first
+    killer.run_once(local.tools, None)
+    assert announced(local, 0) == machine_of(local, 0) == str(int(sooner.timestamp()))
+    with local.database.begin() as conn:
+        enable_cluster(conn, local.site.name, enabled=True)
+    killer.run_once(local.tools, None)
+    assert announced(local, 0) == str(int(deadline.timestamp()))
+    with local.database.begin() as conn:
+        end_node_drains(conn, cluster_id, [node])
+    killer.run_once(local.tools, None)
+    assert (announced(local, 0), machine_of(local, 0)) == (None, None)
+    assert killed(local) == []

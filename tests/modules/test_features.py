@@ -25,13 +25,31 @@ def test_a_program_sees_what_was_asked_for_and_declared(local: Grid) -> None:
         "grace_secs_job": "90",
         "hs06": "12.5",
         "jobslots": "3",
-        "max_rss_bytes": "1500000000",
-        "mem_limit_MB": "1500",
+        "max_rss_bytes": str(1500 * 2**20),
+        "mem_limit_MB": "1572",
         "wall_limit_secs": "600",
     }
     assert {key: seen.get(key) for key in expected} == expected
     with local.database.begin() as conn:
         assert seen["job_id"] == conn.scalar(text("SELECT remote_id FROM jobs"))
+
+
+def test_a_size_is_the_same_number_of_bytes_everywhere(local: Grid) -> None:
+    """Of powers of 1024 where it is asked for, as every batch system counts; of 1000 in the keys that say so."""
+    options = {**local.site.config["options"]}
+    options["pools"] = {**options["pools"], "tmp": 4000}
+    with local.database.begin() as conn:
+        put_cluster(conn, local.site.name, {**local.site.config, "options": options, "features": {"draft": True}})
+    local.submit([f"{local.place}/seen"], command=SHOW, resources={"mem": "500 MB", "tmp": "2 GB"})
+    local.run_to_end()
+    seen = dict(line.split(":", 1) for line in Path(local.place, "seen").read_text().splitlines())
+    expected = {
+        "max_rss_bytes": "524288000",
+        "mem_limit_MB": "524",
+        "scratch_limit_bytes": "2147483648",
+        "disk_limit_GB": "2.147",
+    }
+    assert {key: seen.get(key) for key in expected} == expected
 
 
 def test_every_use_case_names_a_test_that_is_there() -> None:

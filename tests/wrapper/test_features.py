@@ -67,7 +67,7 @@ def test_standard_keys_and_no_trace_afterwards(cluster: Cluster) -> None:
 
 def test_what_was_asked_for_is_what_is_granted(cluster: Cluster) -> None:
     seen = _shown(cluster, FeaturesPlan(cpu=3, nodes=2, mem=4000, grace=90))
-    expected = {"allocated_cpu": "6", "cpu_limit_secs": str(6 * 3661), "max_rss_bytes": "4000000000"}
+    expected = {"allocated_cpu": "6", "cpu_limit_secs": str(6 * 3661), "max_rss_bytes": str(4000 * 2**20)}
     assert seen == STANDARD | expected | {"grace_secs_job": "90"}
 
 
@@ -91,7 +91,7 @@ def test_names_of_the_draft_on_demand(cluster: Cluster) -> None:
         "disk_limit_GB": "2.500",
         "hs06": "100.5",
         "jobslots": "8",
-        "mem_limit_MB": "4000",
+        "mem_limit_MB": str(4000 * 2**20 // 10**6),
         "scratch_limit_bytes": "2500000000",
         "shutdown_command": "/sbin/it's off",
         "wall_limit_secs_lrms": "4576",
@@ -159,7 +159,7 @@ def test_directories_of_the_site_are_left_alone(cluster: Cluster) -> None:
         ["allocated_cpu"],
         [],
     ]
-    assert f"features 1 {sites['JOBSTATUS']} - ." in cluster.journal()
+    assert f"features 2 {sites['JOBSTATUS']} - - ." in cluster.journal()
 
 
 def test_addresses_of_the_site_are_left_alone(cluster: Cluster) -> None:
@@ -199,7 +199,8 @@ def test_directories_of_the_batch_system_are_used(cluster: Cluster) -> None:
         path = cluster.program(name, text)
     assert cluster.run(environment=path).status == 0
     assert "scratch_limit_bytes=12345\n" in cluster.out()
-    assert f"features 1 {given}/jobstatus {given}/jobfeatures/shutdowntime_job ." in cluster.journal()
+    news = f"{given}/jobfeatures/shutdowntime_job {given}/machinefeatures/shutdowntime"
+    assert f"features 2 {given}/jobstatus {news} ." in cluster.journal()
 
 
 def test_scratch_of_the_batch_system_and_no_directories(cluster: Cluster) -> None:
@@ -217,7 +218,8 @@ def test_job_hears_of_a_shutdown_from_the_front_end(cluster: Cluster) -> None:
     cluster.write(f'[ ! -e "$JOBFEATURES/shutdowntime_job" ] || exit 9; {wait}; cat "$JOBFEATURES/shutdowntime_job"')
     job = cluster.start()
     until((cluster.home / "here").exists)
-    (cluster.batch / "shutdown.1").write_text("1800000000\n")
+    (cluster.batch / "shutdown.1.new").write_text("1800000000\n")
+    (cluster.batch / "shutdown.1.new").rename(cluster.batch / "shutdown.1")
     job.communicate(timeout=30)
     assert cluster.out() == "1800000000\n"
     assert not (cluster.batch / "shutdown.1").exists()

@@ -3,6 +3,7 @@
 import os
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 from cigri.wrapper import JobCall, JobKey, TaskCall, default_base, journal, parse_journal
 
@@ -98,4 +99,52 @@ def test_features_are_those_of_the_tasks_share(cluster: Cluster) -> None:
     jobs = [JobCall(1, 901, numbered(look, 4), side=4)]
     cluster.write(plan=replace(cluster.plan, jobs=jobs, features=features))
     assert cluster.run().status == 0
-    assert [cluster.out(1, n).split() for n in range(1, 5)] == [["1", "1000000000", "3661"]] * 4
+    assert [cluster.out(1, n).split() for n in range(1, 5)] == [["1", str(1000 * 2**20), "3661"]] * 4
+
+
+def status(path: Path) -> dict[str, str]:
+    """What a task has noted of JOBSTATUS."""
+    return dict(line.split(" ", 1) for line in path.read_text().splitlines())
+
+
+def test_status_is_that_of_all_tasks_that_run(cluster: Cluster) -> None:
+    """As the draft defines it: of two workers with three tasks, the second one is shorter; then one worker idles."""
+    tell = 'flock -s 9; for f in "$JOBSTATUS"/*; do echo "${f##*/} $(cat "$f")"; done >$HOME/$1'
+    show = f'show() {{ {{ {tell}; }} 9<"$JOBSTATUS/used_CPU"; }}'
+    show += "; wait_for() { until [ -e $HOME/$1 ]; do sleep 0.05; done; }"
+    alone = 'until [ "$(cat "$JOBSTATUS/used_CPU")" = 2 ]; do sleep 0.05; done; show alone'
+    tasks = (
+        task(1, "sh", "-c", f"{show}; wait_for third; show both; touch $HOME/read; {alone}"),
+        task(2, "sleep", "3"),
+        task(3, "sh", "-c", f"{show}; touch $HOME/third; wait_for read"),
+    )
+    features = replace(cluster.plan.features, cpu=4, estimate=100)
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 901, tasks, side=2)], features=features))
+    assert cluster.run().status == 0
+    both, later = status(cluster.home / "both"), status(cluster.home / "alone")
+    third, lost = int(both["last_job_start"]), int(both["add_uncom_time"])
+    first = third - lost // 2  # what is lost are the two cores of the first task, until the third one began
+    starts = sorted(record.start_ms // 1000 for record in cluster.records())
+    assert [abs(first - starts[0]) <= 1, abs(third - starts[2]) <= 1] == [True, True]
+    assert third - first in (3, 4, 5)
+    assert both == {
+        "used_CPU": "4",
+        "last_job_start": str(third),
+        "first_exp_job_end": str(first + 100),
+        "last_exp_job_end": str(third + 100),
+        "last_max_job_end": both["last_max_job_end"],
+        "add_uncom_time": str(lost),
+        "add_final_exp_waste": str(2 * (third - first)),
+        "can_postpone_last_job": "False",
+        "priority_factor": "10",
+    }
+    idle = {"used_CPU": "2", "last_exp_job_end": str(first + 100), "add_final_exp_waste": "0"}
+    assert later == both | idle
+
+
+def test_ends_that_nobody_can_guess_are_absent_beside_others(cluster: Cluster) -> None:
+    look = '[ -n "$(cat "$JOBSTATUS/add_uncom_time")" ] && ls "$JOBSTATUS" >$HOME/seen.$n'
+    write(cluster, numbered(look, 2), side=2)
+    assert cluster.run().status == 0
+    known = (cluster.home / "seen.1").read_text().split()
+    assert not {"first_exp_job_end", "last_exp_job_end", "add_final_exp_waste"} & set(known)

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -87,22 +88,49 @@ def test_status_is_not_read_while_it_is_written(cluster: Cluster) -> None:
 
 def test_shutdown_is_announced_and_withdrawn(cluster: Cluster) -> None:
     keys = [KEY, JobKey(99, 1, 1)]
-    news = cluster.tmp / "cigri-grid-1-34-1" / "jobfeatures" / "shutdowntime_job"
+    own, machine = _news(cluster)
     with _running(cluster):
         for at in (1_800_000_000, 1_700_000_000):
             assert parse_told(cluster.ask(announce(BASE, keys, at))) == {KEY}
-            assert news.read_text() == f"{at}\n"
+            assert own.read_text() == machine.read_text() == f"{at}\n"
         assert parse_told(cluster.ask(withdraw(BASE, keys))) == {KEY}
-        assert os.path.lexists(news)
-        assert not news.exists()
+        assert [os.path.lexists(news) for news in (own, machine)] == [True, True]
+        assert [news.exists() for news in (own, machine)] == [False, False]
+    assert [path.name for path in cluster.batch.iterdir() if path.name.startswith(("machine", "shutdown"))] == []
+
+
+def test_a_shutdown_of_the_machine_is_announced_and_withdrawn_alone(cluster: Cluster) -> None:
+    own, machine = _news(cluster)
+    with _running(cluster):
+        assert parse_told(cluster.ask(announce(BASE, [KEY], 1_800_000_000, machine_only=True))) == {KEY}
+        assert (own.exists(), machine.read_text()) == (False, "1800000000\n")
+        cluster.ask(announce(BASE, [KEY], 1_800_000_000))
+        assert parse_told(cluster.ask(withdraw(BASE, [KEY], machine_only=True))) == {KEY}
+        assert (own.exists(), machine.exists()) == (True, False)
 
 
 def test_job_with_features_of_the_site_is_told_nothing(cluster: Cluster) -> None:
     site = cluster.home / "site"
     site.mkdir()
-    with _running(cluster, environment={"JOBFEATURES": str(site)}):
+    with _running(cluster, environment={"JOBFEATURES": str(site), "MACHINEFEATURES": str(site)}):
         assert parse_told(cluster.ask(announce(BASE, [KEY], 1_800_000_000))) == set()
     assert list(site.iterdir()) == []
+
+
+def test_job_that_started_before_the_machine_was_told_of_is_told_as_before(cluster: Cluster) -> None:
+    with _running(cluster):
+        site, journal = cluster.home / "site", cluster.batch / "journal.1"
+        site.mkdir()
+        journal.write_text(journal.read_text() + f"features 1 {site}/status {site}/news .\n")
+        assert parse_told(cluster.ask(announce(BASE, [KEY], 1_800_000_000))) == {KEY}
+        assert [path.name for path in site.iterdir()] == ["news"]
+        assert parse_told(cluster.ask(announce(BASE, [KEY], 1_800_000_000, machine_only=True))) == set()
+
+
+def _news(cluster: Cluster) -> tuple[Path, Path]:
+    """Where the job and its machine are told of a shutdown."""
+    place = cluster.tmp / "cigri-grid-1-34-1"
+    return place / "jobfeatures" / "shutdowntime_job", place / "machinefeatures" / "shutdowntime"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -286,3 +287,10 @@ def _seconds(plan: BatchPlan) -> float:
     begun = time.process_time()
     write_batch(plan)
     return time.process_time() - begun
+
+
+def test_no_part_of_the_wrapper_redefines_what_another_one_defines() -> None:
+    """All of them are one program to the shell, which keeps the last definition of a name and says nothing."""
+    parts = Path(__file__).parents[2] / "cigri" / "wrapper"
+    named = re.findall(r"^(\w+)\(\)", "".join(path.read_text() for path in parts.glob("*.sh")), re.M)
+    assert [name for name, times in Counter(named).items() if times > 1] == []

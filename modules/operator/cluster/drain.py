@@ -3,7 +3,10 @@
 import re
 from datetime import datetime, timedelta
 
+from sqlalchemy import Connection
+
 from cigri.cli.command import Parser, grid_user, open_database
+from cigri.clusters import ClusterConfig
 from cigri.database import server_time
 from cigri.errors import UsageError
 from cigri.flow.operator_to_killer import DrainWish, put_drain
@@ -21,7 +24,8 @@ def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri cluster drain",
         "Give the cluster no new jobs. Jobs that wait there and could not end in time are taken back; those that run\n"
-        "and could last longer find the time in $JOBFEATURES/shutdowntime_job. `cigri cluster undrain` ends it.",
+        "and could last longer find the time in $JOBFEATURES/shutdowntime_job, and all in\n"
+        "$MACHINEFEATURES/shutdowntime. `cigri cluster undrain` ends it.",
         EXAMPLES,
     )
     parser.add_argument("name")
@@ -32,19 +36,23 @@ def run(argv: list[str]) -> int:
     if options.keep < 0:
         parser.error("--keep takes a number of cores")
     with open_database() as database, database.begin() as conn:
-        config, now = find(conn, options.name).config, server_time(conn, None)
-        deadline = parse_time(options.by, now)
-        earliest = now + timedelta(seconds=config.features.grace_secs_job)
-        if deadline < earliest:
-            raise UsageError(
-                f"--by {options.by} is too soon: jobs on {options.name} are promised a notice of "
-                f"{config.features.grace_secs_job} s (features.grace_secs_job)"
-            )
+        deadline = parse_deadline(conn, options.name, find(conn, options.name).config, options.by)
         put_drain(conn, options.name, DrainWish(deadline, options.kill, options.keep, grid_user()))
     by = f"{deadline.astimezone():%Y-%m-%d %H:%M:%S %Z}"
     print(f"Cluster {options.name} gets no new jobs; what runs is to end by {by}")
     print("`gridevents --global --all` shows what becomes of it")
     return 0
+
+
+def parse_deadline(conn: Connection, name: str, config: ClusterConfig, text: str) -> datetime:
+    """A time that leaves the jobs of the cluster the notice that they were promised."""
+    now = server_time(conn, None)
+    deadline = parse_time(text, now)
+    notice = config.features.grace_secs_job
+    if deadline < now + timedelta(seconds=notice):
+        promise = f"jobs on {name} are promised a notice of {notice} s (features.grace_secs_job)"
+        raise UsageError(f"--by {text} is too soon: {promise}")
+    return deadline
 
 
 def parse_time(text: str, now: datetime) -> datetime:

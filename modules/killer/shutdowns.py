@@ -1,0 +1,110 @@
+"""Tells running jobs when they, or their machines, will be shut down, and asks them what that would waste."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.operator_to_killer import ToldJob, put_past, put_told
+from cigri.flow.runner_to_anyone import RunningJob
+from cigri.jobfeatures import Victim, assess, parse_status
+from cigri.program import Tools
+from cigri.wrapper import JobKey
+from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
+
+logger = logging.getLogger(__name__)
+
+
+class Place(NamedTuple):
+    """A cluster at a moment (`now`: as modules are told it); `base` is where the files of its jobs are."""
+
+    tools: Tools
+    cluster: ClusterRow
+    base: str
+    present: datetime
+    now: datetime | None
+
+
+def assess_jobs(place: Place, running: Sequence[RunningJob]) -> list[Victim]:
+    """The figures of each job; of a user whose files cannot be read they are the grid's."""
+    gateway, cluster, by_user = place.tools.gateway, place.cluster, _by_user(running)
+
+    def read(user: str) -> dict[JobKey, dict[str, str]]:
+        keys = [job.key for job in by_user[user]]
+        try:
+            return parse_status_files(gateway.run(cluster, user, read_status(place.base, keys)), keys)
+        except (TransportError, AnswerUnreadable) as error:
+            logger.warning("Cluster %s: the status of the jobs of %s is not known: %s", cluster.name, user, error)
+            return {}
+
+    said: dict[JobKey, Mapping[str, str]] = {}
+    for answer in gateway.side_by_side(by_user, read):
+        said.update(answer)
+    victims = []
+    for job in running:
+        status, ignored = parse_status(said.get(job.key, {}), job.job.cores)
+        if ignored:
+            logger.info("Cluster %s: job %d says of itself: %s", cluster.name, job.job.job_id, "; ".join(ignored))
+        victims.append(Victim(job.job, assess(job.job, status, place.present.timestamp())))
+    return victims
+
+
+def tell(place: Place, running: Sequence[RunningJob], at: datetime, *, machine_only: bool = False) -> set[int]:
+    """Which of the jobs were told, or cannot be; those of whom nobody knows are told in the next pass."""
+    gateway, cluster, by_user = place.tools.gateway, place.cluster, _by_user(running)
+
+    def announced(user: str) -> list[tuple[int, bool]]:
+        keys = [job.key for job in by_user[user]]
+        script = announce(place.base, keys, int(at.timestamp()), machine_only=machine_only)
+        try:
+            heard = parse_told(gateway.run(cluster, user, script))
+        except (TransportError, AnswerUnreadable) as error:
+            logger.warning("Cluster %s: the jobs of %s could not be told: %s", cluster.name, user, error)
+            return []
+        return [(job.job.job_id, job.key in heard) for job in by_user[user]]
+
+    told = [one for some in gateway.side_by_side(by_user, announced) for one in some]
+    with place.tools.database.begin() as conn:
+        put_told(conn, told, at, machine_only=machine_only)
+    return {job_id for job_id, _ in told}
+
+
+def take_back_told(place: Place, allowed: Sequence[ToldJob]) -> int:
+    """These jobs find no shutdown any more, neither of theirs nor of their machine."""
+    return len(_withdraw(place, allowed, machine_only=False))
+
+
+def forget_past(place: Place, past: Sequence[ToldJob]) -> None:
+    """A machine that is still there though its time has come is not told to be going down."""
+    told = _withdraw(place, past, machine_only=True)
+    with place.tools.database.begin() as conn:
+        put_past(conn, told)
+
+
+def _withdraw(place: Place, jobs: Sequence[ToldJob], *, machine_only: bool) -> list[int]:
+    """The jobs of those users whose files could be reached."""
+    gateway, cluster = place.tools.gateway, place.cluster
+    by_user: dict[str, list[ToldJob]] = defaultdict(list)
+    for job in jobs:
+        by_user[job.local_user].append(job)
+
+    def withdrawn(user: str) -> list[int]:
+        keys = [job.key for job in by_user[user]]
+        try:
+            parse_told(gateway.run(cluster, user, withdraw(place.base, keys, machine_only=machine_only)))
+        except (TransportError, AnswerUnreadable) as error:
+            logger.warning("Cluster %s: the jobs of %s still expect a shutdown: %s", cluster.name, user, error)
+            return []
+        return [job.job_id for job in by_user[user]]
+
+    return [job_id for some in gateway.side_by_side(by_user, withdrawn) for job_id in some]
+
+
+def _by_user(running: Iterable[RunningJob]) -> dict[str, list[RunningJob]]:
+    by_user: dict[str, list[RunningJob]] = defaultdict(list)
+    for job in running:
+        by_user[job.local_user].append(job)
+    return by_user

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from math import ceil
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -107,6 +108,11 @@ class ClusterConfig(BaseModel):
         if (self.transport == "ssh") != (self.ssh is not None):
             raise ValueError("the transport ssh needs an ssh address, and the transport local has none")
         return self
+
+
+def look(cycle: float, poll_interval: float) -> float:
+    """Seconds between two visits of a cluster: whole cycles, as many as its poll_interval takes."""
+    return cycle * max(1, ceil(poll_interval / cycle)) if cycle > 0 else poll_interval
 
 
 def parse_config(name: str, values: dict[str, Any]) -> ClusterConfig:

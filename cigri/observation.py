@@ -147,7 +147,7 @@ def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
         is_halted = remote.state in HALTED_STATES
     changed = state is not job.state or is_halted is not job.is_halted or remote.remote_id != job.remote_id
     if changed or job.missing_since is not None:
-        findings.seen.append(SeenJob(job.job_id, state, remote.remote_id, remote.node, is_halted))
+        findings.seen.append(SeenJob(job.job_id, state, remote.remote_id, remote.node, is_halted, remote.started))
 
 
 def _end_of_missing(

@@ -110,6 +110,9 @@ class PolicySettings(Section):
         description="jobs that a new campaign has on a cluster at most; each success doubles them; 0: any number",
     )
     scouting: float = Field(30.0, gt=0, description="seconds after which a job that still runs counts as a success")
+    stake: float = Field(
+        1800.0, ge=0, description="core-seconds that a new campaign may risk on a cluster before, in more jobs at once"
+    )
     reserve_after: float = Field(
         120.0, ge=0, description="seconds after which cores are kept free for a job of several cores, on one cluster"
     )

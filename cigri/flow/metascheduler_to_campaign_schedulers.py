@@ -147,7 +147,7 @@ def list_claims(
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    wanted = [row for row in found if everybody or row.id in clusters]
+    wanted = [row for row in found.all() if everybody or row.id in clusters]
     return [Claim._make((*row[:-1], tuple(clusters[row.id]), row.own_priority)) for row in wanted]
 
 

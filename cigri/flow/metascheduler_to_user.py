@@ -41,7 +41,7 @@ KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
 
 def put_cuts(conn: Connection, cuts: Sequence[Cut], now: datetime | None = None) -> int:
     """Replace those of the last cycle, writing what has changed only; give the number written."""
-    known = {(row[0], row[1]): Cut._make(row) for row in conn.execute(select(*KEY, *_ABOUT))}
+    known = {(row[0], row[1]): tuple(row) for row in conn.execute(select(*KEY, *_ABOUT)).all()}
     new = {(cut.campaign_id, cut.cluster_id): cut for cut in cuts}
     if gone := [pair for pair in known if pair not in new]:
         kinds = {"campaign_id": CutRow.c.campaign_id.type, "cluster_id": CutRow.c.cluster_id.type}

@@ -47,7 +47,7 @@ BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
 
 
 class Pace(NamedTuple):
-    """A cluster of ours and what it did in the window; `cycle` and `at` are those of the last forecast.
+    """A cluster of ours, last `looked_at` then, and what it did in the window; `cycle`, `at`: of the last forecast.
 
     start_rate: jobs per second in its best ten; queue_delay: seconds, of jobs that found a core free and none before
     them, as last seen; `kills` by preemption in `core_seconds` of ours; cores that others have `taken` and `given` back
@@ -73,6 +73,7 @@ class Pace(NamedTuple):
     restless: float
     drift: float
     watched: float
+    looked_at: datetime | None = None
 
 
 class Ending(NamedTuple):
@@ -112,6 +113,7 @@ def list_paces(
             ClusterState.c.used - ClusterState.c.used_by_us,
             func.coalesce(usage.c.swing, 0),
             *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c[5:]),
+            ClusterState.c.at,
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)

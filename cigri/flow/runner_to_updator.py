@@ -25,6 +25,7 @@ from sqlalchemy import (
     type_coerce,
     update,
 )
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.dml import ReturningUpdate, Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
@@ -47,7 +48,9 @@ SEEN: Mapping[str, TypeEngine[Any]] = {
     "remote_id": Text(),
     "node": Text(),
     "is_halted": Boolean(),
+    "started": DOUBLE_PRECISION(),
 }
+EARLIEST = timedelta(minutes=1)  # no cluster's clock makes a job older than that when it is first seen to run
 
 
 class WatchedJob(NamedTuple):
@@ -80,13 +83,14 @@ class WatchedJob(NamedTuple):
 
 
 class SeenJob(NamedTuple):
-    """A job as its cluster lists it; `state` is submitted or running."""
+    """A job as its cluster lists it; `state` is submitted or running. `started`: in epoch seconds, if it says so."""
 
     job_id: int
     state: JobState
     remote_id: str
     node: str
     is_halted: bool = False
+    started: float | None = None
 
 
 class LiveAttempt(NamedTuple):
@@ -257,7 +261,7 @@ def _seen() -> Update:
             state=state,
             remote_id=listed.c.remote_id,
             node=func.nullif(listed.c.node, ""),
-            started_at=case((running, func.coalesce(Job.c.started_at, NOW)), else_=None),
+            started_at=case((running, func.coalesce(Job.c.started_at, _begun(listed))), else_=None),
             missing_since=None,
             reason=None,
             halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, NOW)), else_=None),
@@ -268,6 +272,12 @@ def _seen() -> Update:
             ),
         )
     )
+
+
+def _begun(listed: TableValuedAlias) -> ColumnElement[datetime]:
+    """When it was seen to run for the first time, or before, as its cluster says, whose clock may be wrong."""
+    told = func.greatest(func.to_timestamp(listed.c.started), Job.c.submitted_at, NOW - EARLIEST)
+    return case((listed.c.started.is_not(None), func.least(told, NOW)), else_=NOW)
 
 
 def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:

@@ -27,7 +27,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 from sqlalchemy.types import TypeEngine
 
-from cigri.clusters import ClusterConfig, parse_config
+from cigri.clusters import ClusterConfig, look, parse_config
 from cigri.database import NOW, clock
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
@@ -60,7 +60,7 @@ class Room(NamedTuple):
     """A cluster that can be given jobs: free cores, and our jobs waiting (from chosen to queued) and running there.
 
     `waiting_cores` are those that the waiting jobs ask for. `pace`: the part of the usual that may be asked of it under
-    the `stress` that it is under. `starts`: jobs of ours that it was seen to start in the time of a cycle, if it can.
+    the `stress` that it is under. `starts`: jobs of ours that it was seen to start in the time between two looks at it.
     `node`: cores of its largest node; 0: not known.
 
     A held job does not wait for cores: it is in nobody's way. Nor is one that the cluster no longer lists.
@@ -205,14 +205,15 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
             Cluster.c.name,
             Cluster.c.config,
             ClusterState.c.free,
-            func.coalesce(counts.c.waiting, 0),
-            func.coalesce(counts.c.running, 0),
-            func.coalesce(counts.c.waiting_cores, 0),
+            func.coalesce(counts.c.waiting, 0).label("waiting"),
+            func.coalesce(counts.c.running, 0).label("running"),
+            func.coalesce(counts.c.waiting_cores, 0).label("waiting_cores"),
             ClusterState.c.total,
-            func.coalesce(ClusterPace.c.pace, 1.0),
-            func.coalesce(ClusterPace.c.why, ""),
-            func.coalesce(ClusterForecast.c.start_rate * ClusterForecast.c.cycle, 0.0),
-            func.coalesce(nodes.c.cores, 0),
+            func.coalesce(ClusterPace.c.pace, 1.0).label("pace"),
+            func.coalesce(ClusterPace.c.why, "").label("stress"),
+            func.coalesce(ClusterForecast.c.start_rate, 0.0).label("start_rate"),
+            func.coalesce(ClusterForecast.c.cycle, 0.0).label("cycle"),
+            func.coalesce(nodes.c.cores, 0).label("node"),
         )
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
@@ -222,10 +223,26 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
         .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
         .order_by(ClusterState.c.free.desc(), Cluster.c.id)
     )
-    return [
-        Room(cluster_id, name, parse_config(name, config), *figures)
-        for cluster_id, name, config, *figures in conn.execute(statement)
-    ]
+    rooms = []
+    for row in conn.execute(statement).all():
+        config = parse_config(row.name, row.config)
+        rooms.append(
+            Room(
+                cluster_id=row.id,
+                name=row.name,
+                config=config,
+                free=row.free,
+                waiting=row.waiting,
+                running=row.running,
+                waiting_cores=row.waiting_cores,
+                total=row.total,
+                pace=row.pace,
+                stress=row.stress,
+                starts=row.start_rate * look(row.cycle, config.poll_interval),
+                node=row.node,
+            )
+        )
+    return rooms
 
 
 def used(ended: FromClause) -> Insert:

@@ -12,7 +12,7 @@ from cigri.settings import PolicySettings
 from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts, Order, Turn, pools
 from modules.metascheduler.policies.fifo import order as fifo
-from modules.metascheduler.stock import Stock
+from modules.metascheduler.stock import Scouts, Stock
 from modules.metascheduler.wide import let_wide_wait
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
@@ -38,7 +38,7 @@ def share(
     that nobody else can use are for second attempts at the tasks of campaigns near their end. Jobs that take much of a
     node wait in the queues beside narrow ones, whoever is first in line.
     """
-    stock = Stock(rooms, wants, ceilings, settings.scouts)
+    stock = Stock(rooms, wants, ceilings, Scouts(settings.scouts, settings.stake, settings.scouting))
     waited = {claim.campaign_id: claim.waited for claim in claims}
     line = line_up(claims, settings, order, facts)
     let_wide_wait(stock, line)

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import ceil, inf
+from typing import NamedTuple
 
 from cigri.completion import expected_seconds
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
@@ -14,6 +15,7 @@ MOST_DOUBLINGS = 20
 LARGEST = 2**31 - 1
 STARTS = 2.0  # times what starts in a cycle may wait, so that no core idles where many jobs end between two cycles
 AS_ONE = 16  # of the time of a task: cores that come free in such a part of it do so at the same time
+SHORTEST = 1e-3  # seconds that a task is thought to take at least
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
@@ -77,10 +79,34 @@ class Cluster:
         return int(self.idle * ratio + ALMOST)
 
 
+class Scouts(NamedTuple):
+    """How many jobs try a cluster for a new campaign: `jobs`, and more where they cost less than `stake` core-seconds.
+
+    What fails after `seconds` is found by no scout, as jobs that run then count as proven. No `jobs`: any number try.
+    """
+
+    jobs: int = 0
+    stake: float = 0.0
+    seconds: float = inf
+
+    def most(self, want: Want) -> int:
+        """Live jobs that the campaign may have there, by what has succeeded of it."""
+        if not self.jobs:
+            return LARGEST
+        seconds = self.seconds if want.mean is None else min(self.seconds, want.mean)
+        cheap = min(LARGEST, self.stake / (max(seconds, SHORTEST) * want.width))
+        return max(self.jobs << min(want.proven, MOST_DOUBLINGS), int(cheap))
+
+
+ANY_NUMBER = Scouts()
+
+
 class Stock:
     """All that can be given away; `take` says what was."""
 
-    def __init__(self, rooms: Sequence[Room], wants: Iterable[Want], ceilings: Ceilings, scouts: int = 0) -> None:
+    def __init__(
+        self, rooms: Sequence[Room], wants: Iterable[Want], ceilings: Ceilings, scouts: Scouts = ANY_NUMBER
+    ) -> None:
         self._scouts = scouts
         self.ceilings = Left(ceilings)
         self.clusters = {room.cluster_id: Cluster(room) for room in rooms}
@@ -197,7 +223,7 @@ class Stock:
             most = min(most, 1 - live)
         if want.type is CampaignType.DEFAULT and want.max_jobs is not None:
             most = min(most, want.max_jobs - live)
-        if self._scouts and want.type is CampaignType.DEFAULT:
+        if want.type is CampaignType.DEFAULT:
             most = min(most, self.most_scouts(want) - live)
         if (lowest := self.ceilings.lowest((want.campaign_id, want.cluster_id))) is not None:
             most = min(most, lowest[0])
@@ -205,7 +231,7 @@ class Stock:
 
     def most_scouts(self, want: Want) -> int:
         """Live jobs that a campaign may have there, by what has succeeded of it."""
-        return self._scouts << min(want.proven, MOST_DOUBLINGS) if self._scouts else LARGEST
+        return self._scouts.most(want)
 
     def take(self, want: Want, jobs: int) -> None:
         """Tasks that wait for this very cluster go first."""

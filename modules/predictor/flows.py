@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.clusters import ClusterConfig
+from cigri.clusters import ClusterConfig, look
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast
 from cigri.flow.runner_to_predictor import Ending, Pace
@@ -32,11 +32,17 @@ class Service(NamedTuple):
     restless: float
     drift: float
     watched: float
+    is_news: bool = True
+
+    @property
+    def look(self) -> float:
+        """Seconds between two looks at the cluster: every so many cycles."""
+        return look(self.cycle, self.config.poll_interval)
 
     @property
     def horizon(self) -> float:
-        """Seconds until jobs that are sent in the next cycle can start."""
-        return self.cycle + (self.measured.queue_delay or 0.0)
+        """Seconds until jobs that are sent after the next look can start."""
+        return self.look + (self.measured.queue_delay or 0.0)
 
 
 def measure(pace: Pace, now: datetime) -> Service:
@@ -54,7 +60,8 @@ def measure(pace: Pace, now: datetime) -> Service:
         pace.kills / (pace.core_seconds + UNHARMED),
     )
     seen = (pace.others, pace.swing, pace.restless, pace.drift, pace.watched)
-    return Service(measured, pace.config, pace.total, pace.free, cycle, *seen)
+    is_news = pace.at is None or pace.looked_at is None or pace.looked_at > pace.at
+    return Service(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news)
 
 
 def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending]) -> Flow:
@@ -82,6 +89,7 @@ def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending])
         keep_waiting=service.config.keep_waiting,
         max_waiting=service.config.max_waiting,
         cycle=service.cycle,
+        look=service.look,
         start_rate=measured.start_rate,
         queue_delay=measured.queue_delay,
         arrivals=measured.arrivals or 0.0,
@@ -92,6 +100,7 @@ def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending])
         restless=service.restless,
         drift=service.drift,
         watched=service.watched,
+        is_news=service.is_news,
         ending=ending.cores if ending else (0.0 if part.done else None),
         ending_deviation=math.sqrt(ending.variance) if ending else 0.0,
     )

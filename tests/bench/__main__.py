@@ -7,7 +7,19 @@ from pathlib import Path
 
 from tests.bench.table import Row, render, write
 
-NAMES = ("submission", "stat", "first-task", "cycle", "share", "matching", "idle", "commands", "local", "slurm")
+NAMES = (
+    "submission",
+    "stat",
+    "first-task",
+    "cycle",
+    "share",
+    "matching",
+    "idle",
+    "commands",
+    "local",
+    "waves",
+    "slurm",
+)
 LONG = ("grouping", "reality", "scheduling")  # minutes to hours: only when they are named
 IN_README = (
     "submission",
@@ -15,6 +27,7 @@ IN_README = (
     "first task",
     "idle",
     "local",
+    "waves",
     "slurm",
     "grouping",
     "reality",

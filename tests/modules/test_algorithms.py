@@ -257,9 +257,25 @@ def test_lean_knows_that_short_jobs_follow_each_other_on_a_free_core() -> None:
     assert keep(mean=30.0, ending=0.0, free=4) == 0
 
 
-def test_lean_keeps_what_the_operator_says_while_nothing_has_ended() -> None:
+def test_lean_keeps_what_the_operator_says_or_as_much_as_runs_while_nothing_has_ended() -> None:
     assert lean.predict(Flow(1, free=9)).keep is None
-    assert keep(mean=None, ending=100.0, keep_waiting=7) == 7
+    assert keep(mean=None, ending=100.0, keep_waiting=7, others=95) == 7
+    assert keep(mean=None, ending=100.0, keep_waiting=7, others=60) == 40
+    assert keep(mean=None, ending=3.0, keep_waiting=7, others=60) == 4
+
+
+def test_lean_reckons_with_the_next_look_at_the_cluster() -> None:
+    """Twice 0.1 a second until jobs start that are sent after it, and one."""
+    assert keep(ending=100.0, start_rate=0.1, look=60.0) == 16
+
+
+def test_lean_learns_nothing_from_a_cluster_that_was_not_looked_at_since() -> None:
+    first = lean.predict(BUSY._replace(ending=20.0, waiting=20))
+    again = BUSY._replace(ending=20.0, waiting=22, submitted=2, memory=first.memory)
+    unseen = lean.predict(again._replace(is_news=False))
+    assert unseen.keep == 23
+    assert unseen.memory == {**first.memory, "waiting": 22.0}
+    assert lean.predict(again).keep == 2
 
 
 def test_lean_falls_in_one_cycle_when_waiting_jobs_do_not_start() -> None:

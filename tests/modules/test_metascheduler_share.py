@@ -248,8 +248,23 @@ def test_ceilings_are_shared_by_all_that_are_under_them() -> None:
 def test_a_new_campaign_sends_scouts_and_opens_up_as_they_succeed() -> None:
     for proven, live, most in ((0, 0, 4), (0, 3, 1), (0, 4, 0), (1, 4, 4), (3, 0, 32), (99, 0, 500)):
         wants = [a_want(proven=proven, live=live)]
-        offers = share([a_room(free=500, most=500)], wants, claims_of(wants), PolicySettings(scouts=4)).offers()
+        offers = share(
+            [a_room(free=500, most=500)], wants, claims_of(wants), PolicySettings(scouts=4, stake=0)
+        ).offers()
         assert sum(offer.jobs for offer in offers) == most, (proven, live)
+
+
+@pytest.mark.parametrize(
+    ("width", "mean", "most"), [(1, None, 60), (1, 10.0, 180), (1, 3600.0, 60), (5, None, 12), (100, None, 4)]
+)
+def test_what_is_cheaper_to_find_out_by_trying_more_at_once_is_tried(width: int, mean: float | None, most: int) -> None:
+    """30 s of 60 cores are nothing, as is as much in fewer or more seconds; of wide jobs scouts are sent."""
+    wants = [a_want(width=width, mean=mean)]
+    policy = PolicySettings(scouts=4, stake=1800.0, scouting=30.0)
+    assert (
+        sum(offer.jobs for offer in share([a_room(free=999, most=500)], wants, claims_of(wants), policy).offers())
+        == most
+    )
 
 
 def test_the_cluster_that_ends_a_task_first_is_taken_first_not_the_emptiest() -> None:
@@ -330,7 +345,7 @@ def test_whoever_has_all_it_wants_is_told_nothing() -> None:
 def test_the_limit_in_force_is_told_with_its_figures(
     room: Room, want: Want, reason: CutReason, used: int, most: int
 ) -> None:
-    settings = PolicySettings(scouts=2 if reason is CutReason.SCOUTS else 0)
+    settings = PolicySettings(scouts=2 if reason is CutReason.SCOUTS else 0, stake=0)
     assert why([room], [want], settings) == [Cut(1, 1, reason, "", used, most)]
 
 

@@ -7,7 +7,7 @@ from tests.grid import Grid
 
 @pytest.mark.parametrize("command", ["", "exit 1"])
 def test_a_new_campaign_opens_up_as_its_scouts_succeed(local: Grid, command: str) -> None:
-    local.tune("policy", scouts=3)
+    local.tune("policy", scouts=3, stake=0)
     local.tune("budget", errors=4)
     local.tune("grouping", target=0.0)
     local.submit([str(number) for number in range(30)], command=command)

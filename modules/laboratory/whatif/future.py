@@ -123,5 +123,6 @@ def _system(name: str, hardware: Hardware, luck: Random) -> BatchSystem:
 def _small(settings: Settings, plan: Plan) -> Settings:
     """Numbers of jobs, as small as the grid."""
     policy = settings.policy
-    small = {"scouts": plan.scale.count(policy.scouts), "handful": plan.scale.count(policy.handful)}
+    counts = {name: plan.scale.count(getattr(policy, name)) for name in ("scouts", "handful")}
+    small = {**counts, "stake": policy.stake / plan.scale.cores}
     return settings.model_copy(update={"policy": policy.model_copy(update=small)})

@@ -27,13 +27,22 @@ def predict(flow: Flow) -> Prediction:
     expected, started = _seen(flow)
     trust = min(1.0, (started + 1.0) / (expected + 1.0))
     due = needed(flow) * trust
-    most = flow.max_waiting if flow.mean is not None else min(flow.keep_waiting, flow.max_waiting)
     memory: dict[str, float] = {}
-    if flow.running or flow.waiting or flow.submitted:
-        in_a_cycle = flow.ending / flow.width * flow.cycle / _delay(flow)
-        memory = {"waiting": float(flow.waiting), "due": _rounded(in_a_cycle)}
+    if "waiting" in flow.memory and not flow.is_news:
+        memory = {**flow.memory, "waiting": flow.memory["waiting"] + flow.submitted}
+    elif flow.running or flow.waiting or flow.submitted:
+        until_next_look = flow.ending / flow.width * max(flow.cycle, flow.look) / _delay(flow)
+        memory = {"waiting": float(flow.waiting), "due": _rounded(until_next_look)}
         memory |= {"expected": _rounded(expected), "started": _rounded(started)}
-    return Prediction(1.0 / flow.width, keep=min(_step(due), most), memory=memory)
+    return Prediction(1.0 / flow.width, keep=min(_step(due), _most(flow)), memory=memory)
+
+
+def _most(flow: Flow) -> int:
+    """Of tasks that nobody has seen end no more wait than run there, or than the cluster is configured for."""
+    if flow.mean is not None:
+        return flow.max_waiting
+    ours = max(flow.total - flow.free - flow.others, 0) // flow.width
+    return min(max(flow.keep_waiting, ours), flow.max_waiting)
 
 
 def useful(flow: Flow) -> float:
@@ -57,14 +66,17 @@ def needed(flow: Flow) -> float:
 
 
 def _delay(flow: Flow) -> float:
-    """Seconds until jobs that are sent in the next cycle can start."""
-    return max(flow.cycle, SHORTEST) + (flow.queue_delay or 0.0)
+    """Seconds until jobs that are sent after the next look at the cluster can start."""
+    return max(flow.cycle, flow.look, SHORTEST) + (flow.queue_delay or 0.0)
 
 
 def _seen(flow: Flow) -> tuple[float, float]:
     """Decaying sums of the waiting jobs that should have started, and of those that left the queue."""
     kept = flow.memory
-    expected, started = kept.get("expected", 0.0) * FORGETTING, kept.get("started", 0.0) * FORGETTING
+    expected, started = kept.get("expected", 0.0), kept.get("started", 0.0)
+    if not flow.is_news:
+        return expected, started
+    expected, started = expected * FORGETTING, started * FORGETTING
     if "waiting" in kept:
         expected += min(kept.get("due", 0.0), kept["waiting"])
         started += max(kept["waiting"] + flow.submitted - flow.waiting, 0.0)

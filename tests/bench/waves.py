@@ -1,0 +1,41 @@
+"""Campaigns whose tasks last equally long, so that all cores come free at once: how much longer than they must."""
+
+import math
+import time
+from collections.abc import Iterator
+
+from tests.bench.ground import Ground, ground
+from tests.bench.table import Row, row
+
+SIZE = 200  # tasks
+CAMPAIGNS = 4
+CORES = 30
+SECONDS = 10
+MOST = {"dahu": ("declared with `cigri cluster add`", 1.10), "localhost": ("of `cigri up`", 1.05)}
+
+
+def measure(size: int = SIZE) -> Iterator[Row]:
+    with ground() as grid:
+        cores = f"pools={{cpu={CORES}}}"
+        grid.run("cigri", "cluster", "change", "localhost", "--option", cores)
+        spool = f"spool={grid.directory / 'dahu'}"
+        grid.run("cigri", "cluster", "add", "dahu", "--driver", "local", "--option", spool, "--option", cores)
+        grid.start()
+        for cluster, (name, most) in MOST.items():
+            tasks = [len(range(place, size, CAMPAIGNS)) for place in range(CAMPAIGNS)]
+            taken = _last_end(grid, cluster, [number for number in tasks if number])
+            limit = math.ceil(size / CORES) * SECONDS
+            what = f"waves: {size} tasks of {SECONDS} s in {CAMPAIGNS} campaigns, {CORES} cores, a local cluster {name}"
+            beside = f"{limit} s, at most {most:.2f} of it"
+            yield row(f"{what}, default settings", f"{taken:.1f} s", beside, f"{taken / limit:.2f}")
+
+
+def _last_end(grid: Ground, cluster: str, tasks: list[int]) -> float:
+    """Seconds from the start of the first gridsub to the end of the last task, as the tasks' own records have it."""
+    began = time.time()
+    program = {"exec_file": f"/bin/sleep {SECONDS}", "clusters": {cluster: {}}}
+    ids = [grid.submit(grid.describe("waves", nb_jobs=number, **program)) for number in tasks]
+    for campaign_id in ids:
+        grid.wait_for(campaign_id, 600)
+    last = "SELECT max(extract(epoch FROM started_at) + seconds) FROM attempts JOIN tasks ON tasks.id = task_id"
+    return float(grid.one(f"{last} WHERE campaign_id = ANY(:ids)", ids=ids)) - began

@@ -191,10 +191,10 @@ class TestGridEngine(Conformance):
         assert "jobshare: 3" in shown
 
     def test_sizes_have_the_unit_of_the_complex_that_the_site_names(self, site: GridEngineSite) -> None:
-        site.driver = load("gridengine", OPTIONS | {"memory": "mem_free", "disk": "scratch"})
+        site.driver = load("gridengine", OPTIONS | {"memory": "h_fsize", "disk": "scratch"})
         batch = site.submit(BatchRequest("units", 1, 60, ResourceRequest(mem=10, tmp=50), besteffort=False), "exit 0\n")
         shown = site.run(USER, f"qstat -j {batch.ids[1].partition('.')[0]}").out
-        assert "mem_free=10M" in shown
+        assert "h_fsize=10M" in shown
         assert re.search(r"scratch=50(,|$)", shown, re.MULTILINE)
         assert batch.until_ended()[1].exit_code == 0
 

@@ -20,7 +20,7 @@ NAMES = (
     "waves",
     "slurm",
 )
-LONG = ("grouping", "reality", "scheduling")  # minutes to hours: only when they are named
+LONG = ("grouping", "reality", "chaos", "scheduling")  # minutes to hours: only when they are named
 IN_README = (
     "submission",
     "stat",

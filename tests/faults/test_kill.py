@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -63,13 +64,13 @@ def test_a_killer_killed_before_its_kill_sends_it_at_the_next_pass(forker: Forke
     grid.assert_sane()
 
 
-def start_almighty(grid: Grid) -> "subprocess.Popen[bytes]":
+def start_almighty(grid: Grid, log: IO[bytes] | None = None) -> "subprocess.Popen[bytes]":
     environment = os.environ | {
         "CIGRI_SET_DATABASE__URL": grid.database.url.replace("+psycopg", ""),
         "CIGRI_SET_ALMIGHTY__PERIOD": "0.2",
     }
     command = [sys.executable, "-m", "tests.faults.almighty"]
-    return subprocess.Popen(command, env=environment, start_new_session=True, cwd=ROOT)
+    return subprocess.Popen(command, env=environment, start_new_session=True, cwd=ROOT, stderr=log)
 
 
 def kill_group(process: "subprocess.Popen[bytes]") -> None:

@@ -1,0 +1,84 @@
+"""One campaign under random injections, the same from the same seed, and what came of each of its tasks."""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.chaos.injections import Injection, choose
+from tests.chaos.world import World, world
+from tests.grid import until
+
+BETWEEN = (0.5, 4.0)  # seconds from one recovery to the next injection
+RECOVERY = 240.0  # seconds in which a task is done again, or the grid has not recovered
+DURATIONS = (1, 4)  # seconds of tasks
+
+
+class Account(NamedTuple):
+    """Tasks: `lost` are done and never ran, `undone` are not done, `doubled` ran to their end more than once."""
+
+    tasks: int
+    lost: list[int]
+    undone: int
+    doubled: list[int]
+    stories: list[str]
+    injections: Counter[str]
+    longest_recovery: float
+    seconds: float
+
+    @property
+    def is_right(self) -> bool:
+        return not self.lost and not self.undone and not self.doubled
+
+
+def play(seed: int, injections: int, tasks: int, tell: Callable[[str], None] = lambda line: None) -> Account:
+    """Inject so many times while tasks wait, then let the campaign end."""
+    done, recoveries = Counter[str](), [0.0]
+    started = time.monotonic()
+    with world() as attacked:
+        _submit(attacked, tasks, random.Random(seed))
+        until(lambda: attacked.done() > 0, RECOVERY, "the first task is done")
+        while done.total() < injections and attacked.waiting():
+            dice = random.Random(f"{seed}/{done.total()}")  # whatever the ones before did with theirs
+            time.sleep(dice.uniform(*BETWEEN))  # the moment is the input of the experiment
+            injection = choose(dice, attacked)
+            injection.do(attacked, dice)
+            done[injection.name] += 1
+            recoveries.append(_recovery(attacked, injection))
+            where = f" on {injection.cluster}" if injection.cluster else ""
+            tell(f"{injection.name}{where}: {recoveries[-1]:.1f} s to the next task done; {attacked.done()} done")
+        until(lambda: _has_ended(attacked), 600, attacked.grid.describe)
+        attacked.grid.assert_sane()
+        ran = attacked.executions()
+        finished = {row["number"] for row in attacked.grid.rows("SELECT number FROM tasks WHERE state = 'done'")}
+        lost = sorted(number for number in finished if not ran[number])
+        doubled = sorted(number for number, times in ran.items() if times > 1)
+        stories = [story for number in (*lost, *doubled) for story in attacked.story(number)]
+    seconds = time.monotonic() - started
+    return Account(tasks, lost, tasks - len(finished), doubled, stories, done, max(recoveries), seconds)
+
+
+def _submit(attacked: World, tasks: int, dice: random.Random) -> None:
+    """The last thing that a task does is to say that it was done."""
+    program = f'sh -c "sleep $1; echo $CIGRI_TASK_NUMBER >>{attacked.grid.place}/ran" task'
+    params = [str(dice.randint(*DURATIONS)) for _ in range(tasks)]
+    clusters = {name: {"max_jobs": 8} if name == "delta" else {} for name in attacked.sites}  # OAR costs much CPU
+    attacked.grid.submit(params, exec_file=program.replace('"', "'"), clusters=clusters)
+
+
+def _has_ended(attacked: World) -> bool:
+    attacked.repair()
+    return attacked.is_over()
+
+
+def _recovery(attacked: World, injection: Injection) -> float:
+    """Seconds from the end of the injection until a task is done where it hit; 0 where nothing is left to do."""
+    begun, before = time.monotonic(), attacked.done(injection.cluster)
+
+    def has_recovered() -> bool:
+        attacked.repair()
+        return attacked.done(injection.cluster) > before or not attacked.waiting()
+
+    until(has_recovered, RECOVERY, lambda: f"{injection.name} {injection.cluster}: {attacked.grid.describe()}")
+    return time.monotonic() - begun if attacked.waiting() else 0.0

@@ -1,0 +1,104 @@
+"""What can be done to a grid and its clusters at a moment; each is healed before the next one."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from tests.chaos.world import World, kill_job, restart_database
+from tests.faults.test_everywhere import RIVALS
+
+SERVERS = {
+    "alpha": ("slurmctld",),
+    "beta": ("slurmctld", "slurmdbd"),
+    "gamma": ("sge_qmaster",),
+    "delta": ("almighty",),
+}
+NODES = {"alpha": ("slurmd-1", "slurmd-2"), "beta": ("slurmd-1", "slurmd-2"), "gamma": ("sge_execd",)}
+PAUSES = (0.5, 6.0)  # seconds that something is away
+
+Deed = Callable[[World, random.Random], None]
+
+
+class Injection(NamedTuple):
+    """`cluster` is empty where the whole grid is hit."""
+
+    name: str
+    cluster: str
+    do: Deed
+
+
+def choose(dice: random.Random, world: World) -> Injection:
+    """A kind, each with the same chance, and then where."""
+    kind = dice.choice(sorted(KINDS))
+    return dice.choice(list(KINDS[kind](world)))
+
+
+def _almighty(world: World) -> Iterator[Injection]:
+    def do(world: World, dice: random.Random) -> None:
+        world.kill_almighty()
+        world.start_almighty()
+
+    yield Injection("almighty killed", "", do)
+
+
+def _database(world: World) -> Iterator[Injection]:
+    yield Injection("database killed", "", lambda world, dice: restart_database(world))
+
+
+def _server(world: World) -> Iterator[Injection]:
+    for cluster, daemons in SERVERS.items():
+        for daemon in daemons:
+            yield Injection(f"{daemon} killed", cluster, _away(cluster, daemon, "kill", "start"))
+
+
+def _front_end(world: World) -> Iterator[Injection]:
+    for cluster in world.sites:
+        yield Injection("front-end hangs", cluster, _away(cluster, "sshd", "pause", "cont"))
+        yield Injection("front-end killed", cluster, _away(cluster, "sshd", "kill", "start"))
+
+
+def _node(world: World) -> Iterator[Injection]:
+    for cluster, daemons in NODES.items():
+        for daemon in daemons:
+            yield Injection(f"{daemon} killed", cluster, _away(cluster, daemon, "kill", "start"))
+
+
+def _job(world: World) -> Iterator[Injection]:
+    def do(world: World, dice: random.Random) -> None:
+        if groups := world.running_groups():
+            kill_job(world, dice.choice(groups))
+
+    yield Injection("job killed", "", do)
+
+
+def _local_user(world: World) -> Iterator[Injection]:
+    for cluster, command in RIVALS.items():
+        yield Injection("local user comes", cluster, _come(cluster, command))
+
+
+KINDS: Mapping[str, Callable[[World], Iterator[Injection]]] = {
+    "almighty": _almighty,
+    "database": _database,
+    "server": _server,
+    "front-end": _front_end,
+    "node": _node,
+    "job": _job,
+    "local user": _local_user,
+}
+
+
+def _away(cluster: str, daemon: str, leave: str, come_back: str) -> Deed:
+    def do(world: World, dice: random.Random) -> None:
+        world.sites[cluster].daemon(leave, daemon)
+        time.sleep(dice.uniform(*PAUSES))  # how long it is away is the input of the experiment
+        world.sites[cluster].daemon(come_back, daemon)
+
+    return do
+
+
+def _come(cluster: str, command: str) -> Deed:
+    def do(world: World, dice: random.Random) -> None:
+        world.sites[cluster].sh(command, user="bob")
+
+    return do

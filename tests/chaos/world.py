@@ -1,0 +1,139 @@
+"""What is attacked: a grid with its own PostgreSQL and almighty, and four real clusters with a local user each."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy.exc import OperationalError
+
+from cigri import embedded, schema
+from cigri.database import Database
+from cigri.errors import DatabaseUnavailable
+from tests.faults.test_kill import kill_group, start_almighty
+from tests.grid import TESTBED, Grid, Site, gridengine_site, oar_site, slurm_site, until
+
+CLEAN = {  # what root says to end all jobs
+    "alpha": "scancel -u alice; scancel -u bob",
+    "beta": "scancel -u alice; scancel -u bob",
+    "gamma": "qdel -u '*' >/dev/null || true",
+    "delta": "oardel --sql \"state NOT IN ('Terminated', 'Error')\" >/dev/null",
+}
+
+# a slurmctld that was killed gives job ids anew, and a node on which the old ones still run is drained for its operator
+RESUME = "sinfo -h -N -t drain -o %N | sort -u | xargs -r -I NODE scontrol update NodeName=NODE State=RESUME"
+
+
+@dataclass
+class World:
+    """`almighty` is the one that runs now."""
+
+    grid: Grid
+    sites: Mapping[str, Site]
+    database: Path
+    almighty: "subprocess.Popen[bytes]" = field(init=False)
+
+    def start_almighty(self) -> None:
+        with (self.database / "almighty.log").open("ab") as log:
+            self.almighty = start_almighty(self.grid, log)
+
+    def kill_almighty(self) -> None:
+        kill_group(self.almighty)
+
+    def repair(self) -> None:
+        """What operators do after such failures."""
+        for name in ("alpha", "beta"):
+            self.sites[name].sh(f"{RESUME} || true", user="root")
+
+    def done(self, cluster: str = "") -> int:
+        """Tasks done so far, on that cluster or anywhere; none while the database is away."""
+        statement = (
+            "SELECT count(*) FROM attempts JOIN jobs ON jobs.id = job_id JOIN clusters c ON c.id = jobs.cluster_id"
+            " WHERE attempts.outcome = 'success' AND (c.name = :cluster OR :cluster = '')"
+        )
+        with suppress(DatabaseUnavailable, OperationalError):
+            count: int = self.grid.one(statement, cluster=cluster)
+            return count
+        return 0
+
+    def waiting(self) -> int:
+        return self.grid.counts().get("waiting", 0)
+
+    def is_over(self) -> bool:
+        is_over: bool = self.grid.one("SELECT bool_and(ended_at IS NOT NULL) FROM campaigns")
+        return is_over
+
+    def executions(self) -> Counter[int]:
+        """How often each task was done to its end, as its own line on a cluster says."""
+        ran: Counter[int] = Counter()
+        for site in self.sites.values():
+            ran.update(map(int, site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true").split()))
+        return ran
+
+    def story(self, number: int) -> list[str]:
+        """Each attempt at a task, in words for whoever looks for the fault."""
+        statement = (
+            "SELECT a.number, c.name, b.tag, j.array_index, j.remote_id, a.outcome::text, a.exit_code, j.reason,"
+            " a.started_at, j.submitted_at, j.ended_at"
+            " FROM attempts a JOIN tasks t ON t.id = a.task_id JOIN jobs j ON j.id = a.job_id"
+            " JOIN clusters c ON c.id = j.cluster_id LEFT JOIN batches b ON b.id = j.batch_id"
+            " WHERE t.number = :number ORDER BY a.number"
+        )
+        rows = self.grid.rows(statement, number=number)
+        return [f"task {number}: " + ", ".join(f"{name} {value}" for name, value in row.items()) for row in rows]
+
+    def running_groups(self) -> list[int]:
+        """Process groups of jobs of this grid, on whichever cluster: all are processes of this machine."""
+        mark = f"/{self.grid.one('SELECT key FROM grid')}/c".encode()
+        groups = set()
+        for directory in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if mark in (directory / "cmdline").read_bytes():
+                    groups.add(os.getpgid(int(directory.name)))
+        return sorted(groups)
+
+
+@contextmanager
+def world() -> Iterator[World]:
+    """All clusters of the testbed are up, and empty afterwards."""
+    subprocess.run([str(TESTBED), "up"], check=True, capture_output=True)
+    sites = {site.name: site for site in (slurm_site("alpha"), slurm_site("beta"), gridengine_site(), oar_site())}
+    with tempfile.TemporaryDirectory(prefix="cigri-chaos-") as name:
+        directory = Path(name)
+        database = Database(embedded.start(directory))
+        schema.upgrade(database)
+        grid = Grid(database, sites["alpha"], f"/home/alice/chaos-{os.getpid()}")
+        for site in list(sites.values())[1:]:
+            grid.add(site)
+            site.sh(f"mkdir -p {grid.place}")
+        attacked = World(grid, sites, directory)
+        attacked.start_almighty()
+        try:
+            yield attacked
+        finally:
+            attacked.kill_almighty()
+            for site in sites.values():
+                site.sh(CLEAN[site.name], user="root")
+            attacked.repair()
+            for site in sites.values():
+                site.sh(f"rm -rf {grid.place}")
+            grid.gateway.close()
+            database.close()
+            embedded.stop(directory)
+
+
+def kill_job(world: World, group: int) -> None:
+    """A job's wrapper and its task at once, as the kernel does when memory runs out."""
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def restart_database(world: World) -> None:
+    embedded.kill(world.database)
+    embedded.start(world.database)
+    until(lambda: world.grid.one("SELECT 1"), 60, "the database answers")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cigri.clusters import ClusterConfig
-from cigri.errors import AdmissionRefused, ConfigError
+from cigri.errors import AdmissionRefused, ConfigError, RuleBroken
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
 
@@ -94,7 +94,7 @@ def _apply(path: Path, description: Description, user: str, clusters: Mapping[st
     except (Exception, SystemExit) as error:
         logger.exception("admission rule %s failed", path.name)
         message = f"the rule itself is broken ({type(error).__name__}: {error}); tell the operator of this CiGri"
-        raise AdmissionRefused(path.name, message) from error
+        raise RuleBroken(path.name, message) from error
 
 
 def _checked(answer: object) -> Description:

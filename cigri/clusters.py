@@ -124,6 +124,14 @@ def parse_config(name: str, values: dict[str, Any]) -> ClusterConfig:
         raise ConfigError(f"cluster {name}: " + "; ".join(problems)) from None
 
 
+def read_config(name: str, values: dict[str, Any]) -> ClusterConfig | None:
+    """None: what is stored is no configuration (any more); who visits clusters tells the operator (list_clusters)."""
+    try:
+        return parse_config(name, values)
+    except ConfigError:
+        return None
+
+
 def _explain(location: Sequence[object], kind: str, message: str) -> str:
     place = ".".join(map(str, location))
     if kind != "extra_forbidden":

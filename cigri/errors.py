@@ -6,6 +6,7 @@ CigriError
 ├── DescriptionError       the user must change the campaign description; carries every problem at once
 │   └── RequirementError   what is wanted of nodes, or of jobs, is not understood; a ValueError too
 ├── AdmissionRefused       an admission rule says no
+│   └── RuleBroken         the operator must mend the rule
 ├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
 ├── DatabaseUnavailable    try later: the database does not answer
 ├── TransportError
@@ -65,6 +66,10 @@ class AdmissionRefused(CigriError):
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(f"admission rule {rule} refuses this campaign: {message}")
         self.rule = rule
+
+
+class RuleBroken(AdmissionRefused):
+    """It was not the rule's judgement: the rule itself raised."""
 
 
 class NotFound(CigriError):

@@ -56,7 +56,7 @@ def _purge(tools: Tools, days: float, now: datetime | None) -> int:
     """Remove the files of each campaign wherever they are; a cluster that is away is tried again next time."""
     with tools.database.begin() as conn:
         leftovers = list_leftovers(conn, days, now)
-        clusters = {cluster.id: cluster for cluster in list_clusters(conn, now=now)}
+        clusters = {cluster.id: cluster for cluster in list_clusters(conn, "janitor", now=now)}
         key = grid_key(conn)
     by_campaign: dict[int, list[Leftover]] = defaultdict(list)
     for leftover in leftovers:

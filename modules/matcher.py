@@ -4,12 +4,24 @@ A campaign that leaves its clusters to the grid goes to those that become eligib
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.flow.anyone_to_matcher import has_stale, put_verdicts, take_stale
+from sqlalchemy import Connection
+
+from cigri.flow.anyone_to_matcher import (
+    StalePool,
+    has_stale,
+    list_campaigns_of,
+    put_off,
+    put_verdicts,
+    take_stale,
+)
 from cigri.flow.matcher_to_metascheduler import put_places
+from cigri.isolation import FAULTS, Isolation
 from cigri.program import Report, Tools
 
+NAME = "matcher"
 AT_ONCE = 100  # pools in a transaction
 
 
@@ -23,7 +35,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     while True:
         with tools.database.begin() as conn:
             pools = take_stale(conn, period, AT_ONCE, now)
-            report["changed queues of pools"] += put_verdicts(conn, pools, now)
+            report["changed queues of pools"] += _compute(conn, pools, now) if pools else 0
             report["pools computed"] += len(pools)
         if len(pools) < AT_ONCE:
             break
@@ -31,3 +43,26 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         with tools.database.begin() as conn:
             report["clusters found for campaigns"] = put_places(conn, now)
     return +report
+
+
+def _compute(conn: Connection, pools: Sequence[StalePool], now: datetime | None) -> int:
+    """All as one; if that raises, one by one: what is known of a pool that raises stays, and its campaigns are told."""
+    isolation = Isolation(conn, NAME, now)
+    try:
+        with conn.begin_nested():
+            changed = put_verdicts(conn, [stale.pool for stale in pools], now)
+    except FAULTS:
+        changed = sum(_compute_one(conn, stale, isolation, now) for stale in pools)
+    isolation.settle(list_campaigns_of(conn, [stale.id for stale in pools]))
+    return changed
+
+
+def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation, now: datetime | None) -> int:
+    try:
+        with conn.begin_nested():
+            return put_verdicts(conn, [stale.pool], now)
+    except FAULTS as error:
+        put_off(conn, stale.id, now)
+        for campaign_id in list_campaigns_of(conn, [stale.id]):
+            isolation.fail(campaign_id, error)
+    return 0

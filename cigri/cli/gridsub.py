@@ -26,7 +26,7 @@ from cigri.cli.command import (
 from cigri.cli.looking import tell_missing
 from cigri.cli.placing import declared, missing_clusters, on_able, on_any, on_eligible, tell_unheard, to_simulate
 from cigri.cli.source import Source
-from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem
+from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem, RuleBroken
 
 if TYPE_CHECKING:
     from cigri.clusters import ClusterConfig
@@ -226,6 +226,8 @@ def _admit(
         description, changes = admission.admit(parsed.description, user, rules, clusters)
         _check_scheduler(description.scheduler)
     except (AdmissionRefused, DescriptionError) as error:
+        if database and isinstance(error, RuleBroken):
+            _tell_operator(database, user, error)
         faults.append(f"{parsed.name}: {error}")
         return None
     description = on_eligible(database, description) if database else description
@@ -239,6 +241,17 @@ def _admit(
         faults += [f"{parsed.name}: {problem}" for problem in problems]
         return None
     return Candidate(parsed.name, description, changes, dropped, peaks)
+
+
+def _tell_operator(database: "Database", user: str, broken: RuleBroken) -> None:
+    """Until the rule is mended nobody can submit what it is asked about."""
+    from cigri.flow.anyone_to_operator import NewEvent, put_events
+    from cigri.states import EventLevel
+
+    message = f"a campaign of user {user} was refused: {broken}"
+    event = NewEvent("ADMISSION_RULE_BROKEN", EventLevel.ERROR, f"admission rule {broken.rule}", message)
+    with database.begin() as conn:
+        put_events(conn, [event])
 
 
 def _check_scheduler(name: str) -> None:

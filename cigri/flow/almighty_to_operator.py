@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock
@@ -16,7 +16,7 @@ MODULE_FAILED = "MODULE_FAILED"
 
 
 class Pass(NamedTuple):
-    """A pass that is over; `error` empty: it succeeded."""
+    """A pass that is over; `error` empty: it succeeded. `by_almighty`: more follow by themselves."""
 
     name: str
     host: str
@@ -24,6 +24,7 @@ class Pass(NamedTuple):
     seconds: float
     counts: Mapping[str, int]
     error: str
+    by_almighty: bool = False
 
 
 class Standing(NamedTuple):
@@ -50,9 +51,17 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1, now: datetime | None
         "seconds": done.seconds,
         "counts": dict(done.counts),
         "error": done.error or None,
+        "by_almighty": done.by_almighty,
     }
-    statement = insert(ModuleState).values(name=done.name, passes=passes, failures=int(failed), **values)
-    again = {"passes": ModuleState.c.passes + passes, "failures": ModuleState.c.failures + int(failed)}
+    since = clock(now) if failed else None
+    about = {"passes": passes, "failures": int(failed), "failing_since": since}
+    statement = insert(ModuleState).values(name=done.name, **about, **values)
+    since = func.coalesce(ModuleState.c.failing_since, clock(now)) if failed else None
+    again = {
+        "failing_since": since,
+        "passes": ModuleState.c.passes + passes,
+        "failures": ModuleState.c.failures + int(failed),
+    }
     conn.execute(statement.on_conflict_do_update(index_elements=[ModuleState.c.name], set_=values | again))
     subject = f"module {done.name}"
     if failed:

@@ -7,7 +7,9 @@ from sqlalchemy import Connection, Float, and_, cast, func, literal, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
+from cigri.errors import ConfigError
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.anyone_to_user import has_failed, is_cluster_left_out, put_visit_failure
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, ClusterPace
 from cigri.tables.grid import Event, Grid
@@ -21,23 +23,35 @@ ACCOUNT_REFUSED = "ACCOUNT_REFUSED"
 
 
 class ClusterRow(NamedTuple):
-    """`has_troubles`: it failed, or refused an account, and nobody has told of a success since."""
+    """`has_troubles`: it failed, or refused an account, and nobody has told of a success since.
+
+    `has_failed`: the module that asks has failed there itself, and not done well since.
+    """
 
     id: int
     name: str
     config: "ClusterConfig"
     is_enabled: bool
     has_troubles: bool = False
+    has_failed: bool = False
 
 
-def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | None = None) -> list[ClusterRow]:
-    """Clusters that are not paused after a failure; `due_only`: and not visited too recently, for their pace."""
+def list_clusters(
+    conn: Connection, module: str, *, due_only: bool = False, now: datetime | None = None
+) -> list[ClusterRow]:
+    """Clusters that are not paused after a failure, and that the module itself has not failed on a short while ago.
+
+    `due_only`: and not visited too recently, for their pace. One whose configuration cannot be read is left out, and
+    the operator is told.
+    """
     refused = select(Event.c.id).where(
         Event.c.code == ACCOUNT_REFUSED, Event.c.closed_at.is_(None), Event.c.cluster_id == Cluster.c.id
     )
     has_troubles = or_(Cluster.c.failures > 0, refused.exists()).label("has_troubles")
-    statement = select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled, has_troubles).where(
-        or_(Cluster.c.blocked_until.is_(None), Cluster.c.blocked_until <= clock(now))
+    columns = Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled
+    statement = select(*columns, has_troubles, has_failed(module).label("has_failed")).where(
+        or_(Cluster.c.blocked_until.is_(None), Cluster.c.blocked_until <= clock(now)),
+        ~is_cluster_left_out(module, now),
     )
     if due_only:
         slowness = 1.0 / func.coalesce(ClusterPace.c.pace, 1.0)
@@ -45,10 +59,15 @@ def list_clusters(conn: Connection, *, due_only: bool = False, now: datetime | N
         interval = cast(Cluster.c.config["poll_interval"].astext, Float) * slowness
         pause = func.make_interval(0, 0, 0, 0, 0, 0, interval)
         statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= clock(now)))
-    found = conn.execute(statement.order_by(Cluster.c.id))
-    return [
-        ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled, row.has_troubles) for row in found
-    ]
+    clusters = []
+    for row in conn.execute(statement.order_by(Cluster.c.id)).all():
+        try:
+            config = _config(row.name, row.config)
+        except ConfigError as error:
+            put_visit_failure(conn, module, row.id, row.name, str(error), now)
+        else:
+            clusters.append(ClusterRow(row.id, row.name, config, row.is_enabled, row.has_troubles, row.has_failed))
+    return clusters
 
 
 def list_every_cluster(conn: Connection) -> list[ClusterRow]:

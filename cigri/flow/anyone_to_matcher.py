@@ -38,6 +38,18 @@ class Pool(NamedTuple):
     wanted: Wanted
 
 
+class StalePool(NamedTuple):
+    """Its demands are read by `pool`, which may raise."""
+
+    id: int
+    project: str
+    requirements: Any
+
+    @property
+    def pool(self) -> Pool:
+        return Pool(self.id, self.project, read_wanted(self.requirements))
+
+
 class _Verdict(NamedTuple):
     pool_id: int
     queue_id: int
@@ -81,7 +93,7 @@ def has_stale(conn: Connection, seconds: float, now: datetime | None = None) -> 
     return bool(conn.scalar(select(or_(*_staleness(version, updated_at, seconds, now)))))
 
 
-def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | None = None) -> list[Pool]:
+def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | None = None) -> list[StalePool]:
     """Lock pools that were computed more than `seconds` ago, or before the resources changed; the oldest first."""
     stale = (
         select(SubmitPool.c.id, SubmitPool.c.project, SubmitPool.c.requirements)
@@ -90,7 +102,20 @@ def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | Non
         .limit(limit)
     )
     found = conn.execute(stale.with_for_update(of=SubmitPool, skip_locked=True))
-    return [Pool(id, project, read_wanted(requirements)) for id, project, requirements in found]
+    return [StalePool(id, project, requirements) for id, project, requirements in found]
+
+
+def put_off(conn: Connection, pool_id: int, now: datetime | None = None) -> None:
+    """Keep what is known of a pool until it is stale again."""
+    version = select(Grid.c.resources_version).scalar_subquery()
+    values = {"version": version, "updated_at": clock(now)}
+    conn.execute(update(SubmitPool).where(SubmitPool.c.id == pool_id).values(values))
+
+
+def list_campaigns_of(conn: Connection, pool_ids: Collection[int]) -> set[int]:
+    """Those that have buckets in these pools."""
+    buckets = select(Bucket.c.campaign_id).join(BucketPool, BucketPool.c.bucket_id == Bucket.c.id)
+    return set(conn.scalars(buckets.where(BucketPool.c.pool_id.in_(pool_ids)).distinct()))
 
 
 def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None = None) -> int:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, select, text
 
-from cigri.clusters import parse_config
+from cigri.clusters import read_config
 from cigri.database import server_time
 from cigri.jobtypes import NIGHTLY, has_to_leave, hours_of, may_start
 from cigri.settings import HoursSettings
@@ -36,10 +36,11 @@ def list_shut(conn: Connection, grid: HoursSettings, now: datetime | None = None
     time = server_time(conn, now) if found else None
     shut = set()
     for campaign_id, cluster_id, walltime, name, values in found:
-        config = parse_config(name, values)
-        hours = hours_of(config, grid)
+        config = read_config(name, values)
         assert time is not None
-        if not may_start(NIGHTLY, hours, time, walltime, overrun=config.hours_overrun):
+        if config is None or not may_start(
+            NIGHTLY, hours_of(config, grid), time, walltime, overrun=config.hours_overrun
+        ):
             shut.add(ShutShare(campaign_id, cluster_id))
     return shut
 
@@ -70,11 +71,13 @@ def list_out_of_hours(conn: Connection, grid: HoursSettings, now: datetime | Non
         .order_by(Job.c.id)
     ).all()
     time = server_time(conn, now) if found else None
-    configs = {row.cluster_id: parse_config(row.name, row.config) for row in found}
+    configs = {row.cluster_id: read_config(row.name, row.config) for row in found}
     leaving: dict[int, list[int]] = defaultdict(list)
     for id, cluster_id, state, halted_since, walltime, submitted_at, type, *_ in found:
         config, is_running = configs[cluster_id], state is JobState.RUNNING
         assert time is not None
+        if config is None:
+            continue
         if (is_running or halted_since is None) and has_to_leave(
             type,
             hours_of(config, grid),

@@ -28,7 +28,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause
 from sqlalchemy.types import TypeEngine
 
-from cigri.clusters import ClusterConfig, parse_config
+from cigri.clusters import ClusterConfig, read_config
 from cigri.database import clock, rows
 from cigri.durations import LAST, SHORTEST, STEPS
 from cigri.flow.updator_to_metascheduler import USAGE_PERIOD, minute_of
@@ -122,7 +122,11 @@ def list_paces(
         .join(kills, literal(True))
         .join(usage, literal(True))
     )
-    return {row[0]: Pace(row[0], parse_config(row[1], row[2]), *row[3:]) for row in conn.execute(statement)}
+    return {
+        cluster_id: Pace(cluster_id, config, *figures)
+        for cluster_id, name, values, *figures in conn.execute(statement)
+        if (config := read_config(name, values)) is not None
+    }
 
 
 def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime | None = None) -> dict[int, Ending]:

@@ -27,10 +27,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 from sqlalchemy.types import TypeEngine
 
-from cigri.clusters import ClusterConfig, look, parse_config
+from cigri.clusters import ClusterConfig, look, read_config
 from cigri.database import NOW, clock
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.anyone_to_user import is_cluster_left_out
 from cigri.flow.runner_to_anyone import is_there
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
@@ -220,12 +221,14 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(counts, counts.c.cluster_id == Cluster.c.id)
         .outerjoin(nodes, nodes.c.cluster_id == Cluster.c.id)
-        .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
+        .where(Cluster.c.is_enabled, Cluster.c.failures == 0, ~is_cluster_left_out("runner"))
         .order_by(ClusterState.c.free.desc(), Cluster.c.id)
     )
     rooms = []
     for row in conn.execute(statement).all():
-        config = parse_config(row.name, row.config)
+        config = read_config(row.name, row.config)
+        if config is None:
+            continue
         rooms.append(
             Room(
                 cluster_id=row.id,

@@ -65,8 +65,33 @@ Event = table(
 )
 
 
+class QuarantineColumns(Numbered):
+    """A campaign, or a cluster, that has made a module fail in all passes since `since`: it leaves that out `until`."""
+
+    module: Named[str]
+    campaign_id: Named[int | None] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"))
+    cluster_id: Named[int | None] = Column(ForeignKey("clusters.id", ondelete="CASCADE"))
+    since: Named[datetime]
+    until: Named[datetime]
+    failures: Named[int]
+    error: Named[str]
+
+
+Quarantine = table(
+    "quarantines",
+    QuarantineColumns,
+    CheckConstraint("num_nonnulls(campaign_id, cluster_id) = 1", name="one_thing"),
+    CheckConstraint("failures > 0", name="failures"),
+    Index("uq_quarantines_campaign", "module", "campaign_id", unique=True, postgresql_where="campaign_id IS NOT NULL"),
+    Index("uq_quarantines_cluster", "module", "cluster_id", unique=True, postgresql_where="cluster_id IS NOT NULL"),
+)
+
+
 class ModuleStateColumns(Columns):
-    """The last pass of each module: what `cigri status` shows."""
+    """The last pass of each module: what `cigri status` shows.
+
+    `failing_since`: no pass has succeeded since; null: the last one has. `by_almighty`: an almighty cycles it.
+    """
 
     name: Named[str] = Column(primary_key=True)
     host: Named[str]
@@ -77,6 +102,12 @@ class ModuleStateColumns(Columns):
     seconds: Named[float | None]
     counts: Named[dict[str, Any]] = Column(JSONB)
     error: Named[str | None]
+    failing_since: Named[datetime | None]
+    by_almighty: Named[bool] = Column(server_default="false")
 
 
-ModuleState = table("modules", ModuleStateColumns)
+ModuleState = table(
+    "modules",
+    ModuleStateColumns,
+    CheckConstraint("(error IS NULL) = (failing_since IS NULL)", name="failing_since"),
+)

@@ -91,7 +91,8 @@ class Almighty:
         if outcome.is_database_away:
             logger.warning("%s: %s", name, outcome.error)
             return False
-        done = Pass(name, whoami()[0], outcome.pid, time.monotonic() - started, outcome.counts, outcome.error)
+        seconds = time.monotonic() - started
+        done = Pass(name, whoami()[0], outcome.pid, seconds, outcome.counts, outcome.error, by_almighty=True)
         if done.error:
             logger.error("%s failed: %s", name, done.error)
         elif has_news(done.counts):

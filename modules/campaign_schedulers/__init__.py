@@ -6,7 +6,8 @@ A scheduler is a file here with a pure function `choose`; its name stands in `ca
 import importlib
 import pkgutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_repli
 from cigri.flow.matcher_to_anyone import Share, list_closed
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
 from cigri.flow.runner_to_campaign_schedulers import burnt, list_queued, list_tries
-from cigri.flow.updator_to_campaign_schedulers import Pace, list_crews, list_grounds, list_paces
+from cigri.flow.updator_to_campaign_schedulers import list_crews, list_grounds, list_paces
 from cigri.flow.user_to_campaign_schedulers import (
     Backlog,
     WaitingTask,
@@ -26,19 +27,20 @@ from cigri.flow.user_to_campaign_schedulers import (
     take_continuing,
     take_waiting,
 )
+from cigri.isolation import FAULTS, Isolation, once_more_isolated
 from cigri.program import Report, Tools
 from cigri.serving import serving
+from cigri.settings import Settings
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
-from modules.campaign_schedulers.jobs.grouping import Room, Size, size
+from modules.campaign_schedulers.jobs.grouping import Size
 from modules.campaign_schedulers.jobs.longest import Offered, Portion, portions
 from modules.campaign_schedulers.jobs.outlook import Outlook
 from modules.campaign_schedulers.jobs.queues import Queues
+from modules.campaign_schedulers.jobs.sizes import Paces, Sizes, limited, sizes_of
 
+NAME = "campaign_schedulers"
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
-Paces = Mapping[tuple[int, int], Pace]
-Sizes = Mapping[tuple[int, int], Size]
-"""What a job may carry, by campaign and cluster."""
 
 
 class Place(NamedTuple):
@@ -61,27 +63,59 @@ Choose = Callable[[int, Sequence[Place]], Iterator[Assignment]]
 """Given the number of waiting tasks, best first, and the places: no task twice, no more jobs or tasks than offered."""
 
 
+class Known(NamedTuple):
+    """Of the campaigns that are served: how they go, buckets that are closed to clusters, what waits there and here."""
+
+    paces: Paces
+    closed: Mapping[int, Collection[Share]]
+    queued: Mapping[int, Mapping[Share, int]]
+    backlogs: Mapping[int, Backlog]
+
+
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Turn every offer into jobs to launch."""
+    return once_more_isolated(lambda is_isolated: _pass(tools, now, is_isolated=is_isolated))
+
+
+def _pass(tools: Tools, now: datetime | None, *, is_isolated: bool) -> Report:
+    report: Report = Counter()
     with tools.database.begin() as conn:
         offers = take_offers(conn)
+        if not offers:
+            return report
+        isolation = Isolation(conn, NAME, now)
+        offers = [offer for offer in offers if not isolation.is_left_out(offer.campaign_id)]
+        by_campaign: dict[int, list[TakenOffer]] = defaultdict(list)
+        for offer in offers:
+            by_campaign[offer.campaign_id].append(offer)
+        served = set(by_campaign)
         paces = _paces(conn, offers)
-        sizes = _sizes(offers, paces, tools.settings.grouping.target)
-        offers = [_limited(offer, sizes) for offer in offers]
-        served_ids = {offer.campaign_id for offer in offers}
-        closed = list_closed(conn, served_ids) if offers else {}
-        queued = list_queued(conn, served_ids) if offers else {}
-        backlogs = list_backlogs(conn, served_ids) if offers else {}
-        report: Report = Counter()
-        for campaign_id, mine in groupby(offers, key=lambda offer: offer.campaign_id):
-            served = _served(list(mine), paces, tools.settings.policy.scheduler)
-            shut = closed.get(campaign_id, set())
-            queues = Queues({offer.cluster_id: offer for offer in served}, queued.get(campaign_id))
-            backlog, patience = backlogs.get(campaign_id), tools.settings.jobs.same_cluster
-            jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog, now)
-            report["jobs"] += put_jobs(conn, campaign_id, jobs, now)
-            report["replicas"] += _replicate(conn, served, jobs, now)
+        known = Known(paces, list_closed(conn, served), list_queued(conn, served), list_backlogs(conn, served))
+        for campaign_id, some in groupby(offers, key=lambda offer: offer.campaign_id):
+            with isolation.savepoint(campaign_id) if is_isolated else nullcontext():
+                report.update(_serve(conn, tools.settings, by_campaign[campaign_id], list(some), known, now))
+        isolation.settle(served)
     return +report
+
+
+def _serve(
+    conn: Connection,
+    settings: Settings,
+    offers: Sequence[TakenOffer],
+    some: Sequence[TakenOffer],
+    known: Known,
+    now: datetime | None,
+) -> Report:
+    """Make jobs for `some` of the offers to a campaign, which stand together in line."""
+    campaign_id = offers[0].campaign_id
+    sizes = sizes_of(offers, known.paces, settings.grouping.target)
+    served = _served([limited(offer, sizes) for offer in some], known.paces, settings.policy.scheduler)
+    shut = known.closed.get(campaign_id, set())
+    queues = Queues({offer.cluster_id: offer for offer in served}, known.queued.get(campaign_id))
+    backlog, patience = known.backlogs.get(campaign_id), settings.jobs.same_cluster
+    jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog, now)
+    made = put_jobs(conn, campaign_id, jobs, now)
+    return Counter({"jobs": made, "replicas": _replicate(conn, served, jobs, now)})
 
 
 def _paces(conn: Connection, offers: Sequence[TakenOffer]) -> Paces:
@@ -103,31 +137,6 @@ def _served(offers: Sequence[TakenOffer], paces: Paces, default: str) -> list[Ta
         is_replicated=first.max_replicas is not None,
     )
     return [offer._replace(scheduler=name) for offer in offers]
-
-
-def _sizes(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes:
-    """How many tasks a job of each offer takes; a test campaign tries every cluster with one task."""
-    wanted = [offer for offer in offers if offer.type is not CampaignType.TEST]
-    places = Counter({key: pace.live for key, pace in paces.items()})
-    places.update({(offer.campaign_id, offer.cluster_id): offer.jobs for offer in wanted})
-    everywhere: Counter[int] = Counter()
-    for (campaign_id, _), jobs in places.items():
-        everywhere[campaign_id] += jobs
-    carried: Counter[int] = Counter()
-    for pace in paces.values():
-        carried[pace.campaign_id] += pace.carried
-    sizes = {}
-    for offer in wanted:
-        key = offer.campaign_id, offer.cluster_id
-        campaign_id = offer.campaign_id
-        room = Room(offer.jobs, places[key], everywhere[campaign_id], offer.walltime, carried[campaign_id])
-        sizes[key] = size(paces[key], room, target)
-    return sizes
-
-
-def _limited(offer: TakenOffer, sizes: Sizes) -> TakenOffer:
-    size = sizes.get((offer.campaign_id, offer.cluster_id), Size())
-    return offer if size.jobs is None else offer._replace(jobs=min(offer.jobs, size.jobs * size.side))
 
 
 def _jobs(
@@ -288,8 +297,30 @@ def _place(offer: TakenOffer, jobs: int, size: Size) -> Place:
 
 
 def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
-    first = next(iter(offers.values()))
-    return load(first.scheduler)(waiting, places)
+    """What the campaign's scheduler says, as far as it keeps to what it was given; raise ValueError otherwise."""
+    name = next(iter(offers.values())).scheduler
+    try:
+        yield from _kept(load(name)(waiting, places), waiting, places)
+    except FAULTS as error:
+        error.add_note(f"in the campaign scheduler {name!r}")
+        raise
+
+
+def _kept(chosen: Iterable[Assignment], waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
+    by_cluster = {place.cluster_id: place for place in places}
+    left = Counter({place.cluster_id: place.jobs for place in places})
+    taken: set[int] = set()
+    for one in chosen:
+        place = by_cluster.get(one.cluster_id)
+        if place is None or not left[one.cluster_id]:
+            raise ValueError(f"it makes more jobs for cluster {one.cluster_id} than were offered")
+        if not 0 < len(one.tasks) <= place.tasks:
+            raise ValueError(f"it makes a job of {len(one.tasks)} tasks, where 1 to {place.tasks} may be")
+        if not all(0 <= task < waiting for task in one.tasks) or not taken.isdisjoint(one.tasks):
+            raise ValueError("it gives a task twice, or one that is not there")
+        left[one.cluster_id] -= 1
+        taken.update(one.tasks)
+        yield one
 
 
 def names() -> list[str]:

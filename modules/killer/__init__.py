@@ -19,6 +19,7 @@ from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.killer_to_updator import HaltOrder, is_any_held, take_halts, unsend_halts
 from cigri.flow.operator_to_anyone import list_out_of_hours
 from cigri.flow.updator_to_killer import LARGEST, Patience, list_queues, list_unwanted
+from cigri.isolation import isolated_visit
 from cigri.program import Report, Tools, summed
 from cigri.remote import Bundle
 from cigri.states import EventLevel, KillReason
@@ -40,13 +41,14 @@ class Orders(NamedTuple):
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Steer the jobs of the clusters of which anybody wishes something, be it the grid itself."""
     with tools.database.begin() as conn:
-        clusters = list_clusters(conn, now=now)
+        clusters = list_clusters(conn, "killer", now=now)
         report = _ask(conn, tools, clusters, now) if clusters else Counter()
         with_halts = is_any_held(conn)
         wished = {cluster.id for cluster in clusters} if with_halts else list_wished(conn)
     steered = [cluster for cluster in clusters if cluster.id in wished]
     patience = tools.settings.almighty.patience
-    report += summed(tools.gateway.visit(steered, lambda cluster: _visit(tools, cluster, with_halts, now), patience))
+    visit = isolated_visit(tools, "killer", lambda cluster: _visit(tools, cluster, with_halts, now), now)
+    report += summed(tools.gateway.visit(steered, visit, patience))
     return report
 
 

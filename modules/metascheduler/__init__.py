@@ -4,7 +4,7 @@ It also leads each campaign through its life: prologues before, epilogues after,
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_operator import put_events
+from cigri.flow.anyone_to_user import list_left_out
 from cigri.flow.campaign_schedulers_to_metascheduler import find_ceilings
 from cigri.flow.matcher_to_anyone import list_barred
 from cigri.flow.metascheduler_to_campaign_schedulers import (
@@ -26,12 +27,14 @@ from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.operator_to_metascheduler import list_affinities, list_targets
 from cigri.flow.runner_to_metascheduler import Recall, Recalled, list_holdings, list_recalled
 from cigri.flow.updator_to_metascheduler import Room, add_up_usage, list_rooms, list_usage
+from cigri.isolation import Isolation
 from cigri.program import Report, Tools
 from cigri.settings import Settings
 from cigri.states import KillReason
 from modules.metascheduler.cuts import explain
 from modules.metascheduler.line import line_up
-from modules.metascheduler.policies import Facts, load
+from modules.metascheduler.policies import Facts
+from modules.metascheduler.policy import Policy
 from modules.metascheduler.recall import POLICIES as RECALLING
 from modules.metascheduler.recall import Shared, news, recall, standings, taken_back
 from modules.metascheduler.share import share
@@ -56,28 +59,48 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now, tools.settings.policy.scouting
         )
         barred |= shut
-        wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in barred]
+        left_out = list_left_out(conn, ("campaign_schedulers",), now)  # what it were given nobody would use
+        wants = [
+            want
+            for want in wants
+            if (want.campaign_id, want.cluster_id) not in barred and want.campaign_id not in left_out
+        ]
         if not tools.settings.policy.replicas:
             wants = [want._replace(spare=0) for want in wants if want.waits]
-        shared = _share(conn, tools.settings, wants, now)
+        isolation, policy = Isolation(conn, "metascheduler", now), Policy(tools.settings.policy.order)
+        shared = _share(conn, tools.settings, policy, isolation, wants, now)
+        isolation.settle({want.campaign_id for want in wants})
         put_offers(conn, shared.stock.offers(), now)
         put_cuts(conn, list(explain(shared.stock, taken_back(shared))), now)
         report["jobs taken back"] = _take_back(conn, shared, now)
+    policy.complain()
     report["offers"] = len(shared.stock.given)
     return +report
 
 
-def _share(conn: Connection, settings: Settings, wants: Sequence[Want], now: datetime | None) -> Shared:
+def _share(
+    conn: Connection,
+    settings: Settings,
+    chosen: Policy,
+    isolation: Isolation,
+    wants: Sequence[Want],
+    now: datetime | None,
+) -> Shared:
     policy = settings.policy
     usage = list_usage(conn, policy.half_life, now)
     add_up_usage(conn, policy.half_life, now)
     facts = Facts(list_affinities(conn), list_targets(conn), usage)
-    order, ceilings, rooms = load(policy.order), find_ceilings(conn, policy.tests), list_rooms(conn)
+    ceilings, rooms = find_ceilings(conn, policy.tests), list_rooms(conn)
     everybody = list_claims(conn, [want for want in wants if want.waits], now, everybody=True)
     claims = [claim for claim in everybody if claim.clusters]
 
     def shared(rooms: Sequence[Room], wants: Sequence[Want]) -> Stock:
-        return share(rooms, wants, claims, policy, order, facts, ceilings)
+        def among(ids: Collection[int]) -> Stock:
+            some = [want for want in wants if want.campaign_id in ids]
+            theirs = [claim for claim in claims if claim.campaign_id in ids]
+            return share(rooms, some, theirs, policy, chosen.order, facts, ceilings)
+
+        return isolation.of_all({want.campaign_id for want in wants}, among)
 
     if policy.order not in RECALLING or not policy.recall:
         return Shared(shared(rooms, wants))
@@ -86,7 +109,7 @@ def _share(conn: Connection, settings: Settings, wants: Sequence[Want], now: dat
         return list_recalled(conn, plan, settings.jobs.moves, policy.recall)
 
     holdings = list_holdings(conn)
-    standing = standings(line_up(everybody, policy, order, facts), holdings, wants, rooms)
+    standing = standings(line_up(everybody, policy, chosen.order, facts), holdings, wants, rooms)
     return recall(standing, holdings, rooms, wants, find, shared)
 
 

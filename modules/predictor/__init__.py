@@ -1,7 +1,7 @@
 """Forecasts each open campaign on each of its clusters: what to send and keep there, throughput, durations, end."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
@@ -12,9 +12,10 @@ from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progres
 from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
 from cigri.flow.user_to_predictor import match_tasks
+from cigri.isolation import FAULTS, Isolation
 from cigri.program import Report, Tools
 from cigri.speeds import Work, known_speeds
-from modules.predictor.algorithms import Flow, Prediction, load
+from modules.predictor.algorithms import MOST_JOBS, Algorithm, Flow, Prediction, load
 from modules.predictor.dates import pressure, told
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
 from modules.predictor.flows import Service, flow, measure
@@ -40,16 +41,46 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         endings = list_endings(conn, horizons, now)
-        flows, predictions = predict(progress, services, endings, settings.algorithm)
         ages, before = list_ages(conn, _few(progress), now), list_in_all(conn)
         known = Known(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
-        forecasts = forecast(progress, predictions, flows, time, known)
-        put_forecasts(conn, _changed(forecasts, progress, before), settings.history, now)
+        parts: dict[int, list[Progress]] = defaultdict(list)
+        for part in progress:
+            parts[part.campaign_id].append(part)
+
+        def forecast_of(campaign_ids: Collection[int]) -> tuple[list[NewForecast], list[NewForecast]]:
+            """And those of them that are news."""
+            some = [part for id in campaign_ids for part in parts[id]]
+            flows, predictions = predict(some, services, endings, settings.algorithm)
+            forecasts = forecast(some, predictions, flows, time, known)
+            return forecasts, _changed(forecasts, some, before)
+
+        isolation = Isolation(conn, "predictor", now)
+        forecasts, news = isolation.of_all(parts, forecast_of)
+        isolation.settle(parts)
+        put_forecasts(conn, news, settings.history, now)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
     with tools.database.begin() as conn:
         matched = match_tasks(conn)
     return +Counter({"forecasts": len(forecasts), "known tasks": matched})
+
+
+def _predicted(known: Flow, name: str, algorithms: dict[str, Algorithm]) -> Prediction:
+    """As the algorithm of that name has it; `algorithms`: those that were loaded before."""
+    try:
+        algorithm = algorithms.get(name) or algorithms.setdefault(name, load(name))
+        return _possible(algorithm(known))
+    except FAULTS as error:
+        error.add_note(f"in the algorithm {name!r}")
+        raise
+
+
+def _possible(prediction: Prediction) -> Prediction:
+    """Raise ValueError for what no jobs can be sent by."""
+    ratio, keep, send, _ = prediction
+    if not 0 < ratio <= MOST_JOBS or (keep or 0) < 0 or (send or 0) < 0:
+        raise ValueError(f"it predicts {prediction}; ratios are above 0 and at most {MOST_JOBS:g}, jobs not below 0")
+    return prediction
 
 
 def _few(progress: Sequence[Progress]) -> list[int]:
@@ -65,7 +96,7 @@ def predict(
 ) -> tuple[list[Flow], list[Prediction]]:
     """Of each campaign on each cluster; those that have done nothing there yet fare alike, and are looked at once."""
     chosen = [_algorithm(part, services.get(part.cluster_id), otherwise) for part in progress]
-    algorithms = {name: load(name) for name in set(chosen)}
+    algorithms: dict[str, Algorithm] = {}
     alike: dict[object, tuple[Flow, Prediction]] = {}
     flows, predictions = [], []
     for part, name in zip(progress, chosen, strict=True):
@@ -73,7 +104,7 @@ def predict(
         known = alike.get(asked)
         if known is None:
             seen = flow(part, services.get(part.cluster_id), endings)
-            known = seen, algorithms[name](seen)
+            known = seen, _predicted(seen, name, algorithms)
         if asked is not None:
             alike[asked] = known
         flows.append(known[0])

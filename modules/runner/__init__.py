@@ -1,5 +1,6 @@
 """Submits jobs to launch: one remote command per user; each batch is committed with its tag before it is sent."""
 
+import logging
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,14 @@ from functools import partial
 from typing import NamedTuple
 
 from cigri.drivers import BatchRequest
-from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused, TransportError, Unreachable
+from cigri.errors import (
+    AnswerUnreadable,
+    ArrayTooLarge,
+    DatabaseUnavailable,
+    SubmissionRefused,
+    TransportError,
+    Unreachable,
+)
 from cigri.fallback import mapped
 from cigri.flow.anyone_to_clusters import (
     ClusterRow,
@@ -31,12 +39,15 @@ from cigri.flow.runner_to_campaign_schedulers import (
 )
 from cigri.flow.runner_to_metascheduler import count_waiting, put_refusal
 from cigri.flow.runner_to_updator import put_submitted
+from cigri.isolation import described, isolated_visit
 from cigri.jobtypes import hours_of
 from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import Outcome
 from cigri.wrapper import parse_void, void_batch, write_batch
 from modules.runner.plan import plan_batch
+
+logger = logging.getLogger(__name__)
 
 NOT_WRITTEN = (73, 74)  # exit statuses of write_batch
 BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
@@ -45,7 +56,7 @@ BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Launch on every cluster that has something to launch, and settle what is left of earlier passes."""
     with tools.database.begin() as conn:
-        clusters = list_clusters(conn, now=now)
+        clusters = list_clusters(conn, "runner", now=now)
         key = grid_key(conn)
         shut = list_shut(conn, tools.settings.hours, now)
         given_back = put_back_unlaunched(conn, tools.settings.jobs, now, shut)
@@ -54,7 +65,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     clusters = [cluster for cluster in clusters if cluster.id in busy]
     known = {id: Known(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
-    visit = partial(_visit, tools, key, known, now)
+    visit = isolated_visit(tools, "runner", partial(_visit, tools, key, known, now), now)
     report = summed(tools.gateway.visit(clusters, visit, patience))
     report["jobs given back"] = given_back
     return +report
@@ -139,6 +150,12 @@ def _serve(
             away.set()
         if isinstance(error, Unreachable):
             _put_back(tools, cluster, prepared, is_away, str(error), now)
+    except DatabaseUnavailable:
+        raise
+    except Exception as error:  # the jobs of others go on; what became of these batches is asked at the next pass
+        logger.exception("Cluster %s: account %s cannot be served", cluster.name, user)
+        with tools.database.begin() as conn:
+            put_account_failure(conn, cluster, user, f"CiGri fails on what it answers: {described(error)}", now)
     return report
 
 
@@ -179,7 +196,10 @@ def _prepare(
         return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))
     except ValueError as error:
         _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}", now)
-        return None
+    except Exception as error:  # a fault of ours, or of a driver's, that this campaign's description brings out
+        logger.exception("Campaign %s on %s: its batch cannot be planned", launch.campaign_id, cluster.name)
+        _refuse(tools, cluster, launch, batch, f"CiGri fails to plan the batch: {described(error)}", now)
+    return None
 
 
 def _submit(

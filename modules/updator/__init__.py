@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from cigri.database import server_time
 from cigri.drivers import Capacity
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
 from cigri.flow.anyone_to_clusters import (
     ClusterRow,
     grid_key,
@@ -35,6 +35,7 @@ from cigri.flow.runner_to_updator import (
 from cigri.flow.updator_to_metascheduler import count_ours, put_cluster_state, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
 from cigri.flow.updator_to_resources import list_undiscovered
+from cigri.isolation import described, isolated_visit
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
 from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
@@ -58,14 +59,16 @@ LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Visit every cluster whose turn it is."""
     with tools.database.begin() as conn:
-        due = list_clusters(conn, due_only=True, now=now)
+        due = list_clusters(conn, "updator", due_only=True, now=now)
         key = grid_key(conn)
         fresh = list_undiscovered(conn, tools.settings.resources.discovery, now) if due else set()
 
     def visit(cluster: ClusterRow) -> Report:
         return _visit(tools, cluster, key, now, discovers=cluster.id in fresh)
 
-    return summed(tools.gateway.visit(due, visit, tools.settings.almighty.patience))
+    return summed(
+        tools.gateway.visit(due, isolated_visit(tools, "updator", visit, now), tools.settings.almighty.patience)
+    )
 
 
 def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, discovers: bool) -> Report:
@@ -129,6 +132,11 @@ def _ask_user(
         problems = _take_in(tools, cluster, key, user, by_user[user], answers, report, now)
     except (TransportError, AnswerUnreadable) as error:
         problems = [str(error)]
+    except DatabaseUnavailable:
+        raise
+    except Exception as error:  # a fault of ours that what this account answers brings out: the others' jobs go on
+        logger.exception("Cluster %s: what account %s answers cannot be dealt with", cluster.name, user)
+        problems = [f"CiGri fails on what it answers: {described(error)}"]
     if problems or cluster.has_troubles:
         with tools.database.begin() as conn:
             if problems:

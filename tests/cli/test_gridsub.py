@@ -18,6 +18,7 @@ from cigri.flow.doctor_to_anyone import examine
 from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
 from cigri.tables.tasks import Task
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster
@@ -190,6 +191,19 @@ def test_admission_refuses_and_the_reason_is_told_beside_other_faults(
     assert "not for alice" in said
     assert "clusters.moon: there is no such cluster" in said
     assert stored(grid) == []
+
+
+def test_the_operator_hears_of_a_rule_that_is_broken(
+    grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "odd.py").write_text("def rule(campaign, user):\n    1 / 0\n")
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    assert main(["-j", described()]) == 1
+    assert "tell the operator of this CiGri" in capsys.readouterr().err
+    with grid.begin() as conn:
+        (event,) = conn.execute(select(Event.c.code, Event.c.subject, Event.c.campaign_id, Event.c.message))
+    assert tuple(event)[:3] == ("ADMISSION_RULE_BROKEN", "admission rule odd.py", None)
+    assert "a campaign of user alice was refused" in event.message
 
 
 def test_what_a_cluster_has_no_words_for_is_refused_at_once(grid: Database, capsys: Capture) -> None:

@@ -98,7 +98,7 @@ def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> Non
         cluster = a_cluster(conn, poll_interval=5)
 
         def is_due(after: float) -> bool:
-            return bool(list_clusters(conn, due_only=True, now=NOON + timedelta(seconds=after)))
+            return bool(list_clusters(conn, "updator", due_only=True, now=NOON + timedelta(seconds=after)))
 
         assert (is_due(4), is_due(6)) == (False, True)
         put_pace(conn, cluster, Pace(0.1, 0.5, "why"), NOON)

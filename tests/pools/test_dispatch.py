@@ -182,7 +182,7 @@ def test_who_dispatches_waits_for_who_matches(database: Database) -> None:
 
     runner = threading.Thread(target=dispatch)
     with database.begin() as conn:
-        assert put_verdicts(conn, take_stale(conn, 900.0, 9, NOON), NOON) == 1
+        assert put_verdicts(conn, [stale.pool for stale in take_stale(conn, 900.0, 9, NOON)], NOON) == 1
         runner.start()
         with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as other:
             for left in looks(30):

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from cigri.calibration import Told, calibration
 from cigri.cli.obstacles import Obstacle, obstacle
@@ -13,7 +12,7 @@ from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
 from cigri.flow.updator_to_user import TriedCluster
 from cigri.serving import serving
-from cigri.states import CampaignState
+from cigri.states import CampaignState, CampaignType
 
 LIST = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
 SUMMARY = ("Campaign id", "Name", "User", "S", "Waiting", "In jobs", "Done", "Failed", "Cancelled", "Jobs/h", "End")
@@ -42,7 +41,7 @@ def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: boo
 def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
     """A line each, and their sum."""
     rows: list[tuple[object, ...]] = [
-        (c.id, c.name, c.user, letters(c), *_counts(c), rate(_throughput(c)), end(c, now, with_date=False))
+        (c.id, c.name, c.user, letters(c), *_counts(c), rate(true_throughput(c)), end(c, now, with_date=False))
         for c in campaigns
     ]
     sums = [sum(numbers) for numbers in zip(*map(_counts, campaigns), strict=True)]
@@ -73,7 +72,7 @@ def print_campaign(
 
 def _print_parts(campaign: CampaignView, parts: Sequence[PartView], now: datetime, headerless: bool) -> None:
     standings = [obstacle(campaign, part, now) for part in parts]
-    lines = [_part(part, found) for part, found in zip(parts, standings, strict=True)]
+    lines = [_part(campaign, part, found) for part, found in zip(parts, standings, strict=True)]
     print_table(PARTS, lines, headerless=headerless)
     for part, found in zip(parts, standings, strict=True):
         if found.explanation:
@@ -100,20 +99,6 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
         print()
         codes = dict.fromkeys(error.code for error in errors)
         print_fields((code, NEXT_STEPS.get(code, "`gridevents -f -e EVENT` once it is dealt with")) for code in codes)
-
-
-def plain(campaign: CampaignView) -> dict[str, Any]:
-    """For programs."""
-    return {**campaign._asdict(), "total": campaign.total}
-
-
-def plain_trust(told: Sequence[Told]) -> dict[str, Any]:
-    """The share of forecast intervals that held the true end; null while it has not ended."""
-    return {"calibration": calibration(told)}
-
-
-def plain_part(campaign: CampaignView, part: PartView, now: datetime) -> dict[str, Any]:
-    return {**part._asdict(), "obstacle": obstacle(campaign, part, now)._asdict()}
 
 
 def letters(campaign: CampaignView) -> str:
@@ -151,7 +136,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
     jobs = f"; running jobs: {running}" if c.is_open else ""
     mean = duration(c.mean)
     spread = f", deviation {duration(c.deviation)}" if c.deviation is not None else ""
-    speed = rate(_throughput(c))
+    speed = rate(true_throughput(c))
     return [
         ("Campaign", c.id),
         ("Name", c.name),
@@ -187,10 +172,20 @@ def more_fields(
         spent = f"{replicas.begun} begun, {replicas.won} won, {replicas.live} live; "
         spent += f"losers have burnt {replicas.burnt:.0f} core-seconds"
     return [
-        ("Scheduler", served_by(campaign, default) if campaign.is_open else None),
+        ("Scheduler", _scheduler(campaign, default) if campaign.is_open else None),
         ("Forecasts", trust),
         ("Replicas", spent),
     ]
+
+
+def _scheduler(campaign: CampaignView, default: str) -> str:
+    """In words where it is not the one that serves all of the campaign."""
+    now, usual = served_by(campaign, default), campaign.scheduler or default
+    if campaign.type is CampaignType.TEST or now not in ("test", "finalize"):
+        return now
+    if now == "test":
+        return f"{usual}; until a first task has succeeded, a few are tried on each cluster"
+    return f"{usual}, and finalize now that no task waits: it replicates the last ones"
 
 
 def served_by(campaign: CampaignView, default: str) -> str:
@@ -210,7 +205,7 @@ def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:
     ]
 
 
-def _part(part: PartView, found: Obstacle) -> tuple[object, ...]:
+def _part(campaign: CampaignView, part: PartView, found: Obstacle) -> tuple[object, ...]:
     return (
         part.cluster,
         found.state,
@@ -222,7 +217,7 @@ def _part(part: PartView, found: Obstacle) -> tuple[object, ...]:
         part.done,
         part.failed,
         part.resubmitted,
-        rate(part.throughput),
+        rate(share_throughput(campaign, part)),
         duration(part.mean),
         duration(part.deviation),
     )
@@ -232,9 +227,17 @@ def _counts(campaign: CampaignView) -> tuple[int, ...]:
     return campaign.waiting, campaign.assigned, campaign.done, campaign.failed, campaign.cancelled
 
 
-def _throughput(campaign: CampaignView) -> float | None:
-    """Of an ended campaign: over its whole life."""
-    if campaign.ended_at is None:
-        return campaign.throughput
+def true_throughput(campaign: CampaignView) -> float | None:
+    """Tasks per hour: of an ended campaign those of its whole life, of another one those of late."""
+    return campaign.throughput if campaign.ended_at is None else _over_life(campaign, campaign.done)
+
+
+def share_throughput(campaign: CampaignView, part: PartView) -> float | None:
+    """The same of its share of a cluster, so that both can be compared."""
+    return part.throughput if campaign.ended_at is None else _over_life(campaign, part.done)
+
+
+def _over_life(campaign: CampaignView, done: int) -> float | None:
+    assert campaign.ended_at is not None
     seconds = (campaign.ended_at - campaign.submitted_at).total_seconds()
-    return campaign.done * 3600 / seconds if seconds > 0 else None
+    return done * 3600 / seconds if seconds > 0 else None

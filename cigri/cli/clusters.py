@@ -3,7 +3,7 @@
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -53,7 +53,10 @@ def print_info(cluster: ClusterView, now: datetime) -> None:
             ("Left out as sick", ", ".join(c.sick_nodes) or None),
             ("Our jobs", f"{c.running} running, {c.waiting} waiting"),
             ("Now", within_hours(c, now)),
-            *((name.replace("_", " ").capitalize(), _line(value)) for name, value in without_secrets(c.config).items()),
+            *(
+                (name.replace("_", " ").capitalize(), ", ".join(_words(value)))
+                for name, value in without_secrets(c.config).items()
+            ),
         ]
     )
 
@@ -163,7 +166,20 @@ def _paint(part: tuple[str, str, str], width: int, has_colours: bool) -> str:
     return f"\033[{colour}m{' ' * width}\033[0m" if has_colours and width else letter * width
 
 
-def _line(value: object) -> str | None:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={inner}" for key, inner in value.items()) or None
-    return None if value is None else str(value)
+def _settings(cluster: ClusterView) -> Iterator[tuple[str, str]]:
+    for name, value in without_secrets(cluster.config).items():
+        yield name.replace("_", " ").capitalize(), ", ".join(_words(value))
+
+
+def _words(value: object, name: str = "") -> list[str]:
+    """A setting for people: those within it by their dotted names."""
+    match value:
+        case dict():
+            return [words for key, inner in value.items() for words in _words(inner, f"{name}.{key}".lstrip("."))]
+        case list():
+            text = (" " if name else ", ").join(" ".join(_words(one)) for one in value)
+        case bool():
+            text = "yes" if value else "no"
+        case _:
+            text = "" if value is None else str(value)
+    return [f"{name}={text}" if name else text] if text else []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cigri.wrapper.directory import Stream
 
 EXAMPLES = """\
-  gridstat                 all open campaigns (state: C cancelled, R running, T terminated, P paused, e errors to fix)
+  gridstat                 all open campaigns
   gridstat 3               one campaign: progress, rates, end, and how it goes on each cluster
   gridstat -f 3            and its latest tasks
   gridstat 3-7             several campaigns as a summary
@@ -36,7 +36,9 @@ EXAMPLES = """\
   gridstat --why -T 3:17   the same for task 17 of it
   gridstat --failed 3      how its tasks failed, alike ones together
   gridstat -e              errors to fix, and how
-  gridstat -j 12 -E        what job 12 wrote to its standard error"""
+  gridstat -j 12 -E        what job 12 wrote to its standard error
+
+states: R running, P paused, H held, T terminated, C cancelled; e: there are errors to fix"""
 NUMBER = 100
 
 
@@ -92,7 +94,9 @@ def _parse(argv: list[str]) -> Namespace:
     parser.add_argument(
         "-o", "--offset", metavar="N", type=_whole, help="with -f: the tasks from number N on, in order"
     )
-    parser.add_argument("-n", "--number", metavar="N", type=_whole, help=f"with -f: so many tasks (default {NUMBER})")
+    parser.add_argument(
+        "-n", "--number", metavar="N", type=_whole, help=f"with -f: so many tasks; 0: all (usually {NUMBER})"
+    )
     parser.add_argument("-O", "--stdout", action="store_true", help="with -j: print the job's standard output")
     parser.add_argument("-E", "--stderr", action="store_true", help="with -j: print the job's standard error")
     parser.add_argument("-H", "--headerless", action="store_true", help="tables without their first line")
@@ -121,7 +125,6 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
             "--why is a view of its own",
         ),
         ((asked.offset is not None or asked.number is not None) and not asked.full, "-o and -n go with -f"),
-        (asked.number == 0, "-n counts from 1"),
         (output and asked.job is None, "-O and -E need -j JOB"),
         (output and (asked.json or asked.headerless), "-O and -E print what the job wrote, as it is"),
         (single and named, "a job or a task is named without its campaign's ID"),
@@ -133,12 +136,13 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
 
 
 def _list(conn: "Connection", asked: Namespace) -> int:
-    from cigri.cli.campaigns import plain, print_list, print_summary
+    from cigri.cli.campaign_json import plain_list, plain_whole
+    from cigri.cli.campaigns import print_list, print_summary
     from cigri.flow.grid_to_user import list_campaigns, present
 
     campaigns = list_campaigns(conn, asked.ids, user=asked.username, with_ended=asked.all)
     if asked.json:
-        print_json([plain(campaign) for campaign in campaigns])
+        print_json(plain_whole(conn, campaigns) if asked.ids else plain_list(campaigns))
     elif campaigns:
         show = print_summary if asked.summary or asked.ids else print_list
         show(campaigns, present(conn), asked.headerless)
@@ -154,10 +158,10 @@ def _list(conn: "Connection", asked: Namespace) -> int:
 
 def _campaign(conn: "Connection", asked: Namespace) -> int:
     from cigri import installation
-    from cigri.cli.campaigns import more_fields, plain, plain_part, plain_trust, print_campaign, served_by
-    from cigri.cli.failures import plain_kinds, print_kinds, read_failures, show_failed
+    from cigri.cli.campaign_json import plain_whole
+    from cigri.cli.campaigns import more_fields, print_campaign
+    from cigri.cli.failures import print_kinds, read_failures, show_failed
     from cigri.cli.jobs import print_tasks
-    from cigri.cli.tried import plain_tried
     from cigri.flow.campaign_schedulers_to_user import count_replicas
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
     from cigri.flow.predictor_to_user import list_told
@@ -169,21 +173,17 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
         raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
     if asked.failed:
         return show_failed(conn, campaign, as_json=asked.json)
-    parts, told, now = list_parts(conn, asked.ids), list_told(conn, asked.ids), present(conn)
-    failures = read_failures(conn, campaign)
     tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
     replicas = count_replicas(conn, campaign.id) if asked.full else None
+    if asked.json:
+        (answer,) = plain_whole(conn, [campaign])
+        full = {"tasks": [task._asdict() for task in tasks]}
+        print_json([answer | (full | {"replicas": replicas._asdict()} if replicas else {})])
+        return DONE
+    parts, told, now = list_parts(conn, asked.ids), list_told(conn, asked.ids), present(conn)
+    failures = read_failures(conn, campaign)
     tried = list_tried(conn, campaign.id) if campaign.type is CampaignType.TEST else []
     default = installation.default_scheduler()
-    if asked.json:
-        answer = {**plain(campaign), **plain_trust(told), "served_by": served_by(campaign, default)}
-        answer["clusters"] = [plain_part(campaign, part, now) for part in parts]
-        answer["failures"] = plain_kinds(failures)
-        if tried:
-            answer["tests"] = plain_tried(campaign, parts, tried, now)
-        full = {"tasks": [task._asdict() for task in tasks]}
-        print_json(answer | (full | {"replicas": replicas._asdict()} if replicas else {}))
-        return DONE
     print_campaign(campaign, parts, more_fields(campaign, default, told, replicas), now, asked.headerless, tried)
     if failures:
         print_kinds(failures, campaign.failed)
@@ -228,7 +228,7 @@ def _tasks(conn: "Connection", campaign_id: int, total: int, asked: Namespace) -
     """In order where an offset is given or all have room; else those launched last."""
     from cigri.flow.runner_to_user import list_latest_tasks, list_tasks
 
-    number = asked.number or NUMBER
+    number = {None: NUMBER, 0: total}.get(asked.number, asked.number)
     if asked.offset is None and total > number:
         latest = list_latest_tasks(conn, campaign_id, number)
         return latest or list_tasks(conn, campaign_id, 0, number)

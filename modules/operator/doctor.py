@@ -1,11 +1,12 @@
 """`cigri doctor`: checks the promises of the tables and everything that may be stuck, and says what to do."""
 
 import shutil
+from argparse import Namespace
 from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from cigri.cli.command import Parser
+from cigri.cli.command import Parser, print_json
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import grid_key, list_every_cluster
 from cigri.flow.anyone_to_doctor import list_old_events, list_stuck
@@ -14,14 +15,14 @@ from cigri.gateway import Gateway
 from cigri.installation import database_url
 from cigri.settings import Settings, load
 from modules.operator import db, health, orphans
+from modules.operator.checks import Checks, Verdict
 
 OLD_EVENT = timedelta(days=1)
 SHOWN_EVENTS = 10
 LEAST_SPACE = 2**30  # bytes
-GOOD, BAD, ODD = "\N{CHECK MARK}", "\N{BALLOT X}", "!"
 ADVICE = (
-    '  Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and\n'
-    "  the almighty's log, and report both; `cigri down` keeps it from spreading."
+    'Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and',
+    "the almighty's log, and report both; `cigri down` keeps it from spreading.",
 )
 ABSENT = ["They have ended or were lost: the updator asks for their records at its next passes."]
 
@@ -31,57 +32,59 @@ def run(argv: list[str]) -> int:
         "cigri doctor",
         "Check what must always be true, then what is late, old or stuck.\n"
         "Exit status 1: a promise is broken; what is only marked with ! does not count.",
-        "  cigri doctor\n  cigri doctor --clusters",
+        "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --json",
     )
     parser.add_argument("--clusters", action="store_true", help="ask every cluster for jobs of ours that nobody knows")
     parser.add_argument("--kill-orphans", action="store_true", help="kill the jobs that --clusters finds")
+    parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
     if options.kill_orphans and not options.clusters:
         parser.error("--kill-orphans goes with --clusters")
-    settings = load()
-    print(f"{GOOD} the settings are valid")
+    checks = Checks(prints=not options.json)
+    _check(load(), checks, options)
+    if options.json:
+        print_json(checks.plain())
+    return 1 if checks.is_broken else 0
+
+
+def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
+    checks.tell("the settings are valid", [], Verdict.BROKEN)
     database = Database(database_url(settings), settings.database.lock_timeout)
     try:
-        wrong = db.check(database)
-        _tell("the schema is the one this CiGri needs", wrong, BAD)
-        if wrong:
-            return 1
+        checks.tell("the schema is the one this CiGri needs", db.check(database), Verdict.BROKEN)
+        if checks.is_broken:
+            return
         with database.begin() as conn:
-            is_broken = _promises(conn)
+            _promises(conn, checks)
             events = list_old_events(conn, OLD_EVENT)
             stuck = list_stuck(conn)
         if options.clusters:
-            is_broken |= _clusters(database, kills=options.kill_orphans)
+            _clusters(database, checks, kills=options.kill_orphans)
     finally:
         database.close()
-    _others(settings, stuck)
+    _others(settings, stuck, checks)
     old = [f"{event.opened_at:%Y-%m-%d} {event.code} {event.subject}: {event.message}" for event in events]
     more = [f"and {len(old) - SHOWN_EVENTS} more: `gridevents`"] if len(old) > SHOWN_EVENTS else []
-    _tell("no event has been open for more than a day", old[:SHOWN_EVENTS] + more, ODD)
-    return 1 if is_broken else 0
+    checks.tell("no event has been open for more than a day", old[:SHOWN_EVENTS] + more, Verdict.ODD)
 
 
-def _promises(conn: Connection) -> bool:
+def _promises(conn: Connection, checks: Checks) -> None:
     broken = {finding.rule: finding for finding in examine(conn)}
     for rule, statement in RULES.items():
         finding = broken.get(rule)
         if finding is None:
-            print(f"{GOOD} {rule}")
+            checks.tell(rule, [], Verdict.BROKEN)
             continue
         column = next(iter(statement.selected_columns))
         what = str(column) if getattr(column, "table", None) is not None else "campaigns.id"
         examples = ", ".join(map(str, finding.examples))
-        print(f"{BAD} {rule}: not so {finding.times} times, {what} {examples}")
-    if broken:
-        print(ADVICE)
-    return bool(broken)
+        checks.tell(rule, [f"{finding.times} times, {what} {examples}", *ADVICE], Verdict.BROKEN)
 
 
-def _clusters(database: Database, *, kills: bool) -> bool:
-    """Whether a queue holds jobs of ours that the database does not know."""
+def _clusters(database: Database, checks: Checks, *, kills: bool) -> None:
     with database.begin() as conn:
         clusters, key = list_every_cluster(conn), grid_key(conn)
-    gateway, has_orphans = Gateway(), False
+    gateway = Gateway()
     try:
         for cluster in clusters:
             found = orphans.compare(database, gateway, cluster, key)
@@ -94,35 +97,26 @@ def _clusters(database: Database, *, kills: bool) -> bool:
                 lines.append(f"{orphans.kill(gateway, cluster, found.orphans)} of them were killed")
             elif lines:
                 lines.append("kill them: `cigri doctor --clusters --kill-orphans`")
-            has_orphans |= bool(lines)
-            _tell(f"the database knows every job of ours on {cluster.name}", lines, BAD)
+            checks.tell(f"the database knows every job of ours on {cluster.name}", lines, Verdict.BROKEN)
             absent = [f"job {job.job_id} ({job.remote_id or job.tag}) of {job.local_user}" for job in found.absent]
-            _tell(f"{cluster.name} knows every job that was submitted to it", absent + ABSENT * bool(absent), ODD)
-            _tell(f"every account of {cluster.name} answers", found.problems, ODD)
+            checks.tell(
+                f"{cluster.name} knows every job that was submitted to it", absent + ABSENT * bool(absent), Verdict.ODD
+            )
+            checks.tell(f"every account of {cluster.name} answers", found.problems, Verdict.ODD)
     finally:
         gateway.close()
-    return has_orphans
 
 
-def _others(settings: Settings, stuck: list[str]) -> None:
+def _others(settings: Settings, stuck: list[str], checks: Checks) -> None:
     seen = health.look(settings)
-    _tell("everything runs that should", health.problems(seen, settings.almighty.deadline), ODD)
+    checks.tell("everything runs that should", health.problems(seen, settings.almighty.deadline), Verdict.ODD)
     failing = [
         f"{cluster.name}: {cluster.failures} visits in a row failed; `cigri cluster test {cluster.name}`"
         for cluster in seen.clusters
         if cluster.failures
     ]
-    _tell("every cluster answers", failing, ODD)
-    _tell("nothing is stuck", stuck, ODD)
+    checks.tell("every cluster answers", failing, Verdict.ODD)
+    checks.tell("nothing is stuck", stuck, Verdict.ODD)
     free = shutil.disk_usage(settings.data_directory).free if settings.data_directory.exists() else LEAST_SPACE
     little = [f"{free // 2**20} MB are left in {settings.data_directory}"] if free < LEAST_SPACE else []
-    _tell("there is space on the disk", little, ODD)
-
-
-def _tell(rule: str, wrong: list[str], mark: str) -> None:
-    if not wrong:
-        print(f"{GOOD} {rule}")
-        return
-    print(f"{mark} {rule}: not so")
-    for line in wrong:
-        print(f"  {line}")
+    checks.tell("there is space on the disk", little, Verdict.ODD)

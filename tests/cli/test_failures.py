@@ -93,7 +93,7 @@ def test_programs_get_the_kinds_with_all_tasks(grid: Database, say: Say) -> None
     assert (first["number"], first["exit_code"], first["tasks"]) == (2, 127, [0, 1])
     assert first["means"].startswith("the program was not found")
     assert (second["number"], second["means"], second["cluster"]) == (1, None, "localhost")
-    assert say(gridstat, campaign, "--json").json["failures"] == [first, second]
+    assert say(gridstat, campaign, "--json").json[0]["failures"] == [first, second]
     assert {event["exit_code"] for event in say(gridevents, "--json").json} == {127, 3}
 
 

@@ -130,7 +130,7 @@ def test_a_cluster_tells_its_hours_and_whether_it_is_within_them(run: Run, datab
     assert "no hours are declared: jobs of type nightly do not run here" in run("-i", "never").out
     told = run("-i", "always").out
     assert "within its hours until further notice" in told
-    assert "['mon-sun']" in told
+    assert "Hours:    mon-sun\n" in told
     told = run("-i", "later").out
     assert "outside its hours until" in told
     assert f"{later[0]}:00" in told

@@ -79,7 +79,7 @@ def test_an_output_comes_as_it_was_written(
     run: Run, database: Database, cluster: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = run_campaign(database)
-    tasks = run("-f", campaign, "--json").json["tasks"]
+    tasks = run("-f", campaign, "--json").json[0]["tasks"]
     first, second = (task["job_id"] for task in tasks)
     assert run("-j", first, "-O") == (0, "out of 0\n", "")
     assert run("-j", second, "-E") == (0, "err", "")

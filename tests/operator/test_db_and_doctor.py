@@ -51,7 +51,7 @@ def test_a_broken_promise_is_told_with_ids_and_advice(cigri: Cigri, database: Da
         conn.execute(text("INSERT INTO task_counts (campaign_id, state, n) VALUES (4711, 'waiting', 3)"))
     said = cigri("doctor")
     assert said.status == 1
-    assert "✗ the counts of tasks are those of the tasks: not so 1 times, campaigns.id 4711" in said.out
+    assert "✗ the counts of tasks are those of the tasks: not so\n  1 times, campaigns.id 4711" in said.out
     assert "keep a dump" in said.out
 
 

@@ -1,10 +1,11 @@
 """`cigri cluster list`: every declared cluster."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
-from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings
+from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings, list_mappings
 
 
 def run(argv: list[str]) -> int:
@@ -13,11 +14,18 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     with open_database() as database, database.begin() as conn:
         clusters = list_cluster_standings(conn)
+        accounts = {cluster.name: list_mappings(conn, cluster.name) for cluster in clusters}
     if options.json:
-        print_json([{**cluster._asdict(), "state": cluster.state} for cluster in clusters])
+        print_json([plain(cluster, accounts[cluster.name]) for cluster in clusters])
     else:
         print_clusters(clusters)
     return 0
+
+
+def plain(cluster: ClusterStanding, accounts: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """For programs."""
+    mapped = [{"grid_user": grid_user, "local_user": local_user} for grid_user, local_user in accounts]
+    return {**cluster._asdict(), "state": cluster.state, "accounts": mapped}
 
 
 def print_clusters(clusters: Sequence[ClusterStanding]) -> None:

@@ -1,0 +1,171 @@
+"""docs/json.md names every field of every answer in JSON, and no other; one is told as several are."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cigri.cli import gridclusters, griddel, gridevents, gridstat, gridsub
+from cigri.database import Database
+from cigri.flow.almighty_to_operator import Pass, put_pass
+from cigri.flow.anyone_to_clusters import find_cluster
+from cigri.flow.anyone_to_runner import put_exclusion
+from cigri.flow.metascheduler_to_user import Cut, put_cuts
+from cigri.flow.operator_to_resources import put_description
+from cigri.flow.operator_to_updator import map_user
+from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
+from cigri.flow.updator_to_resources import put_nodes
+from cigri.resources.document import read_document
+from cigri.resources.nodes import NodeClass
+from cigri.settings import NodeSettings
+from cigri.states import CutReason, Outcome
+from modules import operator
+from tests.cli.conftest import AsUser
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
+ALL_OF = re.compile(r"^All of `(.+?)`", re.MULTILINE)
+AS_OF = re.compile(r"as `(\S+)` of `(.+?)`")
+MAINS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "gridstat": gridstat.main,
+    "gridclusters": gridclusters.main,
+    "gridevents": gridevents.main,
+    "griddel": griddel.main,
+    "gridsub": gridsub.main,
+    "cigri": operator.main,
+}
+PLAIN = json.dumps({"name": "n", "exec_file": "run", "nb_jobs": 2, "clusters": {"dahu": {}}})
+ASKED = {
+    "gridstat --json": ["gridstat --json -a"],
+    "gridstat ID... --json": ["gridstat --json 1 2 3", "gridstat --json 1"],
+    "gridstat -f ID --json": ["gridstat --json -f 1", "gridstat --json -f 3"],
+    "gridstat -j JOB --json": ["gridstat --json -j 1", "gridstat --json -j 4"],
+    "gridstat -T TASK --json": ["gridstat --json -T 1:0"],
+    "gridstat --why ID --json": ["gridstat --json --why 1"],
+    "gridstat -e --json": ["gridstat --json -e"],
+    "gridstat --failed ID --json": ["gridstat --json --failed 1"],
+    "gridclusters --json": ["gridclusters --json"],
+    "gridclusters -u --json": ["gridclusters --json -u --hours 90000"],
+    "gridclusters -p --json": ["gridclusters --json -p"],
+    "gridclusters --where EXPRESSION --json": ["gridclusters --json --where cores>=1"],
+    "gridevents --json": ["gridevents --json"],
+    "gridevents --fix --json": ["gridevents --json 1 --fix"],
+    "griddel --json": ["griddel --json --pause 2"],
+    "gridsub --check --output json": ["gridsub --check --output json -f DESCRIPTION"],
+    "gridsub --output json": ["gridsub --output json -f DESCRIPTION"],
+    "gridsub -c ID --output json": [
+        "gridsub -c 2 --output json -J [1]",
+        "gridsub -c 2 --output json --priority 3",
+    ],
+    "cigri status --json": ["cigri status --json"],
+    "cigri doctor --json": ["cigri doctor --json"],
+    "cigri cluster list --json": ["cigri cluster list --json", "cigri cluster show dahu --json"],
+    "cigri cluster nodes --json": ["cigri cluster nodes --json"],
+}
+OF_OPERATOR = "Lists of the operator"
+Tell = Callable[[str], Any]
+
+
+def test_every_field_is_documented_and_there(tell: Tell) -> None:
+    sections = dict(_sections(PAGE.read_text()))
+    assert sections.keys() == {*ASKED, OF_OPERATOR}
+    for title, calls in ASKED.items():
+        documented = _documented(sections, title)
+        told = {path for call in calls for path in _paths(tell(call), documented)}
+        assert (told - documented, documented - told) == (set(), set()), title
+    for fields, command in re.findall(r"^\| (.+?) \| `(cigri .+?)`", sections[OF_OPERATOR], re.MULTILINE):
+        (first, *_) = tell(f"{command} --json")
+        assert first.keys() == set(re.findall(r"`(.+?)`", fields)), command
+
+
+def test_one_campaign_is_told_as_several_are(tell: Tell) -> None:
+    (alone,), (first, second, _) = tell("gridstat --json 1"), tell("gridstat --json 1,2,3")
+    assert (alone, alone.keys()) == (first, second.keys())
+    listed = tell("gridstat --json")
+    assert [campaign["id"] for campaign in listed] == [1, 2, 3]
+    assert listed[0].items() <= alone.items()
+    assert tell("cigri cluster list --json") == [tell("cigri cluster show dahu --json")]
+
+
+def _sections(page: str) -> Iterator[tuple[str, str]]:
+    for part in page.split("\n## ")[1:]:
+        title, _, body = part.partition("\n")
+        yield title.strip("`"), body
+
+
+def _documented(sections: Mapping[str, str], title: str) -> set[str]:
+    """The paths of a section, those of others that it refers to among them."""
+    found: set[str] = set()
+    for paths, meaning in re.findall(r"^\| (`.+?) \| (.+) \|$", sections[title], re.MULTILINE):
+        same = AS_OF.search(meaning)
+        for path in re.findall(r"`(.+?)`", paths):
+            if same and path.endswith("[]"):
+                others = _documented(sections, same[2])
+                found |= {path + other.removeprefix(same[1]) for other in others if other.startswith(f"{same[1]}.")}
+            else:
+                found.add(path)
+    if other := ALL_OF.search(sections[title]):
+        found |= _documented(sections, other[1])
+    return found
+
+
+def _paths(value: Any, documented: set[str], path: str = "") -> Iterator[str]:
+    """As far down as the page goes; null stands for what has fields of its own, too."""
+    heads = {path[:spot] for path in documented for end in re.finditer(r"\.|\[\]", path) for spot in end.span()}
+    if isinstance(value, list) and path not in documented:
+        for one in value:
+            yield from _paths(one, documented, f"{path}[]" if path else "")
+    elif isinstance(value, dict) and path not in documented:
+        for key, inner in value.items():
+            named, any_name = (f"{path}.{word}".lstrip(".") for word in (key, "*"))
+            is_free = named not in documented | heads and any_name in documented | heads
+            yield from _paths(inner, documented, any_name if is_free else named)
+    elif value is not None or path not in heads:
+        yield path
+
+
+@pytest.fixture
+def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Tell:
+    """What a command answers, on a grid where each kind of thing is."""
+    as_user("alice")
+    with grid.begin() as conn:
+        dahu = a_cluster(conn)
+        cluster = find_cluster(conn, "dahu")
+        assert cluster is not None
+        put_nodes(conn, cluster, [NodeClass({"cores": 32}, 20)], NOON)
+        put_exclusion(conn, dahu, "dahu", "dahu-3", "of 9 tasks 9 failed", NodeSettings())
+        map_user(conn, "dahu", "alice", "al")
+        campaign = a_campaign(conn, 6, max_replicas=1)
+        jobs = submitted_jobs(conn, campaign, dahu, 5)
+        run_jobs(conn, jobs)
+        end_jobs(conn, dahu, jobs[:2])
+        end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3)
+        put_forecasts(conn, [NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)], 60.0, NOON)
+        put_cuts(conn, [Cut(campaign, dahu, CutReason.LIMIT, "matlab", 9, 9)], NOON)
+        a_campaign(conn, 2, name="second")
+        put_pass(conn, Pass("updator", "here", 1, 0.1, {"visits": 1}, ""))
+        put_description(conn, read_document(""), "", "root", NOON)
+    for words in (
+        ("limit", "set", "matlab", "4"),
+        ("quota", "set", "user", "alice", "4"),
+        ("target", "set", "user", "alice", "2"),
+        ("affinity", "add", "alice", "dahu"),
+    ):
+        operator.main(words)
+
+    path = tmp_path / "description"
+    path.write_text(PLAIN)
+    test = tmp_path / "test"
+    test.write_text(PLAIN)
+    assert gridsub.main(["-t", "test", str(test)]) == 0
+
+    def tell(call: str) -> Any:
+        capsys.readouterr()
+        name, *argv = call.replace("DESCRIPTION", str(path)).split()
+        MAINS[name](argv)
+        return json.loads(capsys.readouterr().out)
+
+    return tell

@@ -1,0 +1,90 @@
+"""What people read says what is meant, in the same figures everywhere."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+
+from cigri.cli import gridclusters, gridstat
+from cigri.cli.wording import LETTERS
+from cigri.database import Database
+from cigri.flow.metascheduler_to_runner import close_campaigns
+from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
+from tests.cli.running import Run
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+
+COMMAND = gridstat
+
+
+@pytest.fixture
+def dahu(database: Database) -> int:
+    with database.begin() as conn:
+        return a_cluster(conn)
+
+
+def test_an_ended_campaign_has_one_throughput(run: Run, database: Database, dahu: int) -> None:
+    with database.begin() as conn:
+        campaign = a_campaign(conn, 6)
+        whole = NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)
+        put_forecasts(conn, [whole, whole._replace(cluster_id=dahu)], 60.0, NOON)
+        end_jobs(conn, dahu, submitted_jobs(conn, campaign, dahu, 6))
+        close_campaigns(conn, NOON + timedelta(hours=2))
+    shown = run(campaign).out
+    assert "Throughput:    3.0 jobs/h\n" in shown
+    assert shown.splitlines()[-1].split()[10:12] == ["3.0", "10.0"]
+    (told,) = run(campaign, "--json").json
+    assert (told["throughput"], told["clusters"][0]["throughput"]) == (3.0, 3.0)
+    assert [one["throughput"] for one in run("-a", "--json").json] == [3.0]
+
+
+def test_an_ordinary_campaign_is_not_called_a_test(run: Run, database: Database, dahu: int) -> None:
+    with database.begin() as conn:
+        first, second = a_campaign(conn, 2, max_replicas=1), a_campaign(conn, 2)
+        conn.execute(text("UPDATE campaigns SET scheduler = ''"))
+        end_jobs(conn, dahu, submitted_jobs(conn, first, dahu, 1))
+    usual = "Scheduler:     workqueue\n"
+    assert usual in run(first).out
+    trying = "workqueue; until a first task has succeeded, a few are tried on each cluster"
+    assert f"Scheduler: {trying}\n" in run(second).out
+    assert [run(id, "--json").json[0]["served_by"] for id in (first, second)] == ["workqueue", "test"]
+    with database.begin() as conn:
+        submitted_jobs(conn, first, dahu, 1)
+    assert "Scheduler:     workqueue, and finalize now that no task waits" in run(first).out
+    with database.begin() as conn:
+        conn.execute(text("UPDATE campaigns SET type = 'test'"))
+    assert "Scheduler: test\n" in run(second).out
+
+
+def test_zero_tasks_are_all_tasks(run: Run, database: Database, dahu: int) -> None:
+    with database.begin() as conn:
+        a_campaign(conn, 150)
+
+    def numbers(*options: object) -> list[int]:
+        return [task["number"] for task in run("-f", 1, *options, "--json").json[0]["tasks"]]
+
+    assert len(numbers()) == 100
+    assert numbers("-n", 0) == list(range(150))
+    assert numbers("-o", 140, "-n", 0) == list(range(140, 150))
+
+
+def test_the_help_explains_every_letter(run: Run) -> None:
+    shown = run("--help").out
+    states = shown[shown.index("states:") :]
+    for letter in [*LETTERS.values(), "H", "e"]:
+        assert f" {letter} " in states or f" {letter}: " in states
+
+
+def test_the_settings_of_a_cluster_are_written_for_people(
+    run: Run, database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with database.begin() as conn:
+        ssh = {"host": "f.example.org", "key_file": "~/.ssh/id"}
+        options = {"pools": {"tmp": 5000}, "queues": ["a", "b"], "is_odd": True, "none": None}
+        a_cluster(conn, "new", driver="slurm", transport="ssh", ssh=ssh, options=options, hours_overrun=False)
+    assert gridclusters.main(["-i", "new"]) == 0
+    shown = capsys.readouterr().out
+    assert "host=f.example.org, key_file=~/.ssh/id" in shown
+    assert "pools.tmp=5000, is_odd=yes, queues=a b\n" in shown
+    assert "Hours overrun: no\n" in shown
+    for word in ("True", "False", "None", "{", "["):
+        assert word not in shown

@@ -29,7 +29,7 @@ class Fallback(BaseModel):
 def mapped(request: BatchRequest, pools: Mapping[str, int]) -> BatchRequest:
     """The request as this host can take it."""
     wish = request.resources
-    asked = {"cpu": wish.width, "mem": wish.mem, "tmp": wish.tmp, **wish.others}
+    asked = {"cpu": wish.width, "mem": wish.nodes * wish.mem, "tmp": wish.nodes * wish.tmp, **wish.others}
     asked = {name: amount for name, amount in asked.items() if amount}
     kept = {name: min(amount, pools[name]) for name, amount in asked.items() if name in pools}
     special = (wish.native, request.types, request.queue, request.properties, request.backend)

@@ -198,13 +198,15 @@ def _why(conn: "Connection", asked: Namespace) -> int:
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
     from cigri.flow.matcher_to_user import list_whys
     from cigri.flow.metascheduler_to_user import list_cuts
+    from cigri.flow.user_to_user import is_chosen_by_grid
 
     campaign_id, bucket_id = _why_of(conn, asked) if asked.task else (asked.ids[0], None)
     campaign = next(iter(list_campaigns(conn, [campaign_id], user=asked.username)), None)
     if campaign is None:
         raise NotFound(f"no campaign {campaign_id}{_of(asked)}; `gridstat -a` lists all")
     parts, cuts = list_parts(conn, [campaign_id]), list_cuts(conn, campaign_id)
-    found = Asked(campaign, parts, cuts, list_whys(conn, campaign_id, bucket_id), present(conn))
+    queues, is_anywhere = list_whys(conn, campaign_id, bucket_id), is_chosen_by_grid(conn, campaign_id)
+    found = Asked(campaign, parts, cuts, queues, present(conn), is_anywhere)
     if asked.json:
         print_json(plain_reasons(found))
     else:

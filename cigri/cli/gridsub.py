@@ -24,7 +24,7 @@ from cigri.cli.command import (
     told_otherwise,
 )
 from cigri.cli.looking import tell_missing
-from cigri.cli.placing import declared, missing_clusters, on_able, on_any, on_eligible, tell_unheard, to_simulate
+from cigri.cli.placing import declared, on_able, on_any, on_eligible, on_known, tell_unheard, to_simulate
 from cigri.cli.source import Source
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem, RuleBroken
 
@@ -166,7 +166,8 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             database = stack.enter_context(open_database())
             clusters = declared(database)
             parsed = [one._replace(description=on_any(*one, clusters, faults)) for one in parsed]
-            missing = missing_clusters(clusters, parsed, faults)
+            missing = frozenset(cluster for one in parsed for cluster in one.description.clusters) - clusters.keys()
+            parsed = [one._replace(description=on_known(*one, clusters, faults)) for one in parsed]
         except DatabaseUnavailable as error:
             if not options.check:
                 raise (_refusal([*faults, str(error)]) if faults else error) from None

@@ -1,6 +1,6 @@
 """Which clusters a campaign may use: those that its user names, or all that are eligible where the grid chooses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from cigri.cli.capabilities import impossible
 from cigri.cli.command import complain
 from cigri.errors import DescriptionError, Problem
+
+MOST_SHOWN = 20
 
 if TYPE_CHECKING:
     from cigri.clusters import ClusterConfig
@@ -31,25 +33,39 @@ def on_any(
     """On every cluster there is, where the grid chooses: rules and drivers are then asked about each."""
     if description.anywhere and not clusters:
         faults.append(f"{name}: {Problem('clusters', 'no cluster is declared yet', 'see `cigri cluster add`')}")
-    return description.on_any(clusters)
+    if description.is_unplaced and len(clusters) > 1:
+        hint = f"there are: {', '.join(sorted(clusters))}; or write any to use all that are eligible"
+        faults.append(f"{name}: {Problem('clusters', 'is missing, and there are several', hint)}")
+    placed = description.on_any(clusters)
+    return replace(placed, anywhere=None) if description.is_unplaced and len(clusters) == 1 else placed
 
 
-def missing_clusters(
-    clusters: "Mapping[str, ClusterConfig]", parsed: "Iterable[tuple[str, Description]]", faults: list[str]
-) -> frozenset[str]:
-    """Those that descriptions name and that there are not."""
+def on_known(
+    name: str, description: "Description", clusters: "Mapping[str, ClusterConfig]", faults: list[str]
+) -> "Description":
+    """Without the clusters that there are not, which is told; that none is left is a fault, each with a hint."""
+    missing = [one for one in description.clusters if one not in clusters]
+    if not missing:
+        return description
+    problems = [_no_cluster(one, clusters, with_hint=number < MOST_SHOWN) for number, one in enumerate(missing)]
+    if len(missing) == len(description.clusters):
+        faults += (f"{name}: {problem}" for problem in problems)
+        return description
+    for problem in problems[:MOST_SHOWN]:
+        complain(f"{name}: left out: {problem}")
+    if len(problems) > MOST_SHOWN:
+        complain(f"{name}: left out: {len(problems) - MOST_SHOWN} more clusters that there are not")
+    kept = {one: settings for one, settings in description.clusters.items() if one in clusters}
+    return replace(description, clusters=kept)
+
+
+def _no_cluster(name: str, clusters: Collection[str], *, with_hint: bool) -> Problem:
     from cigri.jdl.problems import did_you_mean
 
     known = sorted(clusters)
     listed = f"there are: {', '.join(known)}" if known else "no cluster is declared yet: see `cigri cluster add`"
-    missing = set()
-    for source, description in parsed:
-        for name in description.clusters:
-            if name not in known:
-                missing.add(name)
-                hint = f"{did_you_mean(name, known)} {listed}".strip()
-                faults.append(f"{source}: {Problem(f'clusters.{name}', 'there is no such cluster', hint)}")
-    return frozenset(missing)
+    hint = f"{did_you_mean(name, known)} {listed}".strip() if with_hint else ""
+    return Problem(f"clusters.{name}", "there is no such cluster", hint)
 
 
 def on_eligible(database: "Database", description: "Description") -> "Description":
@@ -87,13 +103,14 @@ def on_able(
 
 
 def tell_unheard(database: "Database | None", name: str, description: "Description") -> None:
-    """Properties that no queue has may be meant, as in `not el7`: a person is told, and the campaign goes on."""
+    """What may be meant all the same, as `not el7` where no queue has it, or one site of several: it goes on."""
     if database is None or description.requirements is None:
         return
     from cigri.flow.matcher_to_user import unheard_of
 
     with suppress(DescriptionError), database.begin() as conn:
-        for sentence in unheard_of(conn, description.project, description.requirements).properties:
+        unheard = unheard_of(conn, description.project, description.requirements)
+        for sentence in (*unheard.sites, *unheard.properties) if unheard.has_known_site else unheard.properties:
             complain(f"{name}: requirements: {sentence}")
 
 

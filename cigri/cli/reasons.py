@@ -19,6 +19,8 @@ COLUMNS = ("Cluster", "State", "To launch", "Waiting", "Running", "Since", "Why 
 SHOWN = ("cluster", "state", "to_launch", "waiting", "running")
 BRIEF = ("ok", "full", "on trial")  # states of a cycle, of which the metascheduler knows more
 NO_REASON = {"reason": None}
+OTHERS = "its description names other clusters"
+LATER = "no rule of admission was asked about it: it can never take such jobs, or was declared later"
 SENTENCES = {
     CutReason.WAITING_LIMIT: "{used} jobs of the grid wait there, {most} may (max_waiting)",
     CutReason.MAX_JOBS: "it has {used} jobs there, {most} may be (max_jobs)",
@@ -39,13 +41,17 @@ SENTENCES = {
 
 
 class Asked(NamedTuple):
-    """All that is known of what keeps a campaign, or one bucket of it, from running."""
+    """All that is known of what keeps a campaign, or one bucket of it, from running.
+
+    `is_anywhere`: the grid chooses its clusters.
+    """
 
     campaign: CampaignView
     parts: Sequence[PartView]
     cuts: Sequence[CutView]
     queues: Sequence[QueueWhy]
     now: datetime
+    is_anywhere: bool
 
 
 def print_reasons(asked: Asked, headerless: bool) -> None:
@@ -55,7 +61,7 @@ def print_reasons(asked: Asked, headerless: bool) -> None:
     ]
     print_table(COLUMNS, lines, prose=("Why no more",), headerless=headerless)
     print()
-    queues = [_queue_line(queue) for queue in asked.queues]
+    queues = [_queue_line(queue, asked) for queue in asked.queues]
     print_table(QUEUES, queues, prose=("Queue", "Why not"), headerless=headerless)
 
 
@@ -63,10 +69,10 @@ def plain_reasons(asked: Asked) -> list[dict[str, Any]]:
     """For programs: each cluster of the grid with its queues, the campaign's own first."""
     used = {part.cluster for part in asked.parts}
     others = dict.fromkeys(queue.cluster for queue in asked.queues if queue.cluster not in used)
-    found = [explained(asked, part) for part in asked.parts] + [_unused(cluster) for cluster in others]
+    found = [explained(asked, part) for part in asked.parts] + [_unused(cluster, asked) for cluster in others]
     by_cluster: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for queue in asked.queues:
-        by_cluster[queue.cluster].append(_plain_queue(queue))
+        by_cluster[queue.cluster].append(_plain_queue(queue, asked))
     return [{**one, "queues": by_cluster[one["cluster"]]} for one in found]
 
 
@@ -90,14 +96,19 @@ def explained(asked: Asked, part: PartView) -> dict[str, Any]:
     }
 
 
-def _unused(cluster: str) -> dict[str, Any]:
-    why = "its description names other clusters"
+def _unused(cluster: str, asked: Asked) -> dict[str, Any]:
+    """Where the grid chooses, what keeps it from this cluster is what keeps it from the first of its queues."""
+    why = (
+        next(_why_not(queue, asked) for queue in asked.queues if queue.cluster == cluster)
+        if asked.is_anywhere
+        else OTHERS
+    )
     counts = {"to_launch": 0, "waiting": 0, "running": 0}
     return {"cluster": cluster, "state": "not asked for", **counts, "since": None, "why": why, **NO_REASON}
 
 
-def _queue_line(queue: QueueWhy) -> tuple[object, ...]:
-    return queue.place, _verdict(queue), moment(queue.since) if queue.since else None, _why_not(queue)
+def _queue_line(queue: QueueWhy, asked: Asked) -> tuple[object, ...]:
+    return queue.place, _verdict(queue), moment(queue.since) if queue.since else None, _why_not(queue, asked)
 
 
 def _verdict(queue: QueueWhy) -> str:
@@ -108,16 +119,16 @@ def _verdict(queue: QueueWhy) -> str:
     return "yes" if queue.eligible else "no"
 
 
-def _why_not(queue: QueueWhy) -> str:
+def _why_not(queue: QueueWhy, asked: Asked) -> str:
     """What is missing; an eligible queue may still be one of a cluster that the campaign does not name."""
     if not queue.buckets:
         return "nobody has looked: the campaign is from before this was done, or has ended"
     if queue.code is not None:
         return sentence(Reject(queue.code, queue.name, queue.wanted, queue.found))
-    return "" if queue.is_used else "its description names other clusters"
+    return "" if queue.is_used else LATER if asked.is_anywhere else OTHERS
 
 
-def _plain_queue(queue: QueueWhy) -> dict[str, Any]:
+def _plain_queue(queue: QueueWhy, asked: Asked) -> dict[str, Any]:
     known = queue._asdict()
     about = {key: known[key] for key in ("queue", "is_used", "buckets", "eligible", "code", "name", "wanted", "found")}
     return {
@@ -125,5 +136,5 @@ def _plain_queue(queue: QueueWhy) -> dict[str, Any]:
         "is_eligible": queue.eligible > 0,
         **about,
         "since": queue.since,
-        "why": _why_not(queue),
+        "why": _why_not(queue, asked),
     }

@@ -79,7 +79,7 @@ class Local(Driver):
         """What even an empty host has not, with the line that would change it."""
         if wish.native:
             return
-        need = {"cpu": wish.width, "mem": wish.mem, "tmp": wish.tmp, **wish.others}
+        need = {"cpu": wish.width, "mem": wish.nodes * wish.mem, "tmp": wish.nodes * wish.tmp, **wish.others}
         for name, amount in need.items():
             there = self._pools.get(name, 0)
             if amount > there:
@@ -94,7 +94,7 @@ class Local(Driver):
             "cpu": need.cpu,
             "nodes": need.nodes,
             "mem": need.mem,
-            "others": {**need.others, "tmp": need.tmp} if need.tmp else dict(need.others),
+            "others": {**need.others, "tmp": need.nodes * need.tmp} if need.tmp else dict(need.others),
             "walltime": request.walltime,
             "notice": request.notice,
             "queue": request.queue,

@@ -15,6 +15,7 @@ from cigri.flow.resources_to_anyone import list_queues, property_kinds
 from cigri.requirements import (
     NOTHING,
     Reject,
+    has_known_sites,
     nearest_miss,
     parse_requirement,
     unknown_properties,
@@ -39,10 +40,14 @@ class Choice(NamedTuple):
 
 
 class Unheard(NamedTuple):
-    """A sentence for each site that there is not, and for each property that no queue has."""
+    """A sentence for each site that there is not, and for each property that no queue has.
+
+    `has_known_site`: of the sites that it wants, and of those that it bans, there is one at least.
+    """
 
     sites: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
+    has_known_site: bool = False
 
 
 class QueueWhy(NamedTuple):
@@ -124,8 +129,9 @@ def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | No
     kinds = property_kinds(conn)
     requirement = parse_requirement(raw, kinds)
     classes = [properties for queue in list_queues(conn, project) for properties in queue.classes]
-    sites = unknown_sites(requirement, classes)
-    return Unheard(tuple(sites), tuple(unknown_properties(requirement, classes, kinds)))
+    sites = tuple(unknown_sites(requirement, classes))
+    unknown = unknown_properties(requirement, classes, kinds)
+    return Unheard(sites, tuple(unknown), has_known_sites(requirement, classes))
 
 
 def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple[int, str]]:

@@ -148,7 +148,8 @@ def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
     """Jobs that can never be made under the limits and quotas of now, or on its clusters as they are, in words."""
     parts = {name: part.settings for name, part in campaign.clusters.items()}
     try:
-        sites = unheard_of(conn, campaign.project, campaign.wanted).sites
+        unheard = unheard_of(conn, campaign.project, campaign.wanted)
+        sites = () if unheard.has_known_site else unheard.sites
         miss = choose_clusters(conn, campaign.project, campaign.wanted, parts).miss
     except RequirementError as error:
         yield from (f"requirements: {problem}" for problem in error.problems)

@@ -70,3 +70,8 @@ def list_parameters(conn: Connection, campaign_id: int) -> Iterator[object]:
     for kept in (Task, TaskHistory):
         chosen = select(kept.c.parameter).where(kept.c.campaign_id == campaign_id).order_by(kept.c.number)
         yield from conn.execute(chosen, execution_options={"yield_per": READ_AT_ONCE}).scalars()
+
+
+def is_chosen_by_grid(conn: Connection, campaign_id: int) -> bool:
+    """Are its clusters the grid's choice?"""
+    return bool(conn.scalar(select(Campaign.c.anywhere.is_not(None)).where(Campaign.c.id == campaign_id)))

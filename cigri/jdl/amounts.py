@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 
+from cigri import units
 from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import complaint, did_you_mean, shown, wrong
 from cigri.jdl.quoting import split
@@ -20,7 +21,6 @@ SIZES = frozenset(["mem", "tmp"])
 """Resources that are counted in MB; all others have no unit of their own."""
 SMALLEST = Decimal("1e-9")
 """What a quotient is known to: three thirds of 3 GB are 3 GB, and not 1 MB more."""
-POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 PARTS = {"max": max, "min": min}
 
 Number = int | Decimal
@@ -29,7 +29,6 @@ Values = Callable[[str], Number]
 Node = Callable[[Values], Number]
 
 _WORD = re.compile(r"\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)|\{([^{}]*)\}|([A-Za-z]+)|([-+*/(),]))")
-_UNIT = re.compile(r"(?:([kmgtp])(?:i?b)?)?", re.IGNORECASE)
 _TEXT = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-z]*)\s*")
 _COMPUTED = re.compile(r"[{}()*/+,]")
 _SLOT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[1-9][0-9]{0,3}|")
@@ -174,7 +173,7 @@ def values_of(parameter: Parameter, number: int, *, is_size: bool) -> Values:
 def _is_no_amount(text: str) -> bool:
     """Nothing is computed there, and it is no number with a unit either."""
     found = _TEXT.fullmatch(text)
-    return not _COMPUTED.search(text) and (found is None or not _UNIT.fullmatch(found[2]))
+    return not _COMPUTED.search(text) and (found is None or not _is_unit(found[2]))
 
 
 _KINDS = {True: "an amount of memory or disk", False: "a whole number, 0 or more"}
@@ -208,10 +207,14 @@ def _factor_of(unit: str, *, is_size: bool) -> Number:
     """What a unit stands for, in MB for a size."""
     if unit == "m":
         raise complaint("'m' is a thousandth, of which there is no such amount", "write M or MB for 1024 * 1024 bytes")
-    found = _UNIT.fullmatch(unit)
-    if found is None:
+    if not _is_unit(unit):
         raise complaint(f"{unit!r} is no unit", "write K, M, G or T, with B or without: powers of 1024")
-    return _exact(Decimal(1024) ** (POWERS[(found[1] or "").lower()] - (2 if is_size else 0)))
+    return _exact(Decimal(units.SIZES[units.unit_of(unit)]) / (units.SIZES["MB"] if is_size else 1))
+
+
+def _is_unit(word: str) -> bool:
+    """Of a size, or the same of anything: 4 K are 4096."""
+    return not word or units.unit_of(word) in units.SIZES
 
 
 def _slot(name: str) -> str:

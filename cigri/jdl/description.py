@@ -35,7 +35,7 @@ class Description:
     """A campaign: what holds for all of it, what holds on each cluster, and its parameters.
 
     `anywhere`: the settings on clusters that the grid chooses; None: the user has named them. `spare`: on those that it
-    has not chosen yet.
+    has not chosen yet. `is_unplaced`: not even that is said, which will do where there is one cluster only.
     `written`: its text as one object, keys in small letters, without parameters that are not computed.
     `requirements` are as they were written, to be read with the kinds of the grid's properties (cigri.requirements).
     """
@@ -52,6 +52,7 @@ class Description:
     spare: dict[str, ClusterSettings] = field(default_factory=dict)
     priority: int = 0
     written: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    is_unplaced: bool = False
 
     @property
     def count(self) -> int:

@@ -4,12 +4,14 @@ import math
 import re
 from collections.abc import Callable
 from datetime import time
+from decimal import Decimal
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator
 
 from cigri.jdl.problems import complaint, did_you_mean, wrong
 from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
+from cigri.units import HOW_DURATION, read_duration
 
 LARGEST = 2**31 - 1
 MOST_PRIORITY = 1000
@@ -20,7 +22,6 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
-_DURATION = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _TYPES = re.compile(r"\s*timesharing=[^,]*,[^,]*|[^,]+")
 _HOME_INSIDE = re.compile(r"(?<!^)(?<!\$)\{HOME\}")
@@ -87,12 +88,19 @@ def _priority(value: object) -> int:
 def _seconds(value: object) -> int:
     if isinstance(value, time):  # TOML reads 01:00:00 as a time of day
         value = value.isoformat()
-    if isinstance(value, str) and (parts := _DURATION.fullmatch(value.strip())):
-        value = int(parts[1]) * 3600 + int(parts[2]) * 60 + int(parts[3] or 0)
+    if isinstance(value, str) and (seconds := _duration(value)) is not None:
+        value = math.ceil(seconds)
     try:
         return whole(1)(value)
     except ValueError:
-        raise wrong("a duration", value, "write hours:minutes:seconds, as '01:30:00', or a number of seconds") from None
+        raise wrong("a duration", value, HOW_DURATION) from None
+
+
+def _duration(text: str) -> Decimal | None:
+    try:
+        return read_duration(text)
+    except ValueError as error:
+        raise complaint(str(error)) from None
 
 
 def truth(value: object) -> bool:

@@ -81,7 +81,10 @@ def _campaign(value: object, base: Path, home: Path, known_tasks: Countable[Para
     if problems or heading is None or tasks is None:
         raise DescriptionError(list(dict.fromkeys(problems)))
     anywhere, written = clusters.pop(ANYWHERE, None), as_written(top, heading.campaign_type)
-    return Description(**dict(heading), clusters=clusters, tasks=tasks, anywhere=anywhere, written=written)
+    is_unplaced = "clusters" not in top and not top.get("requirements")
+    return Description(
+        **dict(heading), clusters=clusters, tasks=tasks, anywhere=anywhere, written=written, is_unplaced=is_unplaced
+    )
 
 
 def additional(text: str, *, like: Parameter | None = None, format: Format | None = None) -> list[Parameter]:
@@ -119,11 +122,13 @@ def _lowered(value: object, problems: list[Problem]) -> dict[str, Any]:
 def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
     """What each cluster's block holds of its own."""
     clusters = top.get("clusters")
-    if _is_any(clusters) or (clusters is None and top.get("requirements")):
+    if clusters is None or _is_any(clusters):
         return {ANYWHERE: {}}
+    if isinstance(clusters, list) and all(isinstance(name, str) for name in clusters):
+        clusters = dict.fromkeys(clusters)
     if not isinstance(clusters, dict) or not clusters:
-        message = "is missing" if clusters is None else f"expected clusters by name, not {shown(clusters)}"
-        problems.append(Problem("clusters", message, 'for example {"dahu": {}}, or "any" to use all that are eligible'))
+        hint = 'for example {"dahu": {}} or ["dahu"], or "any" to use all that are eligible'
+        problems.append(Problem("clusters", f"expected clusters by name, not {shown(clusters)}", hint))
         return {}
     blocks: dict[str, Block] = {}
     for name, block in clusters.items():

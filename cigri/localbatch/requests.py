@@ -92,7 +92,8 @@ def check_number(name: str, value: object, least: int, most: int = LIMIT) -> int
 
 
 def submit(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
-    need = {"cpu": request.number("cpu", 1) * request.number("nodes", 1), "mem": request.number("mem", 0)}
+    nodes = request.number("nodes", 1)
+    need = {"cpu": nodes * request.number("cpu", 1), "mem": nodes * request.number("mem", 0)}
     others = request.take("others")
     if not isinstance(others, dict) or not others.keys().isdisjoint(need):
         raise UsageError("others must be an object, without cpu and mem")

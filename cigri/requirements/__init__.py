@@ -7,7 +7,7 @@ from cigri.requirements.conditions import And, Compare, Condition, Flag, Not, Op
 from cigri.requirements.jobs import JobShape, judge_job, judge_queue, property_of
 from cigri.requirements.judging import Reject, judge, judge_all, sentence
 from cigri.requirements.kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Value, property_name
-from cigri.requirements.misspelled import unknown_properties, unknown_sites
+from cigri.requirements.misspelled import has_known_sites, unknown_properties, unknown_sites
 from cigri.requirements.nearest import nearest_miss
 from cigri.requirements.requirement import (
     NOTHING,
@@ -40,6 +40,7 @@ __all__ = [
     "Value",
     "conditions",
     "digest",
+    "has_known_sites",
     "judge",
     "judge_all",
     "judge_job",

@@ -13,10 +13,20 @@ MOST_SHOWN = 8
 
 def unknown_sites(requirement: Requirement, classes: Collection[Properties]) -> Iterator[str]:
     """A sentence for each that is wanted or banned, and is no site and no cluster."""
-    known = {str(place) for one in classes for place in (one.get("site"), one.get("cluster")) if place}
+    known = _places(classes)
     for site in (*requirement.sites, *requirement.banned_sites):
         if site not in known:
             yield f"there is no site {site!r}; {_hint(site, known)}"
+
+
+def has_known_sites(requirement: Requirement, classes: Collection[Properties]) -> bool:
+    """Is there one at least of those that are wanted, and one of those that are banned?"""
+    known = _places(classes)
+    return all(not known.isdisjoint(sites) for sites in (requirement.sites, requirement.banned_sites) if sites)
+
+
+def _places(classes: Collection[Properties]) -> set[str]:
+    return {str(place) for one in classes for place in (one.get("site"), one.get("cluster")) if place}
 
 
 def unknown_properties(requirement: Requirement, classes: Collection[Properties], kinds: Kinds) -> Iterator[str]:

@@ -5,29 +5,20 @@ import re
 from decimal import Decimal
 
 from cigri.requirements.kinds import Kind, Scalar, Value
+from cigri.units import AMBIGUOUS, DURATIONS, HOW_DURATION, SIZES, amount_and_unit, read_duration, unit_of
 
 LARGEST = 2**63 - 1
 LONGEST = 1000
-SIZES = {unit: 1024**power for power, unit in enumerate(("B", "KB", "MB", "GB", "TB", "PB", "EB"))}
-DURATIONS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}
-SPELLINGS = {
-    **{"sec": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min"},
-    **{"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"},
-}
 HOW = {
     Kind.NUMBER: "write a number without a unit",
     Kind.SIZE: "write '16 GB', or a number of MB",
-    Kind.DURATION: "write '2 h', '90 min', '1:30:00', or a number of seconds",
+    Kind.DURATION: HOW_DURATION,
     Kind.STRING: "put text in quotes",
     Kind.BOOLEAN: "write true or false",
     Kind.VERSION: "write a version in quotes, as '1.10'",
 }
 SHOWN_DURATIONS = ("d", "h", "min", "s")
 
-_AMOUNT = re.compile(
-    r"\s*([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*([a-zA-Z]*)\s*"
-)
-_CLOCK = re.compile(r"\s*([0-9]{1,9}):([0-5]?[0-9])(?::([0-5]?[0-9]))?\s*")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -100,8 +91,8 @@ def _read_unknown(raw: object) -> tuple[Scalar, Kind]:
             return _read_scalar(raw, Kind.BOOLEAN)
         case int() | float() | Decimal():
             return _read_scalar(raw, Kind.NUMBER)
-        case str() if (found := _AMOUNT.fullmatch(raw)) and found[2]:
-            unit = _unit(found[2])
+        case str() if (found := amount_and_unit(raw)) and found[1]:
+            unit = unit_of(found[1])
             kind = Kind.SIZE if unit in SIZES else Kind.DURATION if unit in DURATIONS else Kind.STRING
             return _read_scalar(raw, kind)
         case str():
@@ -129,17 +120,14 @@ def _text(raw: object) -> str | None:
 
 def _amount(raw: object, kind: Kind) -> int | float | None:
     """In the unit of its kind: sizes and durations are whole, a part of one is rounded up."""
-    if isinstance(raw, str) and kind is Kind.DURATION and (clock := _CLOCK.fullmatch(raw)):
-        return int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3] or 0)
     if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal | str):
         return None
     if (isinstance(raw, float) and not math.isfinite(raw)) or (isinstance(raw, Decimal) and not raw.is_finite()):
         return None
-    found = _AMOUNT.fullmatch(raw if isinstance(raw, str) else f"{raw}")
-    factor = _factor(found[2], kind) if found else None
-    if found is None or factor is None:
+    text = raw if isinstance(raw, str) else f"{raw}"
+    amount = read_duration(text) if kind is Kind.DURATION else _in_unit(text, kind)
+    if amount is None:
         return None
-    amount = Decimal(found[1]) * factor
     if abs(amount) > LARGEST:
         raise ValueError(f"{_cut(raw)} is too large to be meant")
     if kind is not Kind.NUMBER:
@@ -147,26 +135,18 @@ def _amount(raw: object, kind: Kind) -> int | float | None:
     return int(amount) if amount == int(amount) else float(amount) or 0
 
 
-def _factor(unit: str, kind: Kind) -> int | None:
-    """How much of what is kept one of the unit is; None: no unit of this kind."""
-    if unit == "m":
-        raise ValueError("'m' is milli in one place and minutes or megabytes in another (write 'min' or 'MB')")
-    match kind:
-        case Kind.SIZE:
-            return SIZES.get(_unit(unit)) if unit else SIZES["MB"]
-        case Kind.DURATION:
-            return DURATIONS.get(_unit(unit)) if unit else 1
-        case _:
-            return None if unit else 1
-
-
-def _unit(written: str) -> str:
-    """GiB, G, gb and GB are the same, and so are hours and h; "" is none."""
-    small = written.lower()
-    if small in SPELLINGS or small in DURATIONS:
-        return SPELLINGS.get(small, small)
-    upper = small.upper().replace("IB", "B")
-    return upper if upper in SIZES else f"{upper}B"
+def _in_unit(text: str, kind: Kind) -> Decimal | None:
+    """A number or a size; None: it is neither."""
+    found = amount_and_unit(text)
+    if found is None:
+        return None
+    amount, word = found
+    if word == "m":
+        raise ValueError(f"{AMBIGUOUS} (write 'min' or 'MB')")
+    if kind is Kind.SIZE:
+        unit = SIZES.get(unit_of(word) if word else "MB")
+        return None if unit is None else amount * unit
+    return None if word else amount
 
 
 def _article(kind: Kind) -> str:

@@ -164,6 +164,8 @@ def _read(written: str, raw: object, kinds: Kinds) -> tuple[str, Declared, Kind]
     if name in OF_PLACES:
         raise ValueError(f"each queue has its {name} by where it is declared")
     value, kind = read_value(raw, kinds.get(name))
+    if any(isinstance(one, int | float) and one < 0 for one in (value if isinstance(value, list) else [value])):
+        raise ValueError("an amount is 0 or more")
     if extends and not isinstance(value, list):
         raise ValueError('+ adds a list to a list: write "name+" = [...]')
     return name, Declared(value, extends), kind

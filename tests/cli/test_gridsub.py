@@ -300,16 +300,19 @@ def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: C
         params=["one $x", "two", "three", "four"],
         clusters={"dahu": {"queue": "night", "resources": "/nodes=2/core=4"}, "moon": {}},
     )
-    assert main(["--check", "-j", description]) == 1
+    assert main(["--check", "-j", description]) == 0
     shown = capsys.readouterr()
-    for part in ("campaign n (default) of alice: 4 tasks", "on dahu:", "on moon (NO SUCH CLUSTER):", "night"):
+    for part in ("campaign n (default) of alice: 4 tasks", "on dahu:", "night"):
         assert part in shown.out
     for part in ("2 x 4 cores", "00:10:00", "best-effort", "and 1 task more"):
         assert part in shown.out
     assert "task 0       cd \"$HOME\"/runs/0 && \"$HOME\"/run 'a b' 0 one '$x'" in shown.out
     assert "task 2 " in shown.out
     assert "task 3 " not in shown.out
-    assert "clusters.moon: there is no such cluster" in shown.err
+    assert "on moon" not in shown.out
+    assert "left out: clusters.moon: there is no such cluster" in shown.err
+    assert main(["--check", "-j", described(clusters={"moon": {}})]) == 1
+    assert "on moon (NO SUCH CLUSTER):" in capsys.readouterr().out
     assert main(["--check", "-j", described()]) == 0
     assert stored(grid) == []
 
@@ -534,3 +537,33 @@ def test_a_wrong_description_is_told_though_the_database_is_away(
     said = capsys.readouterr().err
     assert "No such file" in said
     assert "the database does not answer" in said
+
+
+def test_one_unknown_cluster_among_several_is_left_out(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(clusters={"dahu": {}, "dauh": {}})]) == 0
+    assert "left out: clusters.dauh: there is no such cluster (did you mean 'dahu'?" in capsys.readouterr().err
+    assert used(grid) == ["dahu"]
+    many: dict[str, dict[str, str]] = {"dahu": {}, **{f"c{number}": {} for number in range(1000)}}
+    assert main(["-j", described(clusters=many)]) == 0
+    told = capsys.readouterr().err
+    assert "left out: 980 more clusters that there are not" in told
+    assert len(told.splitlines()) < 30
+
+
+def test_with_one_cluster_none_need_be_named(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(clusters=None)]) == 1
+    assert "clusters: is missing, and there are several (there are: dahu, luke; or write any" in capsys.readouterr().err
+    with grid.begin() as conn:
+        conn.execute(delete(Cluster).where(Cluster.c.name == "luke"))
+    assert main(["-j", described(clusters=None)]) == 0
+    assert used(grid) == ["dahu"]
+    with grid.begin() as conn:
+        assert list(conn.scalars(select(Campaign.c.anywhere))) == [None]
+
+
+def used(grid: Database) -> list[str]:
+    """The clusters of campaigns."""
+    with grid.begin() as conn:
+        part = CampaignCluster.c
+        names = select(Cluster.c.name).distinct().join(CampaignCluster, part.cluster_id == Cluster.c.id)
+        return sorted(conn.scalars(names))

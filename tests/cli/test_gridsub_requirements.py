@@ -71,7 +71,7 @@ def test_a_job_of_dirac_goes_where_it_may(grid: Database, submit: Submit, text: 
     [
         ('Site = "luk";', "requirements: there is no site 'luk'; did you mean 'luke'?"),
         (
-            'BannedSite = {"luke", "mars"};',
+            'BannedSite = "mars";',
             "requirements: there is no site 'mars'; there are: dahu, grenoble, luke, yeti",
         ),
         ('Site = "luke"; Requirements = [Memory = "1 TB"];', "memory where the rest is as wanted: 64 GB on luke"),
@@ -90,6 +90,15 @@ def test_what_is_impossible_is_refused_with_the_nearest_miss(
         assert conn.scalar(select(Campaign.c.id)) is None
 
 
+@pytest.mark.parametrize("text", ['Site = {"luke", "mars"};', 'BannedSite = {"dahu", "yeti", "mars"};'])
+def test_one_unknown_site_of_several_is_told_and_left_out(
+    grid: Database, submit: Submit, capsys: Capture, text: str
+) -> None:
+    assert submit(text) == 0
+    assert "requirements: there is no site 'mars'; there are: dahu, grenoble, luke, yeti" in capsys.readouterr().err
+    assert used(grid) == {"luke"}
+
+
 def test_a_property_that_nobody_has_is_told_where_it_may_be_meant(submit: Submit, capsys: Capture) -> None:
     assert submit('Requirements = "not el88";') == 0
     assert "requirements: no queue has a property 'el88'; did you mean 'el8'?" in capsys.readouterr().err
@@ -102,7 +111,7 @@ def test_a_cluster_that_a_rule_left_out_or_was_not_asked_about_is_never_used(
 ) -> None:
     (tmp_path / "rule.py").write_text("def rule(campaign, user):\n    return campaign.without_cluster('dahu')\n")
     monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
-    assert submit('Site = {"grenoble", "young"}; Requirements = "memory >= 64 GB";') == 1
+    assert submit('Site = "young"; Requirements = "memory >= 64 GB";') == 1
     assert submit('BannedSite = "luke"; Requirements = "memory >= 64 GB";') == 0
     with grid.begin() as conn:
         put_nodes(conn, a_cluster(conn, "young"), {"memory": 64 * GB})

@@ -114,3 +114,15 @@ def test_every_reason_has_a_sentence(run: Run, database: Database, campaign: int
     with database.begin() as conn:
         conn.execute(text("UPDATE submit_pool_rejects SET code = CAST(:code AS reject_code)"), {"code": code.value})
     assert len(run("--why", campaign).out.splitlines()[-1].split("12:00:00  ")[1]) > 10
+
+
+def test_where_the_grid_chooses_the_reason_of_a_cluster_is_that_of_its_queue(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        two_clusters(conn)
+        put_nodes(conn, a_cluster(conn, "other"), {"memory": 512 * GB})
+        campaign = submit(conn, {"memory": "100 GB"}, clusters=("fat",), anywhere=True)
+    lines = {line.split()[0]: line for line in run("--why", campaign).out.split("\n\n")[1].splitlines()[1:]}
+    assert lines["thin"].endswith("memory >= 100 GB is wanted, here is memory 64 GB")
+    assert "its description names other clusters" not in "".join(lines.values())
+    whys = {cluster["cluster"]: cluster["why"] for cluster in run("--why", campaign, "--json").json}
+    assert whys["thin"] == "memory >= 100 GB is wanted, here is memory 64 GB"

@@ -229,7 +229,7 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 
 def test_what_can_never_fit_is_known_beforehand_with_the_line_that_would_change_it() -> None:
     local = load("local", {"spool": "/s", "pools": {"cpu": 4, "mem": 500, "gnat": 2}})
-    assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(2, 2, 500, {"gnat": 2}))) == []
+    assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(2, 2, 250, {"gnat": 2}))) == []
     assert local.problems(BatchRequest("a", 1, 60, ResourceRequest(5, 1, 501, {"gnat": 9}, tmp=1))) == [
         f"a job asks for {asked}, and the cluster has {there}; "
         f"`cigri cluster change NAME --option pools.{asked}` would change that"

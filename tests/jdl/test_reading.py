@@ -8,6 +8,8 @@ import pytest
 
 from cigri.errors import DescriptionError, Problem
 from cigri.jdl import ClusterSettings, Description, format_of, parse
+from cigri.requirements import BUILT_IN, Kind, parse_requirement
+from cigri.requirements.values import read_value
 
 HOME = Path("/home/bob")
 MINIMAL = {"name": "n", "nb_jobs": 1, "clusters": {"c": {"exec_file": "e"}}}
@@ -128,14 +130,13 @@ def test_type_of_a_campaign(fields: dict[str, Any], campaign_type: str) -> None:
     [
         ({"name": None}, "name", "is missing"),
         ({"name": " "}, "name", "expected some text"),
-        ({"clusters": None}, "clusters", "is missing"),
+        ({"clusters": []}, "clusters", "expected clusters by name"),
+        ({"clusters": ["dahu", 1]}, "clusters", "expected clusters by name"),
         ({"clusters": {}}, "clusters", "expected clusters by name"),
         ({"clusters": {"": {}}}, "clusters", "a cluster has a name"),
         ({"clusters": "dahu"}, "clusters", "expected clusters by name"),
-        ({"clusters": None, "requirements": {}}, "clusters", "is missing"),
         ({"clusters": "any"}, "exec_file", "is missing"),
         ({"clusters": "any", "exec_file": "e", "walltime": "x"}, "walltime", "expected a duration"),
-        ({"clusters": ["c"]}, "clusters", "expected clusters by name"),
         ({"clusters": {"c": "e"}}, "clusters.c", "expected an object"),
         ({"clusters": {"c": {}}}, "clusters.c.exec_file", "is missing"),
         ({"campaign_type": "tset"}, "campaign_type", "'default' or 'test'"),
@@ -272,3 +273,42 @@ def test_the_grid_chooses_no_others_than_the_user_has_named() -> None:
 def test_a_template_that_holds_for_all_clusters_is_checked() -> None:
     content = {"name": "n", "params": [{"a": 1}], "exec_file": "run {b}", "clusters": "any"}
     assert places(content) == ["exec_file", "params"]
+
+
+def test_clusters_may_be_a_list_or_left_out() -> None:
+    assert read({**MINIMAL, "exec_file": "e", "clusters": ["c", "d"]}).clusters == {
+        name: ClusterSettings(exec_file="e") for name in "cd"
+    }
+    left_out = read({"name": "n", "nb_jobs": 1, "exec_file": "e"})
+    assert (left_out.is_unplaced, left_out.clusters, left_out.anywhere) == (True, {}, ClusterSettings(exec_file="e"))
+    for chosen in ({"requirements": "memory >= 1 GB"}, {"clusters": "any"}):
+        assert not read({"name": "n", "nb_jobs": 1, "exec_file": "e", **chosen}).is_unplaced
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("2h", 7200),
+        ("90 min", 5400),
+        ("1-00:00:00", 86400),
+        ("1:30:00", 5400),
+        ("1.5 d", 129_600),
+        ("2-12:00", 216_000),
+    ],
+)
+def test_durations_are_written_alike_everywhere(written: str, seconds: int) -> None:
+    settings = read(
+        {**MINIMAL, "walltime": written, "clusters": {"c": {"exec_file": "e", "duration": written}}}
+    ).clusters
+    assert (settings["c"].walltime, settings["c"].duration) == (seconds, seconds)
+    assert read_value(written, Kind.DURATION) == (seconds, Kind.DURATION)
+    if " " not in written:
+        wanted = parse_requirement(f"max_walltime >= {written}", BUILT_IN)
+        assert wanted == parse_requirement(f"max_walltime >= {seconds}", BUILT_IN)
+
+
+def test_a_duration_in_m_may_be_too_much() -> None:
+    assert (
+        "'m' is milli in one place and minutes or megabytes in another"
+        in problems(json.dumps({**MINIMAL, "walltime": "90 m"}))[0].message
+    )

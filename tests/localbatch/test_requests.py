@@ -137,11 +137,9 @@ def test_a_submission_that_cannot_be_obeyed_is_refused(steady_host: Host, change
 
 
 def test_a_request_that_can_never_fit_is_refused_with_the_figures(host: Host) -> None:
-    done = host.run(
-        "submit", "--name=big", "--size=1", "--walltime=9", "--cpu=2", "--nodes=2", "--mem=1001", "--", "/j"
-    )
+    done = host.run("submit", "--name=big", "--size=1", "--walltime=9", "--cpu=2", "--nodes=2", "--mem=501", "--", "/j")
     assert done.returncode == 10
-    assert "a job asks for cpu=4, the cluster has 2 and mem=1001, the cluster has 1000" in done.stderr
+    assert "a job asks for cpu=4, the cluster has 2 and mem=1002, the cluster has 1000" in done.stderr
 
 
 def test_the_same_submission_again_is_the_same_array(host: Host) -> None:

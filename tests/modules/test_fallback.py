@@ -18,6 +18,7 @@ POOLS = {"cpu": 4, "mem": 4000, "licence": 1}
     ("asked", "kept"),
     [
         (ResourceRequest(cpu=2, mem=100), ResourceRequest(cpu=2, mem=100)),
+        (ResourceRequest(cpu=2, nodes=2, mem=100), ResourceRequest(cpu=4, mem=200)),
         (ResourceRequest(cpu=2, nodes=2, others={"licence": 1}), ResourceRequest(cpu=4, others={"licence": 1})),
         (ResourceRequest(cpu=1, others={"licence": 0}), ResourceRequest(cpu=1)),
         (ResourceRequest(cpu=8, mem=100), ResourceRequest(cpu=4, mem=100)),

@@ -81,6 +81,8 @@ REFUSED = {
     "[properties]\nsite = 'x'": "grid: site: each queue has its site by where it is declared",
     "[properties]\nmemory = 'much'": "grid: memory: expected a size, not 'much' (write '16 GB', or a number of MB)",
     "[properties]\nmemory = '5m'": "write 'min' or 'MB'",
+    "[properties]\ngpus = -1": "grid: gpus: an amount is 0 or more",
+    "[properties]\nnodes = [4, -0.5]": "grid: nodes: an amount is 0 or more",
     "[properties]\nday = 1979-05-27": "grid: day: expected a number, text, true or false, or a list of these",
     "[properties]\na.b = 1": "grid: a: expected a number, text, true or false, or a list of these",
     "[properties]\na = 1\n[site.s.properties]\na = 'x'": "site s: a: expected a number, not 'x'",

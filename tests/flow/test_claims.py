@@ -176,3 +176,16 @@ def _chosen(conn: Connection, cluster: int, jobs: int) -> int:
     campaign = a_campaign(conn, jobs)
     put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, jobs)])
     return campaign
+
+
+def test_a_batch_that_was_submitted_meanwhile_is_not_put_back(database: Database) -> None:
+    """Who comes too late with the news that it was cut off changes nothing of it, nor of its jobs."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        submitted_jobs(conn, campaign, cluster, 2)
+        batch = conn.execute(select(Batch)).one()
+        assert put_back(conn, cluster, batch.id, Outcome.WITHDRAWN, "too late", JobSettings()) == 0
+        assert conn.execute(select(Batch)).one() == batch
+        assert set(conn.execute(select(Job.c.state)).scalars()) == {JobState.SUBMITTED}
+        assert set(conn.execute(select(Task.c.state)).scalars()) == {TaskState.ASSIGNED}

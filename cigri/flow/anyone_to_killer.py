@@ -62,7 +62,8 @@ def list_wished(conn: Connection) -> set[int]:
 def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None = None) -> list[KillOrder]:
     """Kills of submitted jobs that were never sent, or had no effect for `verify_after` seconds; marked as sent.
 
-    What should only have made way for others, and runs meanwhile, goes on.
+    What should only have made way for others, and runs meanwhile, goes on. The remote id of a job that its cluster does
+    not list may be another job's by now: after a crash ids are given anew.
     """
     is_due = or_(Kill.c.sent_at.is_(None), Kill.c.sent_at <= clock(now) - timedelta(seconds=verify_after))
     here = and_(Job.c.id == Kill.c.job_id, Job.c.cluster_id == cluster_id)
@@ -76,6 +77,7 @@ def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: date
             Kill.c.is_open,
             Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
             Job.c.remote_id.is_not(None),
+            Job.c.missing_since.is_(None),
             ~is_account_paused(Batch.c.local_user, cluster_id, now),
             is_due,
         )

@@ -289,7 +289,7 @@ def test_each_state_word_is_understood_by_squeue_and_sacct(word: str) -> None:
     live = [] if state.is_final else [state]
     assert [job.state for job in SLURM.parse_status(squeue(row), "cigri-")] == live
     assert [job.state for job in SLURM.parse_history(history(row))] == [state]
-    remembered = SLURM.parse_history(sacct(f"5_1|{word}|0:0|1795171064|1795171065|n1|{TAG}"))
+    remembered = SLURM.parse_history(sacct(f"5_1|{word}|0:0|1795171060|1795171064|1795171065|n1|{TAG}"))
     assert [job.state for job in remembered] == [state if state.is_final else RemoteState.UNKNOWN]
 
 
@@ -310,15 +310,25 @@ def test_accounting_alone_tells_the_same_as_squeue() -> None:
 
 def test_a_task_of_its_own_is_believed_more_than_the_rest_of_its_array() -> None:
     """sacct still counts a task that ran among those that were cancelled before they began."""
-    rows = (f"5_{tasks}|{word}|0:0|1|2|n1|{TAG}" for tasks, word in [("3", "COMPLETED"), ("[3-5]", "CANCELLED by 1")])
+    rows = (f"5_{tasks}|{word}|0:0|1|1|2|n1|{TAG}" for tasks, word in [("3", "COMPLETED"), ("[3-5]", "CANCELLED by 1")])
     jobs = by_index(SLURM.parse_history(sacct(*rows)))
     assert [jobs[index].state for index in (3, 4, 5)] == [RemoteState.SUCCEEDED] + [RemoteState.KILLED] * 2
 
 
 def test_of_a_requeued_job_the_last_line_counts() -> None:
-    rows = (f"5_1|{state}|{code}|1|2|n[07-09,12]x|{TAG}" for state, code in [("FAILED", "1:0"), ("COMPLETED", "0:0")])
+    ended = [("PREEMPTED", "0:0", 20), ("COMPLETED", "0:0", 30), ("FAILED", "1:0", 10)]
+    rows = (f"5_1|{state}|{code}|{submitted}|40|50|n[07-09,12]x|{TAG}" for state, code, submitted in ended)
     [job] = SLURM.parse_history(sacct(*rows))
     assert (job.state, job.node) == (RemoteState.SUCCEEDED, "n07x")
+
+
+def test_of_an_id_that_was_given_anew_each_job_has_its_own_end() -> None:
+    """A controller that came back with older state begins to count where it was then."""
+    later = TAG + "9"
+    rows = (f"5_1|CANCELLED by 1|0:0|10|20|30|n1|{TAG}", f"5_1|COMPLETED|0:0|40|50|60|n1|{later}")
+    found = {job.tag: job.state for job in SLURM.parse_history(sacct(*rows))}
+    assert found == {TAG: RemoteState.KILLED, later: RemoteState.SUCCEEDED}
+    assert "--duplicates" in SLURM.history([(TAG, 1, "5_1")])
 
 
 @pytest.mark.parametrize("name", ["refused-array-alpha", "refused-array-beta"])

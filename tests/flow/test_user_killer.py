@@ -10,6 +10,7 @@ from cigri.flow.anyone_to_killer import take_kills
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_prologues
+from cigri.flow.runner_to_updator import mark_missing
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import count_left, kill_job, move_campaign
 from cigri.flow.user_to_metascheduler import own_campaign
@@ -116,6 +117,19 @@ def test_a_prologue_that_was_never_launched_does_not_run_after_a_cancel(database
         assert list_launches(conn, cluster, 10, 10) == []
         assert conn.execute(select(CampaignCluster.c.prologue)).scalar_one() is StepState.FAILED
         assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
+
+
+def test_no_kill_is_sent_for_a_job_that_is_missing_as_its_remote_id_may_be_another_jobs(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        missing, listed = submitted_jobs(conn, campaign, cluster, 2)
+        mark_missing(conn, [missing])
+        for job in (missing, listed):
+            assert kill_job(conn, job, "alice")
+        assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [listed]
+        run_jobs(conn, [missing])  # it is listed again, by whatever id
+        assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [missing]
 
 
 def test_a_killed_job_takes_its_tasks_with_it(database: Database) -> None:

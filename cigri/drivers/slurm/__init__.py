@@ -18,6 +18,7 @@ from cigri.drivers.slurm.tables import (
     SQUEUE_FIELDS,
     SQUEUE_HEADER,
     ended_unseen,
+    in_order,
     jobs_of,
     read_tables,
     unreadable,
@@ -135,11 +136,14 @@ cigri_nodes() {
         return [job for row in rows for job in jobs_of(row) if not job.state.is_final]
 
     def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
-        """Asks for whole arrays: sacct lists the tasks that ended together before they began under no other name."""
+        """Asks for whole arrays: sacct lists the tasks that ended together before they began under no other name.
+
+        Of an id that was given anew, after a controller came back with older state, it would show the last job alone.
+        """
         tags = sorted({tag for tag, _, _ in jobs})
         arrays = sorted({remote_id.partition("_")[0] for _, _, remote_id in jobs if remote_id})
         unnamed = sorted({tag for tag, _, remote_id in jobs if not remote_id})
-        sacct = f"sacct -X -P -o {SACCT_HEADER.replace('|', ',')}"
+        sacct = f"sacct -X -P --duplicates -o {SACCT_HEADER.replace('|', ',')}"
         recent = f'{sacct} -u "$(id -u)" -S now-7days -E now -s {SACCT_STATES}'
         lines = [f"{_squeue()} -t all -n {_comma(some)} && echo {END} || exit" for some in _chunks(tags, NAMES_AT_ONCE)]
         lines.append("if command -v sacct >/dev/null; then :")
@@ -158,9 +162,7 @@ cigri_nodes() {
             if header == SQUEUE_HEADER:
                 current |= {(job.tag, job.index): job for row in table for job in jobs_of(row)}
                 continue
-            # Of a requeued job the last line counts; tasks that ran stand among those that did not as well.
-            table.sort(key=lambda row: row.indexes.isdigit())
-            remembered |= {(job.tag, job.index): ended_unseen(job) for row in table for job in jobs_of(row)}
+            remembered |= {(job.tag, job.index): ended_unseen(job) for row in in_order(table) for job in jobs_of(row)}
         return list((remembered | current).values())
 
     def cancel(self, remote_ids: Sequence[str]) -> str:

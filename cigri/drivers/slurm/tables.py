@@ -32,7 +32,7 @@ ENDED_BY_ITSELF = {RemoteState.SUCCEEDED, RemoteState.FAILED, RemoteState.OUT_OF
 END = "cigri-end"
 SQUEUE_FIELDS = "ArrayJobID ArrayTaskID State exit_code RestartCnt StartTime EndTime NodeList Reason Name"
 SQUEUE_HEADER = "ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|EXIT_CODE|RESTART_COUNT|START_TIME|END_TIME|NODELIST|REASON|NAME|"
-SACCT_HEADER = "JobID|State|ExitCode|Start|End|NodeList|JobName"
+SACCT_HEADER = "JobID|State|ExitCode|Submit|Start|End|NodeList|JobName"
 
 
 class Row(NamedTuple):
@@ -48,6 +48,7 @@ class Row(NamedTuple):
     nodes: str
     reason: str
     name: str
+    submitted: str = ""
 
 
 def read_tables(answer: Answer) -> Iterator[tuple[str, list[Row]]]:
@@ -77,19 +78,27 @@ def _squeue_row(line: str) -> Row | None:
 
 
 def _sacct_row(line: str) -> Row | None:
-    fields = line.split("|", 6)
-    found = len(fields) == 7 and re.fullmatch(r"(\d+)_(?:(\d+)|\[(.*)\])", fields[0])
+    fields = line.split("|", 7)
+    found = len(fields) == 8 and re.fullmatch(r"(\d+)_(?:(\d+)|\[(.*)\])", fields[0])
     if not found:
         return None
-    _, word, codes, started, ended, nodes, name = fields
+    _, word, codes, submitted, started, ended, nodes, name = fields
     if word == "FAILED" and found[3]:
         return None  # a refused submission leaves such a record
     code, _, signal = codes.partition(":")
     exit_code = 128 + int(signal) if signal not in ("", "0") else int(code)
-    return Row(found[1], found[2] or found[3], word, exit_code, 0, started, ended, nodes, "", name)
+    return Row(found[1], found[2] or found[3], word, exit_code, 0, started, ended, nodes, "", name, submitted)
 
 
 READERS = {SQUEUE_HEADER: _squeue_row, SACCT_HEADER: _sacct_row}
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    """The last row of a job is the one that counts, after a requeue, which makes it submitted anew, too.
+
+    Tasks that ran stand among those that did not as well.
+    """
+    return sorted(rows, key=lambda row: (_number(row.submitted), row.indexes.isdigit()))
 
 
 def jobs_of(row: Row) -> list[RemoteJob]:

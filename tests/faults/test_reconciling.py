@@ -35,7 +35,7 @@ def test_a_batch_that_ran_and_left_the_queue_is_adopted_by_the_history(forker: F
     pass_that_dies(forker, grid, "runner", "after")
     until(lambda: len(grid.executions()) == TASKS)
     with grid.database.begin() as conn:
-        [cluster] = list_clusters(conn)
+        [cluster] = list_clusters(conn, "runner")
     driver = grid.gateway.driver(cluster)
     listed = driver.status("cigri.")
     until(lambda: not driver.parse_status(grid.gateway.run(cluster, grid.site.user, listed), "cigri."))
@@ -57,7 +57,7 @@ def test_a_submission_that_arrives_after_its_batch_was_given_back_starts_nothing
     until(lambda: runner.run_once(grid.tools)["batches given back"] == 1, what="the cluster is tried again")
     assert grid.one("SELECT state::text FROM batches ORDER BY id LIMIT 1") == "void"
     with grid.database.begin() as conn:
-        [cluster] = list_clusters(conn)
+        [cluster] = list_clusters(conn, "runner")
     late = gateway.run(cluster, grid.site.user, broken.on_its_way)
     assert "voided" in late.err
     grid.run_to_end()

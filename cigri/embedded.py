@@ -60,10 +60,10 @@ def temporary() -> Iterator[Path]:
         directory = Path(name)
         start(directory)
         try:
-            _forget_durability(directory)
+            forget_durability(directory)
             yield directory
         finally:
-            stop(directory)
+            stop(directory, "immediate")
 
 
 def copy(directory: Path, name: str) -> str:
@@ -75,12 +75,12 @@ def copy(directory: Path, name: str) -> str:
     return url(directory, name)
 
 
-def stop(directory: Path) -> bool:
-    """Stop the server; False when it was not running."""
+def stop(directory: Path, mode: Literal["fast", "immediate"] = "fast") -> bool:
+    """Stop the server, `immediate` without a care for its data; False when it was not running."""
     info = _running(directory)
     if info is None:
         return False
-    _run(directory / "data", "pg_ctl", "-w", "-D", str(directory / "data"), "-m", "fast", "stop")
+    _run(directory / "data", "pg_ctl", "-w", "-D", str(directory / "data"), "-m", mode, "stop")
     if Path(info.socket_directory) != directory:
         with suppress(OSError):
             Path(info.socket_directory).rmdir()
@@ -156,7 +156,8 @@ def _create(data: Path) -> None:
     unfinished.rename(data)
 
 
-def _forget_durability(directory: Path) -> None:
+def forget_durability(directory: Path) -> None:
+    """From now on it is fast, and a power cut may cost it everything."""
     import psycopg
 
     with psycopg.connect(url(directory), autocommit=True) as conn:

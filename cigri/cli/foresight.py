@@ -3,25 +3,67 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from cigri.cli.command import print_json, safe
+from cigri.cli.command import DONE, print_json, safe
+from cigri.cli.placing import to_simulate
 from cigri.cli.tables import print_table
 from cigri.cli.wording import duration, moment
 from cigri.errors import CigriError
 
 if TYPE_CHECKING:
-    from cigri.flow.clusters_to_user import Known
+    from cigri.database import Database
     from cigri.flow.user_to_metascheduler import NewCampaign
+    from cigri.jdl import Description
 
 LABORATORY = (sys.executable, "-P", "-m", "modules.laboratory")
 
 
-def show_foresight(campaigns: "Sequence[tuple[NewCampaign, int, Known]]", output: str) -> None:
-    """`campaigns`, how many tasks each has and what is known of them; raise CigriError when one could run nowhere."""
-    answer = _ask([{"campaign": _plain(one), "tasks": tasks, "known": [*known]} for one, tasks, known in campaigns])
+class Laboratory:
+    """It is started at once, and makes ready while the campaigns are looked at that it will be asked of.
+
+    It shows its progress on our standard error, and ends with us when we are interrupted, or have no question.
+    """
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(LABORATORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> "Laboratory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            self._process.communicate()
+
+    def simulate(self, database: "Database", descriptions: "Iterable[Description]", user: str, output: str) -> int:
+        """Show what it answers; raise CigriError when a campaign could run nowhere."""
+        from cigri.flow.clusters_to_user import find_known
+        from cigri.submission import new_campaign
+
+        orders = []
+        for description in descriptions:
+            campaign = to_simulate(database, new_campaign(description, user))
+            commands = {part.settings["exec_file"] for part in campaign.clusters.values()}
+            with database.begin() as conn:
+                known = find_known(conn, user, commands, description.parameters())
+            orders.append({"campaign": _plain(campaign), "tasks": description.count, "known": [*known]})
+        _show(self._ask(orders), output)
+        return DONE
+
+    def _ask(self, orders: Sequence[Mapping[str, Any]]) -> Any:
+        out, _ = self._process.communicate(json.dumps(orders))
+        if self._process.returncode != 0:
+            raise CigriError(f"the simulation failed (exit status {self._process.returncode}); nothing was submitted")
+        answer = json.loads(out)
+        if "error" in answer:
+            raise CigriError(f"{answer['error']}; nothing was submitted")
+        return answer
+
+
+def _show(answer: Mapping[str, Any], output: str) -> None:
     if output == "json":
         print_json(answer)
         return
@@ -30,18 +72,6 @@ def show_foresight(campaigns: "Sequence[tuple[NewCampaign, int, Known]]", output
             print(safe(line))
         if campaign["shares"]:
             print_table(("cluster", "tasks", "core-hours"), list(_rows(campaign)))
-
-
-def _ask(orders: Sequence[Mapping[str, Any]]) -> Any:
-    """It shows its progress on our standard error, and ends with us when we are interrupted."""
-    with subprocess.Popen(LABORATORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as laboratory:
-        out, _ = laboratory.communicate(json.dumps(orders))
-    if laboratory.returncode != 0:
-        raise CigriError(f"the simulation failed (exit status {laboratory.returncode}); nothing was submitted")
-    answer = json.loads(out)
-    if "error" in answer:
-        raise CigriError(f"{answer['error']}; nothing was submitted")
-    return answer
 
 
 def _plain(campaign: "NewCampaign") -> dict[str, Any]:

@@ -23,8 +23,9 @@ from cigri.cli.command import (
     safe,
     told_otherwise,
 )
+from cigri.cli.foresight import Laboratory
 from cigri.cli.looking import tell_missing
-from cigri.cli.placing import declared, on_able, on_any, on_eligible, on_known, tell_unheard, to_simulate
+from cigri.cli.placing import declared, on_able, on_any, on_eligible, on_known, tell_unheard
 from cigri.cli.source import Source
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem, RuleBroken
 
@@ -157,11 +158,12 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     faults: list[str] = []
     changes = {"campaign_type": options.type, "priority": options.priority}
     changes = {name: value for name, value in changes.items() if value is not None}
-    parsed = [found for source in sources if (found := _parse(source, changes, faults))]
-    if not parsed:
-        raise _refusal(faults)
     database: Database | None = None  # with --check it may be away
     with ExitStack() as stack:
+        laboratory = stack.enter_context(Laboratory()) if options.simulate else None  # it makes ready meanwhile
+        parsed = [found for source in sources if (found := _parse(source, changes, faults))]
+        if not parsed:
+            raise _refusal(faults)
         try:
             database = stack.enter_context(open_database())
             clusters = declared(database)
@@ -185,9 +187,9 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
             tell_missing(candidates, clusters)
         if faults:
             raise _refusal(faults)
-        if options.simulate:
+        if laboratory:
             assert database  # that it is away is an error, unless all is only checked
-            return _simulate(database, candidates, user, options.output)
+            return laboratory.simulate(database, [one.description for one in candidates], user, options.output)
         return DONE if options.check or not database else _store(database, candidates, user, options)
 
 
@@ -300,22 +302,6 @@ def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], o
     for candidate in candidates:
         for line in preview(candidate.description, user, missing, None):
             print(safe(line))
-
-
-def _simulate(database: "Database", candidates: Sequence[Candidate], user: str, output: str) -> int:
-    from cigri.cli.foresight import show_foresight
-    from cigri.flow.clusters_to_user import find_known
-    from cigri.submission import new_campaign
-
-    new = []
-    for one in candidates:
-        campaign = to_simulate(database, new_campaign(one.description, user))
-        commands = {part.settings["exec_file"] for part in campaign.clusters.values()}
-        with database.begin() as conn:
-            known = find_known(conn, user, commands, one.description.parameters())
-        new.append((campaign, one.description.count, known))
-    show_foresight(new, output)
-    return DONE
 
 
 def _store(database: "Database", candidates: Sequence[Candidate], user: str, options: argparse.Namespace) -> int:

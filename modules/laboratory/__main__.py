@@ -3,12 +3,14 @@
 `gridsub --simulate` starts it. The grid is that of this installation, and is only read.
 """
 
+import gc
 import json
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from cigri import installation
@@ -18,6 +20,7 @@ from cigri.flow.clusters_to_user import Known
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
 from cigri.settings import load
 from cigri.states import CampaignType
+from modules.laboratory.whatif import prepared
 from modules.laboratory.whatif.foresight import foresee
 from modules.laboratory.whatif.plan import Order
 
@@ -25,24 +28,30 @@ TERMINATED = 143  # as a shell shows SIGTERM
 
 
 def main() -> int:
+    gc.freeze()  # what is imported is never garbage, and the runs, which are short, need not look for any
+    gc.disable()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its database ends with it
-    orders = [_order(values) for values in json.load(sys.stdin)]
+    with prepared.server() as directory:  # while they who ask still make up their minds
+        answer = _answer(directory, [_order(values) for values in json.load(sys.stdin)])
+    json.dump(answer, sys.stdout)
+    return 0
+
+
+def _answer(directory: Path, orders: list[Order]) -> dict[str, Any]:
     database = Database(installation.find_database())
     try:
-        report = foresee(database, load(), orders, _progress())
+        report = foresee(directory, database, load(), orders, _progress())
     except CigriError as error:
-        answer: dict[str, Any] = {"error": str(error)}
+        return {"error": str(error)}
     else:
         campaigns = []
         for one in report.campaigns:
             ends = {name: report.when(getattr(one, name)) for name in ("low", "expected", "high")}
             dates = {f"{name}_end": end.isoformat() if end else None for name, end in ends.items()}
             campaigns.append(one._asdict() | dates)
-        answer = {"at": report.at.isoformat(), "campaigns": campaigns, "closed": report.closed, "ahead": report.ahead}
+        return {"at": report.at.isoformat(), "campaigns": campaigns, "closed": report.closed, "ahead": report.ahead}
     finally:
         database.close()
-    json.dump(answer, sys.stdout)
-    return 0
 
 
 def _order(values: dict[str, Any]) -> Order:

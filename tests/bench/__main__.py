@@ -16,6 +16,7 @@ NAMES = (
     "matching",
     "idle",
     "commands",
+    "simulate",
     "local",
     "waves",
     "slurm",

@@ -16,6 +16,12 @@ from tests.grid import Grid
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.fixture(autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for all tests here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
 def contents(database: Database) -> dict[str, tuple[int, int]]:
     """Rows of every table, and the last transaction that touched one."""
     with database.begin() as conn:
@@ -45,7 +51,8 @@ def test_a_real_campaign_ends_in_the_interval(local: Grid, grid: Database, as_us
     assert 24 / 4 < campaign["expected"] < 30  # four cores
     assert campaign["shares"] == {"here": 1.0}
     assert campaign["core_hours"]["here"] == pytest.approx(24 / 3600, rel=0.4)
-    assert (campaign["runs"], campaign["unfinished"]) == (5, 0)
+    assert 2 <= campaign["runs"] <= 5
+    assert campaign["unfinished"] == 0
     assert campaign["durations"] == "the duration in the description"
     span = datetime.fromisoformat(campaign["expected_end"]) - datetime.fromisoformat(told["at"])
     assert span.total_seconds() == pytest.approx(campaign["expected"], abs=0.01)

@@ -21,7 +21,7 @@ from modules.laboratory.whatif import others
 from modules.laboratory.whatif.board import board
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.future import Future, Outcome
-from modules.laboratory.whatif.interval import errors, interval
+from modules.laboratory.whatif.interval import ERRORS, End, interval
 from modules.laboratory.whatif.plan import Order, Plan, plan
 from modules.laboratory.whatif.scale import MOST_TASKS, Work, scale, shared_out
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
@@ -90,7 +90,7 @@ def test_no_task_lasts_longer_than_its_walltime() -> None:
 
 def test_a_small_campaign_is_played_as_it_is() -> None:
     small = scale({-1: Work(24, TEN, {1: 1})}, [-1], {1: 4}, 2.0)
-    assert (small.cores, small.together, small.cycle) == (1.0, {-1: 1}, 3.0)
+    assert (small.cores, small.together, small.cycle) == (1.0, {-1: 1}, 5.0)
 
 
 @pytest.mark.parametrize(("tasks", "room"), [(100, 4), (1000, 640), (1_000_000, 10_000), (1_000_000, 4)])
@@ -127,18 +127,29 @@ def test_jobs_of_others_use_what_is_foreseen() -> None:
     assert jobs == sorted(jobs, key=lambda job: job.submitted)
 
 
-def test_the_interval_is_wider_the_more_runs_differ_and_never_a_point() -> None:
-    alike, apart = interval([100.0] * 5, 0.0), interval([60.0, 80.0, 100.0, 130.0, 170.0], 0.0)
+def ends(doubt: float, runs: int = 5, luck: float = 0.0) -> list[End]:
+    """Of runs whose durations are off by `doubt`, and which are lucky and unlucky in turn."""
+    return [End(one, 100 * math.exp(doubt * one + luck * (-1) ** place)) for place, one in enumerate(ERRORS[:runs])]
+
+
+def test_the_interval_holds_what_is_not_known_of_durations_and_is_never_a_point() -> None:
+    alike, apart = interval(ends(0.0), 0.0), interval(ends(0.5), 0.0)
     assert apart.low < alike.low < 90 < alike.expected < 110 < alike.high < apart.high
-    assert interval([100.0], 0.0).high > alike.high
-    assert interval([100.0] * 5, 30.0).high == alike.high + 30
+    assert apart.high > 100 * math.exp(1.645 * 0.5)  # 95 % of durations
+    assert interval(ends(0.0), 30.0).high == alike.high + 30
 
 
-def test_runs_stand_for_all_errors() -> None:
-    drawn = errors(5)
-    assert drawn[0] == pytest.approx(0)
-    assert fmean(drawn) == pytest.approx(0, abs=1e-9)
-    assert max(drawn) > 1.2
+def test_the_fewer_the_runs_and_the_more_they_are_luck_the_wider_is_the_interval() -> None:
+    widths = [interval(ends(0.2, runs), 0.0).high for runs in (5, 3, 2)]
+    assert widths == sorted(widths)
+    assert interval(ends(0.2, luck=0.3), 0.0).high > 1.3 * widths[0]
+    assert interval(ends(0.0, 1), 0.0).high > interval(ends(0.0, 2), 0.0).high
+
+
+def test_two_runs_foretell_what_five_do() -> None:
+    two, five = interval(ends(0.4, 2), 0.0), interval(ends(0.4), 0.0)
+    assert two.expected == pytest.approx(five.expected) == pytest.approx(100)
+    assert two.high == pytest.approx(five.high, rel=0.15)
 
 
 def test_earlier_tasks_of_the_command_are_known(database: Database) -> None:

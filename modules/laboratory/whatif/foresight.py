@@ -1,29 +1,30 @@
 """Plays several futures of the grid, and says what they have in common."""
 
-import math
 import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from multiprocessing import get_context
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from cigri import embedded, schema
+from cigri import embedded
 from cigri.database import Database
 from cigri.flow.grid_to_laboratory import take_picture
 from cigri.settings import Settings
 from modules.laboratory.whatif.board import board
 from modules.laboratory.whatif.future import Future, Outcome
-from modules.laboratory.whatif.interval import errors, interval
+from modules.laboratory.whatif.interval import ERRORS, End, interval
 from modules.laboratory.whatif.others import STEP
 from modules.laboratory.whatif.plan import Order, Plan, plan
 
-RUNS = 5
-BUDGET = 32.0  # seconds for all of them
+RUNS = len(ERRORS)
+FEWEST = 2
+PATIENCE = 2.5  # seconds for all of them, beyond which no other is begun
+LONGEST = 16.0  # seconds of one, which is cut short then
 MOST_AT_A_TIME = 4
 
 
@@ -64,60 +65,54 @@ class Report(NamedTuple):
 
 
 def foresee(
-    database: Database, settings: Settings, orders: Sequence[Order], watch: Callable[[int, int], None]
+    server: Path, database: Database, settings: Settings, orders: Sequence[Order], watch: Callable[[int, int], None]
 ) -> Report:
-    """What would become of these campaigns, submitted now; `database` is only read. `watch` hears runs done, of all."""
+    """What would become of these campaigns, submitted now; `database` is only read. `watch` hears runs done, of all.
+
+    `server`: the directory of one that runs, whose own database has the schema and no rows.
+    """
     commands = {order.command for order in orders}
     with database.snapshot() as conn:
         picture = take_picture(conn, commands, STEP)
     made = plan(picture, orders, settings.almighty.period)
-    outcomes = list(_outcomes(settings, made, watch))
+    outcomes = list(_outcomes(server, settings, made, watch))
     mine = {order: [outcome[order] for outcome in outcomes] for order in made.orders}
     campaigns = [_foresight(made, number, some) for number, some in mine.items()]
     return Report(picture.at, campaigns, _closed(made), len(picture.left))
 
 
-def _outcomes(settings: Settings, made: Plan, watch: Callable[[int, int], None]) -> Iterator[dict[int, Outcome]]:
-    """Of several runs, side by side on the processors of this host, each with its part of the time."""
+def _outcomes(
+    server: Path, settings: Settings, made: Plan, watch: Callable[[int, int], None]
+) -> Iterator[dict[int, Outcome]]:
+    """Of several runs, side by side on the processors of this host: two at least, more as long as there is time."""
     places = min(os.cpu_count() or 1, MOST_AT_A_TIME, RUNS)
-    with (
-        _databases() as urls,
-        ProcessPoolExecutor(places, get_context("fork")) as pool,
-    ):
+    with ProcessPoolExecutor(places, get_context("fork")) as pool:
         watch(0, RUNS)
-        seconds = BUDGET / math.ceil(RUNS / places)
-        runs = [
-            pool.submit(_play, url, settings, made, error, seconds)
-            for url, error in zip(urls, errors(RUNS), strict=True)
-        ]
-        for number, run in enumerate(as_completed(runs), start=1):
-            watch(number, RUNS)
-            yield run.result()
+        began, done, left = time.monotonic(), 0, list(ERRORS)
+        while left:
+            chosen, left = left[: max(places, FEWEST)], left[max(places, FEWEST) :]
+            runs = [pool.submit(_play, server, settings, made, error) for error in chosen]
+            for run in as_completed(runs):
+                done += 1
+                watch(done, RUNS)
+                yield run.result()
+            if (time.monotonic() - began) * (done + len(left[: len(chosen)])) / done > PATIENCE:
+                break
+        watch(RUNS, RUNS)
 
 
-def _play(url: str, settings: Settings, made: Plan, error: float, seconds: float) -> dict[int, Outcome]:
-    deadline = time.monotonic() + seconds
-    luck, database = Random(f"{error}"), Database(url)
+def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[int, Outcome]:
+    deadline = time.monotonic() + LONGEST
+    luck, database = Random(f"{error}"), Database(embedded.copy(server, f"run_{ERRORS.index(error)}"))
     try:
         return Future(database, settings, made, board(made, luck), luck, error).run(deadline)
     finally:
         database.close()
 
 
-@contextmanager
-def _databases() -> Iterator[list[str]]:
-    """URLs of empty ones with the schema, on a server that lives as long."""
-    with embedded.temporary() as directory:
-        template = Database(embedded.url(directory))
-        schema.upgrade(template)
-        template.close()
-
-        yield [embedded.copy(directory, f"run_{number}") for number in range(RUNS)]
-
-
 def _foresight(made: Plan, number: int, outcomes: Sequence[Outcome]) -> Foresight:
     work, order = made.works[number], made.orders[number]
-    ends = [outcome.end for outcome in outcomes if outcome.end is not None]
+    ends = [End(outcome.error, outcome.end) for outcome in outcomes if outcome.end is not None]
     known = interval(ends, 2 * made.cycle) if ends else None
     tasks: Counter[str] = Counter()
     hours: dict[str, float] = defaultdict(float)

@@ -29,6 +29,8 @@ FEWEST_DONE = 0.05  # of a campaign's tasks, from which its end can be told when
 class Outcome(NamedTuple):
     """How a campaign went: seconds from submission to its end, None when there was none; core-seconds by cluster.
 
+    `error`: deviations by which durations were off in this run.
+
     `is_cut`: not all its tasks were done in time, and the rest is thought to go as these did.
     """
 
@@ -36,6 +38,7 @@ class Outcome(NamedTuple):
     work: Mapping[str, float]
     tasks: Mapping[str, int]
     is_cut: bool = False
+    error: float = 0.0
 
 
 class Future(Clockwork):
@@ -104,6 +107,7 @@ class Future(Clockwork):
             {name: some * factor for name, some in seconds.items()},
             Counter(task.cluster for task in ended),
             left > 0,
+            self._error,
         )
 
 
@@ -121,8 +125,14 @@ def _system(name: str, hardware: Hardware, luck: Random) -> BatchSystem:
 
 
 def _small(settings: Settings, plan: Plan) -> Settings:
-    """Numbers of jobs, as small as the grid."""
+    """Numbers of jobs, as small as the grid; what changes nothing in a run is done once."""
     policy = settings.policy
     counts = {name: plan.scale.count(getattr(policy, name)) for name in ("scouts", "handful")}
     small = {**counts, "stake": policy.stake / plan.scale.cores}
-    return settings.model_copy(update={"policy": policy.model_copy(update=small)})
+    never = {"discovery": FARTHEST, "refresh": FARTHEST}  # the resources of simulated clusters stay as they are
+    changed = {
+        "policy": policy.model_copy(update=small),
+        "resources": settings.resources.model_copy(update=never),
+        "forecast": settings.forecast.model_copy(update={"history": FARTHEST}),
+    }
+    return settings.model_copy(update=changed)

@@ -1,14 +1,27 @@
-"""From the ends of some runs to an expected end and a 90 % interval; pure."""
+"""From the ends of some runs to an expected end and a 90 % interval; pure.
+
+The logarithm of an end is a straight line over the error of the run, by which durations were off, and some luck.
+"""
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean
 from typing import NamedTuple
 
 NORMAL = 1.645
 STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)  # 95 % of it, by degrees of freedom from 1
 MODEL = 0.1  # deviation of the logarithm that no run shows: no simulation is the real thing
-LITTLE_KNOWN = 0.35  # the same for a single run
+LUCK = 0.1  # deviation of the logarithm between runs of the same error, before any is seen: worth two of them
+LITTLE_KNOWN = 0.35  # of the logarithm, by a single run
+ERRORS = (-1.0, 1.0, 0.0, -0.5, 0.5)
+"""Of the runs, in the order in which they are begun, as deviations of a normal variable: any two tell a line."""
+
+
+class End(NamedTuple):
+    """Of a run with this error: seconds."""
+
+    error: float
+    seconds: float
 
 
 class Interval(NamedTuple):
@@ -17,19 +30,22 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval(ends: Sequence[float], slack: float) -> Interval:
-    """Seconds, of the next such end: log-normal, from a few samples; `slack` seconds more on both sides."""
-    logarithms = [math.log(max(end, 1e-3)) for end in ends]
-    middle, count = fmean(logarithms), len(ends)
-    if count == 1:
-        spread = NORMAL * LITTLE_KNOWN
+def interval(ends: Sequence[End], slack: float) -> Interval:
+    """Seconds, of the next such end, whose error is normal; `slack` seconds more on both sides."""
+    errors, logarithms = [end.error for end in ends], [math.log(max(end.seconds, 1e-3)) for end in ends]
+    width = sum((error - fmean(errors)) ** 2 for error in errors)
+    if not width:
+        middle, spread = fmean(logarithms), NORMAL * LITTLE_KNOWN
     else:
-        factor = STUDENT[min(count - 1, len(STUDENT)) - 1]
-        spread = math.hypot(factor * stdev(logarithms) * math.sqrt(1 + 1 / count), NORMAL * MODEL)
+        middle, slope, luck = _line(errors, logarithms, width)
+        chance = STUDENT[min(len(ends), len(STUDENT)) - 1] * luck * math.sqrt(1 + 1 / len(ends))
+        spread = math.hypot(NORMAL * slope, chance, NORMAL * MODEL)
     return Interval(max(0.0, math.exp(middle - spread) - slack), math.exp(middle), math.exp(middle + spread) + slack)
 
 
-def errors(count: int) -> list[float]:
-    """Deviations of a normal variable, one for each run, that stand for all of it; the middle ones come first."""
-    shares = [(place + 0.5) / count for place in range(count)]
-    return [NormalDist().inv_cdf(share) for share in sorted(shares, key=lambda share: abs(share - 0.5))]
+def _line(errors: Sequence[float], logarithms: Sequence[float], width: float) -> tuple[float, float, float]:
+    """Its value where the error is 0, its slope, and how far runs lie from it, two that are as LUCK included."""
+    centre, mean = fmean(errors), fmean(logarithms)
+    slope = sum((e - centre) * (one - mean) for e, one in zip(errors, logarithms, strict=True)) / width
+    left = sum((one - mean - slope * (e - centre)) ** 2 for e, one in zip(errors, logarithms, strict=True))
+    return mean - slope * centre, slope, math.sqrt((2 * LUCK**2 + left) / len(errors))

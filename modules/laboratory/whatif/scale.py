@@ -13,10 +13,10 @@ from typing import NamedTuple
 from modules.laboratory.whatif.durations import Durations
 
 MOST_TASKS = 80
-ROUNDS = 10  # of tasks on the cores of a campaign, that are left of more
-LOOKS = 20  # cycles until the campaign would end, alone on the grid
-LOOKS_AT_ALL = 25  # cycles until all would have ended
-STEADY = 20  # cycles of equal length, before they grow
+ROUNDS = 5  # of tasks on the cores of a campaign, that are left of more
+LOOKS = 10  # cycles until the campaign would end, alone on the grid
+LOOKS_AT_ALL = 12  # cycles until all would have ended
+STEADY = 10  # cycles of equal length, before they grow
 GROWTH = 1.15
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from cigri.cli.folding import folded, width_of
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
 
 if TYPE_CHECKING:
@@ -175,8 +177,12 @@ def ids(text: str) -> list[int]:
 
 
 def complain(message: str) -> None:
-    """A line for a person, on standard error, under the command's name."""
-    print(f"{os.path.basename(sys.argv[0])}: {safe(message)}", file=sys.stderr)
+    """A line for a person, on standard error, under the command's name; on a terminal as many as it takes."""
+    lines = f"{os.path.basename(sys.argv[0])}: {safe(message)}".splitlines()
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    for line in lines:
+        parts = folded(line, width) if width and width_of(line) > width else [line]
+        print("\n".join(parts), file=sys.stderr)
 
 
 def safe(text: str) -> str:

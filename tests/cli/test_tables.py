@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.cli.command import complain
 from cigri.cli.folding import folded, width_of
 from cigri.cli.tables import fitted, print_fields, print_table
 from cigri.cli.wording import parameter_words, shortened
@@ -121,3 +122,12 @@ def test_what_goes_into_a_pipe_is_whole(monkeypatch: pytest.MonkeyPatch, capsys:
     assert capsys.readouterr().out.splitlines()[1] == f"1   {long}"
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert len(shortened(long)) == 200
+
+
+def test_a_complaint_is_broken_where_the_terminal_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "argv", ["gridstat"])
+    monkeypatch.setenv("COLUMNS", "30")
+    complain("2 tasks failed; `gridstat -e 1` shows why\n  short")
+    assert terminal.getvalue() == "gridstat: 2 tasks failed;\n`gridstat -e 1` shows why\n  short\n"

@@ -49,8 +49,20 @@ def start(directory: Path) -> str:
             options = f"-h '' -k '{sockets}' -c unix_socket_permissions=0700"
             log = str(directory / "log")
             _run(data, "pg_ctl", "-w", "-t", str(START_TIMEOUT), "-D", str(data), "-l", log, "-o", options, "start")
+        wait_until_ready(url(directory, "postgres"))
         _make_database(directory)
     return url(directory)
+
+
+def wait_until_ready(address: str) -> None:
+    """Wait for a server that is there and takes nobody in: it starts, or repairs what a crash has left."""
+    from psycopg import pq
+
+    deadline = time.monotonic() + START_TIMEOUT
+    while pq.PGconn.ping(address.encode()) == pq.Ping.REJECT:
+        if time.monotonic() > deadline:
+            raise DatabaseUnavailable(f"the database has been taking nobody in for {START_TIMEOUT} s; its log says why")
+        time.sleep(0.05)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 CigriError
 ├── ConfigError            the operator must change a setting (exit 2)
+│   └── DatabaseCopied     the operator must say which grid this is
 ├── UsageError             the user must change the command (exit 2)
 ├── DescriptionError       the user must change the campaign description; carries every problem at once
 │   └── RequirementError   what is wanted of nodes, or of jobs, is not understood; a ValueError too
@@ -30,6 +31,18 @@ class CigriError(Exception):
 
 class ConfigError(CigriError):
     """A setting is wrong; raised before anything runs."""
+
+
+class DatabaseCopied(ConfigError):
+    """The grid lived elsewhere when it last ran."""
+
+    def __init__(self, there: str, here: str) -> None:
+        super().__init__(
+            f"this database was copied, restored or moved: its grid last ran in {there}, and this is {here}.\n"
+            "Nothing was done. Say which it is:\n"
+            "  cigri db moved    the grid itself, restored or moved here: nobody runs the other any more\n"
+            "  cigri db copied   a copy, to try things with: it leaves all clusters alone until they are enabled"
+        )
 
 
 class UsageError(CigriError):

@@ -1,6 +1,7 @@
 """This installation as its programs meet it: which database is theirs."""
 
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
 def database_url(settings: "Settings") -> str:
     """The configured database, or the embedded one, which must be running."""
     return settings.database.url or embedded.url(settings.data_directory / "database")
+
+
+def database_place(settings: "Settings") -> str:
+    """Where the embedded database lies, in words; "" for another one, of which only its server knows."""
+    if settings.database.url:
+        return ""
+    try:
+        machine = Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        machine = ""
+    return f"{settings.data_directory.resolve()} on machine {machine or socket.gethostname()}"
 
 
 def find_database() -> str:

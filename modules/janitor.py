@@ -68,7 +68,7 @@ def _purge(tools: Tools, days: float, now: datetime | None) -> int:
                 cluster = clusters.get(place.cluster_id)
                 if cluster is None:
                     break
-                text = purge_campaign(tools.gateway.base(cluster, key), campaign_id)
+                text = purge_campaign(tools.gateway.base(cluster, key), campaign_id, place.batch_ids)
                 answer = tools.gateway.run(cluster, place.local_user, text)
                 if answer.status != 0:
                     logger.warning("Campaign %s on %s: not purged: %s", campaign_id, cluster.name, answer.err.strip())

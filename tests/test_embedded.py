@@ -1,15 +1,18 @@
 """The embedded PostgreSQL comes, goes, and leaves nothing outside its directory."""
 
 import os
+import signal
 import stat
 from pathlib import Path
 from urllib.parse import unquote
 
 import psycopg
 import pytest
+from psycopg import pq
 
 from cigri import embedded
 from cigri.errors import ConfigError, DatabaseUnavailable
+from tests.grid import until
 
 pytestmark = pytest.mark.process
 
@@ -56,6 +59,17 @@ def test_a_killed_server_starts_again_with_its_rows(tmp_path: Path) -> None:
     embedded.kill(tmp_path)
     with psycopg.connect(embedded.start(tmp_path)) as conn:
         assert conn.execute("SELECT number FROM kept").fetchone() == (7,)
+    embedded.stop(tmp_path)
+
+
+def test_a_server_that_repairs_itself_is_waited_for(tmp_path: Path) -> None:
+    """A process of it that dies by -9 takes all others with it, but the first, which takes nobody in meanwhile."""
+    with psycopg.connect(embedded.start(tmp_path), autocommit=True) as conn:
+        conn.execute("CREATE TABLE large AS SELECT g FROM generate_series(1, 200000) g")
+        [(pid,)] = conn.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'").fetchall()
+        os.kill(int(pid), signal.SIGKILL)
+    until(lambda: pq.PGconn.ping(embedded.url(tmp_path).encode()) == pq.Ping.REJECT, 10)
+    assert answers(embedded.start(tmp_path))
     embedded.stop(tmp_path)
 
 

@@ -3,10 +3,11 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, and_, func, select
 
 from cigri.database import clock
 from cigri.states import LIVE_JOBS, BatchState, EventLevel, JobState
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Batch, Job
@@ -70,7 +71,7 @@ def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
             select(Batch.c.id, Batch.c.created_at, Cluster.c.name)
             .join(Cluster, Cluster.c.id == Batch.c.cluster_id)
             .where(Batch.c.state == BatchState.LAUNCHING, Batch.c.created_at < clock(now) - STUCK_BATCH)
-            .order_by(Batch.c.id)
+            .order_by(Batch.c.created_at)
         )
     ]
     stuck += [
@@ -99,10 +100,18 @@ def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
 
 
 def list_accounts(conn: Connection, cluster_id: int) -> list[str]:
-    """Whose jobs may be on a cluster."""
+    """Whose jobs may be on a cluster, as far as campaigns tell: what was sent may be forgotten since a restore."""
     had = select(Batch.c.local_user.label("account")).where(Batch.c.cluster_id == cluster_id)
     mapped = select(UserMapping.c.local_user).where(UserMapping.c.cluster_id == cluster_id)
-    return sorted(conn.execute(had.union(mapped)).scalars())
+    part, mapping = CampaignCluster.c, UserMapping.c
+    here = and_(mapping.cluster_id == cluster_id, mapping.grid_user == Campaign.c.grid_user)
+    meant = (
+        select(Campaign.c.grid_user)
+        .join(CampaignCluster, and_(part.campaign_id == Campaign.c.id, part.cluster_id == cluster_id))
+        .outerjoin(UserMapping, here)
+        .where(mapping.local_user.is_(None))
+    )
+    return sorted(conn.execute(had.union(mapped, meant)).scalars())
 
 
 def list_known(conn: Connection, cluster_id: int) -> list[KnownJob]:

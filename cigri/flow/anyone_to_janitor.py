@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ARRAY, BigInteger, Connection, and_, delete, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -22,11 +22,12 @@ PURGE = "PURGE"
 
 
 class Leftover(NamedTuple):
-    """Files of an ended campaign on a cluster, in the home of `local_user`."""
+    """Files of an ended campaign on a cluster, in the home of `local_user`: of all its batches there."""
 
     campaign_id: int
     cluster_id: int
     local_user: str
+    batch_ids: list[int]
 
 
 def list_leftovers(conn: Connection, days: float, now: datetime | None = None) -> list[Leftover]:
@@ -35,8 +36,13 @@ def list_leftovers(conn: Connection, days: float, now: datetime | None = None) -
         Event.c.code == PURGE, Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None)
     )
     found = conn.execute(
-        select(Batch.c.campaign_id, Batch.c.cluster_id, Batch.c.local_user)
-        .distinct()
+        select(
+            Batch.c.campaign_id,
+            Batch.c.cluster_id,
+            Batch.c.local_user,
+            func.array_agg(Batch.c.id, type_=ARRAY(BigInteger)).label("batch_ids"),
+        )
+        .group_by(Batch.c.campaign_id, Batch.c.cluster_id, Batch.c.local_user)
         .join(Campaign, Campaign.c.id == Batch.c.campaign_id)
         .where(
             Campaign.c.state.in_((CampaignState.TERMINATED, CampaignState.CANCELLED)),

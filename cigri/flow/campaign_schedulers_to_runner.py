@@ -40,6 +40,7 @@ from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
+from cigri.wrapper.manifest import new_batch_id
 
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
@@ -99,12 +100,13 @@ class LaunchTask(NamedTuple):
 
 
 class PreparedBatch(NamedTuple):
-    """A batch that is committed, and where it goes."""
+    """A batch that is committed, and where it goes; `campaign_from`: when its campaign was submitted."""
 
     id: int
     tag: str
     created_at: datetime
     destination: Destination = ANYWHERE
+    campaign_from: datetime | None = None
 
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
@@ -239,6 +241,7 @@ def put_batch(
     if destination is None:
         return None
     about = {
+        "fresh": new_batch_id(),
         "prefix": f"cigri.{grid_key}.",
         "campaign": launch.campaign_id,
         "here": cluster_id,
@@ -248,7 +251,9 @@ def put_batch(
         "now": now,
     }
     batch = conn.execute(_new_batch(), about).one_or_none()
-    return None if batch is None else PreparedBatch._make((*batch, destination))
+    if batch is None:
+        return None
+    return PreparedBatch(batch.id, batch.tag, batch.created_at, destination, batch.submitted_at)
 
 
 @cache
@@ -258,8 +263,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
     waiting = select(Job.c.id, places.c.i).join(places, places.c.id == Job.c.id)
     locked = waiting.where(Job.c.state == JobState.TO_LAUNCH).with_for_update(of=Job).cte("locked")
     are_all_there = select(func.count()).select_from(locked).scalar_subquery() == jobs
-    id = func.nextval(func.pg_get_serial_sequence("batches", "id")).label("id")
-    new = select(id).where(are_all_there).subquery("new")
+    new = select(bindparam("fresh", type_=BigInteger).label("id")).where(are_all_there).subquery("new")
     values = {
         "id": new.c.id,
         "tag": bindparam("prefix", type_=Text) + cast(new.c.id, Text),
@@ -278,7 +282,9 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
         .where(Job.c.id == chosen.c.id)
         .values(state=JobState.LAUNCHING, batch_id=chosen.c.batch_id, array_index=chosen.c.i)
     )
-    return select(batch.c.id, batch.c.tag, batch.c.created_at).add_cte(launching.cte("launching"))
+    taken = select(batch.c.id, batch.c.tag, batch.c.created_at, Campaign.c.submitted_at)
+    whose = Campaign.c.id == bindparam("campaign", type_=BigInteger)
+    return taken.join(Campaign, whose).add_cte(launching.cte("launching"))
 
 
 @cache

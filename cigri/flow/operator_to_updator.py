@@ -1,18 +1,23 @@
-"""The operator declares clusters, enables and disables them, and says which account runs whose jobs."""
+"""The operator declares clusters, enables and disables them, says which account runs whose jobs, and adopts jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_operator import close_events
 from cigri.flow.anyone_to_resources import mark_changed
-from cigri.tables.campaigns import CampaignCluster
+from cigri.flow.operator_to_almighty import LEFT_ALONE
+from cigri.states import OPEN_CAMPAIGNS, BatchState, JobKind, JobState, TaskState
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster, Drain, UserMapping
+from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.resources import Discovery, Queue
+from cigri.tables.tasks import Task
+from cigri.wrapper.manifest import WrittenJob, digest
 
 
 def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
@@ -44,7 +49,7 @@ def enable_cluster(conn: Connection, name: str, *, enabled: bool) -> None:
     values: dict[str, object] = {"is_enabled": enabled}
     if enabled:
         values |= {"failures": 0, "blocked_until": None, "visited_at": None}
-        close_events(conn, ["CLUSTER_UNREACHABLE"], [f"cluster {name}"], "operator")
+        close_events(conn, ["CLUSTER_UNREACHABLE", LEFT_ALONE], [f"cluster {name}"], "operator")
         conn.execute(delete(Drain).where(Drain.c.cluster_id == cluster_id))
     conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(values))
     wake(conn)
@@ -84,3 +89,99 @@ def _cluster(conn: Connection, name: str) -> int:
     if cluster_id is None:
         raise NotFound(f"no cluster {name}; `cigri cluster list` shows them")
     return cluster_id
+
+
+def list_unknown_batches(conn: Connection, batch_ids: Sequence[int]) -> set[int]:
+    """Those of these batches that the database does not know."""
+    return set(batch_ids) - set(conn.scalars(select(Batch.c.id).where(Batch.c.id == func.any(list(batch_ids)))))
+
+
+def put_adopted(
+    conn: Connection,
+    cluster_id: int,
+    local_user: str,
+    tag: str,
+    jobs: Sequence[WrittenJob],
+    remote_ids: Mapping[tuple[int, int], str],
+) -> dict[int, str]:
+    """Take over jobs of one batch that an older life of the database has sent; why not, of each that cannot be.
+
+    The tasks of such a job wait here, and are given to it: it is watched as if it had been sent from here.
+    """
+    refused: dict[int, str] = {}
+    for job in jobs:
+        part = _part_of(conn, cluster_id, job.campaign_id)
+        tasks = _tasks_of(conn, job)
+        if why := _why_not(conn, local_user, job, part, tasks):
+            refused[job.job_id] = why
+            continue
+        about = {"campaign_id": job.campaign_id, "cluster_id": cluster_id, "created_at": part.submitted_at}
+        batch = {"id": job.batch_id, "tag": tag, "local_user": local_user, "state": BatchState.SUBMITTED}
+        size = max(written.array_index for written in jobs)
+        sent = insert(Batch).values(**about, **batch, size=size, settled_at=part.submitted_at)
+        conn.execute(sent.on_conflict_do_nothing(index_elements=[Batch.c.id]))
+        conn.execute(
+            insert(Job).values(
+                **about,
+                id=job.job_id,
+                bucket_id=tasks[0].bucket_id,
+                kind=JobKind.TASKS,
+                state=JobState.SUBMITTED,
+                width=part.width * job.side,
+                walltime=job.walltime,
+                batch_id=job.batch_id,
+                array_index=job.array_index,
+                remote_id=remote_ids.get((job.batch_id, job.array_index)),
+                submitted_at=part.submitted_at,
+            )
+        )
+        for position, carried in enumerate(job.tasks, start=1):
+            taken = {"state": TaskState.ASSIGNED, "attempts": carried.attempt}
+            conn.execute(update(Task).where(Task.c.id == carried.task_id).values(taken))
+            attempt = {"task_id": carried.task_id, "number": carried.attempt, "job_id": job.job_id}
+            conn.execute(insert(Attempt).values(**attempt, position=position))
+    numbers = func.pg_get_serial_sequence(Job.name, Job.c.id.name)
+    conn.execute(
+        select(func.setval(numbers, func.greatest(func.nextval(numbers), select(func.max(Job.c.id)).scalar_subquery())))
+    )
+    return refused
+
+
+def _part_of(conn: Connection, cluster_id: int, campaign_id: int) -> Any:
+    """Of a campaign on a cluster: since when, whether it goes on, whose account runs it, and how wide its tasks are."""
+    part = CampaignCluster
+    mapping = and_(UserMapping.c.cluster_id == cluster_id, UserMapping.c.grid_user == Campaign.c.grid_user)
+    account = func.coalesce(UserMapping.c.local_user, Campaign.c.grid_user).label("local_user")
+    return conn.execute(
+        select(Campaign.c.submitted_at, Campaign.c.state, account, part.c.width)
+        .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == cluster_id))
+        .outerjoin(UserMapping, mapping)
+        .where(Campaign.c.id == campaign_id)
+    ).one_or_none()
+
+
+def _tasks_of(conn: Connection, job: WrittenJob) -> list[Any]:
+    """In the order of the job, locked; those that there are not are left out."""
+    ids = [carried.task_id for carried in job.tasks]
+    columns = (Task.c.id, Task.c.number, Task.c.parameter, Task.c.state, Task.c.attempts, Task.c.bucket_id)
+    known = select(*columns).where(Task.c.id.in_(ids), Task.c.campaign_id == job.campaign_id).order_by(Task.c.id)
+    by_id = {task.id: task for task in conn.execute(known.with_for_update(key_share=True))}
+    return [by_id[task_id] for task_id in ids if task_id in by_id]
+
+
+def _why_not(conn: Connection, local_user: str, job: WrittenJob, part: Any, tasks: Sequence[Any]) -> str:
+    """Whether all is as it was when the job was made; "" when it is."""
+    if part is None or len(tasks) < len(job.tasks):
+        return f"campaign {job.campaign_id} is not in this database, or has other tasks"
+    if part.local_user != local_user or part.state not in OPEN_CAMPAIGNS:
+        return f"campaign {job.campaign_id} is over, or belongs to another account than {local_user}"
+    if digest(part.submitted_at, [(task.id, task.number, task.parameter) for task in tasks]) != job.digest:
+        return f"campaign {job.campaign_id} is another one here, or its tasks are"
+    if any(
+        task.state != TaskState.WAITING or task.attempts >= carried.attempt
+        for task, carried in zip(tasks, job.tasks, strict=True)
+    ):
+        return "its tasks are in other jobs by now, or have ended"
+    if conn.scalar(select(Job.c.id).where(Job.c.id == job.job_id)) is not None:
+        return "another job has its number by now"
+    return ""

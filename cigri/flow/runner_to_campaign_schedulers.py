@@ -1,12 +1,12 @@
 """The runner gives back jobs that no cluster has taken, so that their tasks wait again; others may last long."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, case, cast, func, or_, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, Row, and_, bindparam, case, cast, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
@@ -151,7 +151,7 @@ def _launching() -> Select[*tuple[Any, ...]]:
     return (
         select(Batch.c.id, Batch.c.tag, Batch.c.campaign_id, Batch.c.local_user, Batch.c.size)
         .where(Batch.c.cluster_id == bindparam("here", type_=BigInteger), Batch.c.state == BatchState.LAUNCHING)
-        .order_by(Batch.c.id)
+        .order_by(Batch.c.created_at, Batch.c.id)
     )
 
 
@@ -205,14 +205,37 @@ def put_back_unlaunched(
         .order_by(Job.c.id)
         .with_for_update(of=Job, skip_locked=True, key_share=True)  # whoever locks the tasks first asks to kill them
     ).all()
+    _withdraw(conn, stuck, NOT_LAUNCHED, limits, now)
+    return len(stuck)
+
+
+def withdraw_all(conn: Connection, reason: str, limits: JobSettings, now: datetime | None = None) -> int:
+    """End all jobs that are, or may be, on clusters, whatever becomes of them there; give their number."""
+    there = (JobState.LAUNCHING, JobState.SUBMITTED, JobState.RUNNING)
+    jobs = conn.execute(
+        select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind).where(Job.c.state.in_(there))
+    ).all()
+    conn.execute(
+        update(Batch).where(Batch.c.state == BatchState.LAUNCHING).values(state=BatchState.VOID, settled_at=clock(now))
+    )
+    _withdraw(conn, jobs, reason, limits, now)
+    return len(jobs)
+
+
+def _withdraw(
+    conn: Connection,
+    jobs: Iterable[Row[int, int, int, JobKind]],
+    reason: str,
+    limits: JobSettings,
+    now: datetime | None,
+) -> None:
     by_part: dict[tuple[int, int], list[EndedJob]] = defaultdict(list)
-    for job in stuck:
-        end = EndedJob(job.id, job.campaign_id, job.kind, Outcome.WITHDRAWN, None, "", NOT_LAUNCHED, None)
+    for job in jobs:
+        end = EndedJob(job.id, job.campaign_id, job.kind, Outcome.WITHDRAWN, None, "", reason, None)
         by_part[(job.cluster_id, job.campaign_id)].append(end)
     for (cluster_id, campaign_id), ended in by_part.items():
         ids = [job.job_id for job in ended]
         put_ended(conn, cluster_id, _attempts(conn, ids, campaign_id, Outcome.WITHDRAWN, limits), ended, now)
-    return len(stuck)
 
 
 def _attempts(

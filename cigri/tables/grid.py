@@ -13,12 +13,15 @@ from cigri.states import EventLevel
 class GridColumns(Columns):
     """One row: the short key that names this grid in the jobs and directories it leaves on clusters.
 
-    `resources_version` counts the changes of what is known of clusters, queues and nodes.
+    `resources_version` counts the changes of what is known of clusters, queues and nodes. `identity` and `place` are
+    those of the database in which the grid lives (cigri.flow.operator_to_almighty).
     """
 
     one: Named[bool] = Column(primary_key=True)
     key: Named[str]
     resources_version: Named[int] = Column(server_default="0")
+    identity: Named[str | None]
+    place: Named[str | None]
 
 
 Grid = table(

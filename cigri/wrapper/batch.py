@@ -66,13 +66,17 @@ class TaskCall:
 
 @dataclass(frozen=True, slots=True)
 class JobCall:
-    """What one array index runs: tasks in order, `side` at a time; `priority` ranks it among jobs of its owner."""
+    """What one array index runs: tasks in order, `side` at a time; `priority` ranks it among jobs of its owner.
+
+    `digest` tells its tasks from all others (cigri.wrapper.manifest).
+    """
 
     index: int
     job_id: int
     tasks: tuple[TaskCall, ...]
     priority: int = 10
     side: int = 1
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,8 @@ def _job_block(job: JobCall, program: str) -> str:
     if job.index < 1 or not job.tasks:
         raise ValueError(f"job {job.job_id}: index {job.index}, {len(job.tasks)} tasks")
     lines = "".join(_task_line(task, program) for task in job.tasks)
-    return f"{job.index}) cigri_job {job.job_id} {len(job.tasks)} {job.priority} {job.side}\n{lines};;\n"
+    about = f"{job.job_id} {len(job.tasks)} {job.priority} {job.side} {job.digest}".rstrip()
+    return f"{job.index}) cigri_job {about}\n{lines};;\n"
 
 
 def _task_line(task: TaskCall, program: str) -> str:

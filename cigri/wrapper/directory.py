@@ -1,5 +1,6 @@
 """What else is done to the files on a cluster: look at an output, withdraw a batch, remove a campaign."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from cigri.errors import AnswerUnreadable
@@ -67,15 +68,22 @@ def parse_void(answer: Answer) -> bool:
     return outcomes[answer.out]
 
 
-def purge_campaign(base: str, campaign_id: int) -> str:
-    """sh text that removes all that a campaign left on the cluster, but for records not yet collected."""
+def purge_campaign(base: str, campaign_id: int, batch_ids: Sequence[int]) -> str:
+    """sh text that removes these batches of a campaign, all that it left on the cluster but records not yet collected.
+
+    Another life of the database may have had a campaign of this number: what it left is not ours to remove.
+    """
     if campaign_id < 1:
         raise ValueError(f"no campaign has the number {campaign_id}")
+    names = "".join(f"b{batch_id:d}\nb{batch_id:d}.void\n" for batch_id in batch_ids)
     return f"""\
 cigri_base={base}
 case $cigri_base in
 */../* | */.. | */./*) exit 78 ;;
-/*/*) rm -rf -- "$cigri_base/c{campaign_id:d}" ;;
+/*/*) cd -- "$cigri_base/c{campaign_id:d}" 2>/dev/null || exit 0 ;;
 *) exit 78 ;;
 esac
+xargs rm -rf -- <<'EOF' || exit 74
+{names}EOF
+cd .. && rmdir c{campaign_id:d} 2>/dev/null || :
 """

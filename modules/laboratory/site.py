@@ -20,9 +20,9 @@ BUNDLED = re.compile(
     r"\( :\n(.*?)\n\)\ns=\$\?; printf '\\n%s %s %s\\n' (\S+) (\S+) \$s; printf '\\n%s\\n' \2 >&2\n", re.DOTALL
 )
 BATCH = re.compile(r'mkdir -p -- "\$cigri_base/outbox" "\$cigri_base/c(\d+)" .*\nif ! mkdir b(\d+); then\n')
-JOB = re.compile(r"(?<=\n)(\d+)\) cigri_job (\d+) \d+ \d+ (\d+)\n((?:cigri_task .*\n)+);;\n")
+JOB = re.compile(r"(?<=\n)(\d+)\) cigri_job (\d+) \d+ \d+ (\d+)(?: \w+)?\n((?:cigri_task .*\n)+);;\n")
 TASK = re.compile(r"^cigri_task (\d+) (\d+) (\d+) ", re.MULTILINE)
-OVER = re.compile(r"xargs rm -f <<'EOF' \|\| exit 74\n(.*?)EOF\n", re.DOTALL)
+OVER = re.compile(r"xargs rm -rf <<'EOF'\n(.*?)EOF\n", re.DOTALL)
 STORED = re.compile(r"^    printf '%s' '(.*?)'\n", re.DOTALL | re.MULTILINE)
 LIMIT = re.compile(r"\(shown >= (\d+)\)")
 SHOWN = re.compile(r"^cigri_show (\d+) (\d+) (\d+)$", re.MULTILINE)
@@ -127,8 +127,8 @@ class Site:
                 return shown(self.system.live(user, about["prefix"]), self._epoch)
             case "history":
                 known = [remote_id for _, _, remote_id in about["jobs"] if remote_id]
-                tags = {tag for tag, _, remote_id in about["jobs"] if not remote_id}
-                found = [sight for tag in sorted(tags) for sight in self.system.find(tag)]
+                tags = dict.fromkeys(tag for tag, _, remote_id in about["jobs"] if not remote_id)
+                found = [sight for tag in tags for sight in self.system.find(tag)]
                 return shown([*self.system.past(known), *found], self._epoch)
             case "cancel":
                 self.system.cancel(about["remote_ids"])

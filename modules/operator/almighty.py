@@ -13,19 +13,24 @@ def run(argv: list[str]) -> int:
     ).parse_args(argv)
     from cigri import schema
     from cigri.database import Database
-    from cigri.installation import database_url
+    from cigri.flow.operator_to_almighty import require_home
+    from cigri.installation import database_place, database_url
     from cigri.logs import set_up_log
     from modules.almighty import Almighty
 
     settings = load()
     set_up_log(settings.log)
     database = Database(database_url(settings), settings.database.lock_timeout)
-    schema.require_current(database)
-    service = installed.almighty(settings)
-    service.claim()
     try:
-        Almighty(database, settings).run()
+        schema.require_current(database)
+        with database.begin() as conn:
+            require_home(conn, database_place(settings))
+        service = installed.almighty(settings)
+        service.claim()
+        try:
+            Almighty(database, settings).run()
+        finally:
+            service.release()
     finally:
-        service.release()
         database.close()
     return 0

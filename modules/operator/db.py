@@ -1,10 +1,13 @@
-"""`cigri db`: upgrade the schema, compare it with what this code needs, or say where the database is."""
+"""`cigri db`: upgrade the schema, compare it with what this code needs, say where the database is, or which grid's."""
 
-from cigri import schema
+from cigri import embedded, schema
 from cigri.cli.command import Parser, complain
 from cigri.database import Database
-from cigri.installation import database_url
-from cigri.settings import load
+from cigri.errors import ConfigError
+from cigri.flow.operator_to_almighty import put_detached, put_home
+from cigri.installation import database_place, database_url
+from cigri.settings import Settings, load
+from modules.operator import installed
 
 
 def run(argv: list[str]) -> int:
@@ -12,21 +15,36 @@ def run(argv: list[str]) -> int:
         "cigri db",
         "upgrade   run the missing migrations, all in one transaction\n"
         "check     say what differs from the schema that this CiGri needs (exit status 1)\n"
-        "url       the address, for psql",
+        "url       the address, for psql\n"
+        "tools     the directory of the embedded PostgreSQL's own programs: pg_dump, pg_restore, psql\n"
+        "moved     this is the grid itself, restored or moved here; nobody runs the other any more\n"
+        "copied    this is a copy of a grid, to try things with: from now on a grid of its own, which leaves\n"
+        "          all clusters alone until `cigri cluster enable`, and what its original runs there as well",
         '  cigri db upgrade\n  psql "$(cigri db url)"',
     )
-    parser.add_argument("action", choices=("upgrade", "check", "url"))
+    parser.add_argument("action", choices=("upgrade", "check", "url", "tools", "moved", "copied"))
     action = parser.parse_args(argv).action
     settings = load()
+    if action == "tools":
+        return _tools(settings)
     url = database_url(settings)
     if action == "url":
         print(url.replace("postgresql+psycopg://", "postgresql://", 1))
         return 0
     database = Database(url, settings.database.lock_timeout)
     try:
+        if action in ("moved", "copied"):
+            return _settle(database, settings, is_copy=action == "copied")
         return _upgrade(database) if action == "upgrade" else _check(database)
     finally:
         database.close()
+
+
+def _tools(settings: Settings) -> int:
+    if settings.database.url:
+        raise ConfigError("database.url names a PostgreSQL of the site: take the programs of its version")
+    print(embedded.binaries(installed.database_directory(settings)))
+    return 0
 
 
 def _upgrade(database: Database) -> int:
@@ -35,6 +53,21 @@ def _upgrade(database: Database) -> int:
     schema.upgrade(database)
     after = schema.newest()
     print(f"The schema was at {after} already" if before == after else f"The schema went from {before} to {after}")
+    return 0
+
+
+def _settle(database: Database, settings: Settings, *, is_copy: bool) -> int:
+    schema.require_current(database)
+    if pid := installed.almighty(settings).pid():
+        raise ConfigError(f"the almighty runs (process {pid}): stop it first, `cigri down`")
+    place = database_place(settings)
+    with database.begin() as conn:
+        if not is_copy:
+            put_home(conn, place)
+            print("The grid lives here; `cigri doctor --clusters` finds what it has left on clusters since")
+            return 0
+        left = put_detached(conn, place, settings.jobs)
+    print(f"This is a grid of its own; it leaves {left} jobs to its original, and all clusters alone")
     return 0
 
 

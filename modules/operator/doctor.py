@@ -12,9 +12,10 @@ from cigri.flow.anyone_to_clusters import grid_key, list_every_cluster
 from cigri.flow.anyone_to_doctor import list_old_events, list_stuck
 from cigri.flow.doctor_to_anyone import RULES, examine
 from cigri.gateway import Gateway
-from cigri.installation import database_url
+from cigri.flow.operator_to_almighty import require_home
+from cigri.installation import database_place, database_url
 from cigri.settings import Settings, load
-from modules.operator import db, health, orphans
+from modules.operator import adoption, db, health, orphans
 from modules.operator.checks import Checks, Verdict
 
 OLD_EVENT = timedelta(days=1)
@@ -32,14 +33,17 @@ def run(argv: list[str]) -> int:
         "cigri doctor",
         "Check what must always be true, then what is late, old or stuck.\n"
         "Exit status 1: a promise is broken; what is only marked with ! does not count.",
-        "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --json",
+        "  cigri doctor\n  cigri doctor --clusters\n  cigri doctor --clusters --adopt\n  cigri doctor --json",
     )
     parser.add_argument("--clusters", action="store_true", help="ask every cluster for jobs of ours that nobody knows")
-    parser.add_argument("--kill-orphans", action="store_true", help="kill the jobs that --clusters finds")
+    parser.add_argument(
+        "--adopt", action="store_true", help="take over what --clusters finds of a life of this grid before a restore"
+    )
+    parser.add_argument("--kill-orphans", action="store_true", help="kill the jobs that --clusters finds, and are left")
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
-    if options.kill_orphans and not options.clusters:
-        parser.error("--kill-orphans goes with --clusters")
+    if (options.kill_orphans or options.adopt) and not options.clusters:
+        parser.error("--kill-orphans and --adopt go with --clusters")
     checks = Checks(prints=not options.json)
     _check(load(), checks, options)
     if options.json:
@@ -59,7 +63,9 @@ def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
             events = list_old_events(conn, OLD_EVENT)
             stuck = list_stuck(conn)
         if options.clusters:
-            _clusters(database, checks, kills=options.kill_orphans)
+            with database.begin() as conn:
+                require_home(conn, database_place(settings))
+            _clusters(database, checks, adopts=options.adopt, kills=options.kill_orphans)
     finally:
         database.close()
     _others(settings, stuck, checks)
@@ -81,12 +87,13 @@ def _promises(conn: Connection, checks: Checks) -> None:
         checks.tell(rule, [f"{finding.times} times, {what} {examples}", *ADVICE], Verdict.BROKEN)
 
 
-def _clusters(database: Database, checks: Checks, *, kills: bool) -> None:
+def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) -> None:
     with database.begin() as conn:
         clusters, key = list_every_cluster(conn), grid_key(conn)
     gateway = Gateway()
     try:
         for cluster in clusters:
+            older = adoption.look(database, gateway, cluster, key, adopts=adopts)
             found = orphans.compare(database, gateway, cluster, key)
             lines = [
                 f"{job.remote_id} of {user}, {job.state}, named {job.tag}"
@@ -96,8 +103,9 @@ def _clusters(database: Database, checks: Checks, *, kills: bool) -> None:
             if lines and kills:
                 lines.append(f"{orphans.kill(gateway, cluster, found.orphans)} of them were killed")
             elif lines:
-                lines.append("kill them: `cigri doctor --clusters --kill-orphans`")
+                lines.append("adopt them: `cigri doctor --clusters --adopt`; or kill them: `--kill-orphans`")
             checks.tell(f"the database knows every job of ours on {cluster.name}", lines, Verdict.BROKEN)
+            checks.tell(f"nothing of an older life of this grid lies on {cluster.name}", older, Verdict.ODD)
             absent = [f"job {job.job_id} ({job.remote_id or job.tag}) of {job.local_user}" for job in found.absent]
             checks.tell(
                 f"{cluster.name} knows every job that was submitted to it", absent + ABSENT * bool(absent), Verdict.ODD

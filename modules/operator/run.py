@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from cigri.cli.command import Parser, complain
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.almighty_to_operator import Pass, put_pass
-from cigri.installation import database_url
+from cigri.installation import database_place, database_url
 from cigri.logs import set_up_log
 from cigri.program import RunOnce, Tools, has_news, whoami
 from cigri.settings import load
@@ -55,6 +55,7 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
     """Passes until one is enough or it is asked to stop; the exit status of the last."""
     from cigri import schema
     from cigri.database import Database
+    from cigri.flow.operator_to_almighty import require_home
     from cigri.gateway import Gateway
 
     settings = load()
@@ -63,6 +64,8 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
     tools = Tools(database, settings, Gateway())
     try:
         schema.require_current(database)
+        with database.begin() as conn:
+            require_home(conn, database_place(settings))
         while True:
             done = []
             for name, run_once in programs.items():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cigri import embedded, service
 from cigri.cli.command import Parser, complain
 from cigri.errors import CigriError, ConfigError
+from cigri.installation import database_place
 from cigri.settings import Settings, load
 from modules.operator import installed
 from modules.operator.health import gist
@@ -40,6 +41,8 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("--no-almighty", action="store_true", help="only the database; modules are started elsewhere")
     options = parser.parse_args(argv)
+    from cigri.flow.operator_to_almighty import require_home
+
     settings = load()
     almighty = installed.almighty(settings)
     with _one_at_a_time(settings.data_directory):
@@ -48,6 +51,8 @@ def run(argv: list[str]) -> int:
             return 0
         database = _start_database(settings)
         try:
+            with database.begin() as conn:
+                require_home(conn, database_place(settings))
             _declare_localhost(settings, database)
             if options.no_almighty:
                 print("The database is ready; the modules are to be started by others")
@@ -73,6 +78,7 @@ def _start_database(settings: Settings) -> "Database":
         was_there = installed.is_database_there(settings)
         url = embedded.start(installed.database_directory(settings))
         print(f"The embedded database {'was running' if was_there else 'runs'} in {settings.data_directory}")
+    embedded.wait_until_ready(url)
     database = Database(url, settings.database.lock_timeout)
     schema.upgrade(database)
     return database

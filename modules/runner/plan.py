@@ -20,6 +20,7 @@ from cigri.urgency import Due
 from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
 from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
+from cigri.wrapper.manifest import digest
 
 MEGABYTE = 2**20  # bytes, as in descriptions and batch systems
 
@@ -56,7 +57,7 @@ def plan_batch(
         resources=_resources_text(each),
         walltime=walltime,
         prelude=prelude,
-        jobs=_calls(launch, settings, side),
+        jobs=_calls(launch, settings, side, batch.campaign_from),
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
         checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,
         features=_features(cluster.config.features, resources, launch.estimate),
@@ -111,7 +112,7 @@ def _signalling(settings: ClusterSettings) -> Signalling | None:
     return Signalling(signal, SIGNALS[signal], settings.checkpoint.before_walltime, period)
 
 
-def _calls(launch: Launch, settings: ClusterSettings, side: int) -> list[JobCall]:
+def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: datetime | None) -> list[JobCall]:
     if launch.kind is not JobKind.TASKS:
         return [JobCall(index, job.id, (TaskCall(0, 0, 1, ()),)) for index, job in enumerate(launch.jobs, start=1)]
     first = launch.jobs[0].tasks[0].parameter
@@ -133,7 +134,9 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int) -> list[JobCall
                     task.continues,
                 )
             )
-        calls.append(JobCall(index, job.id, tuple(tasks), max(task.priority for task in job.tasks), side))
+        carried = [(task.id, task.number, task.parameter) for task in job.tasks]
+        mark = digest(campaign_from, carried) if campaign_from else ""
+        calls.append(JobCall(index, job.id, tuple(tasks), max(task.priority for task in job.tasks), side, mark))
     return calls
 
 

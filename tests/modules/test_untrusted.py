@@ -148,7 +148,7 @@ def test_a_record_of_a_duration_beyond_reason_is_no_record(local: Grid) -> None:
     local.submit(["1"], command=f"until [ -e {local.place}/go ]; do sleep 0.05; done")
     local.run_until(lambda: len(local.executions()) == 1)
     until(lambda: outbox(local).is_dir())
-    post(local, "1-1", f"end 1 1 1 1 1 0 exit 1700000000000 {'9' * 16} n r .\n")
+    post(local, f"{local.one('SELECT id FROM batches')}-1", f"end 1 1 1 1 1 0 exit 1700000000000 {'9' * 16} n r .\n")
     local.cycle()
     assert local.counts() == {"assigned": 1}
     (Path(local.place) / "go").touch()

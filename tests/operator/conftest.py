@@ -63,7 +63,7 @@ class Installation:
     ) -> None:
         self.home, self.data = home, home / "data"
         self._forker = forker
-        self._command = [*prefix, python, *OPERATOR]
+        self.command = [*prefix, python, *OPERATOR]
         self.environment = {**WORLD, "HOME": str(home), "CIGRI_SET_DATA_DIRECTORY": str(self.data)}
 
     def run(self, *argv: str, more: Mapping[str, str] | None = None) -> Said:
@@ -74,7 +74,7 @@ class Installation:
     def run_anew(self, *argv: str, more: Mapping[str, str] | None = None) -> Said:
         environment = self.environment | dict(more or {})
         done = subprocess.run(
-            [*self._command, *argv],
+            [*self.command, *argv],
             env=environment,
             cwd=self.home,
             capture_output=True,

@@ -68,4 +68,4 @@ def test_a_job_that_no_queue_has_is_told(grid: Grid, capsys: pytest.CaptureFixtu
 
 def test_killing_orphans_needs_a_look_at_the_clusters(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--kill-orphans"]) == 2
-    assert "goes with --clusters" in capsys.readouterr().err
+    assert "go with --clusters" in capsys.readouterr().err

@@ -271,16 +271,21 @@ def test_job_that_starts_while_its_batch_is_voided_wins(cluster: Cluster) -> Non
     assert not cluster.batch.with_name("b34.void").exists()
 
 
-def test_purge_removes_one_campaign(cluster: Cluster) -> None:
+def test_purge_removes_the_batches_of_one_campaign(cluster: Cluster) -> None:
     cluster.write("exit 0")
-    for name in ("c1", "c123", "c12.x"):
+    cluster.ask(void_batch(BASE, 12, 35))
+    for name in ("c1", "c123", "c12.x", "c12/b99"):  # the last is of another life of the database
         (cluster.base / name).mkdir()
-    assert cluster.ask(purge_campaign(BASE, 12)).status == 0
-    assert sorted(os.listdir(cluster.base)) == ["c1", "c12.x", "c123", "outbox"]
+    for _ in range(2):
+        assert cluster.ask(purge_campaign(BASE, 12, [34, 35])).status == 0
+        assert sorted(os.listdir(cluster.base)) == ["c1", "c12", "c12.x", "c123", "outbox"]
+        assert os.listdir(cluster.base / "c12") == ["b99"]
+    assert cluster.ask(purge_campaign(BASE, 12, [99])).status == 0
+    assert not (cluster.base / "c12").exists()
     for odd in ("/", '""', "relative", "/a/../b", "/x"):
-        assert cluster.ask(purge_campaign(odd, 1)).status == 78
+        assert cluster.ask(purge_campaign(odd, 1, [1])).status == 78
     with pytest.raises(ValueError, match="campaign"):
-        purge_campaign(BASE, 0)
+        purge_campaign(BASE, 0, [1])
 
 
 def _seconds(plan: BatchPlan) -> float:

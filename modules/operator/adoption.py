@@ -1,0 +1,68 @@
+"""`cigri doctor --clusters --adopt`: jobs of an older life of this grid become jobs of the database again."""
+
+from typing import NamedTuple
+
+from cigri.database import Database
+from cigri.errors import AnswerUnreadable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.anyone_to_doctor import list_accounts
+from cigri.flow.operator_to_updator import list_unknown_batches, put_adopted
+from cigri.gateway import Gateway
+from cigri.wrapper.manifest import WrittenJob, list_batches, parse_batches, parse_jobs, read_batches
+
+AT_ONCE = 200  # batches that one answer tells of
+SHOWN = 20  # jobs that cannot be adopted
+
+
+class Older(NamedTuple):
+    """Jobs that ran or wait on a cluster, and that the database does not know; remote ids where they are queued."""
+
+    jobs: list[WrittenJob]
+    remote_ids: dict[tuple[int, int], str]
+
+
+def look(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, *, adopts: bool) -> list[str]:
+    """Lines about what lies there, and what became of it."""
+    with database.begin() as conn:
+        accounts = list_accounts(conn, cluster.id)
+    lines: list[str] = []
+    for user in accounts:
+        try:
+            older = _find(database, gateway, cluster, key, user)
+        except (TransportError, AnswerUnreadable) as error:
+            lines.append(f"{user}: {error}")
+            continue
+        if older.jobs and not adopts:
+            lines.append(f"{len(older.jobs)} jobs of {user} that ran or wait: `cigri doctor --clusters --adopt`")
+        elif older.jobs:
+            lines += _adopt(database, cluster, key, user, older)
+    return lines
+
+
+def _find(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, user: str) -> Older:
+    base, driver, prefix = gateway.base(cluster, key), gateway.driver(cluster), f"cigri.{key}."
+    lying = parse_batches(gateway.run(cluster, user, list_batches(base)))
+    with database.begin() as conn:
+        unknown = sorted(list_unknown_batches(conn, list(lying)))
+    if not unknown:
+        return Older([], {})
+    listed = driver.parse_status(gateway.run(cluster, user, driver.status(prefix)), prefix)
+    by_tag = {f"{prefix}{batch_id}": batch_id for batch_id in unknown}
+    remote_ids = {(by_tag[job.tag], job.index): job.remote_id for job in listed if job.tag in by_tag}
+    jobs: list[WrittenJob] = []
+    for first in range(0, len(unknown), AT_ONCE):
+        places = [(lying[batch_id], batch_id) for batch_id in unknown[first : first + AT_ONCE]]
+        jobs += parse_jobs(gateway.run(cluster, user, read_batches(base, places)))
+    return Older([job for job in jobs if job.is_started or (job.batch_id, job.array_index) in remote_ids], remote_ids)
+
+
+def _adopt(database: Database, cluster: ClusterRow, key: str, user: str, older: Older) -> list[str]:
+    """Take over what can be, batch by batch."""
+    refused: dict[int, str] = {}
+    for batch_id in sorted({job.batch_id for job in older.jobs}):
+        jobs = [job for job in older.jobs if job.batch_id == batch_id]
+        with database.begin() as conn:
+            refused |= put_adopted(conn, cluster.id, user, f"cigri.{key}.{batch_id}", jobs, older.remote_ids)
+    lines = [f"{len(older.jobs) - len(refused)} jobs of {user} were adopted: the updator asks what became of them"]
+    lines += [f"job {job_id} of {user} cannot be: {why}" for job_id, why in list(refused.items())[:SHOWN]]
+    return lines + [f"and {len(refused) - SHOWN} more"] * (len(refused) > SHOWN)

@@ -1,0 +1,23 @@
+"""The migration that knows where the grid lives, up and down with rows."""
+
+from sqlalchemy import text
+
+from cigri import schema
+from cigri.database import Database
+from cigri.flow.operator_to_almighty import require_home
+from tests.factories import a_campaign, a_cluster, submitted_jobs
+
+
+def test_a_grid_of_before_lives_where_it_is_first_started(database: Database) -> None:
+    schema.downgrade(database, "0031")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        submitted_jobs(conn, a_campaign(conn, ["a"]), cluster, 1)
+    schema.downgrade(database, "0031")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert conn.execute(text("SELECT identity, place FROM grid")).one() == (None, None)
+        require_home(conn, "/data")
+        require_home(conn, "/data")
+        assert conn.execute(text("SELECT place FROM grid")).scalar_one() == "/data"

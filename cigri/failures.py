@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from cigri.harmless import NEWLINE
 from cigri.states import Outcome
 
 TASK_FAILED = "TASK_FAILED"
@@ -35,7 +36,7 @@ class Failure(NamedTuple):
 def last_said(message: str) -> str:
     """The last line of standard error that an event's message holds."""
     _, _, said = message.partition(STDERR)
-    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
+    return next((line.strip() for line in reversed(said.replace(NEWLINE, "\n").splitlines()) if line.strip()), "")
 
 
 def alike(failures: Iterable[Failure]) -> list[list[Failure]]:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from cigri.harmless import SafeFormatter
 from cigri.settings import LogSettings
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
@@ -47,9 +48,10 @@ class OnceAWhile(logging.Filter):
 def set_up_log(chosen: LogSettings, *, quiet: bool = False) -> None:
     """`quiet`: only what somebody should look at."""
     level = max(logging.WARNING, _level(chosen)) if quiet else _level(chosen)
-    logging.basicConfig(level=level, format=FORMAT, stream=sys.stderr, force=True)
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(OnceAWhile(chosen.repeat))
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(SafeFormatter(FORMAT))
+    handler.addFilter(OnceAWhile(chosen.repeat))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # its threads log what the transport raises anyway
     logging.getLogger("alembic").setLevel(logging.WARNING)
 

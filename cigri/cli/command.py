@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cigri.cli.folding import folded, width_of
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
+from cigri.harmless import safe as safe  # for all commands
+from cigri.harmless import safe_json
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -185,14 +187,9 @@ def complain(message: str) -> None:
         print("\n".join(parts), file=sys.stderr)
 
 
-def safe(text: str) -> str:
-    """Text from outside as a terminal may see it: control characters but newlines and tabs are spelled out."""
-    return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
-
-
 def print_json(value: object) -> None:
     """For programs; dates as ISO 8601."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+    print(safe_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain)))
 
 
 def _plain(value: Any) -> str:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cigri.cli.command import DONE, FAILED, Parser, complain, grid_user, ids, open_database, print_json
+from cigri.cli.command import DONE, FAILED, Parser, complain, grid_user, ids, open_database, print_json, safe
 from cigri.errors import CigriError, DatabaseUnavailable
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _tell(deed: Deed, verbose: bool) -> None:
     if not deed.done:
         complain(deed.message)
         return
-    print(deed.message)
+    print(safe(deed.message))
     if verbose and deed.details:
-        print(f"  {deed.details}")
+        print(f"  {safe(deed.details)}")
     sys.stdout.flush()

@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
+from cigri.harmless import one_line, safe
 from cigri.states import EventLevel
 from cigri.tables.grid import Event
 
@@ -31,8 +32,12 @@ class NewEvent(NamedTuple):
 
 
 def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | None = None) -> None:
-    """Open events; one that is open already counts up and takes the new message. INFO is closed from the start."""
-    latest = {(event.code, event.subject): event for event in events}
+    """Open events; one that is open already counts up and takes the new message. INFO is closed from the start.
+
+    They quote jobs, users and clusters: what steers a terminal is spelled out.
+    """
+    quoted = (event._replace(subject=one_line(event.subject), message=safe(event.message)) for event in events)
+    latest = {(event.code, event.subject): event for event in quoted}
     if not latest:
         return
     told = rows("told", COLUMNS, list(latest.values()))

@@ -21,7 +21,8 @@ LIMIT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
-_CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
+# C0, DEL, C1, ends of lines and paragraphs, and what turns text around
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _TYPES = re.compile(r"\s*timesharing=[^,]*,[^,]*|[^,]+")
 _HOME_INSIDE = re.compile(r"(?<!^)(?<!\$)\{HOME\}")
@@ -47,10 +48,15 @@ def _text(value: object) -> str:
     return value
 
 
-def _line(value: object) -> str:
+def _printed(value: object) -> str:
     text = _text(value).strip()
     if _CONTROL.search(text):
         raise wrong("one line without control characters", value)
+    return text
+
+
+def _line(value: object) -> str:
+    text = _printed(value)
     if len(text) > LONGEST_LINE:
         raise wrong(f"a line of at most {LONGEST_LINE} characters", value)
     return text
@@ -202,5 +208,5 @@ TypesOfJobs = Annotated[tuple[Annotated[Line, AfterValidator(_filled)], ...], Be
 Variable = Annotated[str, AfterValidator(_variable)]
 Limits = Annotated[dict[Annotated[Text, AfterValidator(_limit_name)], Positive], BeforeValidator(_mapping)]
 Environment = Annotated[dict[Variable, Annotated[Text, AfterValidator(_variable_value)]], BeforeValidator(_mapping)]
-CommandLine = Annotated[str, BeforeValidator(_text), AfterValidator(_command_line)]
+CommandLine = Annotated[str, BeforeValidator(_printed), AfterValidator(_command_line)]
 Directory = Annotated[str, BeforeValidator(_line), AfterValidator(_directory)]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from cigri.harmless import safe
+
 
 class Verdict(StrEnum):
     """`odd`: a person may want to look, and no promise is broken."""
@@ -41,7 +43,7 @@ class Checks:
         if self._prints:
             print(f"{MARKS[self._made[-1].verdict]} {rule}{': not so' if wrong else ''}")
             for line in wrong:
-                print(f"  {line}")
+                print(f"  {safe(line)}")
 
     def plain(self) -> dict[str, Any]:
         """For programs."""

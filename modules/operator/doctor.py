@@ -11,8 +11,8 @@ from cigri.database import Database
 from cigri.flow.anyone_to_clusters import grid_key, list_every_cluster
 from cigri.flow.anyone_to_doctor import list_old_events, list_stuck
 from cigri.flow.doctor_to_anyone import RULES, examine
-from cigri.gateway import Gateway
 from cigri.flow.operator_to_almighty import require_home
+from cigri.gateway import Gateway
 from cigri.installation import database_place, database_url
 from cigri.settings import Settings, load
 from modules.operator import adoption, db, health, orphans

@@ -9,7 +9,7 @@ import traceback
 from importlib import import_module
 from pkgutil import iter_modules
 
-from cigri.cli.command import Parser, complain
+from cigri.cli.command import Parser, complain, safe
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.installation import database_place, database_url
@@ -104,4 +104,4 @@ def _tell(done: Pass, options: argparse.Namespace) -> None:
         complain(failed) if options.every is None else logger.error("%s", failed)
     elif not options.quiet and (options.every is None or has_news(done.counts)):
         said = ", ".join(f"{count} {what}" for what, count in done.counts.items()) or "nothing to do"
-        print(f"{done.name}: {said} ({done.seconds:.2f} s)", flush=True)
+        print(f"{done.name}: {safe(said)} ({done.seconds:.2f} s)", flush=True)

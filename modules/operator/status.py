@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from cigri.cli.command import Parser, complain, print_json
+from cigri.cli.command import Parser, complain, print_json, safe
 from cigri.cli.tables import print_table
 from cigri.settings import Settings, load
 from modules.operator.cluster.list import print_clusters
@@ -34,7 +34,7 @@ def run(argv: list[str]) -> int:
 def _print(health: Health, settings: Settings) -> None:
     answers = "does not answer" if health.trouble else f"schema {health.revision or 'missing'}"
     print(f"Database  {health.place}: {answers}")
-    print(f"Almighty  {_almighty(health)}")
+    print(f"Almighty  {safe(_almighty(health))}")
     events = ", ".join(f"{count} {level}" for level, count in sorted(health.events.items()))
     print(f"Events    {events or 'none'} open (`gridevents --global`, and of a campaign `gridevents ID`)")
     if health.now is None or not health.is_current:

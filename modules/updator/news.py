@@ -8,6 +8,7 @@ from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_operator import NewEvent
 from cigri.flow.updator_to_metascheduler import Trial
 from cigri.flow.updator_to_predictor import EndedAttempt
+from cigri.harmless import one_line
 from cigri.observation import Ends
 from cigri.states import EventLevel, JobKind, Outcome, TaskState
 from cigri.verdicts import FAULT_OF_TASK
@@ -31,14 +32,14 @@ def events(
             if bound := BOUNDS.get(attempt.outcome):
                 message += f", once more than the setting jobs.{bound} allows"
             said = tails.get((attempt.job_id, attempt.position))
-            message += f"{STDERR}{said}" if said else ""
+            message += f"{STDERR}{one_line(said)}" if said else ""
             subject = f"task {attempt.task_id}"
             ids = (attempt.campaign_id, cluster.id, attempt.job_id, attempt.task_id)
             events.append(NewEvent(TASK_FAILED, EventLevel.ERROR, subject, message, *ids))
     for job in ends.jobs:
         if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK | {Outcome.KILLED}:
             code = f"{job.kind.upper()}_FAILED"
-            message = f"{job.outcome}, exit code {job.exit_code}{STDERR}{tails.get((job.job_id, 1), '')}"
+            message = f"{job.outcome}, exit code {job.exit_code}{STDERR}{one_line(tails.get((job.job_id, 1), ''))}"
             subject = f"campaign {job.campaign_id} on {cluster.name}"
             events.append(NewEvent(code, EventLevel.ERROR, subject, message, job.campaign_id, cluster.id, job.job_id))
     return events
@@ -54,7 +55,7 @@ def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str
         elif attempt.outcome in FAULT_OF_TASK:
             example = f"task {attempt.task_id}: {attempt.outcome}, exit code {attempt.exit_code}"
             said = tails.get((attempt.job_id, attempt.position))
-            example += f", {said[-300:]}" if said else ""
+            example += f", {one_line(said[-300:])}" if said else ""
             trial = trial._replace(failures=trial.failures + 1, example=example)
         trials[attempt.campaign_id] = trial
     return trials

@@ -141,7 +141,7 @@ def test_binary_rubbish_in_standard_error_stops_nobody(local: Grid) -> None:
     local.submit(["1"])
     local.run_until(lambda: local.counts() == {"failed": 1, "done": 1})
     message = local.one("SELECT message FROM events WHERE code = 'TASK_FAILED'")
-    assert message == "failure, exit code 1; stderr ends: zero \ufffd and \ufffd"
+    assert message == "failure, exit code 1; stderr ends: zero \\x00 and \ufffd"
 
 
 def test_a_record_of_a_duration_beyond_reason_is_no_record(local: Grid) -> None:

@@ -1,6 +1,6 @@
 """`cigri cluster show`: one cluster, its configuration as `--file` takes it."""
 
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.command import Parser, open_database, print_json, safe
 from cigri.flow.updator_to_operator import list_cluster_standings, list_mappings
 from modules.operator.cluster.declaration import to_toml
 from modules.operator.cluster.declared import find
@@ -31,6 +31,6 @@ def run(argv: list[str]) -> int:
         print(f"# {standing.failures} visits in a row failed; next try {standing.blocked_until:%H:%M:%S} UTC")
     print(f"# our jobs: {standing.waiting} waiting, {standing.running} running")
     for grid_user, local_user in mappings:
-        print(f"# the jobs of {grid_user} run as {local_user}")
+        print(safe(f"# the jobs of {grid_user} run as {local_user}"))
     print(to_toml(config), end="")
     return 0

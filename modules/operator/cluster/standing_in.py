@@ -12,6 +12,7 @@ from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
 from cigri.flow.anyone_to_doctor import list_known
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.gateway import Gateway
+from cigri.harmless import safe
 from cigri.states import EventLevel
 
 CODE = "CLUSTER_FALLBACK"
@@ -55,7 +56,8 @@ def tell(conn: Connection, name: str, config: ClusterConfig) -> None:
     message = f"jobs run on this host instead: {config.fallback_because}"
     put_events(conn, [NewEvent(CODE, EventLevel.WARNING, f"cluster {name}", message)])
     again = f"once it is there, `cigri cluster change {name}` gives it its jobs again"
-    print(f"WARNING: the jobs of {name} run on this host, {config.fallback_because}; {again}", file=sys.stderr)
+    text = f"WARNING: the jobs of {name} run on this host, {config.fallback_because}; {again}"
+    print(safe(text), file=sys.stderr)
 
 
 def _line(error: Exception) -> str:

@@ -73,5 +73,5 @@ def examine(patient: Patient) -> int:
         milliseconds = (time.monotonic() - started) * 1000
         print(f"{mark} {name:14}{safe(detail)} ({milliseconds:.0f} ms)", flush=True)
         if advice:
-            print(f"  {'':14}{advice}")
+            print(f"  {'':14}{safe(advice)}")
     return 1 if has_failed else 0

@@ -1,0 +1,34 @@
+"""Text that came from jobs, users and clusters, as a terminal or a reader of logs may see it.
+
+Spelled out is what steers a terminal or turns text around: control characters (C0 and C1), bidirectional ones, others
+that are not printed.
+"""
+
+import json
+import logging
+import re
+
+NEWLINE = r"\n"
+NOT_PRINTED = re.compile(r"[^\n\t -~]")
+
+
+def safe(text: str) -> str:
+    """With newlines and tabs as they are."""
+    return NOT_PRINTED.sub(lambda found: found[0] if found[0].isprintable() else ascii(found[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """With newlines and tabs spelled out as well."""
+    return safe(text.replace("\n", NEWLINE).replace("\t", r"\t"))
+
+
+def safe_json(text: str) -> str:
+    """The same JSON, in which such characters are escaped."""
+    return NOT_PRINTED.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
+
+
+class SafeFormatter(logging.Formatter):
+    """What jobs wrote is quoted in the log, and people look at logs on terminals."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return safe(super().format(record))

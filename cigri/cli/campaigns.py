@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cigri.calibration import Told, calibration
+from cigri.cli.failures import gather_errors
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
 from cigri.cli.wording import LETTERS, duration, moment, percent, rate, shortened
+from cigri.failures import as_ranges
 from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
 from cigri.flow.updator_to_user import TriedCluster
@@ -80,19 +82,19 @@ def _print_parts(campaign: CampaignView, parts: Sequence[PartView], now: datetim
 
 
 def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
-    """Each error, then what may be done about its kind."""
+    """Each error, tasks that failed alike as one, then what may be done about its kind."""
     rows = [
         (
-            e.id,
-            e.code,
-            e.campaign_id,
-            e.cluster,
-            e.job_id,
-            e.times,
-            moment(e.last_at),
-            shortened(e.message),
+            as_ranges(error.id for error in alike),
+            alike[-1].code,
+            alike[-1].campaign_id,
+            alike[-1].cluster,
+            alike[-1].job_id,
+            sum(error.times for error in alike),
+            moment(max(error.last_at for error in alike)),
+            shortened(alike[-1].message),
         )
-        for e in errors
+        for alike in gather_errors(errors)
     ]
     print_table(ERRORS, rows, prose=("Message",), headerless=headerless)
     if not headerless:

@@ -1,5 +1,6 @@
 """What people see of failed tasks: those that failed alike in one entry, and how to have them done again."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -7,13 +8,15 @@ from cigri.cli.command import DONE, complain, print_json, safe
 from cigri.cli.wording import moment
 from cigri.exit_codes import explain
 from cigri.failures import TASK_FAILED, Failure, alike, as_ranges, headline, last_said
+from cigri.states import Outcome
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.flow.grid_to_user import CampaignView
+    from cigri.flow.grid_to_user import CampaignView, ErrorView
     from cigri.flow.operator_to_user import SeenEvent
 
+ENDED = re.compile(rf"({'|'.join(Outcome)}), exit code (\d+|None)")
 MOST_READ = 10_000
 MOST_KINDS = 5  # under a campaign
 MOST_RANGES = 10
@@ -87,6 +90,24 @@ def gather(events: "Sequence[SeenEvent]") -> "list[list[SeenEvent]]":
     return [entry for _, entry in sorted((places | others).items())]
 
 
+def gather_errors(errors: "Sequence[ErrorView]") -> "list[list[ErrorView]]":
+    """The same of errors to fix, which tell in their messages how tasks ended."""
+    by_id = {error.id: error for error in errors}
+    entries = [[error] for error in errors if error.code != TASK_FAILED]
+    for some in alike(_told(error) for error in errors if error.code == TASK_FAILED):
+        together = sorted((by_id[failure.event_id or 0] for failure in some), key=_id)
+        entries += [together] if len(together) >= GATHERED_FROM else [[error] for error in together]
+    return sorted(entries, key=lambda together: together[-1].id)
+
+
+def _told(error: "ErrorView") -> Failure:
+    ended = ENDED.match(error.message)
+    outcome = Outcome(ended[1]) if ended else None
+    exit_code = int(ended[2]) if ended and ended[2] != "None" else None
+    about = (error.campaign_id, error.task_id or -1, error.cluster, outcome, exit_code)
+    return Failure(*about, last_said(error.message), error.job_id, error.id)
+
+
 def gathered_text(events: "Sequence[SeenEvent]") -> str:
     """Several failures that are alike: their headline, then which events, tasks and jobs they are."""
     failures = [_failure(event) for event in events]
@@ -111,7 +132,7 @@ def _failure(event: "SeenEvent") -> Failure:
     return Failure(*about, last_said(event.message), event.job_id, event.id)
 
 
-def _id(event: "SeenEvent") -> int:
+def _id(event: "SeenEvent | ErrorView") -> int:
     return event.id
 
 

@@ -87,6 +87,14 @@ def test_tasks_that_fail_alike_are_one_entry(grid: Database, say: Say) -> None:
     assert events.count("TASK_FAILED") == 1  # the one that is like no other
 
 
+def test_errors_to_fix_that_are_alike_are_one_line(grid: Database, say: Say) -> None:
+    campaign = failed(grid, [5] * 4 + [1, 6, 6], ["boom 17", "boom 4", "", "", "no disk", "boom 1", "boom 2"])
+    head, *rows = [line.split() for line in say(gridstat, "-e", campaign).out.splitlines()[:5]]
+    assert head[:2] == ["Event", "id"]
+    assert [(row[0], row[5]) for row in rows] == [("1-4", "4"), ("5", "1"), ("6", "1"), ("7", "1")]
+    assert len(say(gridstat, "-e", campaign, "--json").json) == 7
+
+
 def test_programs_get_the_kinds_with_all_tasks(grid: Database, say: Say) -> None:
     campaign = failed(grid, [127, 127, 3], ["sh: no: not found", "", ""])
     first, second = say(gridstat, "--failed", campaign, "--json").json

@@ -32,6 +32,10 @@ def url(directory: Path, database: str = DATABASE) -> str:
     """The URL of the running server in `directory`; raise DatabaseUnavailable when it does not run."""
     info = _running(directory)
     if info is None:
+        if _is_closed(directory):
+            raise DatabaseUnavailable(
+                f"the embedded database in {directory} is closed to you: it serves its owner alone"
+            )
         raise DatabaseUnavailable(f"the embedded database in {directory} is not running; start it with `cigri up`")
     return f"postgresql://{USER}@/{database}?host={quote(info.socket_directory, safe='')}"
 
@@ -141,6 +145,17 @@ def _said(directory: Path) -> _Running | None:
         return _Running((directory / "data" / "postmaster.pid").read_text().splitlines())
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _is_closed(directory: Path) -> bool:
+    """To this account, so that nothing can be known of it."""
+    try:
+        (directory / "data" / "postmaster.pid").stat()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _process(pid: int) -> Literal["alive", "dead", "gone"]:

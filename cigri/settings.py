@@ -45,6 +45,9 @@ class LogSettings(Section):
 
 
 class JobSettings(Section):
+    walltime: int = Field(3600, gt=0, description="seconds, of campaigns that say none")
+    cpu: int = Field(1, gt=0, description="cores of a job, of campaigns that say none")
+    mem: int = Field(0, ge=0, description="MB of memory of a job, of campaigns that say none; 0: none is asked for")
     deaths: int = Field(20, ge=0, description="times a task is resubmitted free of charge (preemption, lost node, ...)")
     resubmissions: int = Field(100, ge=0, description="times a task may ask to be resubmitted (exit 66 or 67)")
     checkpoints: int = Field(200, ge=0, description="times a task may stop at a checkpoint (exit 99) and be continued")

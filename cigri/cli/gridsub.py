@@ -24,6 +24,7 @@ from cigri.cli.command import (
     told_otherwise,
 )
 from cigri.cli.foresight import Laboratory
+from cigri.cli.local import on_local
 from cigri.cli.looking import tell_missing
 from cigri.cli.placing import declared, on_able, on_any, on_eligible, on_known, tell_unheard
 from cigri.cli.source import Source
@@ -117,6 +118,7 @@ def _parser() -> Parser:
         help="among your own campaigns, higher ones go first; 0 for those that say nothing; with -c: from now on",
     )  # fmt: skip
     resubmission.add_options(parser)
+    parser.add_argument("--local", action="store_true", help="run it on this host, whatever clusters it names")
     parser.add_argument("--check", action="store_true", help="validate and show what would run; submit nothing")
     parser.add_argument("--simulate", action="store_true", help="validate and show when it would end; submit nothing")
     parser.add_argument("-d", "--details", action="store_true", help="show what was stored")
@@ -138,7 +140,7 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
     else:
         if len(options.campaign) != 1:
             parser.error("-c takes one campaign")
-        if described or options.type or options.backend:
+        if described or options.type or options.backend or options.local:
             parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
         if options.simulate:
             parser.error("--simulate is about a new campaign; `gridstat ID` tells the end of one that is there")
@@ -167,7 +169,8 @@ def _submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         try:
             database = stack.enter_context(open_database())
             clusters = declared(database)
-            parsed = [one._replace(description=on_any(*one, clusters, faults)) for one in parsed]
+            place = on_local if options.local else on_any
+            parsed = [one._replace(description=place(*one, clusters, faults)) for one in parsed]
             missing = frozenset(cluster for one in parsed for cluster in one.description.clusters) - clusters.keys()
             parsed = [one._replace(description=on_known(*one, clusters, faults)) for one in parsed]
         except DatabaseUnavailable as error:
@@ -201,11 +204,13 @@ def _refusal(faults: Sequence[str]) -> CigriError:
 
 def _parse(source: Source, changes: Mapping[str, object], faults: list[str]) -> Parsed | None:
     """Read one description; what is wrong with it goes to `faults`. `changes` are options that go before it."""
-    from cigri import jdl
+    from cigri import jdl, settings
 
+    jobs = settings.load().jobs
+    defaults = jdl.Defaults(jobs.walltime, jobs.cpu, jobs.mem)
     try:
         base = Path(source.given).parent if source.is_file else Path()
-        description = jdl.parse(source.text(), format=source.format(), base=base, home=Path.home())
+        description = jdl.parse(source.text(), format=source.format(), base=base, home=Path.home(), defaults=defaults)
     except DescriptionError as error:
         faults += [f"{source.name}: {problem}" for problem in error.problems]
         return None

@@ -8,12 +8,13 @@ from cigri.jdl.description import Description, Heading
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.reading import additional, parse
 from cigri.jdl.resources import Resources
-from cigri.jdl.settings import ClusterSettings
+from cigri.jdl.settings import ClusterSettings, Defaults
 from cigri.jdl.syntax import Format, format_of
 
 __all__ = [
     "ClusterSettings",
     "Command",
+    "Defaults",
     "Description",
     "Format",
     "Heading",

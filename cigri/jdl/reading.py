@@ -15,7 +15,7 @@ from cigri.jdl.length import check_alone, check_length
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
 from cigri.jdl.plain import check_plain
 from cigri.jdl.problems import Faults, did_you_mean, place_of, problem_of, shown
-from cigri.jdl.settings import ClusterSettings
+from cigri.jdl.settings import ClusterSettings, Defaults
 from cigri.jdl.sweep import Countable
 from cigri.jdl.syntax import Format, read, read_list
 from cigri.jdl.writing import as_written
@@ -41,26 +41,31 @@ OF_CAMPAIGN = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOU
 OF_CLUSTERS = {*ClusterSettings.model_fields, *LATER, "cluster_job_type"}
 KNOWN = sorted({*OF_CLUSTERS, *OF_CAMPAIGN})
 
+USUAL = Defaults()
 Block = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def parse(text: str, *, format: Format | None = None, base: Path, home: Path) -> Description:
+def parse(
+    text: str, *, format: Format | None = None, base: Path, home: Path, defaults: Defaults = USUAL
+) -> Description:
     """The campaign a text describes; raise DescriptionError with all that is wrong.
 
     `param_file` is read here, as the calling user: relative to `base`, with `home` for ~, $HOME and {HOME}.
     """
     text = text.removeprefix("\ufeff")
     if format is not None or not is_dirac(text):
-        return _campaign(read(text, format), base, home)
+        return _campaign(read(text, format), base, home, defaults)
     translation = translate(text)
     try:
-        return _campaign(translation.fields, base, home, translation.tasks)
+        return _campaign(translation.fields, base, home, defaults, translation.tasks)
     except DescriptionError as error:
         raise DescriptionError(list(map(translation.located, error.problems))) from None
 
 
-def _campaign(value: object, base: Path, home: Path, known_tasks: Countable[Parameter] | None = None) -> Description:
+def _campaign(
+    value: object, base: Path, home: Path, defaults: Defaults, known_tasks: Countable[Parameter] | None = None
+) -> Description:
     """`known_tasks`: those that the description does not name itself."""
     problems: list[Problem] = []
     top = _lowered(value, problems)
@@ -68,7 +73,7 @@ def _campaign(value: object, base: Path, home: Path, known_tasks: Countable[Para
     blocks = _blocks(top, problems)
     heading = _heading(top, blocks, problems)
     before = len(problems)
-    clusters = _clusters(top, blocks, problems)
+    clusters = _clusters(top, blocks, defaults, problems)
     are_sound = len(problems) == before
     is_desktop = _is_desktop(top, problems)
     tasks = known_tasks or (None if is_desktop else parse_source(top, base, home, problems))
@@ -184,7 +189,9 @@ def _is_desktop(top: Block, problems: list[Problem]) -> bool:
     return False
 
 
-def _clusters(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) -> dict[str, ClusterSettings]:
+def _clusters(
+    top: Block, blocks: Mapping[str, Block], defaults: Defaults, problems: list[Problem]
+) -> dict[str, ClusterSettings]:
     """The settings of each cluster; what the top says holds where the cluster says nothing."""
     unknown = Faults(problems, "fields are unknown")
     shared = {key: value for key, value in top.items() if key not in OF_CAMPAIGN or key == "project"}
@@ -201,7 +208,7 @@ def _clusters(top: Block, blocks: Mapping[str, Block], problems: list[Problem]) 
             return _origin(top, blocks, "clusters", name, *steps)
 
         given = shared | _without_later(_known(own, place, unknown), place, problems)
-        given = {key: value for key, value in given.items() if value is not None}
+        given = defaults.filled({key: value for key, value in given.items() if value is not None})
         if settings := _validated(ClusterSettings, given, place, problems) or _sound_part(given):
             clusters[name] = settings
     unknown.close("the description")

@@ -1,6 +1,6 @@
 """What a campaign wants on one cluster, the global settings already copied in; kept in the database as JSON."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
@@ -23,6 +23,21 @@ from cigri.jdl.fields import (
     TypesOfJobs,
 )
 from cigri.jdl.resources import Resources
+
+
+class Defaults(NamedTuple):
+    """What holds where a description says nothing; by the settings of the installation."""
+
+    walltime: int = 3600
+    cpu: int = 1
+    mem: int = 0
+
+    def filled(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Resources that are an object are filled up; those in OAR's words say all that they want."""
+        own = given.get("resources", {})
+        usual = {"cpu": self.cpu, **({"mem": self.mem} if self.mem else {})}
+        resources = {**usual, **own} if isinstance(own, dict) else own
+        return {"walltime": self.walltime, **given, "resources": resources}
 
 
 class ClusterSettings(BaseModel):

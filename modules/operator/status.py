@@ -35,10 +35,11 @@ def _print(health: Health, settings: Settings) -> None:
     answers = "does not answer" if health.trouble else f"schema {health.revision or 'missing'}"
     print(f"Database  {health.place}: {answers}")
     print(f"Almighty  {safe(_almighty(health))}")
+    if health.now is None or not health.is_current:
+        print("Events    not known without the database")
+        return
     events = ", ".join(f"{count} {level}" for level, count in sorted(health.events.items()))
     print(f"Events    {events or 'none'} open (`gridevents --global`, and of a campaign `gridevents ID`)")
-    if health.now is None or not health.is_current:
-        return
     now = health.now
     print()
     print_table(

@@ -16,6 +16,7 @@ from cigri.cli.command import Parser, complain
 from cigri.errors import CigriError, ConfigError
 from cigri.installation import database_place
 from cigri.settings import Settings, load
+from cigri.shipped import directory
 from modules.operator import installed
 from modules.operator.health import gist
 
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 PATIENCE = 60.0  # seconds for the first cycle
 LOOK = 0.05  # seconds between two looks at the table of modules
 LAST_OF_CYCLE = "killer"
+EXAMPLE = "hello.yaml"
 NEXT = """\
-Now:  gridsub campaign.json     submit (examples in etc/campaigns)
+Now:  gridsub {hello}
+                                submit an example; there are more beside it
       gridstat                  how far it is
       cigri status              how the grid is
       cigri down                stop it; running jobs go on and are found again"""
@@ -65,7 +68,7 @@ def run(argv: list[str]) -> int:
             _start_almighty(settings, database)
         finally:
             database.close()
-    print(NEXT)
+    print(NEXT.format(hello=directory("etc") / "campaigns" / EXAMPLE))
     return 0
 
 

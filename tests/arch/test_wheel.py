@@ -29,6 +29,7 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
         "cigri/migrations/env.py",
         "cigri/migrations/versions/0001_create_the_schema.py",
         "cigri/etc/admission.d/10-normal-jobs.py",
+        "cigri/etc/campaigns/hello.yaml",
         "cigri/etc/scenarios/sample.swf",
         "modules/laboratory/report/style.css",
         "modules/runner/plan.py",

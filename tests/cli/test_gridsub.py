@@ -567,3 +567,18 @@ def used(grid: Database) -> list[str]:
         part = CampaignCluster.c
         names = select(Cluster.c.name).distinct().join(CampaignCluster, part.cluster_id == Cluster.c.id)
         return sorted(conn.scalars(names))
+
+
+def test_what_a_description_does_not_say_operators_have_said(grid: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("WALLTIME", "120"), ("CPU", "2"), ("MEM", "500")):
+        monkeypatch.setenv(f"CIGRI_SET_JOBS__{name}", value)
+    clusters: dict[str, Any] = {"dahu": {}, "luke": {"walltime": "1 h", "resources": {"mem": "1 GB"}}}
+    assert main(["-j", described(clusters=clusters)]) == 0
+    with grid.begin() as conn:
+        part = CampaignCluster.c
+        rows = conn.execute(select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id))
+        settings = {name: own for name, own in rows}
+    asked = {
+        name: (own["walltime"], own["resources"]["cpu"], own["resources"]["mem"]) for name, own in settings.items()
+    }
+    assert asked == {"dahu": (120, 2, 500), "luke": (3600, 2, 1024)}

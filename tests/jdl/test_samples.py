@@ -1,13 +1,18 @@
 """The samples and the page of reference stay true."""
 
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
+from cigri.flow.user_to_metascheduler import put_campaign
 from cigri.jdl import ClusterSettings, Command, Format, Heading, Resources, format_of, parse
 from cigri.jdl.parameters import SOURCES
 from cigri.jdl.reading import KNOWN
+from cigri.submission import new_campaign
+from tests.grid import Grid
 
 ROOT = Path(__file__).parents[2]
 FORMATS: dict[str, Format] = {"json": "json", "yaml": "yaml", "toml": "toml"}
@@ -18,7 +23,7 @@ SAMPLES = sorted(path for path in (ROOT / "etc" / "campaigns").iterdir() if form
 def test_a_sample_is_right(path: Path) -> None:
     description = parse(path.read_text(), format=format_of(path), base=path.parent, home=Path("/home/bob"))
     assert description.count > 1
-    for settings in description.clusters.values():
+    for settings in [*description.clusters.values(), *([description.anywhere] if description.anywhere else [])]:
         first = next(description.parameters())
         assert Command(settings, description.names).words(first, campaign_id=1, number=0)
 
@@ -55,3 +60,17 @@ def test_every_example_in_the_reference_is_right(tmp_path: Path) -> None:
         language, _, text = example.partition("\n")
         assert language in (*FORMATS, "jdl")
         assert parse(text, format=FORMATS.get(language), base=tmp_path, home=tmp_path).count > 1
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["hello.yaml", "primes.toml"])
+def test_samples_for_this_host_run_as_they_are(local: Grid, name: str) -> None:
+    path = ROOT / "etc" / "campaigns" / name
+    found = parse(path.read_text(), format=format_of(path), base=path.parent, home=Path("/"))
+    settings = found.clusters.get("localhost") or found.anywhere
+    assert settings
+    found = replace(found, clusters={local.site.name: settings}, anywhere=None, is_unplaced=False)
+    with local.database.begin() as conn:
+        put_campaign(conn, new_campaign(found, local.site.user), islice(found.parameters(), 3))
+    local.run_to_end()
+    assert local.counts() == {"done": 3}

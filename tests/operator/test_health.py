@@ -6,6 +6,7 @@ import pytest
 
 from cigri.flow.almighty_to_operator import Standing
 from modules.operator.health import CYCLE, TRACEBACK, Health, problems
+from tests.operator.conftest import Cigri
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LONGEST_PASS = 120.0
@@ -70,3 +71,12 @@ def test_a_dead_almighty_is_a_problem_at_once() -> None:
 def test_an_old_schema_or_an_absent_database_is_the_only_problem_told() -> None:
     assert "cigri db upgrade" in problems(health()._replace(revision="0"), LONGEST_PASS)[0]
     assert problems(health()._replace(trouble="it is away", now=None), LONGEST_PASS) == ["it is away"]
+
+
+def test_without_the_database_nobody_claims_that_all_is_well(cigri: Cigri, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", "postgresql://nobody@/none?host=/nowhere")
+    said = cigri("status")
+    assert said.status == 1
+    assert "Events    not known without the database\n" in said.out
+    assert "none open" not in said.out
+    assert "the database does not answer" in said.err

@@ -124,13 +124,23 @@ def test_an_ordinary_user_has_a_grid_too() -> None:
         raise
     grid = Installation(home, None, prefix, python)
     try:
-        said = grid.run("up")
-        assert said.status == 0, said
+        up = grid.run("up")
+        assert up.status == 0, up
         said = grid.run("cluster", "test", "localhost")
         assert said.status == 0, said
         assert f"commands run as {ORDINARY}" in said.out
         assert grid.run("status").status == 0
         assert {path.owner() for path in grid.data.rglob("*") if path.exists()} == {ORDINARY}
+        example = Path(up.out.partition("gridsub ")[2].split()[0])
+        assert example.read_text().startswith("# A first campaign")
+        grid.data.chmod(0o700)
+        os.chown(grid.data, 0, 0)
+        for word in ("up", "down", "almighty", "status"):  # of a user of the site, on the operator's installation
+            said = grid.run(word)
+            assert (said.status, said.out) == (1, "")
+            assert said.err.count("\n") == 1
+            assert "closed to you" in said.err or f"Permission denied (you are {ORDINARY})" in said.err
+        os.chown(grid.data, account.pw_uid, account.pw_gid)
     finally:
         grid.clear()
 

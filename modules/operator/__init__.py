@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "one pass of a module by hand, or passes for ever",
     "almighty": "cycle the modules, in the foreground",
     "db": "the database's schema and address",
+    "key": "the name of this grid on clusters",
     "cluster": "declare, test and change clusters",
     "resources": "describe sites, clusters and queues, and what they have",
     "pools": "what jobs demand of queues, and how many are eligible",

@@ -57,6 +57,15 @@ def grid(request: pytest.FixtureRequest) -> Grid:
     return found
 
 
+@pytest.fixture(
+    params=["local", *(pytest.param(name, marks=pytest.mark.cluster) for name in ("alpha", "beta", "gamma", "delta"))]
+)
+def any_grid(request: pytest.FixtureRequest) -> Grid:
+    """A cluster of each kind in turn."""
+    found: Grid = request.getfixturevalue(request.param)
+    return found
+
+
 @pytest.fixture(scope="session")
 def gridengine() -> None:
     bring_up("gamma")

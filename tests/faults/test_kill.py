@@ -31,24 +31,26 @@ def choose_jobs(grid: Grid) -> None:
     assert grid.one("SELECT count(*) FROM jobs WHERE state = 'to_launch'") == TASKS
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("moment", ["before", "during", "after"])
-def test_a_runner_killed_at_a_submission(forker: Forker, grid: Grid, moment: str) -> None:
-    grid.submit([str(number) for number in range(TASKS)])
-    choose_jobs(grid)
-    pass_that_dies(forker, grid, "runner", moment)
-    assert grid.one("SELECT count(*) FROM batches WHERE state = 'launching'") == 1
-    grid.run_to_end()
-    grid.assert_each_ran_once(TASKS)
+def test_a_runner_killed_at_a_submission(forker: Forker, any_grid: Grid, moment: str) -> None:
+    any_grid.submit([str(number) for number in range(TASKS)])
+    choose_jobs(any_grid)
+    pass_that_dies(forker, any_grid, "runner", moment)
+    assert any_grid.one("SELECT count(*) FROM batches WHERE state = 'launching'") == 1
+    any_grid.run_to_end(120)
+    any_grid.assert_each_ran_once(TASKS)
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("moment", ["before", "during", "after"])
-def test_an_updator_killed_while_it_collects(forker: Forker, grid: Grid, moment: str) -> None:
-    grid.submit([str(number) for number in range(TASKS)])
-    grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == TASKS)
-    until(lambda: len(grid.executions()) == TASKS)
-    pass_that_dies(forker, grid, "updator", moment)
-    grid.run_to_end()
-    grid.assert_each_ran_once(TASKS)
+def test_an_updator_killed_while_it_collects(forker: Forker, any_grid: Grid, moment: str) -> None:
+    any_grid.submit([str(number) for number in range(TASKS)])
+    any_grid.run_until(lambda: any_grid.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == TASKS)
+    until(lambda: len(any_grid.executions()) == TASKS)
+    pass_that_dies(forker, any_grid, "updator", moment)
+    any_grid.run_to_end(120)
+    any_grid.assert_each_ran_once(TASKS)
 
 
 def test_a_killer_killed_before_its_kill_sends_it_at_the_next_pass(forker: Forker, grid: Grid) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Select, select, text
 
 from cigri.database import Database
+from cigri.flow import metascheduler_to_runner
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
@@ -13,6 +14,7 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_killer import move_campaign
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
 from cigri.states import CampaignState, CampaignType
+from cigri.tables.campaigns import Campaign
 
 
 def a_campaign(database: Database, tasks: int) -> int:
@@ -62,6 +64,30 @@ def test_a_campaign_to_which_tasks_are_being_added_is_not_ended(database: Databa
         assert close_campaigns(module) == 0
     with database.begin() as conn:
         assert close_campaigns(conn) == 0
+        assert examine(conn) == []
+
+
+def test_a_campaign_that_got_a_task_between_the_look_and_the_lock_is_not_ended(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is locked was seen in the instant before, and its row is the same after tasks were added."""
+    campaign = a_campaign(database, 0)
+    with database.begin() as conn:
+        conn.execute(text("UPDATE campaign_clusters SET prologue = 'none', epilogue = 'none'"))
+    hold = metascheduler_to_runner._hold
+
+    def hold_late(conn: Connection, wanted: Select[int]) -> list[int]:
+        seen = list(conn.scalars(wanted))
+        assert seen == [campaign]
+        with database.begin() as user:
+            add(user, campaign)
+        return hold(conn, select(Campaign.c.id).where(Campaign.c.id.in_(seen)))
+
+    monkeypatch.setattr(metascheduler_to_runner, "_hold", hold_late)
+    with database.begin() as module:
+        assert close_campaigns(module) == 0
+    with database.begin() as conn:
+        assert conn.scalar(select(Campaign.c.state)) is CampaignState.IN_TREATMENT
         assert examine(conn) == []
 
 

@@ -138,9 +138,11 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
 def _list(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.campaign_json import plain_list, plain_whole
     from cigri.cli.campaigns import print_list, print_summary
+    from cigri.cli.standstill import tell
     from cigri.flow.grid_to_user import list_campaigns, present
 
     campaigns = list_campaigns(conn, asked.ids, user=asked.username, with_ended=asked.all)
+    tell(conn, [campaign.id for campaign in campaigns if campaign.is_open])
     if asked.json:
         print_json(plain_whole(conn, campaigns) if asked.ids else plain_list(campaigns))
     elif campaigns:
@@ -162,6 +164,7 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.campaigns import more_fields, print_campaign
     from cigri.cli.failures import print_kinds, read_failures, show_failed
     from cigri.cli.jobs import print_tasks
+    from cigri.cli.standstill import tell
     from cigri.flow.campaign_schedulers_to_user import count_replicas
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
     from cigri.flow.predictor_to_user import list_told
@@ -171,6 +174,7 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
     if campaign is None:
         raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
+    tell(conn, [campaign.id] if campaign.is_open else [])
     if asked.failed:
         return show_failed(conn, campaign, as_json=asked.json)
     tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
@@ -195,6 +199,9 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
 
 def _why(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.reasons import Asked, plain_reasons, print_reasons
+    from cigri.cli.standstill import nothing_runs, tell
+    from cigri.flow.almighty_to_anyone import find_pulse
+    from cigri.flow.anyone_to_user import list_quarantines
     from cigri.flow.grid_to_user import list_campaigns, list_parts, present
     from cigri.flow.matcher_to_user import list_whys
     from cigri.flow.metascheduler_to_user import list_cuts
@@ -206,7 +213,9 @@ def _why(conn: "Connection", asked: Namespace) -> int:
         raise NotFound(f"no campaign {campaign_id}{_of(asked)}; `gridstat -a` lists all")
     parts, cuts = list_parts(conn, [campaign_id]), list_cuts(conn, campaign_id)
     queues, is_anywhere = list_whys(conn, campaign_id, bucket_id), is_chosen_by_grid(conn, campaign_id)
-    found = Asked(campaign, parts, cuts, queues, present(conn), is_anywhere)
+    tell(conn, [campaign_id] if campaign.is_open else [])
+    lasting = nothing_runs(find_pulse(conn)), list_quarantines(conn, [campaign_id])
+    found = Asked(campaign, parts, cuts, queues, present(conn), is_anywhere, *lasting)
     if asked.json:
         print_json(plain_reasons(found))
     else:

@@ -311,6 +311,7 @@ def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], o
 
 def _store(database: "Database", candidates: Sequence[Candidate], user: str, options: argparse.Namespace) -> int:
     from cigri.cli.preview import preview, preview_json
+    from cigri.cli.standstill import tell
     from cigri.flow.user_to_metascheduler import put_campaign
     from cigri.submission import new_campaign
 
@@ -332,6 +333,8 @@ def _store(database: "Database", candidates: Sequence[Candidate], user: str, opt
         finally:
             if options.output == "json":
                 print_json(stored)
+    with database.begin() as conn:
+        tell(conn, [cast(int, one["id"]) for one in stored])
     complain(f"`gridstat {stored[-1]['id']}` shows how far it is, `gridevents {stored[-1]['id']}` what went wrong")
     return DONE
 

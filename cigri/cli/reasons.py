@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from cigri.cli.obstacles import obstacle
+from cigri.cli.obstacles import Obstacle, obstacle
+from cigri.cli.standstill import left_out
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
+from cigri.flow.anyone_to_user import QuarantineView
 from cigri.flow.grid_to_user import CampaignView, PartView
 from cigri.flow.matcher_to_user import QueueWhy
 from cigri.flow.metascheduler_to_user import CutView
@@ -43,7 +45,7 @@ SENTENCES = {
 class Asked(NamedTuple):
     """All that is known of what keeps a campaign, or one bucket of it, from running.
 
-    `is_anywhere`: the grid chooses its clusters.
+    `is_anywhere`: the grid chooses its clusters. `standstill`: why nothing at all goes on, if so.
     """
 
     campaign: CampaignView
@@ -52,6 +54,8 @@ class Asked(NamedTuple):
     queues: Sequence[QueueWhy]
     now: datetime
     is_anywhere: bool
+    standstill: str = ""
+    quarantines: Sequence[QuarantineView] = ()
 
 
 def print_reasons(asked: Asked, headerless: bool) -> None:
@@ -80,7 +84,7 @@ def explained(asked: Asked, part: PartView) -> dict[str, Any]:
     """A lasting obstacle, as an unreachable cluster, goes before what the last cycle met."""
     mine = [queue for queue in asked.queues if queue.cluster == part.cluster and queue.buckets]
     is_barred = bool(mine) and not any(queue.eligible for queue in mine)
-    way = obstacle(asked.campaign, part._replace(is_barred=is_barred), asked.now)
+    way = _lasting(asked, part) or obstacle(asked.campaign, part._replace(is_barred=is_barred), asked.now)
     cut = next((cut for cut in asked.cuts if cut.cluster == part.cluster and way.state in BRIEF), None)
     why = SENTENCES[cut.reason].format(**cut._asdict()) if cut else way.explanation
     about = {"reason": cut.reason, "name": cut.name, "used": cut.used, "most": cut.most} if cut else NO_REASON
@@ -94,6 +98,14 @@ def explained(asked: Asked, part: PartView) -> dict[str, Any]:
         "why": why,
         **about,
     }
+
+
+def _lasting(asked: Asked, part: PartView) -> Obstacle | None:
+    """What goes before all that is known of the campaign: where nothing runs, nobody has looked since."""
+    if asked.standstill and asked.campaign.is_open:
+        return Obstacle("nothing runs", asked.standstill)
+    mine = [one for one in asked.quarantines if one.campaign_id or one.cluster == part.cluster]
+    return Obstacle("left out", "; ".join(map(left_out, mine))) if mine else None
 
 
 def _unused(cluster: str, asked: Asked) -> dict[str, Any]:

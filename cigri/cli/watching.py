@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cigri.cli.campaigns import end, letters, progress
 from cigri.cli.command import DONE, FAILED, complain, safe
 from cigri.cli.folding import folded, width_of
+from cigri.cli.standstill import notices
 from cigri.cli.tables import INDENT, LEAST
 from cigri.cli.wording import rate
 from cigri.database import Database
@@ -25,12 +26,16 @@ UP, CLEAR = "\033[{}F", "\033[J"  # to the first column so many lines above; fro
 
 
 class Look(NamedTuple):
-    """A campaign, its running jobs, and whether an epilogue failed, at one moment."""
+    """A campaign, its running jobs, and whether an epilogue failed, at one moment.
+
+    `notices`: what keeps the campaigns that are looked at from going on, whoever's fault it is.
+    """
 
     campaign: CampaignView
     running: int
     has_failed_epilogue: bool
     now: datetime
+    notices: Sequence[str] = ()
 
     @property
     def is_over(self) -> bool:
@@ -52,8 +57,13 @@ class Lines(Screen):
 
     def __init__(self) -> None:
         self._last: dict[int, str] = {}
+        self._notices: Sequence[str] = ()
 
     def show(self, looks: Sequence[Look]) -> None:
+        said = _notices(looks)
+        for notice in said if said != self._notices else ():
+            print(safe(notice), flush=True)
+        self._notices = said
         for look in looks:
             c, counts = look.campaign, _counts(look)
             if self._last.get(c.id) != counts:
@@ -79,9 +89,18 @@ class Bars(Screen):
 
     def show(self, looks: Sequence[Look]) -> None:
         size = shutil.get_terminal_size()
-        lines = drawn(looks, size.columns)[: max(size.lines - 1, 1)]  # what has left the screen cannot be drawn over
+        lines = [*_folded_notices(looks, size.columns), *drawn(looks, size.columns)]
+        lines = lines[: max(size.lines - 1, 1)]  # what has left the screen cannot be drawn over
         print(UP.format(self._height) * (self._height > 0) + CLEAR + "\n".join(lines), flush=True)
         self._height = len(lines)
+
+
+def _notices(looks: Sequence[Look]) -> list[str]:
+    return list(dict.fromkeys(notice for look in looks for notice in look.notices))
+
+
+def _folded_notices(looks: Sequence[Look], width: int) -> list[str]:
+    return [line for notice in _notices(looks) for line in folded(safe(notice), max(width, LEAST))]
 
 
 def drawn(looks: Sequence[Look], width: int) -> list[str]:
@@ -129,6 +148,7 @@ def _look(database: Database, ids: Sequence[int] | None, user: str) -> list[Look
         campaigns = list_campaigns(conn, ids, user=user)
         found = list_parts(conn, [campaign.id for campaign in campaigns])
         now = present(conn)
+        said = notices(conn, [campaign.id for campaign in campaigns if campaign.is_open])
     parts: dict[int, list[PartView]] = {campaign.id: [] for campaign in campaigns}
     for part in found:
         parts[part.campaign_id].append(part)
@@ -138,6 +158,7 @@ def _look(database: Database, ids: Sequence[int] | None, user: str) -> list[Look
             sum(part.running for part in parts[campaign.id]),
             any(part.epilogue is StepState.FAILED for part in parts[campaign.id]),
             now,
+            said,
         )
         for campaign in campaigns
     ]

@@ -16,6 +16,7 @@ LETTERS = {
 }
 LONGEST = 200
 AMBIGUOUS = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
+TRACEBACK = "Traceback (most recent call last):"
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -62,6 +63,12 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     """On one line; on a terminal its beginning, where it is very long: what goes into a pipe is whole."""
     text = " ".join(text.split())
     return text if len(text) <= longest or not sys.stdout.isatty() else text[: longest - 1] + "…"
+
+
+def gist(error: str) -> str:
+    """Of a traceback the line that names the exception; what may follow it are details."""
+    last = error.rpartition(TRACEBACK)[2]
+    return next((line for line in last.splitlines() if line.strip() and not line[0].isspace()), "")
 
 
 def _value(value: object) -> str:

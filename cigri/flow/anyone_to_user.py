@@ -22,9 +22,10 @@ FAILED_IN_PART = "MODULE_FAILED_IN_PART"
 
 
 class QuarantineView(NamedTuple):
-    """What is left out: what a module does for the campaign (`cluster` empty), or all that it does on a cluster."""
+    """What is left out: what a module does for a campaign (`cluster` empty), or all that it does on a cluster."""
 
     module: str
+    campaign_id: int | None
     cluster: str
     since: datetime
     until: datetime
@@ -101,14 +102,15 @@ def end_visit_quarantine(
     close_events(conn, [IN_QUARANTINE], [_visits(module, name)], "cigri", now)
 
 
-def list_quarantines(conn: Connection, campaign_id: int) -> list[QuarantineView]:
-    """What modules leave out of a campaign, and on its clusters."""
+def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[QuarantineView]:
+    """What modules leave out of these campaigns, and on their clusters."""
     row, part = Quarantine.c, CampaignCluster.c
-    clusters = select(part.cluster_id).where(part.campaign_id == campaign_id)
+    clusters = select(part.cluster_id).where(part.campaign_id.in_(campaign_ids))
     found = conn.execute(
-        select(row.module, func.coalesce(Cluster.c.name, ""), row.since, row.until, row.failures, row.error)
+        select(row.module, row.campaign_id, func.coalesce(Cluster.c.name, ""), row.since, row.until)
+        .add_columns(row.failures, row.error)
         .outerjoin(Cluster, Cluster.c.id == row.cluster_id)
-        .where((row.campaign_id == campaign_id) | row.cluster_id.in_(clusters))
+        .where(row.campaign_id.in_(campaign_ids) | row.cluster_id.in_(clusters))
         .order_by(row.since, row.id)
     )
     return [QuarantineView._make(one) for one in found]

@@ -12,8 +12,10 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
+from cigri.cycle import CYCLE
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
+from cigri.flow.almighty_to_anyone import HOLD_LIFE
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.program import has_news, whoami
 from cigri.settings import Settings
@@ -21,7 +23,6 @@ from modules.almighty.worker import Worker
 
 logger = logging.getLogger(__name__)
 
-CYCLE = ("updator", "predictor", "matcher", "metascheduler", "campaign_schedulers", "runner", "killer")
 JANITOR_DEADLINE = 4 * 3600.0  # seconds; the archive of a large campaign takes its time
 ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None}  # better late than never
 NOTE_PERIOD = 10.0  # seconds; passes that did nothing are noted together
@@ -68,6 +69,7 @@ class Almighty:
             url = self._database.url.replace("postgresql+psycopg://", "postgresql://", 1)
             with suppress(psycopg.OperationalError), psycopg.connect(url, autocommit=True, connect_timeout=10) as conn:
                 conn.execute(f"LISTEN {WAKE_CHANNEL}")
+                conn.execute(HOLD_LIFE)
                 self._wake()
                 while not self._stop.is_set():
                     if any(True for _ in conn.notifies(timeout=LISTEN_PAUSE, stop_after=1)):

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TypeVar
 
+from cigri.cycle import CYCLE
 from cigri.database import Database
 from cigri.drivers import Driver
 from cigri.flow.anyone_to_clusters import ClusterRow
@@ -13,7 +14,6 @@ from cigri.gateway import Gateway, Seen
 from cigri.program import Report, RunOnce, Tools
 from cigri.remote import Answer
 from cigri.settings import Settings
-from modules.almighty import CYCLE
 from modules.laboratory.driver import Simulated
 from modules.laboratory.site import Site
 

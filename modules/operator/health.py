@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from cigri import embedded, schema
+from cigri.cli.wording import gist
+from cigri.cycle import CYCLE
 from cigri.database import Database, server_time
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.almighty_to_operator import Standing, list_standings
@@ -13,8 +15,6 @@ from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standin
 from cigri.settings import Settings
 from modules.operator import installed
 
-CYCLE = ("updator", "predictor", "matcher", "metascheduler", "campaign_schedulers", "runner", "killer")
-TRACEBACK = "Traceback (most recent call last):"
 SLACK = timedelta(seconds=60)  # over the longest pass: idle passes are noted together, and cron comes by the minute
 
 
@@ -79,12 +79,6 @@ def problems(health: Health, longest_pass: float) -> list[str]:
     found += [f"module {name} has not run for more than {longest_pass + SLACK.seconds:.0f} s" for name in late]
     found += [f"module {standing.name} failed: {gist(standing.error)}" for standing in health.modules if standing.error]
     return found
-
-
-def gist(error: str) -> str:
-    """Of a traceback the line that names the exception; what may follow it are details."""
-    last = error.rpartition(TRACEBACK)[2]
-    return next((line for line in last.splitlines() if line.strip() and not line[0].isspace()), "")
 
 
 def hidden(url: str) -> str:

@@ -5,9 +5,10 @@ from typing import Any
 
 from cigri.cli.command import Parser, complain, print_json, safe
 from cigri.cli.tables import print_table
+from cigri.cli.wording import gist
 from cigri.settings import Settings, load
 from modules.operator.cluster.list import print_clusters
-from modules.operator.health import Health, gist, look, problems
+from modules.operator.health import Health, look, problems
 
 
 def run(argv: list[str]) -> int:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from cigri import embedded, service
 from cigri.cli.command import Parser, complain
+from cigri.cli.wording import gist
 from cigri.errors import CigriError, ConfigError
 from cigri.installation import database_place
 from cigri.settings import Settings, load
 from cigri.shipped import directory
 from modules.operator import installed
-from modules.operator.health import gist
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -132,6 +132,16 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
     print(f"The almighty is process {process.pid}; its log is {installed.log(settings)}")
     for name, error in failed.items():
         complain(f"module {name} failed: {gist(error)}; `cigri status` tells more")
+    _tell_of_clusters(database)
+
+
+def _tell_of_clusters(database: "Database") -> None:
+    """What the first cycle found out of them."""
+    from cigri.flow.almighty_to_anyone import list_all_away
+
+    with database.begin() as conn:
+        for cluster in list_all_away(conn):
+            complain(f"cluster {cluster.name} cannot be used: {cluster.why or 'see `gridevents --global`'}")
 
 
 def _wait_for_cycle(

@@ -12,6 +12,7 @@ import pytest
 from cigri.cli import change, deeds, gridevents, gridsub, resubmission
 from cigri.database import Database
 from tests.cli.running import Run, running
+from tests.factories import note_passes
 
 AsUser = Callable[[str], None]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -19,7 +20,9 @@ Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def grid(database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Database:
-    """The database that the commands use too; no file of the person who tests is read."""
+    """The database that the commands use too, of a grid at work; no file of the person who tests is read."""
+    with database.begin() as conn:
+        note_passes(conn)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     monkeypatch.delenv("CIGRI_CONFIG", raising=False)
     monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database_url)
@@ -34,7 +37,11 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Iterator[Run]:
-    """The test file's COMMAND."""
+    """The test file's COMMAND, on a grid at work."""
+    database = Database(database_url)
+    with database.begin() as conn:
+        note_passes(conn)
+    database.close()
     with running(request.module.COMMAND.main, database_url, tmp_path, monkeypatch, capsys) as run:
         yield run
 

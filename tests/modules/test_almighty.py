@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from cigri.cli.standstill import standstills
 from cigri.database import Database
+from cigri.flow.almighty_to_anyone import find_pulse
 from modules.almighty.worker import PRELOADED, Worker
 from tests.grid import Grid, until
 
@@ -123,6 +125,17 @@ def test_a_submission_wakes_the_almighty_at_once(almighty: "subprocess.Popen[byt
     until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 1, 10)
     almighty.send_signal(signal.SIGTERM)
     assert almighty.wait(15) == 0
+
+
+def test_a_killed_almighty_is_missed_by_users_at_once(almighty: "subprocess.Popen[bytes]", local: Grid) -> None:
+    def said() -> list[str]:
+        with local.database.begin() as conn:
+            return standstills(find_pulse(conn))
+
+    assert said() == []
+    os.killpg(almighty.pid, signal.SIGKILL)
+    until(lambda: said() != [], 10)
+    assert "the almighty does not run" in said()[0]
 
 
 def test_the_pass_under_way_is_finished_before_the_almighty_ends(

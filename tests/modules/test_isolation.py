@@ -101,7 +101,7 @@ def test_a_campaign_scheduler_that_fails_harms_only_its_campaign(
     assert open_events(tools.database, second) == ["IN_QUARANTINE"]
     assert open_events(tools.database, None) == ["MODULE_FAILED_IN_PART"]
     with tools.database.begin() as conn:
-        (why,) = list_quarantines(conn, second)
+        (why,) = list_quarantines(conn, [second])
     assert why.module == "campaign_schedulers"
     assert "in the campaign scheduler 'broken'" in why.error
     assert why.until == NOON + timedelta(seconds=5)

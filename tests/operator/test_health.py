@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cigri.cli.wording import TRACEBACK
+from cigri.cycle import CYCLE
 from cigri.flow.almighty_to_operator import Standing
-from modules.operator.health import CYCLE, TRACEBACK, Health, problems
+from modules.operator.health import Health, problems
 from tests.operator.conftest import Cigri
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -22,12 +24,6 @@ def health(*modules: Standing, almighty: int | None = 7) -> Health:
 
 def all_of_the_cycle(age: float = 5) -> list[Standing]:
     return [standing(name, age) for name in CYCLE]
-
-
-def test_the_cycle_is_the_almightys() -> None:
-    from modules.almighty import CYCLE as DRIVEN
-
-    assert set(CYCLE) <= set(DRIVEN)
 
 
 def test_nothing_is_wrong_with_a_running_grid() -> None:

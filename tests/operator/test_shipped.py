@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cigri.cycle import CYCLE
 from cigri.shipped import directory
-from modules.operator.health import CYCLE
 from tests.operator.conftest import CIGRI, Installation, until
 
 UNITS = sorted((directory("etc") / "systemd").iterdir())

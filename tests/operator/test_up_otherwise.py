@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.operator.health import CYCLE
+from cigri.cycle import CYCLE
 from tests.operator.conftest import CIGRI, Installation, until
 
 REFUSE_FORECASTS = """\

@@ -1,0 +1,197 @@
+"""Whoever submits or looks is told when nothing works for the campaign; and nothing else is claimed."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from cigri.cli import gridstat, watching
+from cigri.cli.standstill import LATE, standstills
+from cigri.cycle import CYCLE
+from cigri.database import Database
+from cigri.flow.almighty_to_anyone import HOLD_LIFE, ModulePulse, Pulse, find_pulse
+from cigri.flow.anyone_to_clusters import find_cluster, put_failure
+from cigri.flow.anyone_to_user import put_campaign_failures, put_visit_failure
+from cigri.flow.user_to_killer import move_campaign
+from cigri.states import CampaignState
+from tests.cli.running import Run
+from tests.factories import a_campaign, a_cluster, note_passes
+from tests.waiting import looks
+
+COMMAND = gridstat
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def pulse(*modules: ModulePulse, almighty: bool = False) -> Pulse:
+    return Pulse(almighty, modules, NOW)
+
+
+def module(name: str, ago: float = 3.0, *, by_almighty: bool = True, failing: float | None = None) -> ModulePulse:
+    since = None if failing is None else NOW - timedelta(seconds=failing)
+    error = None if failing is None else "Traceback (most recent call last):\n  File\nKeyError: 'x'\n"
+    return ModulePulse(name, NOW - timedelta(seconds=ago), by_almighty, since, error)
+
+
+def all_modules(ago: float = 3.0, *, by_almighty: bool = True) -> list[ModulePulse]:
+    return [module(name, ago, by_almighty=by_almighty) for name in CYCLE]
+
+
+def test_nothing_is_said_while_an_almighty_cycles() -> None:
+    assert standstills(pulse(*all_modules(), almighty=True)) == []
+
+
+@pytest.mark.parametrize("ago", [0.0, 61.0, LATE.total_seconds() - 1])
+def test_cron_or_a_person_may_run_the_modules_instead(ago: float) -> None:
+    assert standstills(pulse(*all_modules(ago, by_almighty=False))) == []
+
+
+def test_cron_may_have_taken_over_from_an_almighty() -> None:
+    begun = [module(name, 40.0) for name in CYCLE[1:]]
+    assert standstills(pulse(*begun, module("updator", 1.0, by_almighty=False))) == []
+
+
+def test_an_almighty_that_is_gone_is_missed_at_once() -> None:
+    (said,) = standstills(pulse(*all_modules(ago=2.0)))
+    assert said.startswith("the almighty does not run, nor has any module since 20")
+
+
+def test_modules_that_nobody_runs_any_more_are_missed_after_a_while() -> None:
+    (said,) = standstills(pulse(*all_modules(LATE.total_seconds() + 1, by_almighty=False)))
+    assert said.startswith("no module has ended a pass since 20")
+    (said,) = standstills(pulse(*all_modules(LATE.total_seconds() + 1), almighty=True))
+    assert said.startswith("no module has ended a pass since 20")
+
+
+def test_a_grid_on_which_nothing_ever_ran_says_so() -> None:
+    (said,) = standstills(pulse(almighty=False))
+    assert said.startswith("no module has run yet")
+
+
+def test_a_module_that_fails_or_is_forgotten_is_named() -> None:
+    others = [module(name) for name in CYCLE if name not in ("updator", "runner", "killer")]
+    said = standstills(pulse(*others, module("updator", failing=600.0), module("killer", 900.0), almighty=True))
+    assert [sentence.split(" since ")[0] for sentence in said] == [
+        "module updator fails",
+        "module runner has not run yet",
+        "module killer has ended no pass",
+    ]
+    assert said[0].endswith("KeyError: 'x'")
+
+
+def note(database: Database, error: str = "", *, by_almighty: bool = False) -> None:
+    with database.begin() as conn:
+        note_passes(conn, error, by_almighty=by_almighty)
+
+
+@pytest.fixture
+def campaign(database: Database) -> int:
+    with database.begin() as conn:
+        a_cluster(conn)
+        return a_campaign(conn, 2)
+
+
+def test_a_module_fails_since_it_first_did(database: Database) -> None:
+    note(database, "KeyError: 'x'")
+    note(database, "KeyError: 'y'")
+    with database.begin() as conn:
+        (first,) = [one for one in find_pulse(conn).modules if one.name == "updator"]
+    assert first.failing_since is not None
+    assert first.failing_since < first.at
+    note(database)
+    with database.begin() as conn:
+        assert [one.failing_since for one in find_pulse(conn).modules] == [None] * len(CYCLE)
+
+
+def test_a_killed_almighty_is_known_as_soon_as_its_connection_is_gone(database: Database, database_url: str) -> None:
+    def has_almighty() -> bool:
+        with database.begin() as conn:
+            return find_pulse(conn).has_almighty
+
+    assert not has_almighty()
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute(HOLD_LIFE)
+        assert has_almighty()
+    for left in looks(10):
+        if not has_almighty():
+            break
+        assert left > 0
+
+
+@pytest.mark.parametrize("view", [(), ("--why",), ("-s",)])
+def test_whoever_looks_is_told_that_the_almighty_does_not_run(
+    run: Run, database: Database, campaign: int, view: tuple[str, ...]
+) -> None:
+    note(database, by_almighty=True)
+    assert "the almighty does not run" in run(*view, campaign).err
+    note(database)
+    assert "almighty" not in run(*view, campaign).err
+
+
+def test_why_is_not_ok_while_nothing_runs(run: Run, database: Database, campaign: int) -> None:
+    note(database)
+    (part,) = run("--why", campaign, "--json").json
+    assert part["state"] == "ok"
+    note(database, by_almighty=True)
+    (part,) = run("--why", campaign, "--json").json
+    assert part["state"] == "nothing runs"
+    assert part["why"].startswith("the almighty does not run")
+
+
+def test_what_is_left_out_or_set_aside_is_named_with_the_reason(run: Run, database: Database, campaign: int) -> None:
+    note(database)
+    with database.begin() as conn:
+        cluster = find_cluster(conn, "dahu")
+        assert cluster is not None
+        put_failure(conn, cluster, "CLUSTER_UNREACHABLE", "no shell of ann: cd: can't cd to /home/ann\nmore")
+        put_visit_failure(conn, "runner", cluster.id, "dahu", "KeyError: 'jobs'")
+        put_campaign_failures(conn, "campaign_schedulers", {campaign: "ZeroDivisionError: float division by zero"})
+    said = run(campaign).err
+    assert "cluster dahu is set aside since" in said
+    assert said.count("can't cd to /home/ann\n") == 1
+    assert "cluster dahu is left out by module runner, since" in said
+    assert f"campaign {campaign} is left out by module campaign_schedulers, since" in said
+    (part,) = run("--why", campaign, "--json").json
+    assert part["state"] == "left out"
+    assert "ZeroDivisionError" in part["why"]
+
+
+def test_a_campaign_that_has_ended_misses_nothing(run: Run, database: Database, campaign: int) -> None:
+    with database.begin() as conn:
+        assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+    assert run(campaign).err == ""
+
+
+def test_a_watch_says_what_has_stopped_meanwhile(
+    run: Run, database: Database, campaign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "PERIOD", 0.02)
+    note(database)
+    looked: list[list[watching.Look]] = []
+    show = watching.Lines.show
+
+    def look_on(lines: watching.Lines, found: list[watching.Look]) -> None:
+        show(lines, found)
+        looked.append(found)
+
+    monkeypatch.setattr(watching.Lines, "show", look_on)
+
+    def stop() -> None:
+        for left in looks(20):
+            if looked:
+                break
+            assert left > 0
+        note(database, by_almighty=True)
+        for left in looks(20):
+            if looked[-1][0].notices:
+                break
+            assert left > 0
+        with database.begin() as conn:
+            assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    printed = run("--watch", campaign)
+    stopper.join()
+    assert printed.out.count("the almighty does not run") == 1
+    assert printed.status == 1

@@ -82,6 +82,15 @@ def database(database_url: str, compiled: Compiled) -> Iterator[Database]:
 
 
 @pytest.fixture
+def other_database(server: Path) -> Iterator[Database]:
+    """One more, to compare with."""
+    for url in _fresh(server, "template_cigri"):
+        database = Database(url)
+        yield database
+        database.close()
+
+
+@pytest.fixture
 def here(tmp_path: Path) -> Iterator[Site]:
     """This host as a cluster, its daemon ended afterwards by its own pid."""
     host = Host(tmp_path)

@@ -17,7 +17,7 @@ from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row
 
 SIZE = 1_000_000
-CAMPAIGNS = 1000
+EACH = 1000  # tasks of a campaign
 CLUSTERS = 10
 RUNS = 5
 CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner, killer)
@@ -26,10 +26,11 @@ CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner
 def measure(size: int = SIZE) -> Iterator[Row]:
     with ground() as grid, tools(grid) as given:
         names = declare_clusters(grid, CLUSTERS)
-        for _ in range(CAMPAIGNS):
-            put(grid, "cycle", names, "sleep 1000", max(size // CAMPAIGNS, 1))
+        campaigns = max(size // EACH, 1)
+        for _ in range(campaigns):
+            put(grid, "cycle", names, "sleep 1000", min(size, EACH))
         grid.one("SELECT count(*) FROM tasks")  # sets the hints of all rows, as time would
-        about = f"{size:,} waiting tasks, {CAMPAIGNS:,} campaigns, each on {CLUSTERS} clusters"
+        about = f"{size:,} waiting tasks, {campaigns:,} campaigns, each on {CLUSTERS} clusters"
         first = sum(cycle(given).values())
         yield row(f"cycle: {about}, the first one, which fills the clusters", f"{first:.2f} s")
         cycles = [cycle(given) for _ in range(RUNS)]

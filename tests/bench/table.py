@@ -9,12 +9,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.bench import history
+
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
-HEAD = "| what | figure | beside | ratio | load | measured, UTC |\n| --- | --- | --- | --- | --- | --- |\n"
+COLUMNS = ("what", "figure", "beside", "ratio", "load", "measured, UTC", "commit")
+HEAD = f"| {' | '.join(COLUMNS)} |\n| {' | '.join('---' for _ in COLUMNS)} |\n"
+OLDER = "before a change of what it measures"
 
 
 class Row(NamedTuple):
-    """One figure; `beside` is a rival's figure of the same run or a limit, `ratio` ours to it."""
+    """One figure; `beside` is a rival's figure of the same run or a limit, `ratio` ours to it.
+
+    `commit`: on which it was measured, and whether what it measures has changed since.
+    """
 
     what: str
     figure: str
@@ -22,6 +29,7 @@ class Row(NamedTuple):
     ratio: str
     load: str
     at: str
+    commit: str = ""
 
     @property
     def subject(self) -> str:
@@ -31,7 +39,8 @@ class Row(NamedTuple):
 
 def row(what: str, figure: str, beside: str = "", ratio: str = "") -> Row:
     """A figure with the load average of now."""
-    return Row(what, figure, beside, ratio, f"{os.getloadavg()[0]:.1f}", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
+    load, now = f"{os.getloadavg()[0]:.1f}", f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
+    return Row(what, figure, beside, ratio, load, now, history.present())
 
 
 def render(rows: Sequence[Row]) -> str:
@@ -45,19 +54,24 @@ def render(rows: Sequence[Row]) -> str:
 def write(rows: Sequence[Row], file: Path) -> bool:
     """Put the rows into the table between the marks of the file; False when it has none.
 
-    Rows of the same subjects are replaced, the others stay.
+    Rows of the same subjects are replaced, the others stay; those older than a change of what they measure are marked.
     """
     before, begin, rest = file.read_text().partition(BEGIN)
     table, end, after = rest.partition(END)
     if not begin or not end:
         return False
-    file.write_text(f"{before}{BEGIN}\n{render(_merged(_rows(table), rows))}{END}{after}")
+    file.write_text(f"{before}{BEGIN}\n{render(list(map(_marked, _merged(_rows(table), rows))))}{END}{after}")
     return True
 
 
 def _rows(table: str) -> list[Row]:
     lines = [line for line in table.splitlines() if line.startswith("| ")]
-    return [Row._make(cell.strip() for cell in line.strip()[1:-1].split("|")) for line in lines[2:]]
+    return [Row(*(cell.strip() for cell in line.strip()[1:-1].split("|"))) for line in lines[2:]]
+
+
+def _marked(row: Row) -> Row:
+    commit = row.commit.partition(",")[0] or history.at(row.at) or "unknown"
+    return row._replace(commit=f"{commit}, {OLDER}" if history.is_older(row.subject, commit) else commit)
 
 
 def _merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:

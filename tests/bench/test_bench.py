@@ -1,18 +1,21 @@
 """The benchmarks themselves: with tiny sizes the table comes out, and goes where it belongs."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from modules.laboratory.report.words import percent, times
 from modules.metascheduler.policies import names
-from tests.bench.__main__ import main
+from tests.bench import history
+from tests.bench.__main__ import LONG, NAMES, SMOKE, main
 from tests.bench.scheduling import REASONS, SCENARIOS, UNKNOWN, Variant, rows
-from tests.bench.table import BEGIN, END, render, row, write
+from tests.bench.table import BEGIN, END, OLDER, render, row, write
 from tests.laboratory.report.small import EMPTY, SMALL
 
+pytestmark = pytest.mark.process  # a row names the commit, which git tells
 
-@pytest.mark.process
+
 @pytest.mark.timeout(400)
 def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submission", "local", "--size", "50"]) == 0
@@ -74,11 +77,62 @@ def test_rows_go_between_the_marks_and_replace_those_of_their_subject(tmp_path: 
     assert unmarked.read_text() == "nothing here\n"
 
 
+def git(root: Path, *words: str) -> str:
+    known = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")
+    done = subprocess.run(["git", "-C", str(root), *known, *words], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_git_tells_which_rows_are_older_than_what_they_measure(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    commits = []
+    for place in ("modules/metascheduler", "cigri"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "code.py").write_text("1\n")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-qm", place)
+        commits.append(history.present(tmp_path))
+    first, second = commits
+    assert not history.is_older("share", first, tmp_path)
+    assert history.is_older("cycle", first, tmp_path)
+    assert not history.is_older("cycle", second, tmp_path)
+    assert history.is_older("share", "", tmp_path)
+    assert history.is_older("share", "0123456", tmp_path)
+    assert history.at("2090-01-01 00:00", tmp_path) == second
+    assert history.at("2000-01-01 00:00", tmp_path) == ""
+
+
+def test_every_benchmark_says_what_it_measures() -> None:
+    assert {name.replace("-", "_") for name in (*NAMES, *LONG)} == set(history.MEASURED)
+    for paths in history.MEASURED.values():
+        assert all((history.ROOT / path).exists() for path in paths)
+
+
+def test_older_rows_are_marked_in_the_table(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    line = "| share: a | 1 ms | | | 0.1 | 2000-01-01 00:00 |\n"
+    page.write_text(f"{BEGIN}\n| what | figure |\n| --- | --- |\n{line}{END}\n")
+    for _ in range(2):
+        assert write([row("idle: b", "2 ms")], page)
+        share, idle = page.read_text().splitlines()[-3:-1]
+        assert share.endswith(f"| unknown, {OLDER} |")
+        assert idle.endswith(f"| {history.present()} |")
+
+
+@pytest.mark.timeout(900)
+def test_every_benchmark_runs_at_a_hundredth_of_its_size(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two minutes, where nobody else wants the machine."""
+    assert main(["--smoke"]) == 0
+    subjects = {line.removeprefix("| ").partition(":")[0] for line in capsys.readouterr().out.splitlines()}
+    assert {name.replace("-", " ") for name in SMOKE} <= subjects
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         (["everything"], "there is no everything"),
         (["--write", "idle", "--size", "10"], "does not go with --size"),
+        (["--write", "--smoke"], "nor with --smoke"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

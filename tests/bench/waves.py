@@ -3,7 +3,11 @@
 import math
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
+from cigri import service
+from modules.operator.down import ask
 from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row
 
@@ -15,11 +19,13 @@ MOST = {"dahu": ("declared with `cigri cluster add`", 1.10), "localhost": ("of `
 
 
 def measure(size: int = SIZE) -> Iterator[Row]:
-    with ground() as grid:
+    with ground() as grid, ExitStack() as ending:
         cores = f"pools={{cpu={CORES}}}"
         grid.run("cigri", "cluster", "change", "localhost", "--option", cores)
-        spool = f"spool={grid.directory / 'dahu'}"
-        grid.run("cigri", "cluster", "add", "dahu", "--driver", "local", "--option", spool, "--option", cores)
+        spool = grid.directory / "dahu"
+        options = ("--option", f"spool={spool}", "--option", cores)
+        grid.run("cigri", "cluster", "add", "dahu", "--driver", "local", *options)
+        ending.callback(_end_daemon, spool)
         grid.start()
         for cluster, (name, most) in MOST.items():
             tasks = [len(range(place, size, CAMPAIGNS)) for place in range(CAMPAIGNS)]
@@ -30,10 +36,17 @@ def measure(size: int = SIZE) -> Iterator[Row]:
             yield row(f"{what}, default settings", f"{taken:.1f} s", beside, f"{taken / limit:.2f}")
 
 
+def _end_daemon(spool: Path) -> None:
+    """`cigri down` ends that of localhost only."""
+    for line in ask(spool, "probe") or []:
+        pid = int(line["pid"])
+        service.stop(service.Mark(pid, service.start_of(pid)), 10.0)
+
+
 def _last_end(grid: Ground, cluster: str, tasks: list[int]) -> float:
     """Seconds from the start of the first gridsub to the end of the last task, as the tasks' own records have it."""
     began = time.time()
-    program = {"exec_file": f"/bin/sleep {SECONDS}", "clusters": {cluster: {}}}
+    program = {"exec_file": f"sh -c 'sleep {SECONDS}'", "clusters": {cluster: {}}}  # its parameter is no time to sleep
     ids = [grid.submit(grid.describe("waves", nb_jobs=number, **program)) for number in tasks]
     for campaign_id in ids:
         grid.wait_for(campaign_id, 600)

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
-from tests.flow.test_plans import Large, nodes_of
+from tests.flow.test_plans import nodes_of
 
 TASKS = 30_000
 UNKNOWN = "ALTER TABLE tasks SET (autovacuum_enabled = false)"
@@ -17,6 +17,6 @@ def test_the_ends_of_a_new_campaigns_tasks_are_settled_without_reading_the_other
         campaign = a_campaign(conn, TASKS)
         jobs = submitted_jobs(conn, campaign, cluster, 20)
         run_jobs(conn, jobs)
-    found = nodes_of(Large(database, cluster, jobs), lambda conn: end_jobs(conn, cluster, jobs))
+    found = nodes_of(database, lambda conn: end_jobs(conn, cluster, jobs))
     assert len(found) > 0
     assert max(node.rows for node in found) < 2000, [node for node in found if node.rows >= 2000]

@@ -90,7 +90,7 @@ class Node(NamedTuple):
     rows: float
 
 
-def nodes_of(large: Large, look: Callable[[Connection], object]) -> list[Node]:
+def nodes_of(database: Database, look: Callable[[Connection], object]) -> list[Node]:
     """Every node of the plans of all statements that a function runs, as they were executed."""
     said: list[tuple[str, Any]] = []
 
@@ -98,10 +98,10 @@ def nodes_of(large: Large, look: Callable[[Connection], object]) -> list[Node]:
         said.append((statement, parameters))
 
     found: list[Node] = []
-    with large.database.engine.connect() as conn:
-        event.listen(large.database.engine, "before_cursor_execute", note)
+    with database.engine.connect() as conn:
+        event.listen(database.engine, "before_cursor_execute", note)
         look(conn)
-        event.remove(large.database.engine, "before_cursor_execute", note)
+        event.remove(database.engine, "before_cursor_execute", note)
         conn.rollback()
         for statement, parameters in said:
             plan = conn.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters).scalar_one()
@@ -159,7 +159,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
 
 
 def test_a_claim_reads_only_what_it_takes(large: Large) -> None:
-    found = nodes_of(large, lambda conn: conn.execute(claim(1, 300)))
+    found = nodes_of(large.database, lambda conn: conn.execute(claim(1, 300)))
     assert [node.kind for node in found] == ["Limit", "LockRows", "Index Scan"]
     assert found[-1].by == "ix_tasks_waiting"
     assert max(node.rows for node in found) <= 300
@@ -167,7 +167,7 @@ def test_a_claim_reads_only_what_it_takes(large: Large) -> None:
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_a_pass_does_not_grow_with_tasks_or_history(large: Large, name: str) -> None:
-    found = nodes_of(large, lambda conn: LOOKS[name](large, conn))
+    found = nodes_of(large.database, lambda conn: LOOKS[name](large, conn))
     assert len(found) > 0
     slow = [node for node in found if node.table in ("tasks", "jobs", "attempts", "kills") and "Seq" in node.kind]
     assert slow == []
@@ -175,6 +175,6 @@ def test_a_pass_does_not_grow_with_tasks_or_history(large: Large, name: str) -> 
 
 
 def test_a_scan_would_be_noticed(large: Large) -> None:
-    found = nodes_of(large, lambda conn: conn.execute(text("SELECT count(*) FROM jobs WHERE reason = 'x'")))
+    found = nodes_of(large.database, lambda conn: conn.execute(text("SELECT count(*) FROM jobs WHERE reason = 'x'")))
     assert [node.table for node in found if "Seq" in node.kind] == ["jobs"]
     assert max(node.rows for node in found) >= ENDED / 4  # workers share it

@@ -52,7 +52,7 @@ def large(server: Path) -> Iterator[Large]:
 
 def most_rows(large: Large, look: Callable[[Connection], object]) -> tuple[float, list[Node]]:
     """Of any node of the plans, and the nodes that read a table."""
-    found = nodes_of(large, look)
+    found = nodes_of(large.database, look)
     return max(node.rows for node in found), [node for node in found if node.table]
 
 

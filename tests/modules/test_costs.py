@@ -1,0 +1,107 @@
+"""What a pass costs, counted instead of timed: statements, rows and remote commands, at two sizes."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import Connection, event
+
+from cigri.database import Database
+from cigri.flow.anyone_to_metascheduler import list_wants
+from cigri.flow.anyone_to_predictor import list_progress
+from cigri.gateway import Gateway
+from cigri.program import Tools
+from cigri.settings import Settings
+from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
+from tests.factories import NOON, a_campaign, a_cluster
+from tests.flow.test_plans import nodes_of
+from tests.grid import Grid
+
+DECIDING = (predictor, matcher, metascheduler, campaign_schedulers)
+VISITING = (updator, runner, killer)
+CLUSTERS = ("dahu", "luke", "ceci")
+
+
+class Cost(NamedTuple):
+    """Of one pass; `rows` are those that statements gave or wrote."""
+
+    statements: int
+    rows: int
+
+
+@contextmanager
+def counted(database: Database) -> Iterator[Counter[str]]:
+    counts: Counter[str] = Counter()
+
+    def note(_conn: Any, cursor: Any, *_: Any) -> None:
+        counts.update(statements=1, rows=max(cursor.rowcount, 0))
+
+    event.listen(database.engine, "after_cursor_execute", note)
+    yield counts
+    event.remove(database.engine, "after_cursor_execute", note)
+
+
+def costs(database: Database, campaigns: int, tasks: int) -> dict[str, Cost]:
+    """Of passes over full clusters, on which the jobs wait that two passes before have made."""
+    with database.begin() as conn:
+        for name in CLUSTERS:
+            a_cluster(conn, name, free=0, used=50)
+        for _ in range(campaigns):
+            a_campaign(conn, tasks, clusters=CLUSTERS)
+    tools, found = Tools(database, Settings(), Gateway()), {}
+    for _ in range(3):
+        for module in DECIDING:
+            with counted(database) as counts:
+                module.run_once(tools, NOON)
+            found[module.__name__] = Cost(counts["statements"], counts["rows"])
+    return found
+
+
+def test_a_pass_costs_the_same_however_many_tasks_wait(database: Database, other_database: Database) -> None:
+    assert costs(database, 4, 3000) == costs(other_database, 4, 300)
+
+
+def test_a_pass_reads_in_sets_however_many_campaigns_there_are(database: Database, other_database: Database) -> None:
+    few, many = costs(database, 4, 30), costs(other_database, 40, 30)
+    for name in few:
+        assert many[name].statements == few[name].statements, name
+        assert many[name].rows <= 10 * few[name].rows, name
+
+
+@pytest.mark.parametrize(
+    "look", [lambda conn: list_wants(conn, 10, 60.0, NOON), lambda conn: list_progress(conn, 60.0, NOON)]
+)
+def test_what_is_looked_at_in_the_database_grows_with_campaigns_on_clusters(
+    database: Database, other_database: Database, look: Callable[[Connection], object]
+) -> None:
+    """Not with pairs of them, however little the planner knows of tables that were filled a moment ago."""
+    touched = []
+    for one, campaigns in ((database, 20), (other_database, 200)):
+        costs(one, campaigns, 3)
+        touched.append(sum(node.rows for node in nodes_of(one, look)))
+    assert touched[1] <= 15 * touched[0]
+
+
+def test_forecasts_that_say_the_same_are_not_written_again(database: Database) -> None:
+    """Of 4 campaigns on 3 clusters: what is read of them, and of the clusters."""
+    found = costs(database, 4, 30)
+    assert found["modules.predictor"].rows <= 4 * len(CLUSTERS) + 4 + 10 * len(CLUSTERS)
+
+
+@pytest.mark.timeout(300)
+def test_remote_commands_of_a_pass_do_not_grow_with_jobs(local: Grid) -> None:
+    most = {}
+    for tasks in (4, 40):
+        local.submit([str(number) for number in range(tasks)])
+        most[tasks] = Counter[str]()
+        while local.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL"):
+            for module in DECIDING:
+                module.run_once(local.tools, None)
+            for module in VISITING:
+                before = local.gateway.commands.total()
+                module.run_once(local.tools, None)
+                name = module.__name__
+                most[tasks][name] = max(most[tasks][name], local.gateway.commands.total() - before)
+    assert most[40] <= most[4] + Counter({updator.__name__: 1})  # what nodes there are is asked now and then

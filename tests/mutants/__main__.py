@@ -35,7 +35,21 @@ def _is_found(fault: Fault) -> bool:
         broken = tree / fault.file
         broken.write_text(broken.read_text().replace(fault.old, fault.new))
         started = time.monotonic()
-        command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *fault.tests]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not cluster",
+            *fault.tests,
+        ]
+        command += fault.tests
+        command += fault.tests
         environment = {**os.environ, "PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     verdict = {FAILED: "found", 0: "NOT FOUND"}.get(done.returncode, f"pytest could not run: {done.stdout[-500:]}")

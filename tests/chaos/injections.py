@@ -1,12 +1,16 @@
 """What can be done to a grid and its clusters at a moment; each is healed before the next one."""
 
+import os
 import random
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from tests.chaos.world import World, kill_job, restart_database
 from tests.faults.test_everywhere import RIVALS
+from tests.faults.test_older_state import family
 
 SERVERS = {
     "alpha": ("slurmctld",),
@@ -47,9 +51,10 @@ def _database(world: World) -> Iterator[Injection]:
 
 
 def _server(world: World) -> Iterator[Injection]:
+    """OAR's server is killed with what it has started, or that keeps its port."""
     for cluster, daemons in SERVERS.items():
         for daemon in daemons:
-            yield Injection(f"{daemon} killed", cluster, _away(cluster, daemon, "kill", "start"))
+            yield Injection(f"{daemon} killed", cluster, _with_family(cluster, daemon))
 
 
 def _front_end(world: World) -> Iterator[Injection]:
@@ -93,6 +98,17 @@ def _away(cluster: str, daemon: str, leave: str, come_back: str) -> Deed:
         world.sites[cluster].daemon(leave, daemon)
         time.sleep(dice.uniform(*PAUSES))  # how long it is away is the input of the experiment
         world.sites[cluster].daemon(come_back, daemon)
+
+    return do
+
+
+def _with_family(cluster: str, daemon: str) -> Deed:
+    def do(world: World, dice: random.Random) -> None:
+        for pid in family(world.pid_of(cluster, daemon)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(dice.uniform(*PAUSES))  # how long it is away is the input of the experiment
+        world.sites[cluster].daemon("start", daemon)
 
     return do
 

@@ -75,6 +75,10 @@ class World:
             ran.update(map(int, site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true").split()))
         return ran
 
+    def pid_of(self, cluster: str, daemon: str) -> int:
+        listed = subprocess.run([str(TESTBED), "daemon", cluster, "list"], capture_output=True, text=True, check=True)
+        return int(dict(line.split() for line in listed.stdout.splitlines())[daemon])
+
     def story(self, number: int) -> list[str]:
         """Each attempt at a task, in words for whoever looks for the fault."""
         statement = (

@@ -39,7 +39,7 @@ def gridstat_of(
 
 
 def results(run: Run, campaign: int) -> dict[str, tuple[str, str]]:
-    return {one["cluster"]: (one["result"], one["why"]) for one in run("--json", campaign).json["tests"]}
+    return {one["cluster"]: (one["result"], one["why"]) for one in run("--json", campaign).json[0]["tests"]}
 
 
 def enable(grid: Grid, name: str, *, enabled: bool) -> None:

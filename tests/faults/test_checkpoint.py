@@ -7,12 +7,12 @@ from tests.grid import Grid, until
 
 pytestmark = pytest.mark.cluster
 
-WORK = """
-echo "$(printenv CIGRI_CHECKPOINT || echo new)" >>{place}/said
-trap 'exit 99' USR2
-[ "$CIGRI_CHECKPOINT" != 1 ] || exit 0
-: >{place}/begun; while :; do sleep 0.1; done
-"""
+WORK = (
+    'echo "$(printenv CIGRI_CHECKPOINT || echo new)" >>{place}/said; '
+    "trap 'exit 99' USR2; "
+    '[ "$CIGRI_CHECKPOINT" != 1 ] || exit 0; '
+    ": >{place}/begun; while :; do sleep 0.1; done"
+)
 
 
 def test_a_task_stops_when_asked_and_continues(each_kind: Grid) -> None:

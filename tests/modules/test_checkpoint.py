@@ -10,12 +10,12 @@ from cigri.flow.user_to_killer import ask_checkpoints
 from tests.grid import Grid, local_site, until
 from tests.localbatch.host import Host
 
-WORK = """
-exec >>{place}/said; echo "$(printenv CIGRI_CHECKPOINT || echo new) $PWD"
-trap 'echo saved; exit 99' USR2
-[ "$CIGRI_CHECKPOINT" != 1 ] || exit 0
-: >{place}/begun; while :; do sleep 0.1; done
-"""
+WORK = (
+    'exec >>{place}/said; echo "$(printenv CIGRI_CHECKPOINT || echo new) $PWD"; '
+    "trap 'echo saved; exit 99' USR2; "
+    '[ "$CIGRI_CHECKPOINT" != 1 ] || exit 0; '
+    ": >{place}/begun; while :; do sleep 0.1; done"
+)
 
 
 def said(grid: Grid) -> list[str]:

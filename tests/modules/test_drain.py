@@ -17,10 +17,11 @@ from tests.cli.running import Run, running
 from tests.grid import Grid, until
 
 SOON = timedelta(seconds=300)  # the walltime of the jobs is 600
-PILOT = """
-cd "$JOBSTATUS"; echo {used} >used_CPU; echo $(($(date +%s) - {age})) >last_job_start; echo {before} >add_uncom_time
-echo $(($(date +%s) + 50)) >first_exp_job_end; echo 7 >add_final_exp_waste; echo http://site >last_exp_job_end
-exec sleep 300"""
+PILOT = (
+    'cd "$JOBSTATUS"; echo {used} >used_CPU; echo $(($(date +%s) - {age})) >last_job_start; '
+    "echo {before} >add_uncom_time; echo $(($(date +%s) + 50)) >first_exp_job_end; "
+    "echo 7 >add_final_exp_waste; echo http://site >last_exp_job_end; exec sleep 300"
+)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def close_events(
     """Close the open events with these codes about these subjects; give their number."""
     if not subjects:
         return 0
-    healed = rows("healed", {"subject": Text()}, [(subject,) for subject in subjects])
+    healed = rows("healed", {"subject": Text()}, [(one_line(subject),) for subject in subjects])
     closed = conn.execute(
         update(Event)
         .where(Event.c.closed_at.is_(None), Event.c.code.in_(codes), Event.c.subject == healed.c.subject)

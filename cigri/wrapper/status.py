@@ -88,7 +88,7 @@ def announce(base: str, keys: Sequence[JobKey], at: int, *, machine_only: bool =
 
     `machine_only`: they will be over by then.
     """
-    write = f"""cigri_write_new "$1.new" '{at:d}\n'"""
+    write = f"""[ ! -d "$1" ] && cigri_write_new "$1.new" '{at:d}\n'"""  # `mv` would put it into a directory
     return _tell(base, keys, write + ' && mv -f "$1.new" "$1"', machine_only)
 
 

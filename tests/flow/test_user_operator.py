@@ -114,7 +114,14 @@ def test_very_many_events_are_opened_counted_up_and_closed_at_once(database: Dat
 def test_text_that_postgres_cannot_hold_is_told_all_the_same(database: Database) -> None:
     with database.begin() as conn:
         put_events(conn, [NewEvent("A", EventLevel.ERROR, "task 1", "binary \0 output")])
-        assert conn.execute(select(Event.c.message)).scalar_one() == "binary \ufffd output"
+        assert conn.execute(select(Event.c.message)).scalar_one() == r"binary \x00 output"
+
+
+def test_an_event_about_an_odd_name_is_closed_by_that_name(database: Database) -> None:
+    odd = ["node a\x1b[2J", "node b\0", "node c\nd"]
+    with database.begin() as conn:
+        put_events(conn, [NewEvent("A", EventLevel.ERROR, subject, "m") for subject in odd])
+        assert close_events(conn, ["A"], odd, "me") == len(odd)
 
 
 def test_nobody_sees_or_fixes_the_events_of_somebody_else(database: Database) -> None:

@@ -1,13 +1,13 @@
 """What an operator says about who goes first reaches the offers."""
 
 import json
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.errors import ConfigError
 from cigri.flow.metascheduler_to_campaign_schedulers import take_offers
 from cigri.flow.metascheduler_to_user import list_cuts
 from cigri.gateway import Gateway
@@ -15,6 +15,7 @@ from cigri.program import Tools
 from cigri.settings import Settings
 from cigri.states import CutReason
 from modules import metascheduler
+from modules.metascheduler.policy import PolicyFailed
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.operator.conftest import Cigri
 
@@ -22,9 +23,8 @@ from tests.operator.conftest import Cigri
 def offered(database: Database, **policy: object) -> list[tuple[int, int, int]]:
     """(campaign, cluster, jobs), the first in rank first."""
     settings = Settings.model_validate({"policy": policy})
-    gateway = Gateway()
-    metascheduler.run_once(Tools(database, settings, gateway), NOON)
-    gateway.close()
+    with closing(Gateway()) as gateway:
+        metascheduler.run_once(Tools(database, settings, gateway), NOON)
     with database.begin() as conn:
         return [(offer.campaign_id, offer.cluster_id, offer.jobs) for offer in take_offers(conn)]
 
@@ -114,9 +114,12 @@ def test_a_priority_goes_before_the_order_of_submission(cigri: Cigri, database: 
     assert "between" in cigri("campaign", "priority", "2", "9" * 20).err
 
 
-def test_an_unknown_policy_is_an_error(database: Database) -> None:
+def test_an_unknown_policy_is_an_error_and_everybody_is_served_first_come_first_served(database: Database) -> None:
     with database.begin() as conn:
-        a_cluster(conn)
-        a_campaign(conn, 1)
-    with pytest.raises(ConfigError, match="there is no policy 'fofi'"):
+        a_cluster(conn, free=4, keep_waiting=0)
+        for _ in range(2):
+            a_campaign(conn, 3)
+    with pytest.raises(PolicyFailed, match=r"policy\.order: there is no policy 'fofi'; there are: affinity"):
         offered(database, order="fofi")
+    with database.begin() as conn:
+        assert [(offer.campaign_id, offer.jobs) for offer in take_offers(conn)] == [(1, 3), (2, 1)]

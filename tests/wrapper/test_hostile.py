@@ -116,10 +116,23 @@ def test_a_status_that_is_no_file_is_not_read(ran: Cluster, odd: Callable[[Path]
     assert "used_CPU" not in said or name == "journal.1"
 
 
-def test_a_shutdown_is_announced_whatever_lies_in_the_way(ran: Cluster, odd: Callable[[Path], None]) -> None:
-    odd(ran.batch / "shutdown.1.new")
-    told = parse_told(ran.ask(announce(BASE, [FIRST], 1_800_000_000)))
-    assert told == (set() if (ran.batch / "shutdown.1.new").is_dir() else {FIRST})
+@pytest.mark.parametrize("name", ["shutdown.1", "shutdown.1.new"])
+def test_a_shutdown_is_announced_whatever_lies_in_the_way(ran: Cluster, odd: Callable[[Path], None], name: str) -> None:
+    """What a directory keeps from the job's own file the job reads in that of its machine."""
+    odd(ran.batch / name)
+    is_refused = (ran.batch / name).is_dir()
+    assert parse_told(ran.ask(announce(BASE, [FIRST], 1_800_000_000))) == {FIRST}
+    assert (ran.batch / "machine.1").read_text() == "1800000000\n"
+    assert is_refused or (ran.batch / "shutdown.1").read_text() == "1800000000\n"
+
+
+@pytest.mark.parametrize("ending", ["", ".new"])
+def test_who_has_directories_in_the_way_of_both_places_is_not_told(ran: Cluster, ending: str) -> None:
+    places = [ran.batch / f"{name}.1{ending}" for name in ("shutdown", "machine")]
+    for place in places:
+        place.mkdir()
+    assert parse_told(ran.ask(announce(BASE, [FIRST], 1_800_000_000))) == set()
+    assert [list(place.iterdir()) for place in places] == [[], []]
 
 
 def test_many_large_files_do_not_fill_an_answer(dash: Cluster) -> None:

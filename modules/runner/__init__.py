@@ -107,6 +107,7 @@ def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime
     with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
+        tools.gateway.driver(cluster)  # none for its configuration is the whole cluster's trouble, no account's
         with tools.database.read() as conn:
             unsettled = list_launching(conn, cluster.id) if known.is_unclear else []
             paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}

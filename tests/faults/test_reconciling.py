@@ -1,5 +1,6 @@
 """Batches of which nobody noted whether they were submitted: asked for in queue and history, or made void."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -49,16 +50,14 @@ def test_a_batch_that_ran_and_left_the_queue_is_adopted_by_the_history(forker: F
 def test_a_submission_that_arrives_after_its_batch_was_given_back_starts_nothing(grid: Grid) -> None:
     grid.submit([str(number) for number in range(TASKS)])
     choose_jobs(grid)
-    gateway, broken = grid.gateway, Late()
-    grid.gateway = broken
-    runner.run_once(grid.tools)
-    grid.gateway = gateway
+    with closing(Late()) as broken:
+        runner.run_once(grid.tools._replace(gateway=broken))
     assert grid.one("SELECT state::text FROM batches") == "launching"
     until(lambda: runner.run_once(grid.tools)["batches given back"] == 1, what="the cluster is tried again")
-    assert grid.one("SELECT state::text FROM batches ORDER BY id LIMIT 1") == "void"
+    assert grid.one("SELECT state::text FROM batches ORDER BY created_at LIMIT 1") == "void"
     with grid.database.begin() as conn:
         [cluster] = list_clusters(conn, "runner")
-    late = gateway.run(cluster, grid.site.user, broken.on_its_way)
+    late = grid.gateway.run(cluster, grid.site.user, broken.on_its_way)
     assert "voided" in late.err
     grid.run_to_end()
     grid.assert_each_ran_once(TASKS)

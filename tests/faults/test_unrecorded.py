@@ -58,7 +58,7 @@ def test_an_end_in_the_history_of_a_job_that_never_started_is_no_end_of_its_task
     hang(forgetful, ["a", "b", "c", "d"])  # the cluster is full
     campaign = forgetful.submit(["x", "y"], command=f"echo $CIGRI_JOB_ID >>{forgetful.place}/jobs")
     forgetful.run_until(lambda: forgetful.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 6)
-    tag = forgetful.one("SELECT tag FROM batches ORDER BY id DESC LIMIT 1")
+    tag = forgetful.one("SELECT tag FROM batches WHERE campaign_id = :id", id=campaign)
     state = RemoteState.FAILED if exit_code else RemoteState.SUCCEEDED
     lie_of(monkeypatch, lambda job: replace(job, state=state, exit_code=exit_code) if job.tag == tag else job)
     lost = "SELECT count(*) FROM attempts WHERE outcome = 'lost'"

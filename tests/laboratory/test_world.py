@@ -239,7 +239,10 @@ def test_a_front_end_that_slows_down_is_asked_for_less(database: Database) -> No
     wished = {"keep_waiting": 200, "max_waiting": 200, "n_max_queued_jobs": 200}
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "config": wished, "faults": {"slowness": 0.2}}]
     campaigns = [{"tasks": 600, "seconds": {"mean": 60}}]
-    settings = {"forecast": {"algorithm": "simple"}}  # which keeps as many waiting as it is told to
+    settings = {
+        "forecast": {"algorithm": "simple"},  # which keeps as many waiting as it is told to
+        "policy": {"scouts": 0},  # with scouts few are sent before it is known
+    }
     run = world(database, length=2100, clusters=clusters, campaigns=campaigns, settings=settings)
     answers: list[float] = []
     run.run(lambda world: answers.append(world.sites["ann"].system.answer_seconds()))

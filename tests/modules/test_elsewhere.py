@@ -128,7 +128,13 @@ def test_time_to_send_is_that_of_the_latest_batches(database: Database) -> None:
         campaign_id = a_campaign(conn, 3, clusters=("dahu", "luke"))
         submitted_jobs(conn, campaign_id, dahu, 1)
         submitted_jobs(conn, campaign_id, dahu, 1, now=NOON + timedelta(seconds=60))
-        conn.execute(text("UPDATE batches SET created_at = settled_at - make_interval(secs => 4 * id)"))
+        conn.execute(
+            text(
+                "UPDATE batches SET created_at = settled_at - make_interval(secs => 4 * place)"
+                " FROM (SELECT id, row_number() OVER (ORDER BY settled_at) AS place FROM batches) AS sent"
+                " WHERE sent.id = batches.id"
+            )
+        )
         assert {want.cluster_id: want.sending for want in list_wants(conn, 10, 0.0, NOON)} == {dahu: 6.0, luke: 0.0}
 
 

@@ -123,6 +123,7 @@ paces = st.builds(
     floats,
     floats,
     floats,
+    looked_at=st.one_of(st.none(), dates),
 )
 outlooks = st.builds(Outlook, st.floats(0, 1), st.floats(1e-6, 1e10), sums)
 

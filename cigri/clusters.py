@@ -13,6 +13,8 @@ from cigri.fallback import Fallback
 from cigri.settings import TimeZone, Windows
 from cigri.transports.address import SshAddress
 
+SHORTEST_CYCLE = 1e-3  # seconds; of one that clocks make shorter, poll_interval may be more than can be counted
+
 
 class Features(BaseModel):
     """What jobs are told of a cluster that only its operator knows (docs/machine-job-features.md)."""
@@ -112,7 +114,7 @@ class ClusterConfig(BaseModel):
 
 def look(cycle: float, poll_interval: float) -> float:
     """Seconds between two visits of a cluster: whole cycles, as many as its poll_interval takes."""
-    return cycle * max(1, ceil(poll_interval / cycle)) if cycle > 0 else poll_interval
+    return cycle * max(1, ceil(poll_interval / cycle)) if cycle >= SHORTEST_CYCLE else poll_interval
 
 
 def parse_config(name: str, values: dict[str, Any]) -> ClusterConfig:

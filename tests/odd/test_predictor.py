@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.algorithms import names
-from cigri.clusters import ClusterConfig
+from cigri.clusters import ClusterConfig, look
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.flow.runner_to_predictor import Ending, Pace
@@ -223,6 +223,14 @@ def test_whoever_runs_ends_some_time(runners: list[Runner]) -> None:
     for ends in (in_line(runners), side_by_side(runners)):
         assert ends.keys() <= {one.campaign_id for one in runners}
         assert all(is_figure(seconds) and seconds >= 0 for seconds in ends.values())
+
+
+@quickly
+@given(st.one_of(plausible, st.sampled_from((5e-324, 1e-320))), st.sampled_from((0.0, 0.1, 5.0, 3600.0)))
+def test_visits_are_as_far_apart_as_they_have_to_be(cycle: float, poll_interval: float) -> None:
+    seconds = look(cycle, poll_interval)
+    assert isfinite(seconds)
+    assert seconds >= poll_interval * (1 - 1e-9)
 
 
 def test_nothing_is_forecast_of_nothing() -> None:

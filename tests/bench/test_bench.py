@@ -119,7 +119,8 @@ def test_older_rows_are_marked_in_the_table(tmp_path: Path) -> None:
         assert idle.endswith(f"| {history.present()} |")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.alone
+@pytest.mark.timeout(1200)
 def test_every_benchmark_runs_at_a_hundredth_of_its_size(capsys: pytest.CaptureFixture[str]) -> None:
     """Two minutes, where nobody else wants the machine."""
     assert main(["--smoke"]) == 0

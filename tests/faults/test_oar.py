@@ -7,6 +7,7 @@ from tests.grid import Grid, until
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.timeout(240)
 def test_tasks_are_done_once_though_nobody_schedules_for_a_while(delta: Grid) -> None:
     delta.submit([str(n) for n in range(6)], command="sleep 1")
     delta.run_until(lambda: delta.one("SELECT count(*) FROM jobs WHERE state = 'running'") > 0)
@@ -14,7 +15,7 @@ def test_tasks_are_done_once_though_nobody_schedules_for_a_while(delta: Grid) ->
     for _ in range(5):
         delta.cycle()
     delta.site.daemon("start", "almighty")
-    delta.run_to_end()
+    delta.run_to_end(150)
     delta.assert_each_ran_once(6)
     assert delta.one("SELECT count(*) FROM attempts") == 6
 

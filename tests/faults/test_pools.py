@@ -9,6 +9,7 @@ import pytest
 from cigri.cli import gridstat
 from cigri.database import Database
 from tests.cli.running import Run, running
+from tests.factories import note_passes
 from tests.grid import Grid, gridengine_site, slurm_site
 
 pytestmark = pytest.mark.cluster
@@ -34,6 +35,8 @@ def run(
 
 def test_a_campaign_runs_on_the_one_of_two_clusters_that_has_what_it_requires(two: Grid, run: Run) -> None:
     two.cycle()  # they tell what nodes they have
+    with two.database.begin() as conn:
+        note_passes(conn)
     where = f'echo "$CIGRI_NODE" >>{two.place}/where'
     both: dict[str, object] = {"alpha": {}, "gamma": {}}
     campaign = two.submit(["1", "2", "3"], command=where, requirements="features == 'new'", clusters=both)

@@ -40,19 +40,22 @@ from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 
 SAMPLE = 500  # latest starts that are looked at
-BURST = 10.0  # seconds over which starts are counted; a visit sees those of several seconds at once
+BURST = 10.0  # seconds over which starts are counted at the most; a visit sees those of several seconds at once
+BRIEFEST_BURST = 1.0  # seconds; the clocks of clusters tell no less
 UNIFORM = 3**0.5  # half the breadth, in deviations, of the durations that are thought possible
 DEVIATION = 0.1  # of the duration of a task that ran before, as part of it
+POLL_INTERVAL = float(ClusterConfig.model_fields["poll_interval"].default)
 BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
 
 
 class Pace(NamedTuple):
     """A cluster of ours, last `looked_at` then, and what it did in the window; `cycle`, `at`: of the last forecast.
 
-    start_rate: jobs per second in its best ten; queue_delay: seconds, of jobs that found a core free and none before
-    them, as last seen; `kills` by preemption in `core_seconds` of ours; cores that others have `taken` and `given` back
-    in `usage_seconds`. `others`: cores that they have now; `swing`: the most that they took or gave back in a minute,
-    `restless` the sum of the squares of that, and `drift` the sum, in the last `watched` seconds.
+    start_rate: jobs per second, at its best from one look to the next, or in ten seconds; queue_delay: seconds, of
+    jobs that found a core free and none before them, as last seen; `kills` by preemption in `core_seconds` of ours;
+    cores that others have `taken` and `given` back in `usage_seconds`. `others`: cores that they have now; `swing`: the
+    most that they took or gave back in a minute, `restless` the sum of the squares of that, and `drift` the sum, in the
+    last `watched` seconds.
     """
 
     cluster_id: int
@@ -236,19 +239,30 @@ def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
             Cluster.c.id,
             started.c.started_at,
             started.c.submitted_at,
+            _burst().label("burst"),
             waited.label("waited"),
             (cores <= ClusterUsage.c.free).label("has_found_core"),
         )
         .select_from(Cluster)
         .join(started, literal(True))
         .outerjoin(ClusterUsage, and_(ClusterUsage.c.cluster_id == Cluster.c.id, ClusterUsage.c.at == minute))
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
         .cte()
     )
     delays = _delays(starts, since)
-    burst = func.floor(func.extract("epoch", starts.c.started_at) / BURST)
-    bursts = select(starts.c.id, func.count().label("n")).group_by(starts.c.id, burst).subquery()
-    rates = select(bursts.c.id, (func.max(bursts.c.n) / BURST).label("rate")).group_by(bursts.c.id).subquery()
+    number = func.floor(func.extract("epoch", starts.c.started_at) / starts.c.burst)
+    bursts = select(starts.c.id, starts.c.burst, func.count().label("n")).group_by(starts.c.id, starts.c.burst, number)
+    every = bursts.subquery()
+    rates = select(every.c.id, func.max(every.c.n / every.c.burst).label("rate")).group_by(every.c.id).subquery()
     return delays, rates
+
+
+def _burst() -> ColumnElement[float]:
+    """Seconds: those between two looks, as far as they are known, for what starts in a wave does so between two."""
+    told = Cluster.c.config["poll_interval"]
+    interval = case((func.jsonb_typeof(told) == "number", told.as_float()), else_=POLL_INTERVAL)
+    look = func.greatest(interval, func.coalesce(ClusterForecast.c.cycle, BURST))
+    return cast(func.least(func.greatest(look, BRIEFEST_BURST), BURST), DOUBLE_PRECISION)
 
 
 def _delays(starts: CTE, since: ColumnElement[datetime]) -> Subquery:

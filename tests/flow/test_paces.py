@@ -50,6 +50,20 @@ def test_the_start_rate_is_that_of_the_best_ten_seconds(database: Database) -> N
         assert list_paces(conn, 60.0, later(200))[cluster].start_rate is None
 
 
+@pytest.mark.parametrize(
+    ("poll_interval", "cycle", "rate"), [(1.0, 2.0, 15.0), (5.0, 2.0, 6.0), (60.0, 2.0, 3.0), (0.0, 0.0, 30.0)]
+)
+def test_a_wave_that_starts_between_two_looks_is_seen_as_one(
+    database: Database, poll_interval: float, cycle: float, rate: float
+) -> None:
+    """30 jobs in one second; no more than what a look sees is taken together."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn, poll_interval=poll_interval)
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster, cycle=cycle)], NOON)
+        run_jobs(conn, submitted_jobs(conn, a_campaign(conn, 30), cluster, 30), now=later(100))
+        assert list_paces(conn, 900.0, later(200))[cluster].start_rate == rate
+
+
 def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -> None:
     """The others wait until one is free, and so do all where none is."""
     with database.begin() as conn:

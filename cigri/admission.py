@@ -20,6 +20,7 @@ from cigri.clusters import ClusterConfig
 from cigri.errors import AdmissionRefused, ConfigError, RuleBroken
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
+from cigri.time_limit import LIMIT, time_limit
 
 __all__ = ["Description", "admit", "is_among", "refuse"]
 
@@ -85,9 +86,10 @@ def _groups(user: str) -> set[str]:
 
 def _apply(path: Path, description: Description, user: str, clusters: Mapping[str, ClusterConfig]) -> Description:
     try:
-        rule = runpy.run_path(str(path))["rule"]
-        about = (description, user, clusters)
-        answer = rule(*about[: len(signature(rule).parameters)])
+        with time_limit(LIMIT):
+            rule = runpy.run_path(str(path))["rule"]
+            about = (description, user, clusters)
+            answer = rule(*about[: len(signature(rule).parameters)])
         return description if answer is None else _checked(answer)
     except _Refusal as refusal:
         raise AdmissionRefused(path.name, str(refusal)) from None

@@ -18,12 +18,18 @@ ROUTINE = frozenset({"clusters", "locked clusters", "late clusters", "forecasts"
 """Counts of what is done in each pass, whatever has happened: no news."""
 
 
+def _unmarked(_campaign_id: int) -> None:
+    """A pass by hand is not killed at a deadline."""
+
+
 class Tools(NamedTuple):
     """All that a pass may use."""
 
     database: Database
     settings: Settings
     gateway: Gateway
+    mark: Callable[[int], None] = _unmarked
+    """Told of the campaign that the pass is at: it is to blame if the process does not survive it; 0: none."""
 
 
 RunOnce = Callable[[Tools, datetime | None], Report]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cigri import admission
 from cigri.admission import admit, is_among
 from cigri.clusters import ClusterConfig
 from cigri.errors import AdmissionRefused, ConfigError
@@ -51,6 +52,12 @@ def test_no_rule_accepts(tmp_path: Path) -> None:
 
 def test_a_rule_that_returns_nothing_accepts(tmp_path: Path) -> None:
     assert admit(campaign(), "bob", rules(tmp_path, a="pass"), {}) == (campaign(), [])
+
+
+def test_a_rule_that_goes_on_for_ever_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "LIMIT", 0.1)
+    said = str(refusal(rules(tmp_path, slow="while True: pass")))
+    assert "the rule itself is broken (TimeoutError: it went on for more than 0.1 s and was stopped)" in said
 
 
 def test_every_change_is_told_with_its_rule(tmp_path: Path) -> None:

@@ -228,14 +228,19 @@ def _admit(
     from cigri import admission, settings, shipped
     from cigri.cli.capabilities import task_peaks
     from cigri.flow.user_to_metascheduler import tested_tasks
+    from cigri.flow.user_to_operator import end_broken_rules, put_broken_rule
 
     rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
     try:
         description, changes = admission.admit(parsed.description, user, rules, clusters)
         _check_scheduler(description.scheduler)
+        if database:
+            with database.begin() as conn:
+                end_broken_rules(conn)
     except (AdmissionRefused, DescriptionError) as error:
         if database and isinstance(error, RuleBroken):
-            _tell_operator(database, user, error)
+            with database.begin() as conn:
+                put_broken_rule(conn, user, error.rule, str(error))
         faults.append(f"{parsed.name}: {error}")
         return None
     description = on_eligible(database, description) if database else description
@@ -249,17 +254,6 @@ def _admit(
         faults += [f"{parsed.name}: {problem}" for problem in problems]
         return None
     return Candidate(parsed.name, description, changes, dropped, peaks)
-
-
-def _tell_operator(database: "Database", user: str, broken: RuleBroken) -> None:
-    """Until the rule is mended nobody can submit what it is asked about."""
-    from cigri.flow.anyone_to_operator import NewEvent, put_events
-    from cigri.states import EventLevel
-
-    message = f"a campaign of user {user} was refused: {broken}"
-    event = NewEvent("ADMISSION_RULE_BROKEN", EventLevel.ERROR, f"admission rule {broken.rule}", message)
-    with database.begin() as conn:
-        put_events(conn, [event])
 
 
 def _check_scheduler(name: str) -> None:

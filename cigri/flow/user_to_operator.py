@@ -1,21 +1,23 @@
-"""A user has dealt with an event: it is fixed, and perhaps the task is to be done again."""
+"""A user has dealt with an event: it is fixed, perhaps with the task done again; or has met a rule that is broken."""
 
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import BigInteger, Connection, and_, literal, or_, update
+from sqlalchemy import BigInteger, Connection, and_, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock, rows, wake
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.updator_to_anyone import DOUBTED
 from cigri.flow.user_to_failures import redo_failed
 from cigri.flow.user_to_metascheduler import reopen_campaign
 from cigri.flow.user_to_updator import believe, redo_doubted
-from cigri.states import StepState
+from cigri.states import EventLevel, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 
+RULE_BROKEN = "ADMISSION_RULE_BROKEN"
 STEPS = {"PROLOGUE_FAILED": "prologue", "EPILOGUE_FAILED": "epilogue"}
 
 
@@ -81,6 +83,18 @@ def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str, now
     if fixed:
         wake(conn)
     return len(fixed)
+
+
+def put_broken_rule(conn: Connection, user: str, rule: str, said: str) -> None:
+    """Until the rule is mended nobody can submit what it is asked about."""
+    message = f"a campaign of user {user} was refused: {said}"
+    put_events(conn, [NewEvent(RULE_BROKEN, EventLevel.ERROR, f"admission rule {rule}", message)])
+
+
+def end_broken_rules(conn: Connection) -> None:
+    """Every rule that is there has answered."""
+    subjects = conn.scalars(select(Event.c.subject).where(Event.c.code == RULE_BROKEN, Event.c.closed_at.is_(None)))
+    close_events(conn, [RULE_BROKEN], subjects.all(), "cigri")
 
 
 def _is_owner(user: str) -> ColumnElement[bool]:

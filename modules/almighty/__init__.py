@@ -17,9 +17,10 @@ from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.almighty_to_anyone import HOLD_LIFE
 from cigri.flow.almighty_to_operator import Pass, put_pass
+from cigri.flow.anyone_to_user import put_campaign_failures
 from cigri.program import has_news, whoami
 from cigri.settings import Settings
-from modules.almighty.worker import Worker
+from modules.almighty.worker import Outcome, Worker
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +103,17 @@ class Almighty:
         if late := done.counts.get("late clusters"):
             logger.warning("%s: %d clusters did not answer in time", name, late)
         self._note(done)
+        if outcome.campaign_id:
+            self._blame(name, outcome)
         return True
+
+    def _blame(self, name: str, outcome: Outcome) -> None:
+        """The campaign that the pass did not get over is left out of the next ones."""
+        try:
+            with self._database.begin() as conn:
+                put_campaign_failures(conn, name, {outcome.campaign_id: outcome.error})
+        except DatabaseUnavailable as error:
+            logger.warning("Campaign %s, at which %s ended, could not be noted: %s", outcome.campaign_id, name, error)
 
     def _note(self, done: Pass) -> None:
         self._unnoted[done.name] = self._unnoted.get(done.name, 0) + 1

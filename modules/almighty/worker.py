@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 import traceback
 from collections.abc import Mapping
+from ctypes import c_longlong
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ class Outcome(NamedTuple):
     counts: Mapping[str, int]
     error: str
     is_database_away: bool = False
+    campaign_id: int = 0  # that the pass was at when the process was killed or died
 
 
 class Worker:
@@ -50,6 +52,7 @@ class Worker:
         self._name = name
         self._process: multiprocessing.process.BaseProcess | None = None
         self._pipe: Connection | None = None
+        self._campaign = CONTEXT.RawValue("q", 0)
 
     def run(self, deadline: float) -> Outcome:
         """One pass; what goes wrong is in the outcome."""
@@ -58,17 +61,20 @@ class Worker:
         assert self._process is not None
         assert self._pipe is not None
         pid = self._process.pid or 0
+        self._campaign.value = 0
         try:
             self._pipe.send("pass")
             if not self._pipe.poll(deadline):
                 self._kill()
-                return Outcome(pid, {}, f"the pass took longer than {deadline:g} s and was killed")
+                late = f"the pass took longer than {deadline:g} s and was killed"
+                return Outcome(pid, {}, late, campaign_id=self._campaign.value)
             counts, error, is_database_away = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join(FAREWELL)
             code = self._process.exitcode
             self._kill()
-            return Outcome(pid, {}, f"the process died during the pass (exit code {code})")
+            dead = f"the process died during the pass (exit code {code})"
+            return Outcome(pid, {}, dead, campaign_id=self._campaign.value)
         return Outcome(pid, counts, error, is_database_away)
 
     def close(self) -> None:
@@ -81,7 +87,9 @@ class Worker:
 
     def _start(self) -> None:
         self._pipe, theirs = CONTEXT.Pipe()
-        self._process = CONTEXT.Process(target=_serve, args=(self._name, theirs), name=self._name, daemon=False)
+        self._process = CONTEXT.Process(
+            target=_serve, args=(self._name, theirs, self._campaign), name=self._name, daemon=False
+        )
         self._process.start()
         theirs.close()
 
@@ -92,14 +100,18 @@ class Worker:
         self._process = None
 
 
-def _serve(name: str, pipe: Connection) -> None:
+def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
     """Passes on demand until the almighty is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the almighty decides when
     settings = load()
     set_up_log(settings.log)
     database = Database(database_url(settings), settings.database.lock_timeout)
-    tools = Tools(database, settings, Gateway())
+
+    def mark(campaign_id: int) -> None:
+        campaign.value = campaign_id  # shared with the almighty, which reads it when we are gone
+
+    tools = Tools(database, settings, Gateway(), mark)
     run_once = importlib.import_module(f"modules.{name}").run_once
     while True:
         try:

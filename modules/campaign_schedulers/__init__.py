@@ -32,6 +32,7 @@ from cigri.program import Report, Tools
 from cigri.serving import serving
 from cigri.settings import Settings
 from cigri.states import CampaignType
+from cigri.time_limit import LIMIT, refuse_stopped, time_limit
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from modules.campaign_schedulers.jobs.grouping import Size
 from modules.campaign_schedulers.jobs.longest import Offered, Portion, portions
@@ -70,6 +71,7 @@ class Known(NamedTuple):
     closed: Mapping[int, Collection[Share]]
     queued: Mapping[int, Mapping[Share, int]]
     backlogs: Mapping[int, Backlog]
+    stopped: Counter[str]  # schedulers that went on for ever, and how often in this pass
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
@@ -90,10 +92,13 @@ def _pass(tools: Tools, now: datetime | None, *, is_isolated: bool) -> Report:
             by_campaign[offer.campaign_id].append(offer)
         served = set(by_campaign)
         paces = _paces(conn, offers)
-        known = Known(paces, list_closed(conn, served), list_queued(conn, served), list_backlogs(conn, served))
+        queued, backlogs = list_queued(conn, served), list_backlogs(conn, served)
+        known = Known(paces, list_closed(conn, served), queued, backlogs, Counter())
         for campaign_id, some in groupby(offers, key=lambda offer: offer.campaign_id):
+            tools.mark(campaign_id)
             with isolation.savepoint(campaign_id) if is_isolated else nullcontext():
                 report.update(_serve(conn, tools.settings, by_campaign[campaign_id], list(some), known, now))
+        tools.mark(0)
         isolation.settle(served)
     return +report
 
@@ -113,7 +118,13 @@ def _serve(
     shut = known.closed.get(campaign_id, set())
     queues = Queues({offer.cluster_id: offer for offer in served}, known.queued.get(campaign_id))
     backlog, patience = known.backlogs.get(campaign_id), settings.jobs.same_cluster
-    jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog, now)
+    scheduler = served[0].scheduler
+    refuse_stopped(scheduler, known.stopped[scheduler])
+    try:
+        jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog, now)
+    except TimeoutError:
+        known.stopped[scheduler] += 1
+        raise
     made = put_jobs(conn, campaign_id, jobs, now)
     return Counter({"jobs": made, "replicas": _replicate(conn, served, jobs, now)})
 
@@ -296,11 +307,12 @@ def _place(offer: TakenOffer, jobs: int, size: Size) -> Place:
     return Place(offer.cluster_id, jobs, size.tasks, startable)
 
 
-def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Place]) -> Iterator[Assignment]:
+def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Place]) -> list[Assignment]:
     """What the campaign's scheduler says, as far as it keeps to what it was given; raise ValueError otherwise."""
     name = next(iter(offers.values())).scheduler
     try:
-        yield from _kept(load(name)(waiting, places), waiting, places)
+        with time_limit(LIMIT):
+            return list(_kept(load(name)(waiting, places), waiting, places))
     except FAULTS as error:
         error.add_note(f"in the campaign scheduler {name!r}")
         raise

@@ -7,6 +7,7 @@ from math import isfinite, isnan
 from cigri.errors import CigriError
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim
 from cigri.isolation import FAULTS, described
+from cigri.time_limit import LIMIT, time_limit
 from modules.metascheduler.policies import Facts, Turn, load
 from modules.metascheduler.policies.fifo import order as fifo
 
@@ -29,7 +30,8 @@ class Policy:
         if self._why:
             return fifo(claims, facts)
         try:
-            return _served(load(self._name)(claims, facts), claims)
+            with time_limit(LIMIT):
+                return _served(load(self._name)(claims, facts), claims)
         except FAULTS as error:
             logger.exception("The policy %s failed", self._name)
             self._why = described(error)

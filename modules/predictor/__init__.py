@@ -15,6 +15,7 @@ from cigri.flow.user_to_predictor import match_tasks
 from cigri.isolation import FAULTS, Isolation
 from cigri.program import Report, Tools
 from cigri.speeds import Work, known_speeds
+from cigri.time_limit import LIMIT, Stopped, refuse_stopped, time_limit
 from modules.predictor.algorithms import MOST_JOBS, Algorithm, Flow, Prediction, load
 from modules.predictor.dates import pressure, told
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
@@ -26,6 +27,7 @@ from modules.predictor.rivals import spare, starts
 from modules.predictor.standing import standing
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
+A_PART = 1e-3  # seconds that the time limit of all predictions grows by with each, which takes microseconds
 AGES = 1000  # of campaigns with more tasks that are done, and more that remain, ages of those that run say little
 
 
@@ -50,10 +52,12 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         def forecast_of(campaign_ids: Collection[int]) -> tuple[list[NewForecast], list[NewForecast]]:
             """And those of them that are news."""
             some = [part for id in campaign_ids for part in parts[id]]
-            flows, predictions = predict(some, services, endings, settings.algorithm)
+            with time_limit(LIMIT + A_PART * len(some)):
+                flows, predictions = predict(some, services, endings, settings.algorithm, stopped)
             forecasts = forecast(some, predictions, flows, time, known)
             return forecasts, _changed(forecasts, some, before)
 
+        stopped: Counter[str] = Counter()
         isolation = Isolation(conn, "predictor", now)
         forecasts, news = isolation.of_all(parts, forecast_of)
         isolation.settle(parts)
@@ -65,12 +69,14 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     return +Counter({"forecasts": len(forecasts), "known tasks": matched})
 
 
-def _predicted(known: Flow, name: str, algorithms: dict[str, Algorithm]) -> Prediction:
-    """As the algorithm of that name has it; `algorithms`: those that were loaded before."""
+def _predicted(known: Flow, name: str, algorithms: dict[str, Algorithm], stopped: Counter[str]) -> Prediction:
+    """As the algorithm of that name has it; those that were loaded or stopped before in this pass are known."""
+    refuse_stopped(name, stopped[name])
     try:
         algorithm = algorithms.get(name) or algorithms.setdefault(name, load(name))
         return _possible(algorithm(known))
-    except FAULTS as error:
+    except (*FAULTS, Stopped) as error:
+        stopped[name] += isinstance(error, Stopped)
         error.add_note(f"in the algorithm {name!r}")
         raise
 
@@ -92,7 +98,11 @@ def _few(progress: Sequence[Progress]) -> list[int]:
 
 
 def predict(
-    progress: Sequence[Progress], services: Mapping[int, Service], endings: Mapping[int, Ending], otherwise: str
+    progress: Sequence[Progress],
+    services: Mapping[int, Service],
+    endings: Mapping[int, Ending],
+    otherwise: str,
+    stopped: Counter[str],
 ) -> tuple[list[Flow], list[Prediction]]:
     """Of each campaign on each cluster; those that have done nothing there yet fare alike, and are looked at once."""
     chosen = [_algorithm(part, services.get(part.cluster_id), otherwise) for part in progress]
@@ -104,7 +114,7 @@ def predict(
         known = alike.get(asked)
         if known is None:
             seen = flow(part, services.get(part.cluster_id), endings)
-            known = seen, _predicted(seen, name, algorithms)
+            known = seen, _predicted(seen, name, algorithms, stopped)
         if asked is not None:
             alike[asked] = known
         flows.append(known[0])

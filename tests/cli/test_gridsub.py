@@ -206,6 +206,26 @@ def test_the_operator_hears_of_a_rule_that_is_broken(
     assert "a campaign of user alice was refused" in event.message
 
 
+@pytest.mark.parametrize("mend", [lambda rule: rule.write_text("def rule(campaign, user): pass\n"), Path.unlink])
+def test_what_the_operator_heard_of_a_rule_is_closed_when_it_works_again(
+    grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mend: Callable[[Path], object]
+) -> None:
+    rule = tmp_path / "odd.py"
+    rule.write_text("def rule(campaign, user):\n    1 / 0\n")
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+
+    def closed() -> list[str | None]:
+        with grid.begin() as conn:
+            return [*conn.scalars(select(Event.c.closed_by).where(Event.c.code == "ADMISSION_RULE_BROKEN"))]
+
+    assert main(["-j", described()]) == 1
+    assert main(["-j", "{}"]) == 1  # no rule is asked about what is no description
+    assert closed() == [None]
+    mend(rule)
+    assert main(["-j", described()]) == 0
+    assert closed() == ["cigri"]
+
+
 def test_what_a_cluster_has_no_words_for_is_refused_at_once(grid: Database, capsys: Capture) -> None:
     with grid.begin() as conn:
         a_cluster(conn, "delta", driver="oar", options={"types": ["night"]})

@@ -17,7 +17,12 @@ from sqlalchemy import text
 from cigri.cli.standstill import standstills
 from cigri.database import Database
 from cigri.flow.almighty_to_anyone import find_pulse
+from cigri.flow.anyone_to_user import list_quarantines
+from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
+from cigri.settings import AlmightySettings, Settings
+from modules.almighty import Almighty
 from modules.almighty.worker import PRELOADED, Worker
+from tests.factories import a_campaign, a_cluster
 from tests.grid import Grid, until
 
 ROOT = Path(__file__).parents[2]
@@ -29,10 +34,10 @@ def test_what_workers_are_forked_with_is_there(name: str) -> None:
 
 
 @contextmanager
-def held(database: Database, table: str) -> Iterator[None]:
-    """Whoever reads the table waits."""
+def held(database: Database, table: str, mode: str = "ACCESS EXCLUSIVE") -> Iterator[None]:
+    """Whoever reads the table waits; with another mode, whoever writes to it."""
     with database.begin() as conn:
-        conn.execute(text(f"LOCK TABLE {table}"))
+        conn.execute(text(f"LOCK TABLE {table} IN {mode} MODE"))
         yield
 
 
@@ -83,6 +88,42 @@ def test_a_pass_that_hangs_is_killed_and_its_worker_replaced(worker: Worker, dat
     again = worker.run(30)
     assert again.error == ""
     assert again.pid != pid
+
+
+@pytest.fixture
+def hasty(worker: Worker, database: Database) -> Iterator[Almighty]:
+    """Kills a pass of the campaign schedulers after half a second; `worker` says where they find the database."""
+    almighty = Almighty(database, Settings(almighty=AlmightySettings(deadline=0.5)))
+    assert almighty._workers["campaign_schedulers"].run(30).error == ""
+    yield almighty
+    almighty._workers["campaign_schedulers"].close()
+
+
+def test_the_campaign_at_which_a_pass_is_killed_is_left_out_of_the_next_ones(
+    hasty: Almighty, database: Database
+) -> None:
+    with database.begin() as conn:
+        cluster_id = a_cluster(conn, free=30)
+        innocent, guilty = (a_campaign(conn, 3) for _ in range(2))
+        put_offers(conn, [Offer(id, cluster_id, 2, 2, rank) for rank, id in enumerate((guilty, innocent))])
+    with held(database, "jobs", "SHARE"):  # they cannot put the jobs that they have made
+        assert hasty._run_module("campaign_schedulers")
+    with database.begin() as conn:
+        (why,) = list_quarantines(conn, [guilty, innocent])
+        conn.execute(text("UPDATE quarantines SET until = until + interval '1 hour'"))
+    assert (why.module, why.campaign_id) == ("campaign_schedulers", guilty)
+    assert why.error == "the pass took longer than 0.5 s and was killed"
+    assert hasty._workers["campaign_schedulers"].run(30).counts == {"jobs": 2}
+    with database.begin() as conn:
+        assert conn.scalars(text("SELECT DISTINCT campaign_id FROM jobs")).all() == [innocent]
+
+
+def test_a_pass_that_is_killed_between_campaigns_blames_none(hasty: Almighty, database: Database) -> None:
+    with held(database, "offers"):
+        assert hasty._run_module("campaign_schedulers")
+    with database.begin() as conn:
+        assert conn.scalar(text("SELECT error FROM modules")) == "the pass took longer than 0.5 s and was killed"
+        assert conn.scalar(text("SELECT count(*) FROM quarantines")) == 0
 
 
 def test_a_worker_that_is_killed_is_replaced(worker: Worker, database: Database) -> None:

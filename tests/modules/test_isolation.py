@@ -36,7 +36,13 @@ BROKEN = {
     "gives a task that is not there": "return [Assignment(places[0].cluster_id, (waiting,))]",
     "goes where it was not offered": "return [Assignment(4711, (0,))]",
     "fills jobs too full": "return [Assignment(places[0].cluster_id, tuple(range(waiting)))]",
-    "goes on for ever": "return (Assignment(places[0].cluster_id, ()) for _ in iter(int, 1))",
+    "makes jobs for ever": "return (Assignment(places[0].cluster_id, ()) for _ in iter(int, 1))",
+}
+FOR_EVER = {
+    "loops": "while True: pass",
+    "waits": "__import__('threading').Event().wait()",
+    "catches what stops it": "while True:\n        try:\n            waiting += 1\n        except Exception: pass",
+    "waits while it makes jobs": "yield Assignment(places[0].cluster_id, (0,)); __import__('threading').Event().wait()",
 }
 HEAD = "from modules.campaign_schedulers import Assignment\ndef choose(waiting, places):\n    "
 
@@ -105,6 +111,40 @@ def test_a_campaign_scheduler_that_fails_harms_only_its_campaign(
     assert why.module == "campaign_schedulers"
     assert "in the campaign scheduler 'broken'" in why.error
     assert why.until == NOON + timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("body", FOR_EVER.values(), ids=FOR_EVER)
+def test_a_campaign_scheduler_that_goes_on_for_ever_is_stopped(
+    tools: Tools, campaigns: list[int], broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.setattr(schedulers, "LIMIT", 0.1)
+    broken(body)
+    first, second, third = campaigns
+    rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id = :id RETURNING id", id=second)
+    offer(tools.database, campaigns)
+    campaign_schedulers.run_once(tools, NOON)
+    assert jobs_of(tools.database) == {first: 2, third: 2}
+    with tools.database.begin() as conn:
+        (why,) = list_quarantines(conn, [second])
+    stopped = "TimeoutError: it went on for more than 0.1 s and was stopped (in the campaign scheduler 'broken')"
+    assert why.error == stopped
+
+
+def test_a_scheduler_of_many_campaigns_that_goes_on_for_ever_is_not_waited_for_each_time(
+    tools: Tools, broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(schedulers, "LIMIT", 0.1)
+    calls = tmp_path / "calls"
+    broken(f"with open({str(calls)!r}, 'a') as calls: calls.write('.')\n    while True: pass")
+    with tools.database.begin() as conn:
+        a_cluster(conn, free=30)
+        many, innocent = [a_campaign(conn, 3) for _ in range(8)], a_campaign(conn, 3)
+    rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id <> :id RETURNING id", id=innocent)
+    offer(tools.database, [*many, innocent])
+    campaign_schedulers.run_once(tools, NOON)
+    assert jobs_of(tools.database) == {innocent: 2}
+    assert rows(tools.database, "SELECT count(*) FROM quarantines") == [(8,)]
+    assert calls.read_text() == "..."  # once in the pass of all as one, and twice in the other one
 
 
 def test_what_was_done_before_it_raised_is_rolled_back_alone(
@@ -178,6 +218,32 @@ def test_an_algorithm_that_fails_harms_only_its_campaign(
     assert open_events(tools.database, campaigns[1]) == ["IN_QUARANTINE"]
 
 
+def test_an_algorithm_that_goes_on_for_ever_is_stopped(
+    tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def go_on(flow: Flow) -> Prediction:
+        calls.append(flow)
+        while True:
+            pass
+
+    def loaded(name: str) -> Algorithm:
+        return go_on if name == "broken" else load(name)
+
+    monkeypatch.setattr(predictor, "LIMIT", 0.5)
+    monkeypatch.setattr(predictor, "load", loaded)
+    set_algorithm = """UPDATE campaign_clusters SET settings = settings || '{"algorithm": "broken"}'
+        WHERE campaign_id <> :id RETURNING campaign_id"""
+    rows(tools.database, set_algorithm, id=campaigns[1])
+    predictor.run_once(tools, NOON)
+    assert rows(tools.database, "SELECT DISTINCT campaign_id FROM forecasts") == [(campaigns[1],)]
+    first, second = [why for (why,) in rows(tools.database, "SELECT error FROM quarantines ORDER BY campaign_id")]
+    assert first.endswith("and was stopped (in the algorithm 'broken')")
+    assert second == "TimeoutError: 'broken' was stopped 2 times in this pass, and is not called again in it"
+    assert len(calls) == 2  # the third is not tried
+
+
 def test_a_campaign_that_cannot_be_shared_among_is_left_out(
     tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,13 +259,16 @@ def test_a_campaign_that_cannot_be_shared_among_is_left_out(
     assert open_events(tools.database, campaigns[1]) == ["IN_QUARANTINE"]
 
 
-@pytest.mark.parametrize("wrong", ["raise ValueError('no')", "return [Turn(1, (1,), (0.0,), float('nan'))]", ""])
+@pytest.mark.parametrize(
+    "wrong", ["raise ValueError('no')", "return [Turn(1, (1,), (0.0,), float('nan'))]", "while True: pass", ""]
+)
 def test_a_policy_that_fails_leaves_first_come_first_served(
     tools: Tools, campaigns: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str
 ) -> None:
     """Nobody waits for the operator, whom the failing module tells; "": there is no such policy any more."""
-    from modules.metascheduler import policies
+    from modules.metascheduler import policies, policy
 
+    monkeypatch.setattr(policy, "LIMIT", 0.1)
     if wrong:
         head = "from modules.metascheduler.policies import Turn\ndef order(claims, facts):\n    "
         (tmp_path / "odd_policy.py").write_text(head + wrong + "\n")

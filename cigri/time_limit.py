@@ -1,0 +1,55 @@
+"""A site's own code (schedulers, algorithms, policies, rules) is stopped where it goes on for ever."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+LIMIT = 10.0  # seconds of one call, which takes milliseconds
+AGAIN = 1.0  # seconds after which code that went on in spite of it is stopped once more
+MOST_STOPPED = 2  # times in a pass, after which the same code is not called in it any more
+
+
+class Stopped(BaseException):
+    """Raised where the code is; no Exception, which it may catch itself."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in what runs longer; in the main thread only, as signals arrive there.
+
+    What cannot be interrupted (a long call of C, `except:` in a loop) ends with the process at the almighty's deadline.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    started = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, _stop)
+    around, interval = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+    try:
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Stopped as stopped:
+        error = TimeoutError(f"it went on for more than {seconds:g} s and was stopped")
+        for note in getattr(stopped, "__notes__", ()):
+            error.add_note(note)
+        raise error from stopped
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        if around:
+            left = around - (time.monotonic() - started)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3), interval)
+
+
+def refuse_stopped(name: str, times: int) -> None:
+    """Raise TimeoutError for code that was stopped as many times in this pass."""
+    if times >= MOST_STOPPED:
+        raise TimeoutError(f"{name!r} was stopped {times} times in this pass, and is not called again in it")
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise Stopped

@@ -12,8 +12,12 @@ def expected_seconds(mean: float, delay: float, hazard: float) -> float:
     mean: seconds that it runs undisturbed; delay: seconds in the queue, each time; hazard: kills per second of running.
     With kills at random, all runs together last (e^(hazard mean) - 1) / hazard, and e^(hazard mean) of them are begun.
     """
-    exposure = min(LONGEST, max(0.0, hazard * mean))  # in this order: 0 kills in a task without end are 0, not nan
-    seconds = delay + mean if exposure < 1e-9 else exp(exposure) * delay + expm1(exposure) / hazard
+    exposure = hazard * mean
+    if exposure >= 1e-9:  # not so where it is nan: 0 kills in a task without end are 0
+        exposure = min(LONGEST, exposure)
+        seconds = exp(exposure) * delay + expm1(exposure) / hazard
+    else:
+        seconds = delay + mean
     return inf if isnan(seconds) else seconds
 
 

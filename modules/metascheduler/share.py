@@ -56,12 +56,8 @@ class _Served:
     """A turn under way; what the campaign wants is looked at when it is its turn."""
 
     def __init__(self, turn: Turn) -> None:
-        self.campaign_id, self.clusters, self.weight, self.most = (
-            turn.campaign_id,
-            turn.clusters,
-            turn.weight,
-            turn.most,
-        )
+        self.campaign_id, self.clusters = turn.campaign_id, turn.clusters
+        self.weight, self.most = turn.weight, turn.most
         self.line: list[tuple[float, int, Want]] | None = None
         self.shunned: list[Want] = []
 
@@ -92,7 +88,7 @@ class _Served:
         while line:
             known = line.pop()
             want = known[2]
-            if (most := stock.most(want)) <= 0:
+            if not (most := stock.most(want)):
                 continue
             if not (jobs := stock.startable(want)):
                 known = -stock.seconds(want), known[1], want
@@ -110,13 +106,15 @@ class _Side:
     def __init__(self, members: Sequence[_Served]) -> None:
         self.members = members
         self.weight = sum(one.weight for one in members)
-        self.clusters = {cluster for one in members for cluster in one.clusters}
 
     def held(self, stock: Stock) -> int:
         return sum(stock.held(one.campaign_id) for one in self.members)
 
     def next(self, stock: Stock) -> tuple[Want, int] | None:
-        return next((found for one in self.members if (found := one.next(stock)) is not None), None)
+        for one in self.members:
+            if (found := one.next(stock)) is not None:
+                return found
+        return None
 
 
 def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
@@ -125,8 +123,9 @@ def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
         for one in sides[0].members:
             _serve_alone(stock, one)
         return
-    idle = stock.idle(set().union(*(side.clusters for side in sides)))
-    portion = int(idle) // (PORTIONS * sum(len(side.members) for side in sides))
+    everybody = [one for side in sides for one in side.members]
+    idle = stock.idle(set(chain.from_iterable({one.clusters for one in everybody})))  # most want the same ones
+    portion = int(idle) // (PORTIONS * len(everybody))
     line = [((held := side.held(stock)) / side.weight, place, held) for place, side in enumerate(sides)]
     heapify(line)
     while line:
@@ -142,10 +141,8 @@ def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
 
 def _give_spare(stock: Stock) -> None:
     """Those with the fewest tasks left come first."""
-    spares = {campaign_id: max(want.spare for want in mine.values()) for campaign_id, mine in stock.wants.items()}
-    for campaign_id, left in sorted(spares.items(), key=lambda pair: pair[1]):
-        wants = stock.open_to(campaign_id, tuple(stock.wants[campaign_id])) if left else []
-        for want in sorted(wants, key=stock.seconds):
+    for campaign_id, left in sorted(stock.spares.items(), key=lambda pair: pair[1]):
+        for want in sorted(stock.open_to(campaign_id, tuple(stock.wants[campaign_id])), key=stock.seconds):
             if (jobs := stock.most_spare(want, left)) > 0:
                 stock.take(want, jobs)
                 left -= jobs

@@ -1,6 +1,6 @@
 """What is left in one cycle of clusters and tasks, and what keeps a campaign from more of it."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import ceil, inf
 from typing import NamedTuple
@@ -111,28 +111,22 @@ class Stock:
         self.ceilings = Left(ceilings)
         self.clusters = {room.cluster_id: Cluster(room) for room in rooms}
         self.reserved: dict[int, int] = {}  # cluster: campaign
-        self._bound: set[int] = set()
-        self._fastest: dict[int, float] = {}  # mean duration of a campaign's tasks, where they are the shortest
+        self._shortest: dict[int, float | None] = {}
         self.wants: dict[int, dict[int, Want]] = defaultdict(dict)
         self.parallel: list[Want] = []
-        self._held: Counter[int] = Counter()
-        known, fastest = self.wants, self._fastest
+        by_campaign, clusters = self.wants, self.clusters
         for want in wants:  # this loop is most of what sharing a large grid costs
-            campaign_id, cluster_id = want.campaign_id, want.cluster_id
-            known[campaign_id][cluster_id] = want
-            if want.live:
-                self._held[campaign_id] += want.live * want.width
+            by_campaign[want.campaign_id][want.cluster_id] = want
             if want.width > 1:
                 self.parallel.append(want)
-            if want.bound:
-                self._bound.add(campaign_id)
-            if (mean := want.mean) is not None and mean < fastest.get(campaign_id, inf):
-                fastest[campaign_id] = mean
-            if (want.keep is not None or want.send is not None) and cluster_id in self.clusters:
-                self.clusters[cluster_id].hear(want)
-        self.tasks = {campaign_id: next(iter(mine.values())).waiting for campaign_id, mine in self.wants.items()}
+            if (want.keep is not None or want.send is not None) and want.cluster_id in clusters:
+                clusters[want.cluster_id].hear(want)
+        of_campaigns = {campaign_id: next(iter(mine.values())) for campaign_id, mine in self.wants.items()}
+        self.tasks = {campaign_id: want.waiting for campaign_id, want in of_campaigns.items()}
+        self.spares = {campaign_id: want.spare for campaign_id, want in of_campaigns.items() if want.spare}
         self.given: dict[tuple[int, int], int] = {}
-        self._behind: Counter[tuple[int, int]] = Counter()  # of those given, jobs that wait for cores
+        self._given_cores: dict[int, int] = defaultdict(int)
+        self._behind: dict[tuple[int, int], int] = defaultdict(int)  # of those given, jobs that wait for cores
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
 
     def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
@@ -149,33 +143,38 @@ class Stock:
 
     def is_served(self, campaign_id: int) -> bool:
         """Has it been given all its tasks, and has none that wait for one cluster?"""
-        return self.tasks[campaign_id] <= 0 and campaign_id not in self._bound
+        return self.tasks[campaign_id] <= 0 and not any(want.bound for want in self.wants[campaign_id].values())
 
     def seconds(self, want: Want) -> float:
         """Until one more job of the campaign is expected to end a task there; it grows as the cluster fills.
 
         A cluster that was not tried yet is as fast as the fastest. As long as nothing is known, a task takes 1.
         """
-        cluster, fastest = self.clusters[want.cluster_id], self._fastest.get(want.campaign_id)
-        if fastest is None:
+        cluster = self.clusters[want.cluster_id]
+        mean = self._mean(want.campaign_id) if want.mean is None else want.mean
+        if mean is None:
             return 0.0 if cluster.startable(want.ratio) else cluster.wait(1.0)
-        mean = fastest if want.mean is None else want.mean
         delay = want.sending + want.delay
         if not cluster.startable(want.ratio):
             delay += cluster.wait(mean)
         return expected_seconds(mean, delay, want.hazard * want.width)
 
+    def _mean(self, campaign_id: int) -> float | None:
+        """Seconds of its tasks where they are the shortest; None: nothing is known."""
+        if campaign_id not in self._shortest:
+            means = (want.mean for want in self.wants[campaign_id].values())
+            self._shortest[campaign_id] = min((mean for mean in means if mean is not None), default=None)
+        return self._shortest[campaign_id]
+
     def most(self, want: Want) -> int:
         """Jobs that the campaign may still be given there."""
-        if want.type is CampaignType.TEST:  # it runs whether or not a core is free
-            return self._most_by_rights(want)
-        if want.cluster_id not in self._open:
+        if want.cluster_id not in self._open and want.type is not CampaignType.TEST:
             return 0
         most = self._most_by_rights(want)
-        if not most:
-            return 0
-        cluster = self.clusters[want.cluster_id]
-        return max(0, min(most, cluster.room(want, self.given_to(want)), self.room_in_queue(want)))
+        if not most or want.type is CampaignType.TEST:  # it runs whether or not a core is free
+            return most
+        most = min(most, self.clusters[want.cluster_id].room(want, self.given_to(want)))
+        return max(0, min(most, self.room_in_queue(want))) if most > 0 else 0
 
     def startable(self, want: Want) -> int:
         """Jobs of the campaign that could start there at once."""
@@ -199,8 +198,8 @@ class Stock:
 
     def behind(self, want: Want) -> int:
         """Jobs of the campaign that wait for cores there, as far as its own make up those of the cluster."""
-        was = min(want.queued, self.clusters[want.cluster_id].was_behind)
-        return was + self._behind[want.campaign_id, want.cluster_id]
+        given = self._behind.get((want.campaign_id, want.cluster_id), 0)
+        return given + min(want.queued, self.clusters[want.cluster_id].was_behind) if want.queued else given
 
     def most_spare(self, want: Want, tasks: int) -> int:
         """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place.
@@ -218,13 +217,13 @@ class Stock:
         if tasks is None:
             tasks = max(0, self.tasks[want.campaign_id] - want.shunned) + max(0, want.bound - given)
         most = min(tasks, self.clusters[want.cluster_id].queue)
-        live = want.live + given
-        if want.type is CampaignType.TEST or want.is_on_trial:  # one there
+        live, is_test = want.live + given, want.type is CampaignType.TEST
+        if is_test or want.is_on_trial:  # one there
             most = min(most, 1 - live)
-        if want.type is CampaignType.DEFAULT and want.max_jobs is not None:
-            most = min(most, want.max_jobs - live)
-        if want.type is CampaignType.DEFAULT:
+        if not is_test:
             most = min(most, self.most_scouts(want) - live)
+            if want.max_jobs is not None:
+                most = min(most, want.max_jobs - live)
         if (lowest := self.ceilings.lowest((want.campaign_id, want.cluster_id))) is not None:
             most = min(most, lowest[0])
         return max(0, most)
@@ -235,15 +234,15 @@ class Stock:
 
     def take(self, want: Want, jobs: int) -> None:
         """Tasks that wait for this very cluster go first."""
-        given = self.given_to(want)
+        place = want.campaign_id, want.cluster_id
+        given, cluster = self.given.get(place, 0), self.clusters[want.cluster_id]
         self.tasks[want.campaign_id] -= max(0, jobs - max(0, want.bound - given))
-        self.given[want.campaign_id, want.cluster_id] = given + jobs
-        self._held[want.campaign_id] += jobs * want.width
-        self.ceilings.take((want.campaign_id, want.cluster_id), jobs)
-        cluster = self.clusters[want.cluster_id]
-        self._behind[want.campaign_id, want.cluster_id] -= cluster.behind
+        self.given[place] = given + jobs
+        self._given_cores[want.campaign_id] += jobs * want.width
+        self.ceilings.take(place, jobs)
+        before = cluster.behind
         cluster.take(jobs, want.ratio)
-        self._behind[want.campaign_id, want.cluster_id] += cluster.behind
+        self._behind[place] += cluster.behind - before
         if not cluster.is_open:
             self._open.pop(want.cluster_id, None)
 
@@ -263,7 +262,8 @@ class Stock:
 
     def held(self, campaign_id: int) -> int:
         """Cores of its jobs that live, wherever they are."""
-        return self._held[campaign_id]
+        living = sum([want.live * want.width for want in self.wants[campaign_id].values()])
+        return living + self._given_cores[campaign_id]
 
     def reserve(self, campaign_id: int) -> bool:
         """Keep the free cores of one cluster for a job of several that finds too few anywhere, until there are enough.

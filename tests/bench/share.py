@@ -22,10 +22,7 @@ RUNS = 15
 
 
 def measure(size: int = SIZE) -> Iterator[Row]:
-    config, draw = ClusterConfig(driver="local"), Random(1)
-    rooms = [Room(cluster, f"c{cluster}", config, 50, 30, 100, 30, 200) for cluster in CLUSTERS]
-    wants = [_want(campaign, cluster, draw) for campaign in range(1, size + 1) for cluster in CLUSTERS]
-    claims = [_claim(campaign) for campaign in range(1, size + 1)]
+    rooms, wants, claims = large_grid(size)
     for policy in names():
         times = []
         for _ in range(RUNS):
@@ -35,6 +32,14 @@ def measure(size: int = SIZE) -> Iterator[Row]:
         taken = statistics.median(times)
         what = f"share: {size:,} campaigns on {len(CLUSTERS)} clusters by {policy}, of a processor"
         yield row(what, f"{taken * 1000:.0f} ms", f"at most {SECONDS * 1000:.0f} ms", f"{taken / SECONDS:.2f}")
+
+
+def large_grid(size: int) -> tuple[list[Room], list[Want], list[Claim]]:
+    """So many campaigns, each of which wants something of each cluster."""
+    config, draw = ClusterConfig(driver="local"), Random(1)
+    rooms = [Room(cluster, f"c{cluster}", config, 50, 30, 100, 30, 200) for cluster in CLUSTERS]
+    wants = [_want(campaign, cluster, draw) for campaign in range(1, size + 1) for cluster in CLUSTERS]
+    return rooms, wants, [_claim(campaign) for campaign in range(1, size + 1)]
 
 
 def _want(campaign: int, cluster: int, draw: Random) -> Want:

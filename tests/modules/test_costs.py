@@ -1,5 +1,6 @@
-"""What a pass costs, counted instead of timed: statements, rows and remote commands, at two sizes."""
+"""What a pass costs, counted instead of timed: statements, rows, remote commands and calls, at two sizes."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ from cigri.gateway import Gateway
 from cigri.program import Tools
 from cigri.settings import Settings
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
+from modules.metascheduler.policies import load
+from modules.metascheduler.share import share
+from tests.bench.share import large_grid
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.flow.test_plans import nodes_of
 from tests.grid import Grid
@@ -59,6 +63,22 @@ def costs(database: Database, campaigns: int, tasks: int) -> dict[str, Cost]:
     return found
 
 
+def calls(act: Callable[[], object]) -> int:
+    """Functions that are called meanwhile, Python's own, too."""
+    counts: Counter[str] = Counter()
+
+    def note(_frame: Any, event: str, _argument: object) -> None:
+        counts[event] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(before)
+    return counts["call"] + counts["c_call"]
+
+
 def test_a_pass_costs_the_same_however_many_tasks_wait(database: Database, other_database: Database) -> None:
     assert costs(database, 4, 3000) == costs(other_database, 4, 300)
 
@@ -88,6 +108,14 @@ def test_forecasts_that_say_the_same_are_not_written_again(database: Database) -
     """Of 4 campaigns on 3 clusters: what is read of them, and of the clusters."""
     found = costs(database, 4, 30)
     assert found["modules.predictor"].rows <= 4 * len(CLUSTERS) + 4 + 10 * len(CLUSTERS)
+
+
+@pytest.mark.parametrize(("policy", "most"), [("affinity", 2.5), ("eta", 1.5), ("fairshare", 7.0), ("fifo", 1.5)])
+def test_sharing_a_large_grid_takes_few_steps_for_each_campaign_on_a_cluster(policy: str, most: float) -> None:
+    """Calls of functions, which take the longest; under fairshare everybody looks for a place."""
+    rooms, wants, claims = large_grid(1000)
+    steps = calls(lambda: share(rooms, wants, claims, order=load(policy)))
+    assert steps <= most * len(wants)
 
 
 @pytest.mark.timeout(300)

@@ -59,7 +59,7 @@ def needed(flow: Flow) -> float:
     again = max(delay / flow.mean - 1.0, 0.0) if flow.mean else 0.0  # short jobs follow each other on a free core, too
     margin = math.hypot(MARGIN * flow.ending_deviation, local)  # each by itself: both together are rarer
     cores = (flow.ending or 0.0) + flow.free * again + margin
-    jobs = max(cores, 0.0) / flow.width
+    jobs = max(0.0, cores) / flow.width  # in this order: what is no number needs none
     if flow.start_rate is not None:
         jobs = min(jobs, HEADROOM * flow.start_rate * delay + 1.0)
     return jobs

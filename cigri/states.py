@@ -87,7 +87,10 @@ class Outcome(StrEnum):
 
 
 class KillReason(StrEnum):
-    """Why we kill. USER ends the task; SUPERSEDED: it is over already; after all others the task goes back in line."""
+    """Why we kill. USER ends the task; SUPERSEDED: it is over already; after most others the task goes back in line.
+
+    LISTED_AGAIN: the job itself is over, and its cluster has it back in its queue.
+    """
 
     USER = "user"
     FLOOD = "flood"
@@ -97,6 +100,7 @@ class KillReason(StrEnum):
     HOURS = "hours"
     SUPERSEDED = "superseded"
     FAIRNESS = "fairness"
+    LISTED_AGAIN = "listed_again"
 
 
 class SubjectKind(StrEnum):

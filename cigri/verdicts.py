@@ -157,5 +157,5 @@ def outcome_of_kill(kill: KillReason) -> Outcome:
             return Outcome.PREEMPTED
         case KillReason.FLOOD | KillReason.WAITING_TOO_LONG | KillReason.HOURS | KillReason.FAIRNESS:
             return Outcome.WITHDRAWN
-        case KillReason.SUPERSEDED:
+        case KillReason.SUPERSEDED | KillReason.LISTED_AGAIN:
             return Outcome.SUPERSEDED

@@ -60,7 +60,7 @@ def list_wished(conn: Connection) -> set[int]:
 
 
 def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None = None) -> list[KillOrder]:
-    """Kills of submitted jobs that were never sent, or had no effect for `verify_after` seconds; marked as sent.
+    """Kills of jobs in a queue that were never sent, or had no effect for `verify_after` seconds; marked as sent.
 
     What should only have made way for others, and runs meanwhile, goes on. The remote id of a job that its cluster does
     not list may be another job's by now: after a crash ids are given anew.
@@ -69,15 +69,15 @@ def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: date
     here = and_(Job.c.id == Kill.c.job_id, Job.c.cluster_id == cluster_id)
     spared = delete(Kill).where(here, Kill.c.is_open, Kill.c.reason == KillReason.FAIRNESS, is_due)
     conn.execute(spared.where(Job.c.state == JobState.RUNNING))
+    is_there = and_(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.missing_since.is_(None))
     due = (
         select(Kill.c.job_id)
         .join(Job, here)
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .where(
             Kill.c.is_open,
-            Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
+            or_(is_there, Kill.c.reason == KillReason.LISTED_AGAIN),
             Job.c.remote_id.is_not(None),
-            Job.c.missing_since.is_(None),
             ~is_account_paused(Batch.c.local_user, cluster_id, now),
             is_due,
         )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, func, or_, select
 from sqlalchemy.sql.selectable import Select
 
-from cigri.states import BatchState, CampaignState, JobKind, JobState, TaskState
+from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task, TaskCount
@@ -117,7 +117,9 @@ RULES: dict[str, Select[Any]] = {
             )
         )
     ),
-    "an ended job is not to be killed": (
-        select(Kill.c.job_id).join(Job, Job.c.id == Kill.c.job_id).where(Kill.c.is_open, Job.c.state == JobState.ENDED)
+    "an ended job is not to be killed, unless its cluster lists it again": (
+        select(Kill.c.job_id)
+        .join(Job, Job.c.id == Kill.c.job_id)
+        .where(Kill.c.is_open, Kill.c.reason != KillReason.LISTED_AGAIN, Job.c.state == JobState.ENDED)
     ),
 }

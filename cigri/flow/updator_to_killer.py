@@ -1,14 +1,15 @@
-"""What the updator saw of jobs that should no longer be: too many waiting, waiting too long, past their walltime."""
+"""What the updator saw of jobs that should no longer be: too many, too old, past their walltime, or over."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     CTE,
     BigInteger,
     Connection,
     Float,
+    Text,
     and_,
     case,
     cast,
@@ -17,20 +18,24 @@ from sqlalchemy import (
     or_,
     select,
     union_all,
+    update,
 )
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
+from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
 from cigri.flow.runner_to_anyone import is_there
 from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, ClusterState
-from cigri.tables.jobs import Attempt, Job
+from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.wishes import Halt, Kill
 
 LARGEST = 2**31 - 1
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
+LISTED: Mapping[str, TypeEngine[Any]] = {"tag": Text(), "array_index": BigInteger(), "remote_id": Text()}
 
 
 class Queue(NamedTuple):
@@ -54,6 +59,14 @@ class Patience(NamedTuple):
 class Unwanted(NamedTuple):
     job_id: int
     reason: KillReason
+
+
+class ListedAgain(NamedTuple):
+    """How many jobs are over and listed all the same, how many of them were not at the last visit, and one of them."""
+
+    jobs: int
+    new: int
+    example: str
 
 
 def list_queues(conn: Connection) -> list[Queue]:
@@ -91,6 +104,60 @@ def list_unwanted(
         )
     )
     return sorted(Unwanted(job_id, KillReason(reason)) for job_id, reason in found)
+
+
+def list_accounts_with_listed_again(conn: Connection) -> set[tuple[int, str]]:
+    """Clusters, and accounts there, of which jobs were listed that are over."""
+    theirs = select(Batch.c.cluster_id, Batch.c.local_user).join(Job, Job.c.batch_id == Batch.c.id)
+    there = theirs.join(Kill, Kill.c.job_id == Job.c.id).where(Kill.c.is_open, Kill.c.reason == KillReason.LISTED_AGAIN)
+    return {(row.cluster_id, row.local_user) for row in conn.execute(there.distinct())}
+
+
+def put_listed_again(
+    conn: Connection,
+    cluster_id: int,
+    account: str,
+    listed: Sequence[tuple[str, int, str]],
+    lag: float,
+    now: datetime | None = None,
+) -> ListedAgain:
+    """Of these (tag, index, remote id) those shall die that are over for `lag` seconds; others of the account not."""
+    remote_ids = _name_over(conn, cluster_id, account, listed, lag, now) if listed else {}
+    theirs = select(Job.c.id).join(Batch, Batch.c.id == Job.c.batch_id).where(Batch.c.local_user == account)
+    gone = theirs.where(Job.c.cluster_id == cluster_id, Job.c.id.not_in(list(remote_ids)))
+    is_asked = and_(Kill.c.is_open, Kill.c.reason == KillReason.LISTED_AGAIN)
+    conn.execute(update(Kill).where(is_asked, Kill.c.job_id.in_(gone)).values(is_open=False))
+    if not remote_ids:
+        return ListedAgain(0, 0, "")
+    wish = {"reason": KillReason.LISTED_AGAIN, "asked_at": clock(now), "asked_by": "updator", "is_open": True}
+    statement = insert(Kill).values([{"job_id": job_id, **wish} for job_id in remote_ids])
+    anew = statement.on_conflict_do_update(
+        index_elements=[Kill.c.job_id], set_={**wish, "sent_at": None, "tries": 0}, where=~Kill.c.is_open
+    )
+    new = conn.execute(anew.returning(Kill.c.job_id)).all()
+    return ListedAgain(len(remote_ids), len(new), min(remote_ids.values()))
+
+
+def _name_over(
+    conn: Connection,
+    cluster_id: int,
+    account: str,
+    listed: Sequence[tuple[str, int, str]],
+    lag: float,
+    now: datetime | None,
+) -> dict[int, str]:
+    """Remote ids of those that are over; one may be another than before, and what is listed now counts."""
+    there = rows("listed", LISTED, listed)
+    over = (
+        select(Job.c.id, there.c.remote_id)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .join(there, and_(there.c.tag == Batch.c.tag, there.c.array_index == Job.c.array_index))
+        .where(Batch.c.cluster_id == cluster_id, Batch.c.local_user == account)
+        .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= clock(now) - timedelta(seconds=lag))
+        .subquery()
+    )
+    named = update(Job).where(Job.c.id == over.c.id).values(remote_id=over.c.remote_id)
+    return {row.id: row.remote_id for row in conn.execute(named.returning(Job.c.id, over.c.remote_id))}
 
 
 def _excess(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:

@@ -32,6 +32,7 @@ from cigri.flow.runner_to_updator import (
     mark_missing,
     move_seen,
 )
+from cigri.flow.updator_to_killer import list_accounts_with_listed_again
 from cigri.flow.updator_to_metascheduler import count_ours, put_cluster_state, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
 from cigri.flow.updator_to_resources import list_undiscovered
@@ -46,6 +47,7 @@ from modules.updator.discovery import discover
 from modules.updator.doubts import examine
 from modules.updator.glimpse import Glimpse, is_asked_after, journal_key, read
 from modules.updator.news import events, trials
+from modules.updator.relisted import Account, find_relisted
 from modules.updator.stress import LOAD, next_pace, parse_load
 from modules.updator.unaccounted import revoked, tell
 
@@ -62,45 +64,53 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         due = list_clusters(conn, "updator", due_only=True, now=now)
         key = grid_key(conn)
         fresh = list_undiscovered(conn, tools.settings.resources.discovery, now) if due else set()
+        relisted = list_accounts_with_listed_again(conn) if due else set()
 
     def visit(cluster: ClusterRow) -> Report:
-        return _visit(tools, cluster, key, now, discovers=cluster.id in fresh)
+        here = [account for cluster_id, account in relisted if cluster_id == cluster.id]
+        return _visit(tools, cluster, key, here, now, discovers=cluster.id in fresh)
 
     return summed(
         tools.gateway.visit(due, isolated_visit(tools, "updator", visit, now), tools.settings.almighty.patience)
     )
 
 
-def _visit(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, discovers: bool) -> Report:
+def _visit(
+    tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], now: datetime | None, *, discovers: bool
+) -> Report:
     with tools.database.lock(f"cigri.updator.{cluster.id}") as taken:
-        return _look(tools, cluster, key, now, discovers=discovers) if taken else Counter({"locked clusters": 1})
+        if not taken:
+            return Counter({"locked clusters": 1})
+        return _look(tools, cluster, key, relisted, now, discovers=discovers)
 
 
-def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, discovers: bool) -> Report:
+def _look(
+    tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], now: datetime | None, *, discovers: bool
+) -> Report:
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id)
         refused = list_refused(conn, cluster, now)
-    by_user: dict[str, list[WatchedJob]] = defaultdict(list)
+    accounts = {name: Account(name, [], is_relisted=True) for name in relisted}
     for job in watched:
-        by_user[job.local_user].append(job)
-    visitor = tools.gateway.visitor(cluster)
+        accounts.setdefault(job.local_user, Account(job.local_user, [])).jobs.append(job)
+    name = tools.gateway.visitor(cluster)
+    visitor = accounts.pop(name, Account(name, []))
     report: Report = Counter()
-    mine = by_user.pop(visitor, [])
     try:
-        answers = _ask(tools, cluster, key, visitor, mine, is_visitor=True)
+        answers = _ask(tools, cluster, key, visitor, is_visitor=True)
     except (TransportError, AnswerUnreadable) as error:
         with tools.database.begin() as conn:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
         return report
-    problems = _note(tools, cluster, answers, tools.gateway.took.get((cluster.name, visitor), 0.0), watched, now)
-    problems += _take_in(tools, cluster, key, visitor, mine, answers, report, now)
+    problems = _note(tools, cluster, answers, tools.gateway.took.get((cluster.name, name), 0.0), watched, now)
+    problems += _take_in(tools, cluster, key, visitor, answers, report, now)
 
     def ask(user: str) -> Report:
-        return _ask_user(tools, cluster, key, user, by_user, now)
+        return _ask_user(tools, cluster, key, accounts[user], now)
 
-    steady = tools.gateway.side_by_side([user for user in by_user if user not in refused], ask)
-    others = tools.gateway.aside(cluster, [user for user in by_user if refused.get(user)], ask)
+    steady = tools.gateway.side_by_side([user for user in accounts if user not in refused], ask)
+    others = tools.gateway.aside(cluster, [user for user in accounts if refused.get(user)], ask)
     for some in [*steady, *others]:
         report.update(some)
     if report["moved jobs"] or report["missing jobs"] or report["ended jobs"]:
@@ -117,49 +127,40 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, now: datetime | None, *, 
     return report
 
 
-def _ask_user(
-    tools: Tools,
-    cluster: ClusterRow,
-    key: str,
-    user: str,
-    by_user: Mapping[str, Sequence[WatchedJob]],
-    now: datetime | None,
-) -> Report:
+def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account, now: datetime | None) -> Report:
     """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster."""
     report: Report = Counter()
     try:
-        answers = _ask(tools, cluster, key, user, by_user[user], is_visitor=False)
-        problems = _take_in(tools, cluster, key, user, by_user[user], answers, report, now)
+        answers = _ask(tools, cluster, key, account, is_visitor=False)
+        problems = _take_in(tools, cluster, key, account, answers, report, now)
     except (TransportError, AnswerUnreadable) as error:
         problems = [str(error)]
     except DatabaseUnavailable:
         raise
     except Exception as error:  # a fault of ours that what this account answers brings out: the others' jobs go on
-        logger.exception("Cluster %s: what account %s answers cannot be dealt with", cluster.name, user)
+        logger.exception("Cluster %s: what account %s answers cannot be dealt with", cluster.name, account.name)
         problems = [f"CiGri fails on what it answers: {described(error)}"]
     if problems or cluster.has_troubles:
         with tools.database.begin() as conn:
             if problems:
-                put_account_failure(conn, cluster, user, "; ".join(problems), now)
+                put_account_failure(conn, cluster, account.name, "; ".join(problems), now)
             else:
-                put_account_success(conn, cluster, user, now)
+                put_account_success(conn, cluster, account.name, now)
     return report
 
 
-def _ask(
-    tools: Tools, cluster: ClusterRow, key: str, user: str, jobs: Sequence[WatchedJob], is_visitor: bool
-) -> dict[str, Answer]:
+def _ask(tools: Tools, cluster: ClusterRow, key: str, account: Account, *, is_visitor: bool) -> dict[str, Answer]:
     """Everything in one remote command; the list of jobs comes before the records, so that no end falls between."""
     driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
     parts = {"capacity": driver.capacity(""), "load": LOAD} if is_visitor else {}
-    if jobs:
+    if account.has_jobs:
         parts["status"] = driver.status(f"cigri.{key}.")
-        parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, user), Receipt()))
-    if missing := [job for job in jobs if is_asked_after(job)]:
+        parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, account.name), Receipt()))
+    if missing := [job for job in account.jobs if is_asked_after(job)]:
         parts["journal"] = journal(base, [journal_key(job) for job in missing])
         parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
     bundle = Bundle(parts)
-    answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
+    answers = bundle.unpack(tools.gateway.run(cluster, account.name, bundle.script))
     return answers
 
 
@@ -167,15 +168,15 @@ def _take_in(
     tools: Tools,
     cluster: ClusterRow,
     key: str,
-    user: str,
-    jobs: Sequence[WatchedJob],
+    account: Account,
     answers: Mapping[str, Answer],
     report: Report,
     now: datetime | None,
 ) -> list[str]:
     """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
-    if not jobs:
+    if not account.has_jobs:
         return []
+    user, jobs = account.name, account.jobs
     with tools.database.read() as conn:
         time = server_time(conn, now)
         glimpse = read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers, time)
@@ -192,6 +193,7 @@ def _take_in(
     troubled = {job.campaign_id for job in jobs if any(one.is_troubled for one in attempts.get(job.job_id, ())[:1])}
     fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled, now)
     report.update(examine(tools, cluster, fresh, now))
+    report.update(find_relisted(tools, cluster, account, glimpse.listed, now))
     before = tools.gateway.settled.get((cluster.id, user), Receipt())
     lines = {**before.lines, **glimpse.collected.lines}
     ended = {end.job.job_id for end in findings.ended}

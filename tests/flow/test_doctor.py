@@ -23,7 +23,9 @@ BREAK = {
     "a batch has as many jobs as its size": "UPDATE batches SET size = size + 1",
     "the counts of tasks are those of the tasks": "UPDATE task_counts SET n = n + 1 WHERE state = 'done'",
     "an ended campaign has no task left to do": "UPDATE campaigns SET state = 'terminated', ended_at = now()",
-    "an ended job is not to be killed": f"UPDATE jobs SET {END} WHERE state = 'submitted'",
+    "an ended job is not to be killed, unless its cluster lists it again": (
+        f"UPDATE jobs SET {END} WHERE state = 'submitted'"
+    ),
 }
 FURTHER = {
     "the counts of tasks are those of the tasks": [

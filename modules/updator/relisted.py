@@ -1,0 +1,52 @@
+"""Jobs that are over, and in their batch system's queue again: it has come back with older state; they shall die."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.drivers import RemoteJob
+from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.runner_to_updator import WatchedJob
+from cigri.flow.updator_to_killer import put_listed_again
+from cigri.program import Report, Tools
+from cigri.states import EventLevel
+
+CODE = "JOBS_LISTED_AGAIN"
+
+
+class Account(NamedTuple):
+    """One of a cluster, and its jobs that are watched there; `is_relisted`: others were listed that are over."""
+
+    name: str
+    jobs: list[WatchedJob]
+    is_relisted: bool = False
+
+    @property
+    def has_jobs(self) -> bool:
+        return bool(self.jobs) or self.is_relisted
+
+
+def find_relisted(
+    tools: Tools, cluster: ClusterRow, account: Account, listed: Sequence[RemoteJob] | None, now: datetime | None
+) -> Report:
+    """Ask for the death of those that are over for longer than a batch system's word may lag behind."""
+    if listed is None:
+        return Counter()
+    known = {(job.tag, job.array_index) for job in account.jobs}
+    others = [(job.tag, job.index, job.remote_id) for job in listed if (job.tag, job.index) not in known]
+    if not others and not account.is_relisted:
+        return Counter()
+    subject = f"jobs of {account.name} on {cluster.name}"
+    with tools.database.begin() as conn:
+        again = put_listed_again(conn, cluster.id, account.name, others, cluster.config.lost_after, now)
+        if again.new:
+            message = (
+                f"{again.jobs} jobs that are over (e.g. {again.example}) are in the queue of {cluster.name} again: "
+                f"has its batch system come back with older state? They are killed there, and hold cores until then"
+            )
+            put_events(conn, [NewEvent(CODE, EventLevel.WARNING, subject, message, cluster_id=cluster.id)], now)
+        elif not again.jobs:
+            close_events(conn, [CODE], [subject], "cigri", now)
+    return Counter({"jobs listed again": again.new})

@@ -33,6 +33,7 @@ class Service(NamedTuple):
     drift: float
     watched: float
     is_news: bool = True
+    usual_sending: float = 0.0
 
     @property
     def look(self) -> float:
@@ -42,7 +43,12 @@ class Service(NamedTuple):
     @property
     def horizon(self) -> float:
         """Seconds until jobs that are sent after the next look can start."""
-        return self.look + (self.measured.queue_delay or 0.0)
+        return self.look + self.sending + (self.measured.queue_delay or 0.0)
+
+    @property
+    def sending(self) -> float:
+        """Seconds to send a job; what takes longer than from one look to the next waits for something else."""
+        return min(self.usual_sending, self.look)
 
 
 def measure(pace: Pace, now: datetime) -> Service:
@@ -61,7 +67,7 @@ def measure(pace: Pace, now: datetime) -> Service:
     )
     seen = (pace.others, pace.swing, pace.restless, pace.drift, pace.watched)
     is_news = pace.at is None or pace.looked_at is None or pace.looked_at > pace.at
-    return Service(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news)
+    return Service(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news, pace.sending or 0.0)
 
 
 def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending]) -> Flow:
@@ -90,6 +96,7 @@ def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending])
         max_waiting=service.config.max_waiting,
         cycle=service.cycle,
         look=service.look,
+        sending=service.sending,
         start_rate=measured.start_rate,
         queue_delay=measured.queue_delay,
         arrivals=measured.arrivals or 0.0,

@@ -39,6 +39,7 @@ def plausible_pace(pace: Pace) -> Pace:
         restless=within(pace.restless, LARGEST),
         drift=min(LARGEST_TIME, max(-LARGEST_TIME, pace.drift)),
         watched=within(pace.watched),
+        sending=known_within(pace.sending),
     )
 
 

@@ -64,6 +64,23 @@ def test_a_wave_that_starts_between_two_looks_is_seen_as_one(
         assert list_paces(conn, 900.0, later(200))[cluster].start_rate == rate
 
 
+def test_the_next_jobs_have_to_be_sent_before_the_cores_are_free(database: Database) -> None:
+    """Nine of ten jobs are sent in 0.5 s; what takes longer than from one look to the next waits for something else."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn, poll_interval=2.0)
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster, cycle=2.0)], NOON)
+        jobs = submitted_jobs(conn, a_campaign(conn, 20), cluster, 20)
+        run_jobs(conn, jobs, now=later(1))
+        conn.execute(
+            text("UPDATE jobs SET submitted_at = created_at + interval '0.5 s' WHERE id < :id"), {"id": jobs[19]}
+        )
+        service = measure(list_paces(conn, 900.0, later(2))[cluster], later(2))
+        assert (service.look, service.sending, service.measured.queue_delay) == (2.0, 0.5, 1.0)
+        assert service.horizon == 3.5
+        conn.execute(text("UPDATE jobs SET submitted_at = created_at + interval '1 hour'"))
+        assert measure(list_paces(conn, 900.0, later(2))[cluster], later(2)).sending == 2.0
+
+
 def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -> None:
     """The others wait until one is free, and so do all where none is."""
     with database.begin() as conn:

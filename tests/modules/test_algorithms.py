@@ -35,6 +35,8 @@ flows = st.builds(
     keep_waiting=st.integers(0, 500),
     max_waiting=st.integers(1, 500),
     cycle=st.floats(0.1, 600),
+    look=st.floats(0, 600),
+    sending=st.floats(0, 600),
     mean=st.none() | seconds,
     deviation=st.none() | seconds,
     walltime=st.floats(1, 1e7),
@@ -267,6 +269,11 @@ def test_lean_keeps_what_the_operator_says_or_as_much_as_runs_while_nothing_has_
 def test_lean_reckons_with_the_next_look_at_the_cluster() -> None:
     """Twice 0.1 a second until jobs start that are sent after it, and one."""
     assert keep(ending=100.0, start_rate=0.1, look=60.0) == 16
+
+
+def test_lean_reckons_with_the_time_to_send_a_job() -> None:
+    """Twice 0.1 a second in 15 s and 30 more, and one."""
+    assert keep(ending=100.0, start_rate=0.1, sending=30.0) == 12
 
 
 def test_lean_learns_nothing_from_a_cluster_that_was_not_looked_at_since() -> None:

@@ -58,6 +58,8 @@ flows = st.builds(
     keep_waiting=counts,
     max_waiting=st.one_of(st.integers(1, 1000), st.just(2**31 - 1)),
     cycle=plausible,
+    look=plausible,
+    sending=plausible,
     mean=maybe(plausible),
     deviation=maybe(plausible),
     walltime=plausible,
@@ -124,6 +126,7 @@ paces = st.builds(
     floats,
     floats,
     looked_at=st.one_of(st.none(), dates),
+    sending=maybe(floats),
 )
 outlooks = st.builds(Outlook, st.floats(0, 1), st.floats(1e-6, 1e10), sums)
 

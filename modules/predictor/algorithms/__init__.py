@@ -21,13 +21,13 @@ class Flow(NamedTuple):
     Jobs: `running`, `waiting` of this campaign, `submitted` since the last forecast; `keep_waiting` and `max_waiting`
     as the cluster is configured. Cores: `width` of a job, `total`, `free`; `ratio` and `free_before` are those of the
     last forecast, None at first. Seconds: `cycle` between two forecasts, `look` between two looks at the cluster,
-    `mean` and `deviation` of a task, `walltime`, `queue_delay` from submission to start when cores are free. Per
-    second: `start_rate` jobs that the cluster can start, `arrivals`, `releases` cores that others take and give back.
-    `hazard`: kills per core-second of ours. `ending`: cores of ours expected to be free again before the next jobs
-    can start (None: nothing is known), with the `ending_deviation` of that number. `others`: cores that are not ours;
-    `swing`: the most of them that were taken or given back at once; `restless`, `drift`: the sums of the squares of
-    such changes and of themselves in the `watched` seconds. `memory`: what the algorithm kept. `is_news`: the cluster
-    was looked at since the last forecast.
+    `sending` from the choice of a job to its place in the queue, `mean` and `deviation` of a task, `walltime`,
+    `queue_delay` from submission to start when cores are free. Per second: `start_rate` jobs that the cluster can
+    start, `arrivals`, `releases` cores that others take and give back. `hazard`: kills per core-second of ours.
+    `ending`: cores of ours expected to be free again before the next jobs can start (None: nothing is known), with the
+    `ending_deviation` of that number. `others`: cores that are not ours; `swing`: the most of them that were taken or
+    given back at once; `restless`, `drift`: the sums of the squares of such changes and of themselves in the `watched`
+    seconds. `memory`: what the algorithm kept. `is_news`: the cluster was looked at since the last forecast.
     """
 
     width: int
@@ -42,6 +42,7 @@ class Flow(NamedTuple):
     max_waiting: int = 200
     cycle: float = 10.0
     look: float = 0.0
+    sending: float = 0.0
     mean: float | None = None
     deviation: float | None = None
     walltime: float = 3600.0

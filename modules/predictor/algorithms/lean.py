@@ -1,8 +1,9 @@
 """Our own: the fewest waiting jobs with which no core idles until the next ones arrive, and fewer when others return.
 
-Little's law: what waits is the rate at which cores become free times the delay to fill them (one cycle, and the queue
-delay of the cluster). The rate is expected from the ages of the running jobs and the spread of durations, and from the
-cores that others give back and take: a burst of theirs goes as it came. What the cluster can start is the limit.
+Little's law: what waits is the rate at which cores become free times the delay to fill them (one cycle, the time to
+send a job, and the queue delay of the cluster). The rate is expected from the ages of the running jobs and the spread
+of durations, and from the cores that others give back and take: a burst of theirs goes as it came. What the cluster can
+start is the limit.
 """
 
 import math
@@ -67,7 +68,7 @@ def needed(flow: Flow) -> float:
 
 def _delay(flow: Flow) -> float:
     """Seconds until jobs that are sent after the next look at the cluster can start."""
-    return max(flow.cycle, flow.look, SHORTEST) + (flow.queue_delay or 0.0)
+    return max(flow.cycle, flow.look, SHORTEST) + flow.sending + (flow.queue_delay or 0.0)
 
 
 def _seen(flow: Flow) -> tuple[float, float]:

@@ -5,6 +5,7 @@ A wish stays open until the updator has seen it fulfilled; without effect it is 
 jobs goes the same way: a checkpoint.
 """
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,14 +13,14 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters
+from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
+from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters, put_account_failure
 from cigri.flow.anyone_to_killer import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.killer_to_updator import HaltOrder, is_any_held, take_halts, unsend_halts
 from cigri.flow.operator_to_anyone import list_out_of_hours
 from cigri.flow.updator_to_killer import LARGEST, Patience, list_queues, list_unwanted
-from cigri.isolation import isolated_visit
+from cigri.isolation import described, isolated_visit
 from cigri.program import Report, Tools, summed
 from cigri.remote import Bundle
 from cigri.states import EventLevel, KillReason
@@ -27,6 +28,8 @@ from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain
 from modules.killer.halts import by_verb, steerable, tell_result
 from modules.killer.queues import most_useful
+
+logger = logging.getLogger(__name__)
 
 MANY_TRIES = 5
 
@@ -93,6 +96,22 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | 
 
 
 def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: datetime | None) -> Report:
+    """What goes wrong with one account is no other's trouble."""
+    try:
+        return _steer(tools, cluster, user, orders, now)
+    except DatabaseUnavailable:
+        raise
+    except Exception as error:  # a fault of ours that what this account answers brings out
+        logger.exception("Cluster %s: what account %s answers cannot be dealt with", cluster.name, user)
+        why = f"CiGri fails on what it answers: {described(error)}"
+        _give_up(tools, cluster, orders.kills, why, now)
+        with tools.database.begin() as conn:
+            unsend_halts(conn, [order.job_id for order in orders.halts])
+            put_account_failure(conn, cluster, user, why, now)
+        return Counter()
+
+
+def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: datetime | None) -> Report:
     """Everything for one user in one remote command."""
     driver = tools.gateway.driver(cluster)
     verbs = by_verb(orders.halts)

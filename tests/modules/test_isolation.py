@@ -1,6 +1,7 @@
 """What one campaign or cluster brings out stops nobody else's part of a pass."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from cigri.flow.metascheduler_to_campaign_schedulers import Offer, TakenOffer, W
 from cigri.gateway import Gateway
 from cigri.isolation import isolated_visit
 from cigri.program import Report, Tools
+from cigri.remote import Answer, Bundle
 from cigri.settings import PolicySettings, Settings
-from modules import campaign_schedulers, matcher, metascheduler, predictor
+from modules import campaign_schedulers, killer, matcher, metascheduler, predictor
 from modules.metascheduler.policy import PolicyFailed
 from modules.metascheduler.share import share
 from modules.metascheduler.stock import Stock
@@ -353,3 +355,91 @@ def test_a_batch_that_cannot_be_planned_harms_only_its_campaign(local: Grid, mon
     assert local.one("SELECT count(*) FROM batches WHERE campaign_id = :id AND state = 'launching'", id=bad) == 0
     said = local.one("SELECT min(message) FROM events WHERE campaign_id = :id AND closed_at IS NULL", id=bad)
     assert "CiGri fails to plan the batch: KeyError: 'amounts'" in said
+
+
+class Haunted(Gateway):
+    """The account `ghost` is another name of ours; what it answers brings out a fault of ours while it `haunts`."""
+
+    haunts = False
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        answer = super().run(cluster, self.visitor(cluster), script)
+        return answer._replace(err=f"{answer.err}{BOO}") if user == "ghost" and self.haunts else answer
+
+
+BOO = "boo"
+
+
+@pytest.fixture
+def haunted(local: Grid, monkeypatch: pytest.MonkeyPatch) -> Iterator[Haunted]:
+    unpack = Bundle.unpack
+
+    def unpacked(bundle: Bundle, answer: Answer) -> dict[str, Answer]:
+        if answer.err.endswith(BOO):
+            raise KeyError("a word that nobody has thought of")
+        return unpack(bundle, answer)
+
+    monkeypatch.setattr(Bundle, "unpack", unpacked)
+    with closing(Haunted()) as gateway:
+        local.gateway = gateway
+        yield gateway
+
+
+def two_campaigns(grid: Grid, command: str = "") -> tuple[int, int]:
+    """Of `ghost`, and of another user."""
+    mine, other = grid.submit(["1"], command), grid.submit(["1"], command)
+    rows(grid.database, "UPDATE campaigns SET grid_user = 'ghost' WHERE id = :id RETURNING id", id=mine)
+    return mine, other
+
+
+def assert_only_the_account_is_blamed(grid: Grid) -> None:
+    assert grid.one("SELECT failures FROM clusters") == 0
+    assert grid.rows("SELECT module FROM quarantines") == []
+    (said,) = grid.rows("SELECT subject, message FROM events WHERE code = 'ACCOUNT_REFUSED' AND closed_at IS NULL")
+    assert said["subject"] == "account ghost on here"
+    assert "CiGri fails on what it answers: KeyError: 'a word that nobody has thought of'" in said["message"]
+
+
+def ended(grid: Grid, campaign_id: int) -> bool:
+    return bool(grid.one("SELECT ended_at IS NOT NULL FROM campaigns WHERE id = :id", id=campaign_id))
+
+
+def forgive(grid: Grid, haunted: Haunted) -> None:
+    haunted.haunts = False
+    grid.let_accounts_be_asked()
+    grid.run_to_end()
+    assert not grid.rows("SELECT 1 FROM events WHERE code = 'ACCOUNT_REFUSED' AND closed_at IS NULL")
+
+
+def test_an_account_that_brings_out_a_fault_of_the_runner_hurts_itself_alone(local: Grid, haunted: Haunted) -> None:
+    mine, other = two_campaigns(local)
+    haunted.haunts = True
+    local.run_until(lambda: ended(local, other))
+    assert not ended(local, mine)
+    assert local.one("SELECT state FROM batches WHERE campaign_id = :id", id=mine) == "launching"
+    assert_only_the_account_is_blamed(local)
+    forgive(local, haunted)
+    assert local.executions() == {0: 2}  # the one task of each
+
+
+def test_an_account_that_brings_out_a_fault_of_the_updator_hurts_itself_alone(local: Grid, haunted: Haunted) -> None:
+    mine, other = two_campaigns(local, f"until [ -e {local.place}/go ]; do sleep 0.05; done")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 2)
+    haunted.haunts = True
+    (Path(local.place) / "go").touch()
+    local.run_until(lambda: ended(local, other))
+    assert not ended(local, mine)
+    assert_only_the_account_is_blamed(local)
+    forgive(local, haunted)
+    assert local.executions() == {0: 2}
+
+
+def test_an_account_that_brings_out_a_fault_of_the_killer_hurts_itself_alone(local: Grid, haunted: Haunted) -> None:
+    mine, _ = two_campaigns(local, "sleep 600")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 2)
+    local.kill_all_jobs()
+    haunted.haunts = True
+    killer.run_once(local.tools)
+    unsent = "SELECT campaign_id FROM kills JOIN jobs ON jobs.id = job_id WHERE sent_at IS NULL"
+    assert rows(local.database, unsent) == [(mine,)]
+    assert_only_the_account_is_blamed(local)

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from cigri import drivers
 from cigri.clusters import ClusterConfig
 from cigri.drivers import Driver
-from cigri.errors import CigriError
+from cigri.errors import CigriError, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.remote import Answer
 from cigri.transports import Transport
@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 VISITORS = 16  # clusters visited at the same time
 ACCOUNTS = 4  # accounts of one cluster asked at the same time: sshd gives few sessions (MaxSessions)
+FAREWELL = 2.0  # seconds that visits get to end before their connections are taken away
 MOMENT = 1.0  # seconds that an account is waited for that gave no sense before
 
 T = TypeVar("T")
@@ -38,6 +39,10 @@ class Seen(NamedTuple):
     failed: dict[str, BaseException]
 
 
+class Closed(BaseException):
+    """Ends a visit that outlasts its process: no fault of the cluster or of us, so nothing that is noted as one."""
+
+
 class Gateway:
     """Keeps connections from pass to pass; may be used by several threads."""
 
@@ -45,6 +50,7 @@ class Gateway:
         self._drivers: dict[int, tuple[ClusterConfig, Driver]] = {}
         self._transports: dict[tuple[int, str], tuple[ClusterConfig, Transport]] = {}
         self._connections: object | None = None
+        self._is_closed = False
         self._lock = threading.Lock()
         self._visitors = ThreadPoolExecutor(VISITORS, thread_name_prefix="visit")
         self._under_way: dict[int, Future[Counter[str]]] = {}
@@ -70,8 +76,15 @@ class Gateway:
         """Run sh text on a cluster as a local user; errors as Transport.run."""
         with self._lock:
             self.commands[cluster.name] += 1
+        if self._is_closed:
+            raise Closed
         begun = time.monotonic()
-        answer = self._transport(cluster, user).run(script, cluster.config.timeout)
+        try:
+            answer = self._transport(cluster, user).run(script, cluster.config.timeout)
+        except TransportError:
+            if self._is_closed:
+                raise Closed from None
+            raise
         self.took[cluster.name, user] = time.monotonic() - begun
         return answer
 
@@ -126,10 +139,16 @@ class Gateway:
         return [future.result() for future in begun.values() if future.done()]
 
     def close(self) -> None:
+        """Let visits that go on end, if they soon do; then take their connections away. No process of ours is left."""
         self._visitors.shutdown(wait=False, cancel_futures=True)
         self._bystanders.shutdown(wait=False, cancel_futures=True)
-        for _, transport in self._transports.values():
-            transport.close()
+        visits = [*self._under_way.values(), *self._aside.values()]
+        visits = [visit for visit in visits if not visit.cancelled()]
+        wait(visits, timeout=FAREWELL)
+        self._is_closed = True
+        for _, transport in list(self._transports.values()):
+            transport.terminate()
+        wait(visits, timeout=FAREWELL)
 
     def _transport(self, cluster: ClusterRow, user: str) -> Transport:
         with self._lock:

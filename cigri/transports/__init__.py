@@ -19,4 +19,7 @@ class Transport(Protocol):
         """
 
     def close(self) -> None:
-        """Give back the connection; a later run opens it again."""
+        """Give back the connection once nobody is at work on it; a later run opens it again."""
+
+    def terminate(self) -> None:
+        """Give it back at once: who is at work on it, for whichever user, finds it gone."""

@@ -74,6 +74,10 @@ class Connection:
         if self._pool.is_empty:
             self.disconnect()
 
+    def terminate(self) -> None:
+        self._pool.terminate()
+        self.disconnect()
+
     def disconnect(self) -> None:
         for client in reversed(self._clients):
             client.close()
@@ -184,6 +188,9 @@ class ChannelStream:
         # Only the channel: closing the files made of it races with other threads and ends the whole connection.
         with contextlib.suppress(paramiko.SSHException, EOFError, OSError):
             self._channel.close()
+
+    def terminate(self) -> None:
+        self.close()  # which is safe under another thread
 
     def _has_ended(self) -> bool:
         return self._channel.closed or bool(self._channel.eof_received)

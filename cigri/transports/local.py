@@ -37,6 +37,9 @@ class LocalTransport:
     def close(self) -> None:
         self._pool.close()
 
+    def terminate(self) -> None:
+        self._pool.terminate()
+
     def _start(self, user: str, deadline: float) -> Shell:
         try:
             account = pwd.getpwnam(user)
@@ -101,6 +104,14 @@ class ProcessStream:
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._has_ended()
+
+    def terminate(self) -> None:
+        nobody = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nobody, self._in)  # the end of its input ends a shell that is not ours to kill; its number stays taken
+        os.close(nobody)
+        with contextlib.suppress(OSError):
+            if self.is_open:
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _has_ended(self) -> bool:
         try:

@@ -24,6 +24,9 @@ class ShellPool:
         self._start = start
         self._changed = threading.Condition()
         self._idle: list[Shell] = []  # the longest idle first
+        self._at_work: list[Shell] = []
+        self._given_up: list[Shell] = []  # of those at work
+        self._is_terminated = False
         self._count = 0
 
     @property
@@ -34,6 +37,10 @@ class ShellPool:
         """Run sh text as the user; waiting for a shell counts."""
         deadline = time.monotonic() + timeout
         shell = self._take(user, deadline)
+        with self._changed:
+            self._at_work.append(shell)
+            if self._is_terminated:
+                shell.terminate()
         is_sound = False
         try:
             answer = shell.run(script, deadline)
@@ -43,12 +50,22 @@ class ShellPool:
             self._give_back(shell, is_sound)
 
     def close(self, user: str | None = None) -> None:
-        """Close the idle shells, of one user or of all; those at work are kept."""
+        """Close the shells of one user or of all: the idle ones now, those at work when they are done."""
         with self._changed:
             closing = [shell for shell in self._idle if user in (None, shell.user)]
             self._idle = [shell for shell in self._idle if shell not in closing]
+            self._given_up += [shell for shell in self._at_work if user in (None, shell.user)]
         for shell in closing:
             self._discard(shell)
+
+    def terminate(self) -> None:
+        """Close all shells for good; who is at work finds its own gone, and who waits for one gets none."""
+        self.close()
+        with self._changed:
+            self._is_terminated = True
+            self._changed.notify_all()
+            for shell in self._at_work:
+                shell.terminate()
 
     def _take(self, user: str, deadline: float) -> Shell:
         pause, is_refused = 0.05, False
@@ -70,6 +87,8 @@ class ShellPool:
         """A shell of the user, or one to give up first, or neither: then a place is reserved for a new one."""
         with self._changed:
             while True:
+                if self._is_terminated:
+                    raise Unreachable(self._cluster, f"the connection was given back before {user} got a session")
                 self._forget_the_dead()
                 own = next((shell for shell in reversed(self._idle) if shell.user == user), None)
                 if own:
@@ -100,11 +119,15 @@ class ShellPool:
             shell.close()
 
     def _give_back(self, shell: Shell, is_sound: bool) -> None:
-        if not is_sound:
-            return self._discard(shell)
         with self._changed:
-            self._idle.append(shell)
-            self._changed.notify_all()
+            self._at_work.remove(shell)
+            is_kept = is_sound and shell not in self._given_up
+            self._given_up = [other for other in self._given_up if other is not shell]
+            if is_kept:
+                self._idle.append(shell)
+                self._changed.notify_all()
+        if not is_kept:
+            self._discard(shell)
 
     def _discard(self, shell: Shell) -> None:
         try:

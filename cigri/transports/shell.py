@@ -52,6 +52,9 @@ class Stream(Protocol):
     def close(self) -> None:
         """End it; a script that still runs is terminated."""
 
+    def terminate(self) -> None:
+        """End the process under a thread that uses it, which finds the other end gone and closes."""
+
 
 class Shell:
     """One shell of one user. Used by one thread at a time; of no use after an error."""
@@ -67,6 +70,9 @@ class Shell:
 
     def close(self) -> None:
         self._stream.close()
+
+    def terminate(self) -> None:
+        self._stream.terminate()
 
     def start(self, deadline: float) -> None:
         """Start the program and see that it speaks, whatever start-up files printed; raise Unreachable."""

@@ -27,6 +27,9 @@ class SshTransport:
     def close(self) -> None:
         self._connection.release(self.user)
 
+    def terminate(self) -> None:
+        self._connection.terminate()
+
 
 class Connections:
     """The SSH connections of this process. Transports may be made anew for each pass; what they stand on is kept."""

@@ -18,7 +18,7 @@ class FakeShell(Shell):
     def __init__(self, user: str, number: int, gate: threading.Event) -> None:
         self.user = user
         self.number = number
-        self.is_closed = False
+        self.is_closed = self.is_terminated = False
         self._gate = gate
 
     @property
@@ -28,8 +28,12 @@ class FakeShell(Shell):
     def close(self) -> None:
         self.is_closed = True
 
+    def terminate(self) -> None:
+        self.is_terminated = True
+        self._gate.set()
+
     def run(self, script: str, deadline: float) -> Answer:
-        if script == "fail" or not self._gate.wait(deadline - time.monotonic()):
+        if script == "fail" or not self._gate.wait(deadline - time.monotonic()) or self.is_terminated:
             raise OutcomeUnknown("alpha", "no answer")
         return Answer(self.number, "", "")
 
@@ -161,6 +165,43 @@ def test_close_ends_the_idle_shells(user: str | None, left: list[str]) -> None:
     server.pool.close(user)
     assert [shell.user for shell in server.shells if shell.is_open] == left
     assert server.pool.is_empty == (left == [])
+
+
+def test_a_shell_that_is_at_work_is_closed_when_it_is_done() -> None:
+    server = Server()
+    threads = _busy(server, "alice", 2)
+    server.pool.close()
+    assert server.open_count == 2
+    _finish(server, threads)
+    assert server.open_count == 0
+    assert server.pool.is_empty
+    assert server.ask("alice") == 2
+
+
+def test_who_is_at_work_finds_a_terminated_shell_gone_and_who_waits_gets_none() -> None:
+    server = Server()
+    failures: list[str] = []
+
+    def ask() -> None:
+        try:
+            server.ask("alice")
+        except (OutcomeUnknown, Unreachable) as error:
+            failures.append(type(error).__name__)
+
+    server.gate.clear()
+    threads = [threading.Thread(target=ask) for _ in range(LIMIT + 1)]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 10
+    while len(server.pool._at_work) < LIMIT:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    server.pool.terminate()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(failures) == ["OutcomeUnknown"] * LIMIT + ["Unreachable"]
+    assert server.pool.is_empty
+    assert server.open_count == 0
 
 
 def test_a_start_that_fails_gives_its_place_back() -> None:

@@ -6,6 +6,7 @@
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,28 +51,49 @@ class Forker:
     """Warnings are errors in what it runs, too."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-W", "error", "-m", __name__],
-            cwd=Path(__file__).parents[1],
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1])},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._process = _start()
 
     def run(self, program: str, argv: Sequence[str], environment: Mapping[str, str], directory: Path) -> Said:
-        """Call `program`, "module:function", with the arguments in a new process, and wait for its end."""
-        assert self._process.stdin
-        assert self._process.stdout
+        """Call `program`, "module:function", with the arguments in a new process, and wait for its end.
+
+        Who is interrupted meanwhile, by a time-out say, leaves nothing of it to the next call.
+        """
         with TemporaryDirectory() as name:
             out, err = Path(name) / "out", Path(name) / "err"
             asked = {"program": program, "argv": argv, "environment": dict(environment), "directory": str(directory)}
-            print(json.dumps({**asked, "out": str(out), "err": str(err)}), file=self._process.stdin, flush=True)
-            status = int(self._process.stdout.readline())
+            try:
+                status = self._ask({**asked, "out": str(out), "err": str(err)})
+            except BaseException:
+                self._kill()
+                self._process = _start()
+                raise
             return Said(status, out.read_text(), err.read_text())
 
     def close(self) -> None:
         self._process.communicate()
+
+    def _ask(self, asked: Mapping[str, Any]) -> int:
+        assert self._process.stdin
+        assert self._process.stdout
+        print(json.dumps(asked), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+    def _kill(self) -> None:
+        """With what it has forked."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+
+def _start() -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-P", "-W", "error", "-m", __name__],
+        cwd=Path(__file__).parents[1],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def serve() -> None:

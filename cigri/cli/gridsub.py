@@ -33,6 +33,7 @@ from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, Desc
 if TYPE_CHECKING:
     from cigri.clusters import ClusterConfig
     from cigri.database import Database
+    from cigri.flow.user_to_metascheduler import Company
     from cigri.jdl import Description, Parameter
     from cigri.jdl.needs import Peaks
 
@@ -335,13 +336,13 @@ def _store(database: "Database", candidates: Sequence[Candidate], user: str, opt
 
 def _add(sources: Sequence[Source], options: argparse.Namespace) -> int:
     """All tasks are checked, then added in one transaction."""
-    from cigri.flow.user_to_metascheduler import first_parameter, put_tasks
+    from cigri.flow.user_to_metascheduler import find_company, put_tasks
 
     user, campaign_id = grid_user(), options.campaign[0]
     with open_database() as database:
         with database.begin() as conn:
-            like = cast("Parameter | None", first_parameter(conn, campaign_id, user))
-        parameters = list(_additional(sources, like))
+            company = find_company(conn, campaign_id, user)
+        parameters = list(_additional(sources, company))
         if options.check:
             print(f"{len(parameters)} tasks would be added to campaign {campaign_id}")
             return DONE
@@ -355,14 +356,16 @@ def _add(sources: Sequence[Source], options: argparse.Namespace) -> int:
     return DONE
 
 
-def _additional(sources: Iterable[Source], like: "Parameter | None") -> "Iterator[Parameter]":
+def _additional(sources: Iterable[Source], company: "Company") -> "Iterator[Parameter]":
     """The tasks of all sources; raise with every problem of every source."""
     from cigri import jdl
 
+    like = cast("Parameter | None", company.parameter)
+    clusters = {name: jdl.ClusterSettings.model_validate(settings) for name, settings in company.settings.items()}
     faults: list[str] = []
     for source in sources:
         try:
-            yield from jdl.additional(source.text(), like=like, format=source.format())
+            yield from jdl.additional(source.text(), clusters, like=like, format=source.format())
         except DescriptionError as error:
             faults += [f"{source.name}: {problem}" for problem in error.problems]
     if faults:

@@ -206,12 +206,21 @@ def put_tasks(
     return added
 
 
-def first_parameter(conn: Connection, campaign_id: int, user: str) -> object | None:
-    """What the parameters of a campaign that may get more tasks look like; None when it has no task."""
+class Company(NamedTuple):
+    """What more tasks of a campaign come to: its first parameter, and the settings on each cluster."""
+
+    parameter: object | None
+    settings: Mapping[str, Mapping[str, Any]]
+
+
+def find_company(conn: Connection, campaign_id: int, user: str) -> Company:
+    """Of a campaign that may get more tasks."""
     require_open_to_tasks(conn, campaign_id, user)
-    return conn.scalar(
-        select(Task.c.parameter).where(Task.c.campaign_id == campaign_id).order_by(Task.c.number).limit(1)
-    )
+    first = select(Task.c.parameter).where(Task.c.campaign_id == campaign_id).order_by(Task.c.number).limit(1)
+    part = CampaignCluster.c
+    parts = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
+    found = conn.execute(parts.where(part.campaign_id == campaign_id))
+    return Company(conn.scalar(first), {row.name: row.settings for row in found})
 
 
 def set_own_priority(conn: Connection, campaign_id: int, user: str, priority: int) -> None:

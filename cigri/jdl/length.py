@@ -3,14 +3,13 @@
 Nearly all tasks are far below the limits, as the lengths of their parameters show; of the others the words are made.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cigri.errors import Problem
 from cigri.jdl.command import Command
 from cigri.jdl.dirac.sequences import Rows
 from cigri.jdl.parameters import Numbers, Parameter, names_of
-from cigri.jdl.problems import Faults, place_of
-from cigri.jdl.quoting import split
+from cigri.jdl.problems import Faults
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable, Scalar, Sweep
 
@@ -27,8 +26,13 @@ WIDEST = 4
 OTHERS = "tasks have words that are too long"
 
 
-def check_length(clusters: Mapping[str, ClusterSettings], tasks: Countable[Parameter], problems: list[Problem]) -> None:
-    """A problem for each task whose words are too long, or too many, on one of the clusters."""
+def check_length(
+    clusters: Mapping[str, ClusterSettings],
+    tasks: Countable[Parameter],
+    problems: list[Problem],
+    place: Callable[[int], str] = "task {}".format,
+) -> None:
+    """A problem for each task whose words are too long, or too many, on one of the clusters; `place` names a task."""
     first = next(iter(tasks), None)
     if first is None:
         return
@@ -38,27 +42,8 @@ def check_length(clusters: Mapping[str, ClusterSettings], tasks: Countable[Param
     commands = [Command(settings, names_of(first)) for settings in distinct.values()]
     for number, parameter in _suspects(tasks, safe):
         if fault := next(filter(None, (_fault(command, parameter, number) for command in commands)), ""):
-            faults.add(f"task {number}", fault)
+            faults.add(place(number), fault)
     faults.close("params")
-
-
-def check_alone(parameters: Iterable[Parameter], problems: list[Problem]) -> None:
-    """The same of more tasks of a campaign, whose own words are not known."""
-    faults = Faults(problems, OTHERS)
-    for index, parameter in enumerate(parameters):
-        if _length(parameter) > LONGEST_WORD // WIDEST and (fault := fault_of_words(_words(parameter))):
-            faults.add(place_of("params", index), fault)
-    faults.close("params")
-
-
-def _words(parameter: Parameter) -> Iterable[str]:
-    match parameter:
-        case str():
-            return split(parameter)
-        case list():
-            return parameter
-        case _:
-            return map(str, parameter.values())
 
 
 def fault_of_words(words: Iterable[str]) -> str:

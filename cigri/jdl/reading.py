@@ -1,6 +1,7 @@
 """From text to a campaign: every problem is found before any is told."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
 from cigri.jdl.dirac import is_dirac, translate
 from cigri.jdl.fields import LARGEST, truth
-from cigri.jdl.length import check_alone, check_length
+from cigri.jdl.length import check_length
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
 from cigri.jdl.plain import check_plain
 from cigri.jdl.problems import Faults, did_you_mean, place_of, problem_of, shown
@@ -92,11 +93,18 @@ def _campaign(
     )
 
 
-def additional(text: str, *, like: Parameter | None = None, format: Format | None = None) -> list[Parameter]:
-    """More parameters for a campaign: a list of the same kind, and with the same names, as one it has."""
+def additional(
+    text: str,
+    clusters: Mapping[str, ClusterSettings],
+    *,
+    like: Parameter | None = None,
+    format: Format | None = None,
+) -> list[Parameter]:
+    """More parameters for a campaign on these clusters: a list of the kind, and with the names, of one that it has."""
     problems: list[Problem] = []
     parameters = parse_list(read_list(text, format), problems, like)
-    check_alone(parameters, problems)
+    if not problems:
+        check_length(clusters, parameters, problems, partial(place_of, "params"))
     if problems:
         raise DescriptionError(problems)
     return parameters

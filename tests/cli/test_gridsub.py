@@ -392,6 +392,14 @@ def test_tasks_are_added(grid: Database, tmp_path: Path, capsys: Capture) -> Non
     assert len(tasks(grid)) == 6
 
 
+def test_more_tasks_are_looked_at_with_the_words_of_their_campaign(grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(exec_file="run --a={a}", params=[{"a": 1}])]) == 0
+    for length, status in ((131_068, 1), (131_067, 0)):  # with --a= one byte above what is taken, and just that
+        assert main(["-c", "1", "-J", json.dumps([{"a": "x" * length}])]) == status
+    assert "params[0]: a word of 131072 bytes" in capsys.readouterr().err
+    assert len(tasks(grid)) == 2
+
+
 def own_priorities(grid: Database) -> list[int]:
     with grid.begin() as conn:
         return list(conn.scalars(select(Campaign.c.own_priority).order_by(Campaign.c.id)))

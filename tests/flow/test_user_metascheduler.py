@@ -14,7 +14,7 @@ from cigri.flow.user_to_killer import count_left, move_campaign
 from cigri.flow.user_to_metascheduler import (
     NewCampaign,
     NewCampaignCluster,
-    first_parameter,
+    find_company,
     own_campaign,
     put_campaign,
     put_tasks,
@@ -100,7 +100,8 @@ def test_more_tasks_open_an_ended_campaign_again(database: Database) -> None:
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 2))
         assert close_campaigns(conn, NOON) == 1
         assert own_campaign(conn, campaign, "alice") is CampaignState.TERMINATED
-        assert first_parameter(conn, campaign, "alice") == "0"
+        company = find_company(conn, campaign, "alice")
+        assert (company.parameter, company.settings["dahu"]["exec_file"]) == ("0", "/bin/true")
         assert put_tasks(conn, campaign, "alice", ["a", "b", "c"]) == 3
         assert own_campaign(conn, campaign, "alice") is CampaignState.IN_TREATMENT
         numbers = conn.scalars(
@@ -116,7 +117,7 @@ def test_no_more_tasks_open_nothing(database: Database) -> None:
         a_cluster(conn)
         campaign = a_campaign(conn, 0)
         close_campaigns(conn, NOON)
-        assert first_parameter(conn, campaign, "alice") is None
+        assert find_company(conn, campaign, "alice").parameter is None
         assert put_tasks(conn, campaign, "alice", []) == 0
         assert own_campaign(conn, campaign, "alice") is CampaignState.TERMINATED
 
@@ -180,7 +181,7 @@ def test_cancelled_and_archived_campaigns_take_no_tasks(database: Database) -> N
             with pytest.raises(NotFound, match=why):
                 put_tasks(conn, campaign, "alice", ["a"])
             with pytest.raises(NotFound, match=why):
-                first_parameter(conn, campaign, "alice")
+                find_company(conn, campaign, "alice")
 
 
 def test_only_the_owner_and_root_add_tasks(database: Database) -> None:

@@ -1,5 +1,6 @@
 """What every module shares: the tools it works with, the report of a pass, and the row that tells how it went."""
 
+import gc
 import os
 import socket
 from collections import Counter
@@ -10,6 +11,8 @@ from typing import NamedTuple
 from cigri.database import Database
 from cigri.gateway import Gateway, Seen
 from cigri.settings import Settings
+
+YOUNG = 50_000  # new objects between two searches for garbage: a pass makes very many rows, which hold no cycles
 
 Report = Counter[str]
 """Counts of what a pass did, in words for people."""
@@ -54,6 +57,12 @@ def summed(seen: Seen) -> Report:
 def has_news(counts: Mapping[str, int]) -> bool:
     """Has a pass changed anything that somebody may want to read of?"""
     return any(count for what, count in counts.items() if what not in ROUTINE)
+
+
+def collect_seldom() -> None:
+    """For a process that makes passes for ever: what it has imported is never garbage, so it is not searched again."""
+    gc.freeze()
+    gc.set_threshold(YOUNG)
 
 
 def whoami() -> tuple[str, int]:

@@ -4,6 +4,8 @@ Whatever there is less of than of campaigns on clusters is read by itself: joine
 for each of them, in an order that the planner chooses by what it thinks of tables that were filled a moment ago.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -29,19 +31,25 @@ Share = tuple[int, int]
 
 
 class _Tasks(NamedTuple):
-    """Of a campaign: those that wait, and those in jobs that may have another attempt."""
+    """Of a campaign: those that wait for any cluster, and those in jobs that may have another attempt; its buckets."""
 
     type: CampaignType
     waiting: int
     spare: int
+    buckets: int = 1
 
 
 class _Live(NamedTuple):
-    """Jobs of a share that have not ended, those of them that have run for a while, and those that wait for cores."""
+    """Jobs of a share that have not ended, those of them that have run for a while, and those that wait for cores.
+
+    And waiting tasks that are `bound` to the cluster, or `shunned` there.
+    """
 
     jobs: int = 0
     proven: int = 0
     queued: int = 0
+    bound: int = 0
+    shunned: int = 0
 
 
 class _Service(NamedTuple):
@@ -63,48 +71,54 @@ def list_wants(
     A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
     counts as proven.
     """
-    tasks, live, services = _tasks(conn), _live(conn, scouting, now), _services(conn)
-    bound, shunned, buckets = _bound(conn, same_cluster, now), _shunned(conn), _buckets(conn)
-    bound_anywhere: dict[int, int] = {}
-    for (campaign_id, _), number in bound.items():
-        bound_anywhere[campaign_id] = bound_anywhere.get(campaign_id, 0) + number
+    bound = _bound(conn, same_cluster, now)
+    tasks, live, services = _tasks(conn, bound), _live(conn, scouting, now), _services(conn)
+    for share, number in bound.items():
+        live[share] = live.get(share, NO_JOBS)._replace(bound=number)
+    for share, number in _shunned(conn).items():
+        live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
     held = list_held(conn)
     wants = []
-    for part in conn.execute(_shares(errors, now)).all():
-        campaign_id, cluster_id = share = part.campaign_id, part.cluster_id
+    for campaign_id, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean in conn.execute(
+        _shares(errors, now)
+    ).all():
+        share = campaign_id, cluster_id
         if (mine := tasks.get(campaign_id)) is None or (held and ((campaign_id, None) in held or share in held)):
             continue
-        jobs, service = live.get(share, NO_JOBS), services.get(cluster_id, NO_SERVICE)
+        here, service = live.get(share, NO_JOBS), services.get(cluster_id, NO_SERVICE)
         wants.append(
             Want(
                 campaign_id,
                 cluster_id,
                 mine.type,
-                part.width,
-                part.max_jobs,
-                jobs.jobs,
-                mine.waiting - bound_anywhere.get(campaign_id, 0),
-                part.ratio,
-                part.is_on_trial,
-                bound.get(share, 0),
-                part.keep,
-                part.send,
-                part.proven + jobs.proven,
-                part.mean,
+                width,
+                max_jobs,
+                here.jobs,
+                mine.waiting,
+                ratio,
+                is_on_trial,
+                here.bound,
+                keep,
+                send,
+                proven + here.proven,
+                mean,
                 service.delay,
                 service.hazard,
                 mine.spare,
                 service.sending,
-                shunned.get(share, 0),
-                jobs.queued,
-                buckets.get(campaign_id, 1),
+                here.shunned,
+                here.queued,
+                mine.buckets,
             )
         )
     return wants
 
 
-def _tasks(conn: Connection) -> dict[int, _Tasks]:
-    """Of the campaigns in treatment that have something to do."""
+def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
+    """Of the campaigns in treatment that have something to do; those `bound` to a cluster wait for no other."""
+    bound_anywhere, buckets = Counter[int](), _buckets(conn)
+    for (campaign_id, _), number in bound.items():
+        bound_anywhere[campaign_id] += number
     count, campaign = TaskCount.c, Campaign.c
     is_replicated = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
     waiting = func.sum(count.n).filter(count.state == TaskState.WAITING)
@@ -120,7 +134,11 @@ def _tasks(conn: Connection) -> dict[int, _Tasks]:
         .where(campaign.state == CampaignState.IN_TREATMENT)
         .group_by(campaign.id)
     )
-    return {row.id: _Tasks(row.type, row.waiting, row.spare) for row in found.all() if row.waiting > 0 or row.spare > 0}
+    return {
+        row.id: _Tasks(row.type, row.waiting - bound_anywhere[row.id], row.spare, buckets.get(row.id, 1))
+        for row in found.all()
+        if row.waiting > 0 or row.spare > 0
+    }
 
 
 def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:

@@ -41,15 +41,21 @@ KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
 
 def put_cuts(conn: Connection, cuts: Sequence[Cut], now: datetime | None = None) -> int:
     """Replace those of the last cycle, writing what has changed only; give the number written."""
-    known = {(row[0], row[1]): tuple(row) for row in conn.execute(select(*KEY, *_ABOUT)).all()}
-    new = {(cut.campaign_id, cut.cluster_id): cut for cut in cuts}
-    if gone := [pair for pair in known if pair not in new]:
+    reason = as_type(CutRow.c.reason, Text)  # as it is written: to make a CutReason of each costs as much as to read it
+    present = conn.execute(select(*KEY, reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)).all()
+    known = {(campaign_id, cluster_id): about for campaign_id, cluster_id, *about in present}
+    new = {(cut.campaign_id, cut.cluster_id) for cut in cuts}
+    if gone := known.keys() - new:
         kinds = {"campaign_id": CutRow.c.campaign_id.type, "cluster_id": CutRow.c.cluster_id.type}
-        over = rows("over", kinds, gone)
+        over = rows("over", kinds, sorted(gone))
         conn.execute(
             delete(CutRow).where(CutRow.c.campaign_id == over.c.campaign_id, CutRow.c.cluster_id == over.c.cluster_id)
         )
-    changed = [cut for pair, cut in new.items() if known.get(pair) != cut]
+    changed = [
+        cut
+        for cut in cuts
+        if known.get((cut.campaign_id, cut.cluster_id)) != [cut.reason, cut.name, cut.used, cut.most]
+    ]
     if changed:
         _write(conn, changed, now)
     return len(changed)

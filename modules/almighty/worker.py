@@ -15,7 +15,7 @@ from cigri.errors import CigriError, DatabaseUnavailable
 from cigri.gateway import Gateway
 from cigri.installation import database_url
 from cigri.logs import set_up_log
-from cigri.program import Tools
+from cigri.program import Tools, collect_seldom
 from cigri.settings import load
 
 logger = logging.getLogger(__name__)
@@ -113,6 +113,7 @@ def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
 
     tools = Tools(database, settings, Gateway(), mark)
     run_once = importlib.import_module(f"modules.{name}").run_once
+    collect_seldom()
     while True:
         try:
             pipe.recv()

@@ -59,14 +59,12 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now, tools.settings.policy.scouting
         )
         barred |= shut
-        left_out = list_left_out(conn, ("campaign_schedulers",), now)  # what it were given nobody would use
-        wants = [
-            want
-            for want in wants
-            if (want.campaign_id, want.cluster_id) not in barred and want.campaign_id not in left_out
-        ]
+        if barred:
+            wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in barred]
+        if left_out := list_left_out(conn, ("campaign_schedulers",), now):  # what it were given nobody would use
+            wants = [want for want in wants if want.campaign_id not in left_out]
         if not tools.settings.policy.replicas:
-            wants = [want._replace(spare=0) for want in wants if want.waits]
+            wants = [want._replace(spare=0) if want.spare else want for want in wants if want.waits]
         isolation, policy = Isolation(conn, "metascheduler", now), Policy(tools.settings.policy.order)
         shared = _share(conn, tools.settings, policy, isolation, wants, now)
         isolation.settle({want.campaign_id for want in wants})

@@ -34,7 +34,7 @@ def _by_rights(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | No
     live = want.live + stock.given_to(want)
     if want.is_on_trial and live >= 1:
         return CutReason.TRIAL, "", live, 1
-    if want.type is not CampaignType.TEST:
+    if live and want.type is not CampaignType.TEST:  # each of these limits is at least one job
         if want.max_jobs is not None and live >= want.max_jobs:
             return CutReason.MAX_JOBS, "", live, want.max_jobs
         if live >= (most := stock.most_scouts(want)):

@@ -14,7 +14,7 @@ from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.installation import database_place, database_url
 from cigri.logs import set_up_log
-from cigri.program import RunOnce, Tools, has_news, whoami
+from cigri.program import RunOnce, Tools, collect_seldom, has_news, whoami
 from cigri.settings import load
 from modules import __path__ as places
 
@@ -66,6 +66,8 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
         schema.require_current(database)
         with database.begin() as conn:
             require_home(conn, database_place(settings))
+        if options.every is not None:
+            collect_seldom()
         while True:
             done = []
             for name, run_once in programs.items():

@@ -9,7 +9,7 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway
 from cigri.jdl import ClusterSettings
-from cigri.program import Tools
+from cigri.program import Tools, collect_seldom
 from cigri.settings import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
@@ -25,6 +25,7 @@ CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner
 
 def measure(size: int = SIZE) -> Iterator[Row]:
     with ground() as grid, tools(grid) as given:
+        collect_seldom()  # as the almighty's workers do
         names = declare_clusters(grid, CLUSTERS)
         campaigns = max(size // EACH, 1)
         for _ in range(campaigns):

@@ -1,5 +1,6 @@
 """What a pass costs, counted instead of timed: statements, rows, remote commands and calls, at two sizes."""
 
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -108,6 +109,16 @@ def test_forecasts_that_say_the_same_are_not_written_again(database: Database) -
     """Of 4 campaigns on 3 clusters: what is read of them, and of the clusters."""
     found = costs(database, 4, 30)
     assert found["modules.predictor"].rows <= 4 * len(CLUSTERS) + 4 + 10 * len(CLUSTERS)
+
+
+@pytest.mark.process
+def test_rows_of_a_pass_are_hardly_ever_searched_for_garbage() -> None:
+    script = "collections = []; gc.callbacks.append(lambda phase, about: collections.append(about['generation']))"
+    script = f"import gc; from cigri.program import collect_seldom; collect_seldom(); {script}"
+    script += "; rows = [(n, n) for n in range(200_000)]; print(*collections)"
+    told = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
+    assert 0 < len(told.stdout.split()) <= 10
+    assert "2" not in told.stdout.split()
 
 
 @pytest.mark.parametrize(("policy", "most"), [("affinity", 2.5), ("eta", 1.5), ("fairshare", 7.0), ("fifo", 1.5)])

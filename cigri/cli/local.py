@@ -24,6 +24,7 @@ def on_local(
 ) -> "Description":
     """With the settings for that cluster, or else with those for any or the first."""
     from cigri.drivers import load
+    from cigri.jdl.writing import on_cluster_alone
 
     here = sorted(cluster for cluster, config in clusters.items() if config.in_use.driver == "local")
     if not here:
@@ -40,7 +41,9 @@ def on_local(
     change = {**dict.fromkeys(SPECIAL[:2], ""), **dict.fromkeys(SPECIAL[2:], ()), "resources": mapped}
     change["type"] = "normal" if settings.type == "normal" else "best-effort"
     local = settings.model_copy(update=change)
-    return replace(description, clusters={place: local}, spare={}, anywhere=None, requirements=None, is_unplaced=False)
+    written = on_cluster_alone({"name": description.name, **description.written}, place, local)
+    placed = replace(description, clusters={place: local}, spare={}, anywhere=None, requirements=None)
+    return replace(placed, is_unplaced=False, written=written)
 
 
 def mapped_resources(asked: "Resources", pools: Mapping[str, int], *, is_alone: bool) -> tuple["Resources", list[str]]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cigri.jdl.description import Heading
 from cigri.jdl.parameters import SOURCES
 from cigri.jdl.settings import ClusterSettings
 
@@ -29,6 +30,15 @@ def with_options_of_backend(written: Mapping[str, Any], cluster: str, words: Seq
     if cluster not in named:
         return dict(written)
     return {**written, "clusters": {**named, cluster: {**(named[cluster] or {}), "backend": [*words]}}}
+
+
+def on_cluster_alone(written: Mapping[str, Any], cluster: str, settings: ClusterSettings) -> dict[str, Any]:
+    """With these settings on this cluster, whatever it was written for; what a site has defaults for is said."""
+    kept = {key: value for key, value in written.items() if key in {*Heading.model_fields, *COMPUTED}}
+    kept.pop("requirements", None)
+    stored = settings.model_dump(mode="json")
+    usual = {key: stored[key] for key in ("walltime", "resources")}
+    return {**kept, "clusters": {cluster: {**_explicit(stored), **usual}}}
 
 
 def from_settings(

@@ -105,6 +105,27 @@ def test_it_is_written_as_its_user_wrote_it(home: Path, shown: Show) -> None:
     assert (described["walltime"], described["resources"]["mem"]) == ("00:30:00", "2 GB")
 
 
+@pytest.mark.parametrize(
+    "described", [*WRITTEN.values(), NAMED.replace("[clusters.dahu]", '[clusters.dahu]\nqueue = "q"')]
+)
+def test_what_runs_here_instead_does_so_again_without_the_option(
+    home: Path, grid: Database, shown: Show, described: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with grid.begin() as conn:
+        a_cluster(conn, "localhost", options={"spool": "/s", "pools": {"cpu": 6, "mem": 4000}})
+    submit(home, described, "--local")
+    assert list(shown(1)["clusters"]) == ["localhost"]
+    monkeypatch.setenv("CIGRI_SET_JOBS__WALLTIME", "77")  # by now the site's defaults are others
+    monkeypatch.setenv("CIGRI_SET_JOBS__CPU", "3")
+    submit(home, json.dumps(shown(1)))
+    assert shown(2) == shown(1)
+    with grid.begin() as conn:
+        first, second = conn.scalars(text("SELECT settings FROM campaign_clusters ORDER BY campaign_id"))
+        parameters = text("SELECT array_agg(parameter ORDER BY number) FROM tasks GROUP BY campaign_id")
+        some, same = conn.scalars(parameters)
+    assert (second, same) == (first, some)
+
+
 def test_options_count_as_written(home: Path, shown: Show) -> None:
     submit(home, SWEEP, "-t", "test", "--priority", "7")
     described = shown(1)

@@ -190,7 +190,7 @@ TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
     TaskState.ASSIGNED: frozenset({TaskState.WAITING, TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED}),
     TaskState.DONE: frozenset({TaskState.WAITING}),  # its result was doubted
     TaskState.FAILED: frozenset({TaskState.WAITING, TaskState.CANCELLED}),
-    TaskState.CANCELLED: frozenset(),
+    TaskState.CANCELLED: frozenset({TaskState.WAITING}),  # its user wants it after all
 }
 
 JOB_MOVES: Mapping[JobState, frozenset[JobState]] = {

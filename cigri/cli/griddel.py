@@ -122,7 +122,7 @@ def _kill(conn: "Connection", id: int, user: str) -> Deed:
 
     if not kill_job(conn, id, user):
         return Deed(id, False, f"job {id} has ended already")
-    return Deed(id, True, f"job {id} is being killed; its tasks are given up")
+    return Deed(id, True, f"job {id} is being killed; its tasks are cancelled")
 
 
 def _word(state: str) -> str:

@@ -46,7 +46,7 @@ EXAMPLES = """\
   gridsub -b '-p fast -c 4' campaign.json  options of the batch system, which override the description's
   gridsub -b -h                          what options each batch system takes
   gridsub -c 12 -F more.json             add tasks (a JSON list) to campaign 12
-  gridsub --resubmit 12 --tasks 3,7-9    do failed tasks of campaign 12 again; without --tasks all of them
+  gridsub --resubmit 12 --tasks 3,7-9    do these tasks of campaign 12 again; without --tasks all that failed
   gridsub -c 12 --priority 5             let campaign 12 go before your others"""
 
 MOST_TOLD = 100

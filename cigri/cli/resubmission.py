@@ -1,4 +1,7 @@
-"""`gridsub --resubmit`: failed tasks of a campaign are done again, also when their failure was accepted before."""
+"""`gridsub --resubmit`: failed tasks of a campaign are done again, also when their failure was accepted before.
+
+Those that their user has cancelled are only done again when that is said.
+"""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -6,7 +9,10 @@ from typing import TYPE_CHECKING
 from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, grid_user, ids, open_database, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cigri.flow.user_to_failures import Span
+    from cigri.states import TaskState
 
 
 def add_options(parser: Parser) -> None:
@@ -15,20 +21,24 @@ def add_options(parser: Parser) -> None:
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--failed", action="store_true", help="with --resubmit: all that failed, as without it")
-    which.add_argument("--tasks", type=_spans, metavar="N", help="with --resubmit: only these: 3, or 3,5, or 3,7-9")
+    which.add_argument("--cancelled", action="store_true", help="with --resubmit: all that `griddel -j` has cancelled")
+    which.add_argument(
+        "--tasks", type=_spans, metavar="N", help="with --resubmit: these, failed or cancelled: 3, or 3,5, or 3,7-9"
+    )
 
 
 def check(parser: Parser, options: argparse.Namespace) -> None:
     """Options that do not go together."""
     if options.resubmit is None:
-        if options.failed or options.tasks:
-            parser.error("--failed and --tasks say which tasks to do again: give the campaign with --resubmit ID")
+        if options.failed or options.cancelled or options.tasks:
+            which = "--failed, --cancelled and --tasks"
+            parser.error(f"{which} say which tasks to do again: give the campaign with --resubmit ID")
         return
     if len(options.resubmit) != 1:
         parser.error("--resubmit takes one campaign")
-    others = ("files", "sources", "more", "campaign", "type", "backend", "check", "simulate", "details")
+    others = ("files", "sources", "more", "campaign", "type", "backend", "local", "check", "simulate", "details")
     if options.priority is not None or any(getattr(options, name) for name in others):
-        parser.error("--resubmit stands alone, with --failed, --tasks or --output only")
+        parser.error("--resubmit stands alone, with --failed, --cancelled, --tasks or --output only")
 
 
 def resubmit(options: argparse.Namespace) -> int:
@@ -36,16 +46,27 @@ def resubmit(options: argparse.Namespace) -> int:
     from cigri.flow.user_to_failures import redo_tasks
 
     [campaign_id] = options.resubmit
+    states = _states(options)
     with open_database() as database:
         with database.begin() as conn:
-            redone = redo_tasks(conn, campaign_id, grid_user(), options.tasks)
+            redone = redo_tasks(conn, campaign_id, grid_user(), options.tasks, states)
     if options.output == "json":
         print_json({"id": campaign_id, "resubmitted": redone})
     elif redone:
-        print(f"{redone} failed task{'s' if redone > 1 else ''} of campaign {campaign_id} will be done again")
+        what = "" if options.tasks else f"{states[0]} "
+        print(f"{redone} {what}task{'s' if redone > 1 else ''} of campaign {campaign_id} will be done again")
     else:
-        complain(f"no task of campaign {campaign_id} has failed: nothing is to be done again")
+        done = "was cancelled" if options.cancelled else "has failed"
+        complain(f"no task of campaign {campaign_id} {done}: nothing is to be done again")
     return DONE
+
+
+def _states(options: argparse.Namespace) -> "Sequence[TaskState]":
+    from cigri.states import TaskState
+
+    if options.tasks:
+        return TaskState.FAILED, TaskState.CANCELLED
+    return (TaskState.CANCELLED if options.cancelled else TaskState.FAILED,)
 
 
 def _spans(text: str) -> "list[Span]":

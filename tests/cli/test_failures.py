@@ -14,11 +14,12 @@ from cigri.flow.anyone_to_janitor import archive_campaign, put_purged
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.operator_to_user import Choice, list_fixable
-from cigri.flow.user_to_killer import count_left, move_campaign
+from cigri.flow.user_to_killer import count_left, kill_job, move_campaign
 from cigri.flow.user_to_operator import fix_events
 from cigri.states import CampaignState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event
+from cigri.tables.jobs import Attempt
 from cigri.tables.tasks import Task
 from tests.cli.conftest import AsUser
 from tests.cli.running import Printed
@@ -113,7 +114,7 @@ def test_what_was_accepted_is_shown_and_done_again(grid: Database, say: Say) -> 
     assert f"`gridsub --resubmit {campaign}` does 4 failed tasks of campaign {campaign} again" in refused.err
     assert say(gridevents, campaign, "--fix").status == 0
     done = say(gridsub, "--resubmit", campaign, "--tasks", "3,0-1")
-    assert (done.status, done.out) == (0, f"3 failed tasks of campaign {campaign} will be done again\n")
+    assert (done.status, done.out) == (0, f"3 tasks of campaign {campaign} will be done again\n")
     assert states(grid, campaign) == {TaskState.WAITING: 3, TaskState.FAILED: 1}
     with grid.begin() as conn:
         assert conn.scalar(select(Campaign.c.state).where(Campaign.c.id == campaign)) is CampaignState.IN_TREATMENT
@@ -141,7 +142,7 @@ def test_events_of_tasks_that_are_done_again_are_closed(grid: Database, say: Say
 @pytest.mark.parametrize(
     ("numbers", "told"),
     [
-        ("0-1", "task 1 of campaign 1 is waiting: only failed tasks can be done again"),
+        ("0-1", "task 1 of campaign 1 is waiting: only tasks that are failed or cancelled can be done again"),
         ("0,7-9", "campaign 1 has no task 7"),
     ],
 )
@@ -152,6 +153,56 @@ def test_what_has_not_failed_is_refused_whole(grid: Database, say: Say, numbers:
     assert refused.status == 1
     assert f"{told}" in refused.err
     assert states(grid, campaign) == {TaskState.WAITING: 1, TaskState.FAILED: 1}
+
+
+def cancelled(grid: Database) -> int:
+    """A campaign of alice's: task 0 has failed, she has killed the jobs of 1 and 2, and that of 2 is still there."""
+    with grid.begin() as conn:
+        cluster = a_cluster(conn, "localhost")
+        campaign = a_campaign(conn, 3, clusters=["localhost"])
+        fails, *killed = submitted_jobs(conn, campaign, cluster, 3)
+        end_jobs(conn, cluster, [fails], Outcome.FAILURE, exit_code=1)
+        assert all(kill_job(conn, job, "alice") for job in killed)
+        end_jobs(conn, cluster, killed[:1], Outcome.KILLED, exit_code=None)
+        assert count_left(conn, campaign)[0] == {TaskState.FAILED: 1, TaskState.CANCELLED: 1, TaskState.ASSIGNED: 1}
+    return campaign
+
+
+def test_what_was_cancelled_is_done_again_only_when_that_is_said(grid: Database, say: Say) -> None:
+    campaign = cancelled(grid)
+    assert say(gridsub, "--resubmit", campaign).out == f"1 failed task of campaign {campaign} will be done again\n"
+    assert states(grid, campaign) == {TaskState.WAITING: 1, TaskState.CANCELLED: 1, TaskState.ASSIGNED: 1}
+    done = say(gridsub, "--resubmit", campaign, "--cancelled")
+    assert (done.status, done.out) == (0, f"1 cancelled task of campaign {campaign} will be done again\n")
+    assert states(grid, campaign) == {TaskState.WAITING: 2, TaskState.ASSIGNED: 1}
+    assert "no task of campaign 1 was cancelled" in say(gridsub, "--resubmit", campaign, "--cancelled").err
+    with grid.begin() as conn:
+        assert examine(conn) == []
+
+
+def test_cancelled_tasks_are_done_again_by_number_and_their_ended_campaign_goes_on(grid: Database, say: Say) -> None:
+    campaign = cancelled(grid)
+    with grid.begin() as conn:
+        end_jobs(conn, 1, [3], Outcome.KILLED, exit_code=None)
+        fix_events(conn, list_fixable(conn, Choice("alice", [campaign])), "alice", resubmit=False)
+        close_campaigns(conn)
+        assert conn.scalar(select(Campaign.c.state)) is CampaignState.TERMINATED
+    assert say(gridsub, "--resubmit", campaign, "--tasks", "0-1").out == "2 tasks of campaign 1 will be done again\n"
+    assert states(grid, campaign) == {TaskState.WAITING: 2, TaskState.CANCELLED: 1}
+    with grid.begin() as conn:
+        assert conn.scalar(select(Campaign.c.state)) is CampaignState.IN_TREATMENT
+        assert len(submitted_jobs(conn, campaign, 1, 2)) == 2
+        assert examine(conn) == []
+
+
+def test_a_task_whose_other_job_is_still_being_killed_waits(grid: Database, say: Say) -> None:
+    """A replica was cancelled with it, and may be at work until its cluster says that it is gone."""
+    campaign = cancelled(grid)
+    with grid.begin() as conn:
+        conn.execute(update(Attempt).where(Attempt.c.outcome == Outcome.KILLED).values(outcome=None))
+    refused = say(gridsub, "--resubmit", campaign, "--tasks", "1")
+    assert (refused.status, "has a job that is still being killed" in refused.err) == (1, True)
+    assert "no task of campaign 1 was cancelled" in say(gridsub, "--resubmit", campaign, "--cancelled").err
 
 
 def test_only_its_owner_does_them_again_and_only_what_is_there(grid: Database, say: Say, as_user: AsUser) -> None:
@@ -184,6 +235,9 @@ def test_failures_of_an_archived_campaign_are_shown_and_not_done_again(grid: Dat
         (["--resubmit", "1", "--tasks", "9-7"], "'9-7' is no task"),
         (["--resubmit", "1", "--tasks", "a"], "'a' is no task"),
         (["--resubmit", "1", "--tasks", "3", "--failed"], "not allowed with"),
+        (["--cancelled"], "give the campaign with --resubmit ID"),
+        (["--resubmit", "1", "--cancelled", "--failed"], "not allowed with"),
+        (["--resubmit", "1", "--local"], "stands alone"),
         (["--resubmit", "1", "--check"], "stands alone"),
         (["--resubmit", "1", "--priority", "3"], "stands alone"),
         (["--resubmit", "1", "more.json"], "stands alone"),

@@ -56,7 +56,7 @@ class ClusterConfig(BaseModel):
     n_max_queued_jobs: int = Field(
         10,
         gt=0,
-        description="jobs of a bucket of a campaign that may wait for cores; twice what starts in a cycle, if more",
+        description="jobs that ask for the same and may wait for cores, of all campaigns; more if it starts more",
     )
     algorithm: AlgorithmOrNone = Field("", description="how much is sent there; empty: as forecast.algorithm says")
     max_array: int = Field(1000, gt=0, description="largest array; lowered when the cluster says that it takes less")

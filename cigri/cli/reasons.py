@@ -36,7 +36,7 @@ SENTENCES = {
     CutReason.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
     CutReason.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",
     CutReason.STRESS: "its front-end is under stress: {name}; {used} jobs wait there, {most} may for the time being",
-    CutReason.MAX_QUEUED: "{used} of its jobs wait for cores there, {most} may (n_max_queued_jobs)",
+    CutReason.MAX_QUEUED: "{used} jobs that ask for the same wait for cores there, {most} may (n_max_queued_jobs)",
     CutReason.SHARE: "it runs on more cores than its share, {most}: {used} of its waiting jobs there were taken back",
     CutReason.FORECAST: "the forecast lets {most} be sent in a cycle",
 }

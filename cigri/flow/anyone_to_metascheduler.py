@@ -5,7 +5,7 @@ for each of them, in an order that the planner chooses by what it thinks of tabl
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -14,12 +14,14 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
+from cigri.flow.campaign_schedulers_to_anyone import list_asked
+from cigri.flow.matcher_to_anyone import only_waiting
 from cigri.flow.metascheduler_to_campaign_schedulers import Want
 from cigri.flow.runner_to_anyone import is_there
 from cigri.flow.user_to_anyone import list_held
 from cigri.speeds import FEWEST
 from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
-from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast
+from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import ClusterForecast
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.tasks import Task, TaskCount
@@ -31,12 +33,15 @@ Share = tuple[int, int]
 
 
 class _Tasks(NamedTuple):
-    """Of a campaign: those that wait for any cluster, and those in jobs that may have another attempt; its buckets."""
+    """Of a campaign: those that wait for any cluster, and those in jobs that may have another attempt.
+
+    What those that wait ask for, one number for each bucket, beside the settings on a cluster.
+    """
 
     type: CampaignType
     waiting: int
     spare: int
-    buckets: int = 1
+    asked: Sequence[int] = ()
 
 
 class _Live(NamedTuple):
@@ -79,7 +84,7 @@ def list_wants(
         live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
     held = list_held(conn)
     wants = []
-    for campaign_id, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean in conn.execute(
+    for campaign_id, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean, asked in conn.execute(
         _shares(errors, now)
     ).all():
         share = campaign_id, cluster_id
@@ -108,7 +113,7 @@ def list_wants(
                 service.sending,
                 here.shunned,
                 here.queued,
-                mine.buckets,
+                tuple([asked ^ one for one in mine.asked]),
             )
         )
     return wants
@@ -116,7 +121,7 @@ def list_wants(
 
 def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
     """Of the campaigns in treatment that have something to do; those `bound` to a cluster wait for no other."""
-    bound_anywhere, buckets = Counter[int](), _buckets(conn)
+    bound_anywhere, asked = Counter[int](), _asked(conn)
     for (campaign_id, _), number in bound.items():
         bound_anywhere[campaign_id] += number
     count, campaign = TaskCount.c, Campaign.c
@@ -135,7 +140,7 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
         .group_by(campaign.id)
     )
     return {
-        row.id: _Tasks(row.type, row.waiting - bound_anywhere[row.id], row.spare, buckets.get(row.id, 1))
+        row.id: _Tasks(row.type, row.waiting - bound_anywhere[row.id], row.spare, asked.get(row.id, ()))
         for row in found.all()
         if row.waiting > 0 or row.spare > 0
     }
@@ -156,6 +161,7 @@ def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
             forecast.send,
             (part.done + case((part.speed.is_not(None), FEWEST), else_=0)).label("proven"),
             forecast.mean,
+            part.asked,
         )
         .join(Campaign, Campaign.c.id == part.campaign_id)
         .outerjoin(Forecast, and_(forecast.campaign_id == part.campaign_id, forecast.cluster_id == part.cluster_id))
@@ -229,12 +235,8 @@ def _shunned(conn: Connection) -> dict[Share, int]:
     return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id is not None}
 
 
-def _buckets(conn: Connection) -> dict[int, int]:
-    """Of campaigns in treatment that have several."""
-    found = conn.execute(
-        select(Bucket.c.campaign_id, func.count())
-        .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
-        .group_by(Bucket.c.campaign_id)
-        .having(func.count() > 1)
-    )
-    return {campaign_id: number for campaign_id, number in found}
+def _asked(conn: Connection) -> dict[int, list[int]]:
+    """Of each campaign in treatment, what the jobs of its tasks that wait ask for beside its settings on a cluster."""
+    asked = list_asked(conn)
+    buckets = only_waiting(conn, {campaign_id: list(some) for campaign_id, some in asked.items()})
+    return {campaign_id: [asked[campaign_id][one] for one in some] for campaign_id, some in buckets.items()}

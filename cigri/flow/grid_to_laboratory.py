@@ -104,7 +104,8 @@ def put_picture(conn: Connection, rows: Rows, left: Mapping[int, int]) -> None:
 
 
 def _rows(conn: Connection, table: Table[Any], *wanted: Any) -> list[dict[str, Any]]:
-    return [dict(row) for row in conn.execute(select(*table.c).where(*wanted)).mappings()]
+    columns = [column for column in table.c if column.computed is None]
+    return [dict(row) for row in conn.execute(select(*columns).where(*wanted)).mappings()]
 
 
 def _left(conn: Connection) -> dict[int, int]:

@@ -1,7 +1,7 @@
 """The matcher says which buckets may go to which clusters, and to which queue there; whoever makes jobs obeys."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, select, text
@@ -136,12 +136,17 @@ def _closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> di
     return dict(closed)
 
 
-def _buckets(conn: Connection, campaigns: Collection[int]) -> dict[int, list[int]]:
+def _buckets(conn: Connection, campaigns: Collection[int]) -> dict[int, Sequence[int]]:
     """Of each of these campaigns its buckets; of several only those that have tasks waiting, unless none has."""
     buckets: dict[int, list[int]] = defaultdict(list)
     found = select(Bucket.c.campaign_id, Bucket.c.id).where(Bucket.c.campaign_id.in_(campaigns)).order_by(Bucket.c.id)
     for campaign_id, bucket_id in conn.execute(found):
         buckets[campaign_id].append(bucket_id)
+    return only_waiting(conn, buckets)
+
+
+def only_waiting(conn: Connection, buckets: Mapping[int, Sequence[int]]) -> dict[int, Sequence[int]]:
+    """By campaign: of several buckets only those that have tasks waiting, unless none has."""
     several = [bucket_id for some in buckets.values() if len(some) > 1 for bucket_id in some]
     waiting = set(conn.scalars(_waiting(several))) if several else set()
     return {campaign_id: [one for one in some if one in waiting] or some for campaign_id, some in buckets.items()}

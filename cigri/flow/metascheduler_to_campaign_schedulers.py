@@ -50,7 +50,8 @@ class Want(NamedTuple):
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
     are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
     `sending`: seconds from the order to submit a batch to its acceptance, files of its tasks included; `shunned`: of
-    `waiting`, those that failed there last. `queued`: of `live`, those that do not run; its tasks are in `buckets`.
+    `waiting`, those that failed there last. `queued`: of `live`, those that do not run. `asked`: what its waiting
+    tasks ask the batch system for, one number for each bucket (campaign_schedulers_to_anyone.py).
     """
 
     campaign_id: int
@@ -73,7 +74,7 @@ class Want(NamedTuple):
     sending: float = 0.0
     shunned: int = 0
     queued: int = 0
-    buckets: int = 1
+    asked: tuple[int, ...] = (0,)
 
     @property
     def waits(self) -> bool:
@@ -84,7 +85,8 @@ class Want(NamedTuple):
 class Offer(NamedTuple):
     """Cores of a cluster that a campaign may use in this cycle, with at most `jobs` jobs; rank 0 goes first.
 
-    `at_once` of the jobs can start at once; of each of its buckets at most `most_queued` may wait there.
+    `at_once` of the jobs can start at once; of all campaigns' jobs that ask for the same at most `most_queued` may wait
+    for cores there, beside the `starting` ones that waited for cores that are free.
     """
 
     campaign_id: int
@@ -94,12 +96,13 @@ class Offer(NamedTuple):
     rank: int
     at_once: int = LARGEST
     most_queued: int = LARGEST
+    starting: int = 0
 
 
 class TakenOffer(NamedTuple):
     """As forecast, `startable` jobs start at once. `replica_budget`, `max_replicas` None: no task is replicated.
 
-    `at_once`, `most_queued`: those of the offer.
+    `at_once`, `most_queued`, `starting`: those of the offer. `asked`: by the settings of the campaign there.
     """
 
     campaign_id: int
@@ -114,6 +117,8 @@ class TakenOffer(NamedTuple):
     max_replicas: int | None = None
     at_once: int = LARGEST
     most_queued: int = LARGEST
+    starting: int = 0
+    asked: int = 0
 
 
 def has_open_campaigns(conn: Connection) -> bool:
@@ -161,8 +166,8 @@ def put_offers(conn: Connection, offers: Sequence[Offer], now: datetime | None =
 def take_offers(conn: Connection) -> list[TakenOffer]:
     """Every offer, the first in rank first; an offer is taken once."""
     row = OfferRow.c
-    about = (row.campaign_id, row.cluster_id, row.jobs, row.rank, row.at_once, row.most_queued)
-    taken = conn.execute(delete(OfferRow).returning(*about))
+    limits = (row.at_once, row.most_queued, row.starting)
+    taken = conn.execute(delete(OfferRow).returning(row.campaign_id, row.cluster_id, row.jobs, row.rank, *limits))
     offers = {(row.campaign_id, row.cluster_id): row for row in taken}
     if not offers:
         return []
@@ -178,6 +183,7 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
             cast(func.floor(Forecast.c.ratio * Forecast.c.free + ALMOST), BigInteger).label("startable"),
             Campaign.c.replica_budget,
             Campaign.c.max_replicas,
+            part.c.asked,
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(
@@ -189,5 +195,22 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
     )
     found = [(offers[key], row) for row in known if (key := (row.campaign_id, row.cluster_id)) in offers]
     found.sort(key=lambda pair: pair[0].rank)
-    taken_offers = ((TakenOffer(one.campaign_id, one.cluster_id, offer.jobs, *one[2:]), offer) for offer, one in found)
-    return [one._replace(at_once=offer.at_once, most_queued=offer.most_queued) for one, offer in taken_offers]
+    return [
+        TakenOffer(
+            campaign_id=one.campaign_id,
+            cluster_id=one.cluster_id,
+            jobs=offer.jobs,
+            width=one.width,
+            walltime=one.walltime,
+            scheduler=one.scheduler,
+            type=one.type,
+            startable=one.startable,
+            replica_budget=one.replica_budget,
+            max_replicas=one.max_replicas,
+            at_once=offer.at_once,
+            most_queued=offer.most_queued,
+            starting=offer.starting,
+            asked=one.asked,
+        )
+        for offer, one in found
+    ]

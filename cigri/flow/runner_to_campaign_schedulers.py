@@ -12,13 +12,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
-from cigri.flow.matcher_to_anyone import Share, is_closed
-from cigri.flow.runner_to_anyone import is_there
+from cigri.flow.matcher_to_anyone import is_closed
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.settings import JobSettings
-from cigri.states import WAITING_JOBS, BatchState, CampaignState, JobKind, JobState, KillReason, Outcome, TaskState
-from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome, TaskState
+from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
@@ -58,28 +57,6 @@ class LiveTry(NamedTuple):
     ahead: int
     is_away: bool
     expected: float | None = None
-
-
-def list_queued(conn: Connection, campaign_ids: Collection[int]) -> dict[int, dict[Share, int]]:
-    """Of those of these campaigns that have several buckets: jobs that wait for cores, by bucket and cluster."""
-    several = (
-        select(Bucket.c.campaign_id)
-        .where(Bucket.c.campaign_id.in_(campaign_ids))
-        .group_by(Bucket.c.campaign_id)
-        .having(func.count() > 1)
-        .subquery()
-    )
-    waits = and_(Job.c.state.in_(WAITING_JOBS), is_there())
-    found = conn.execute(
-        select(several.c.campaign_id, Job.c.bucket_id, Job.c.cluster_id, func.count())
-        .select_from(several)
-        .outerjoin(Job, and_(Job.c.campaign_id == several.c.campaign_id, waits))
-        .group_by(several.c.campaign_id, Job.c.bucket_id, Job.c.cluster_id)
-    )
-    queued: dict[int, dict[Share, int]] = defaultdict(dict)
-    for campaign_id, bucket_id, cluster_id, number in found:
-        queued[campaign_id] |= {} if bucket_id is None else {(bucket_id, cluster_id): number}
-    return dict(queued)
 
 
 def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | None = None) -> list[LiveTry]:

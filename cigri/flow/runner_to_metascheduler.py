@@ -11,12 +11,14 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.database import rows
 from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.campaign_schedulers_to_anyone import asked
 from cigri.flow.clusters_to_anyone import add_refusal
 from cigri.flow.runner_to_anyone import is_there
 from cigri.flow.updator_to_killer import may_move
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.settings import BudgetSettings
 from cigri.states import EventLevel, JobState
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.jobs import Job
 from cigri.tables.wishes import Kill
 
@@ -45,10 +47,13 @@ class Recall(NamedTuple):
 
 
 class Recalled(NamedTuple):
+    """`asked`: what it asks the batch system for (campaign_schedulers_to_anyone.py)."""
+
     job_id: int
     campaign_id: int
     cluster_id: int
     width: int
+    asked: int = 0
 
 
 def count_waiting(conn: Connection, cluster_id: int) -> int:
@@ -102,9 +107,12 @@ def list_holdings(conn: Connection) -> list[Holding]:
 
 def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most: int) -> list[Recalled]:
     """At most so many jobs, the newest first; none with a task that was taken out of queues `moves` times already."""
-    wanted = rows("wanted", dict.fromkeys(Recall._fields, BigInteger()), recalls)
+    wanted, part = rows("wanted", dict.fromkeys(Recall._fields, BigInteger()), recalls), CampaignCluster.c
     found = conn.execute(
-        select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.width)
+        select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.width, func.coalesce(asked(), 0))
+        .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
+        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
+        .outerjoin(Bucket, Bucket.c.id == Job.c.bucket_id)
         .join(wanted, and_(wanted.c.campaign_id == Job.c.campaign_id, wanted.c.cluster_id == Job.c.cluster_id))
         .where(Job.c.id < wanted.c.before, _waits(), may_move(moves))
         .order_by(Job.c.id.desc())

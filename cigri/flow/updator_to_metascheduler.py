@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -32,6 +33,7 @@ from cigri.database import NOW, clock
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.anyone_to_user import is_cluster_left_out
+from cigri.flow.campaign_schedulers_to_anyone import list_queued
 from cigri.flow.runner_to_anyone import is_there
 from cigri.settings import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
@@ -54,6 +56,7 @@ IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 SECONDS_A_DAY = 86_400.0
 USED = ("campaign_id", "width", "walltime", "started_at", "ended_at")
+NOTHING: Mapping[int, int] = MappingProxyType({})
 USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 
 
@@ -62,7 +65,8 @@ class Room(NamedTuple):
 
     `waiting_cores` are those that the waiting jobs ask for. `pace`: the part of the usual that may be asked of it under
     the `stress` that it is under. `starts`: jobs of ours that it was seen to start in the time between two looks at it.
-    `node`: cores of its largest node; 0: not known.
+    `node`: cores of its largest node; 0: not known. `queued`: of those waiting, of all campaigns, by what they ask for
+    (campaign_schedulers_to_anyone.py).
 
     A held job does not wait for cores: it is in nobody's way. Nor is one that the cluster no longer lists.
     """
@@ -79,6 +83,7 @@ class Room(NamedTuple):
     stress: str = ""
     starts: float = 0.0
     node: int = 0
+    queued: Mapping[int, int] = NOTHING
 
     def is_wide(self, width: int) -> bool:
         """Does a job of so many cores take half a node, or more?"""
@@ -224,7 +229,7 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
         .where(Cluster.c.is_enabled, Cluster.c.failures == 0, ~is_cluster_left_out("runner"))
         .order_by(ClusterState.c.free.desc(), Cluster.c.id)
     )
-    rooms = []
+    rooms, queued = [], list_queued(conn)
     for row in conn.execute(statement).all():
         config = read_config(row.name, row.config)
         if config is None:
@@ -243,6 +248,7 @@ def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
                 stress=row.stress,
                 starts=row.start_rate * look(row.cycle, config.poll_interval),
                 node=row.node,
+                queued=queued[row.id].asked if row.id in queued else NOTHING,
             )
         )
     return rooms

@@ -8,6 +8,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Computed,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -20,6 +21,8 @@ from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import CampaignState, CampaignType, StepState
 
 IS_UNMATCHED = "unmatched_from IS NOT NULL AND state IN ('in_treatment', 'paused')"
+ASKING = ("resources", "walltime", "type", "types", "queue", "properties", "backend")  # settings told to batch systems
+ASKED = " || '/' || ".join(f"coalesce((settings -> '{name}')::text, '')" for name in ASKING)
 FOLLOWS_HOURS = "settings ->> 'type' IN ('nightly', 'semi-best-effort')"
 
 
@@ -75,7 +78,8 @@ class CampaignClusterColumns(Columns):
     left out, which ended within `doubted_below` seconds; that stays known when somebody has said what to do with them.
     `sink_since`: the cluster is set aside for this. `is_trusted`: a user has said that tasks may be so short there.
     `speed`: how fast tasks of the same command were there in earlier campaigns, 1 as usual; null: nobody knows. Of
-    those done, `known` were expected to take `expected` seconds in all, at speed 1: cigri/speeds.py.
+    those done, `known` were expected to take `expected` seconds in all, at speed 1: cigri/speeds.py. `asked`: the same
+    number for all settings that ask the batch system for the same.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -101,6 +105,7 @@ class CampaignClusterColumns(Columns):
     speed: Named[float | None]
     known: Named[int] = Column(server_default="0")
     expected: Named[float] = Column(server_default="0")
+    asked: Named[int] = Column(Computed(f"hashtextextended({ASKED}, 0)", persisted=True))
 
 
 CampaignCluster = table(

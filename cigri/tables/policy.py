@@ -103,7 +103,8 @@ Quota = table(
 class OfferColumns(Columns):
     """What the metascheduler lets a campaign use of a cluster in this cycle: cores, and jobs at the most.
 
-    `at_once` of the jobs can start at once; of each of its buckets at most `most_queued` may wait there.
+    `at_once` of the jobs can start at once; of all campaigns' jobs that ask for the same at most `most_queued` may wait
+    for cores there, beside the `starting` ones that waited for cores that are free.
     """
 
     campaign_id: Named[int] = Column(primary_key=True)
@@ -114,6 +115,7 @@ class OfferColumns(Columns):
     at: Named[datetime]
     at_once: Named[int]
     most_queued: Named[int]
+    starting: Named[int]
 
 
 Offer = table(

@@ -15,10 +15,11 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.errors import ConfigError
+from cigri.flow.campaign_schedulers_to_anyone import list_asked, list_queued, lock_queues
 from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_replicas
 from cigri.flow.matcher_to_anyone import Share, list_closed
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
-from cigri.flow.runner_to_campaign_schedulers import burnt, list_queued, list_tries
+from cigri.flow.runner_to_campaign_schedulers import burnt, list_tries
 from cigri.flow.updator_to_campaign_schedulers import list_crews, list_grounds, list_paces
 from cigri.flow.user_to_campaign_schedulers import (
     Backlog,
@@ -37,7 +38,7 @@ from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from modules.campaign_schedulers.jobs.grouping import Size
 from modules.campaign_schedulers.jobs.longest import Offered, Portion, portions
 from modules.campaign_schedulers.jobs.outlook import Outlook
-from modules.campaign_schedulers.jobs.queues import Queues
+from modules.campaign_schedulers.jobs.queues import Queues, Waiting
 from modules.campaign_schedulers.jobs.sizes import Paces, Sizes, limited, sizes_of
 
 NAME = "campaign_schedulers"
@@ -65,11 +66,15 @@ Choose = Callable[[int, Sequence[Place]], Iterator[Assignment]]
 
 
 class Known(NamedTuple):
-    """Of the campaigns that are served: how they go, buckets that are closed to clusters, what waits there and here."""
+    """Of the campaigns that are served: how they go, buckets that are closed to clusters, what these ask for, tasks.
+
+    And what waits there, of all campaigns.
+    """
 
     paces: Paces
     closed: Mapping[int, Collection[Share]]
-    queued: Mapping[int, Mapping[Share, int]]
+    asked: Mapping[int, Mapping[int, int]]
+    waiting: Waiting
     backlogs: Mapping[int, Backlog]
     stopped: Counter[str]  # schedulers that went on for ever, and how often in this pass
 
@@ -92,8 +97,9 @@ def _pass(tools: Tools, now: datetime | None, *, is_isolated: bool) -> Report:
             by_campaign[offer.campaign_id].append(offer)
         served = set(by_campaign)
         paces = _paces(conn, offers)
-        queued, backlogs = list_queued(conn, served), list_backlogs(conn, served)
-        known = Known(paces, list_closed(conn, served), queued, backlogs, Counter())
+        closed, asked, backlogs = list_closed(conn, served), list_asked(conn, served), list_backlogs(conn, served)
+        lock_queues(conn)
+        known = Known(paces, closed, asked, Waiting(list_queued(conn)), backlogs, Counter())
         for campaign_id, some in groupby(offers, key=lambda offer: offer.campaign_id):
             tools.mark(campaign_id)
             with isolation.savepoint(campaign_id) if is_isolated else nullcontext():
@@ -116,7 +122,8 @@ def _serve(
     sizes = sizes_of(offers, known.paces, settings.grouping.target)
     served = _served([limited(offer, sizes) for offer in some], known.paces, settings.policy.scheduler)
     shut = known.closed.get(campaign_id, set())
-    queues = Queues({offer.cluster_id: offer for offer in served}, known.queued.get(campaign_id))
+    by_cluster = {offer.cluster_id: offer for offer in served}
+    queues = Queues(by_cluster, known.asked.get(campaign_id, {}), known.waiting)
     backlog, patience = known.backlogs.get(campaign_id), settings.jobs.same_cluster
     scheduler = served[0].scheduler
     refuse_stopped(scheduler, known.stopped[scheduler])
@@ -126,6 +133,7 @@ def _serve(
         known.stopped[scheduler] += 1
         raise
     made = put_jobs(conn, campaign_id, jobs, now)
+    queues.keep()
     return Counter({"jobs": made, "replicas": _replicate(conn, served, jobs, now)})
 
 
@@ -168,10 +176,8 @@ def _jobs(
     jobs: list[NewJob] = []
     places = {}
     for offer in offers:
-        continued = stopped[offer.cluster_id]
+        continued = list(_fitting(stopped[offer.cluster_id], offer.cluster_id, queues))
         jobs += [NewJob(offer.cluster_id, offer.width, offer.walltime, [task]) for task in continued]
-        for task in continued:
-            queues.take(task.bucket_id, offer.cluster_id, 1)
         if offer.jobs > len(continued):
             places[offer.cluster_id] = offer._replace(jobs=offer.jobs - len(continued))
     if places:
@@ -184,6 +190,14 @@ def _jobs(
         waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, shut)
         jobs += assign([*free, *waiting], places, most, closed, queues)
     return jobs
+
+
+def _fitting(tasks: Sequence[WaitingTask], cluster_id: int, queues: Queues) -> Iterator[WaitingTask]:
+    """Those for which there is room in the queue, a job for each; the others go on waiting."""
+    for task in tasks:
+        if queues.room(task.bucket_id, cluster_id) > 0:
+            queues.take(task.bucket_id, cluster_id, 1)
+            yield task
 
 
 def _portions(
@@ -253,7 +267,7 @@ def assign(
     A job has tasks of one bucket, and goes nowhere where that is `closed`. A task that has failed on a cluster changes
     places with another one, if that takes it elsewhere.
     """
-    queues = queues or Queues(offers, None)
+    queues = queues or Queues(offers)
     jobs = list(_assigned(tasks, offers, most, closed, queues))
     return elsewhere(jobs, offers, {*closed, *queues.full()})
 

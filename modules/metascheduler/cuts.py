@@ -61,7 +61,8 @@ def _by_cluster(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | N
     given = stock.given_to(want)
     if cluster.room(want, given) > 0:
         is_queue_full = stock.room_in_queue(want) <= 0
-        return (CutReason.MAX_QUEUED, "", stock.behind(want), cluster.most_behind(want)) if is_queue_full else None
+        waiting, most = cluster.behind_of(want.asked), cluster.most_behind(want.asked)
+        return (CutReason.MAX_QUEUED, "", waiting, most) if is_queue_full else None
     if want.send is not None:
         return CutReason.FORECAST, "", given, want.send
     others = cluster.given - given

@@ -120,22 +120,26 @@ def without(
     recalled: Iterable[Recalled], rooms: Iterable[Room], wants: Iterable[Want]
 ) -> tuple[list[Room], list[Want]]:
     """As it is once they are gone."""
-    jobs, cores = Counter[int](), Counter[int]()
     mine = _by_place(recalled)
+    gone_from: dict[int, list[Recalled]] = defaultdict(list)
     for job in recalled:
-        jobs[job.cluster_id] += 1
-        cores[job.cluster_id] += job.width
-    left = [
-        room._replace(waiting=room.waiting - jobs[there], waiting_cores=room.waiting_cores - cores[there])
-        for room in rooms
-        for there in (room.cluster_id,)
-    ]
+        gone_from[job.cluster_id].append(job)
+    left = [_room_without(gone_from[room.cluster_id], room) for room in rooms]
     fewer = [
         want._replace(live=want.live - gone, queued=want.queued - gone)
         for want in wants
         for gone in (mine[want.campaign_id, want.cluster_id],)
     ]
     return left, fewer
+
+
+def _room_without(gone: Sequence[Recalled], room: Room) -> Room:
+    asked = Counter(job.asked for job in gone)
+    return room._replace(
+        waiting=room.waiting - len(gone),
+        waiting_cores=room.waiting_cores - sum(job.width for job in gone),
+        queued={one: jobs - asked[one] for one, jobs in room.queued.items()},
+    )
 
 
 def taken_back(shared: Shared) -> dict[tuple[int, int], tuple[int, int]]:

@@ -31,7 +31,8 @@ class Cluster:
         self.max_waiting = self.slowed(room.config.max_waiting) or 1
         self.queue = self.max_waiting - room.waiting
         self.given = 0
-        self.was_behind = self.behind
+        self.starting = room.waiting - self.behind
+        self._behind_of = {asked: min(jobs, self.behind) for asked, jobs in room.queued.items()}
         self.keep = self.longest_keep = self.slowed(room.config.keep_waiting)
         starts = min(float(LARGEST), max(0.0, STARTS * room.starts))
         most_queued = max(room.config.n_max_queued_jobs, ceil(starts))
@@ -55,9 +56,25 @@ class Cluster:
         keep = self.keep if want.keep is None else self.slowed(want.keep)
         return self.startable(want.ratio) + max(0, keep - self.behind)
 
-    def most_behind(self, want: Want) -> int:
-        """Jobs of a campaign that may wait for cores, so many of each of its buckets."""
-        return min(self.most_queued * want.buckets, self.max_waiting)
+    def behind_of(self, asked: Sequence[int]) -> int:
+        """Jobs of all campaigns that ask for this and wait for cores, as far as they make up those that wait here."""
+        return sum([self._behind_of.get(one, 0) for one in asked])
+
+    def most_behind(self, asked: Sequence[int]) -> int:
+        """Jobs of all campaigns that ask for this and may wait for cores."""
+        return min(self.most_queued * len(asked), self.max_waiting)
+
+    def places(self, asked: Sequence[int]) -> int:
+        """Jobs that ask for this and may come to wait for cores, besides those that do."""
+        most, behind = self.most_queued, self._behind_of
+        return sum([max(0, most - behind.get(one, 0)) for one in asked])
+
+    def keep_waiting(self, asked: Sequence[int], jobs: int) -> None:
+        """So many jobs more wait for cores; which of its buckets they are of is its scheduler's choice later on."""
+        for one in asked:
+            taken = jobs if one == asked[-1] else min(jobs, self.places((one,)))
+            self._behind_of[one] = self._behind_of.get(one, 0) + taken
+            jobs -= taken
 
     def slowed(self, number: int) -> int:
         """As many as may be under stress."""
@@ -194,12 +211,7 @@ class Stock:
     def room_in_queue(self, want: Want) -> int:
         """Jobs that may be sent to start at once, or to wait: only the best of its tasks are ever in a queue."""
         cluster = self.clusters[want.cluster_id]
-        return cluster.startable(want.ratio) + max(0, cluster.most_behind(want) - self.behind(want))
-
-    def behind(self, want: Want) -> int:
-        """Jobs of the campaign that wait for cores there, as far as its own make up those of the cluster."""
-        given = self._behind.get((want.campaign_id, want.cluster_id), 0)
-        return given + min(want.queued, self.clusters[want.cluster_id].was_behind) if want.queued else given
+        return cluster.startable(want.ratio) + cluster.places(want.asked)
 
     def most_spare(self, want: Want, tasks: int) -> int:
         """Jobs for second attempts at so many tasks: on free cores, once each task that waits has a place.
@@ -242,7 +254,9 @@ class Stock:
         self.ceilings.take(place, jobs)
         before = cluster.behind
         cluster.take(jobs, want.ratio)
-        self._behind[place] += cluster.behind - before
+        if cluster.behind > before:
+            self._behind[place] += cluster.behind - before
+            cluster.keep_waiting(want.asked, cluster.behind - before)
         if not cluster.is_open:
             self._open.pop(want.cluster_id, None)
 
@@ -256,6 +270,7 @@ class Stock:
                 rank,
                 jobs - self._behind[pair],
                 self.clusters[pair[1]].most_queued,
+                self.clusters[pair[1]].starting,
             )
             for rank, (pair, jobs) in enumerate(self.given.items())
         ]

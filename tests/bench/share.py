@@ -45,7 +45,23 @@ def large_grid(size: int) -> tuple[list[Room], list[Want], list[Claim]]:
 def _want(campaign: int, cluster: int, draw: Random) -> Want:
     live, mean = draw.randrange(6), draw.uniform(100.0, 1000.0)
     return Want(
-        campaign, cluster, CampaignType.DEFAULT, 1, None, live, 1000, 1.0, False, 0, None, None, 10, mean, 1.0, 1e-5
+        campaign,
+        cluster,
+        CampaignType.DEFAULT,
+        1,
+        None,
+        live,
+        1000,
+        1.0,
+        False,
+        0,
+        None,
+        None,
+        10,
+        mean,
+        1.0,
+        1e-5,
+        asked=(campaign,),
     )
 
 

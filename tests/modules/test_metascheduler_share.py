@@ -48,7 +48,7 @@ def a_want(
     spare: int = 0,
 ) -> Want:
     about = (campaign, cluster, type, width, max_jobs, live, waiting, 1 / width, trial, bound, keep, send, proven)
-    return Want(*about, mean, delay, hazard, spare)
+    return Want(*about, mean, delay, hazard, spare, asked=(campaign,))
 
 
 def claims_of(wants: Sequence[Want], **about: object) -> list[Claim]:

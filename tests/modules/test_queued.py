@@ -1,4 +1,4 @@
-"""How many jobs of a bucket may wait on a cluster: each sentence of open-lmake's on n_max_queued_jobs is a test."""
+"""How many jobs that ask for the same may wait: each sentence of open-lmake's on n_max_queued_jobs is a test."""
 
 from collections import Counter
 
@@ -10,6 +10,7 @@ from sqlalchemy import func, select, text, update
 from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_metascheduler import list_wants
+from cigri.flow.campaign_schedulers_to_anyone import Queued
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, Want
 from cigri.flow.metascheduler_to_user import Cut, list_cuts
 from cigri.flow.updator_to_metascheduler import Room, list_rooms
@@ -23,8 +24,9 @@ from cigri.tables.tasks import Task
 from modules import campaign_schedulers, metascheduler
 from modules.campaign_schedulers import assign
 from modules.campaign_schedulers.jobs.grouping import Size
-from modules.campaign_schedulers.jobs.queues import Queues
+from modules.campaign_schedulers.jobs.queues import Queues, Waiting
 from modules.metascheduler.cuts import explain
+from modules.metascheduler.policies import load
 from modules.metascheduler.share import share
 from modules.metascheduler.stock import Stock
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
@@ -35,7 +37,9 @@ SETTINGS = Settings(policy=PolicySettings(scouts=0))
 
 
 def a_room(free: int = 0, waiting: int = 0, running: int = 0, starts: float = 0.0, **config: int) -> Room:
-    return Room(1, "c1", CONFIG.model_copy(update=config), free, waiting, running, waiting, 100_000, 1.0, "", starts)
+    """What waits asks for the same as campaign 1."""
+    about = (free, waiting, running, waiting, 100_000, 1.0, "", starts)
+    return Room(1, "c1", CONFIG.model_copy(update=config), *about, queued={1: waiting})
 
 
 def shared(room: Room, *wants: Want) -> Stock:
@@ -53,13 +57,28 @@ def test_the_default_is_10() -> None:
 def test_only_a_few_jobs_are_submitted_for_each_set_of_asked_resources() -> None:
     assert given_jobs(a_room(), a_want(waiting=1_000_000)) == 10
     assert given_jobs(a_room(), a_want(1), a_want(2)) == 20
-    assert given_jobs(a_room(), a_want()._replace(buckets=3)) == 30
+    assert given_jobs(a_room(), a_want(1), a_want(2)._replace(asked=(1,))) == 10
+    assert given_jobs(a_room(), a_want()._replace(asked=(1, 2, 3))) == 30
+    assert given_jobs(a_room(), a_want()._replace(asked=(1, 2)), a_want(2)._replace(asked=(2, 3))) == 30
+
+
+def test_what_others_have_waiting_counts_if_it_asks_for_the_same() -> None:
+    assert given_jobs(a_room(waiting=7), a_want(2)._replace(asked=(1,))) == 3
+    assert given_jobs(a_room(waiting=7), a_want(2)) == 10
+
+
+@pytest.mark.parametrize(("order", "given"), [("fifo", {1: 10}), ("fairshare", {1: 5, 2: 5})])
+def test_the_places_are_given_in_the_order_of_the_policy(order: str, given: dict[int, int]) -> None:
+    wants = [a_want(1), a_want(2)._replace(asked=(1,))]
+    stock = share([a_room()], wants, claims_of(wants), SETTINGS.policy, load(order))
+    assert {campaign: jobs for (campaign, _), jobs in stock.given.items()} == given
 
 
 def test_this_attribute_specifies_the_number_of_waiting_jobs_for_each_set_of_resources() -> None:
     assert given_jobs(a_room(n_max_queued_jobs=4), a_want()) == 4
     assert given_jobs(a_room(waiting=4, n_max_queued_jobs=4), a_want()._replace(live=4, queued=4)) == 0
-    assert given_jobs(a_room(waiting=4, n_max_queued_jobs=4), a_want()._replace(live=9, queued=3)) == 1
+    three = a_room(waiting=4, n_max_queued_jobs=4)._replace(queued={1: 3, 2: 1})
+    assert given_jobs(three, a_want()._replace(live=9, queued=3)) == 1
 
 
 def test_the_number_of_running_jobs_is_not_limited() -> None:
@@ -101,15 +120,18 @@ def test_it_is_told_why_no_more_is_sent() -> None:
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30), st.lists(st.integers(0, 40), min_size=1, max_size=4))
-def test_no_bucket_has_more_waiting_than_it_may(free: int, others: int, most: int, queued: list[int]) -> None:
-    wants = [a_want(number, waiting=200)._replace(queued=had) for number, had in enumerate(queued, start=1)]
+def test_of_nothing_that_is_asked_for_more_waits_than_may(free: int, others: int, most: int, queued: list[int]) -> None:
+    """Campaigns 1 and 11 ask for the same, and so on."""
+    known = dict(enumerate(queued, start=1))
+    wants = [a_want(more + number)._replace(asked=(number,)) for number in known for more in (0, 10)]
     waiting = others + sum(queued)
-    stock = shared(a_room(free, waiting, n_max_queued_jobs=most), *wants)
-    before = max(0, waiting - free)
-    for had, want in zip(queued, wants, strict=True):
-        assert stock.behind(want) <= max(most, min(had, before))
-        assert stock.given_to(want) == 0 or stock.behind(want) <= most
-    added = stock.clusters[1].behind - before
+    stock = shared(a_room(free, waiting, n_max_queued_jobs=most)._replace(queued=known), *wants)
+    before, cluster = max(0, waiting - free), stock.clusters[1]
+    for want in wants:
+        behind = cluster.behind_of(want.asked)
+        assert behind <= max(most, min(known[want.asked[0]], before))
+        assert stock.given_to(want) == 0 or behind <= most
+    added = cluster.behind - before
     assert sum(stock.given.values()) == added + min(sum(stock.given.values()), max(0, free - waiting))
 
 
@@ -140,14 +162,39 @@ def test_what_waits_and_what_starts_in_a_cycle_is_measured(database: Database) -
             text("INSERT INTO cluster_forecasts (cluster_id, at, start_rate, cycle) VALUES (:id, now(), 1.5, 20)"),
             {"id": cluster},
         )
-        conn.execute(text("INSERT INTO buckets (campaign_id, requirements) VALUES (1, '{\"a\": 1}')"))
         (want,) = list_wants(conn, 10, 60.0, NOON)
-        assert (want.live, want.queued, want.buckets) == (6, 3, 2)
+        assert (want.live, want.queued) == (6, 3)
         assert [room.starts for room in list_rooms(conn)] == [pytest.approx(30.0)]
 
 
+ASKED = {1: 10, 2: 20}
+"""By bucket."""
+
+
+def queues_of(
+    offered: dict[int, TakenOffer], queued: dict[int, dict[int, int]], asked: dict[int, int] = ASKED
+) -> Queues:
+    """Where so many jobs wait on clusters, by what they ask for."""
+    known = {cluster: Queued(sum(jobs.values()), jobs) for cluster, jobs in queued.items()}
+    return Queues(offered, asked, Waiting(known))
+
+
+def test_what_one_campaign_has_taken_the_next_one_does_not_get() -> None:
+    waiting, offered = Waiting({}), offers(at_once=0)
+    first, second = Queues(offered, ASKED, waiting), Queues(offered, {7: 10}, waiting)
+    first.take(1, 1, 4)
+    assert second.room(7, 1) == 5  # it is not made yet, and may never be
+    first.keep()
+    assert (second.room(7, 1), second.room(7, 2)) == (1, 5)
+
+
+def test_a_test_has_its_job_whatever_waits_there() -> None:
+    test = offers(at_once=0)[1]._replace(type=CampaignType.TEST, jobs=1)
+    assert queues_of({1: test}, {1: {10: 99}}).room(1, 1) == 1
+
+
 def offers(*, at_once: int = 3) -> dict[int, TakenOffer]:
-    """Of clusters 1 and 2: 20 jobs, so many of which can start at once on the first; 5 of a bucket may wait."""
+    """Of clusters 1 and 2: 20 jobs, of which so many can start at once on the first; 5 of each kind may wait."""
     one = TakenOffer(1, 1, 20, 1, 60, "workqueue", CampaignType.DEFAULT, at_once=at_once, most_queued=5)
     return {1: one, 2: one._replace(cluster_id=2, at_once=0)}
 
@@ -156,18 +203,20 @@ def test_of_several_buckets_none_has_more_waiting_than_it_may() -> None:
     here = {1: offers()[1]}
     tasks = [WaitingTask(number, 1 + number % 2, 0, 10) for number in range(40)]
 
-    def given_of(queued: dict[tuple[int, int], int] | None) -> Counter[int]:
-        made = assign(tasks, here, {1: Size()}, (), Queues(here, queued))
+    def given_of(queued: dict[int, int], asked: dict[int, int] = ASKED, starting: int = 0) -> Counter[int]:
+        there = {1: here[1]._replace(starting=starting)}
+        made = assign(tasks, there, {1: Size()}, (), queues_of(there, {1: queued}, asked))
         return Counter(job.tasks[0].bucket_id for job in made)
 
     assert given_of({}) == {1: 8, 2: 5}
-    assert given_of({(1, 1): 4, (2, 1): 9}) == {1: 4}
-    assert given_of({(1, 1): 9, (2, 1): 2}) == {1: 3, 2: 3}
-    assert given_of(None) == {1: 20}
+    assert given_of({10: 4, 20: 9}) == {1: 4}
+    assert given_of({10: 9, 20: 2}) == {1: 3, 2: 3}
+    assert given_of({10: 9}, starting=6) == {1: 5, 2: 5}  # so many of those that wait find a core
+    assert given_of({10: 4, 20: 4}, {1: 10, 2: 10}) == {1: 4}
 
 
 def test_a_bucket_that_waits_on_one_cluster_goes_to_another() -> None:
-    queues = Queues(offers(at_once=0), {(1, 1): 5, (2, 1): 4})
+    queues = queues_of(offers(at_once=0), {1: {10: 5, 20: 4}})
     assert queues.full() == {(1, 1)}
     tasks = [WaitingTask(number, 1, 0, 10) for number in range(9)]
     made = assign(tasks, offers(at_once=0), {1: Size(), 2: Size()}, (), queues)
@@ -176,7 +225,7 @@ def test_a_bucket_that_waits_on_one_cluster_goes_to_another() -> None:
 
 
 def test_a_job_that_runs_several_tasks_side_by_side_waits_for_as_many_cores() -> None:
-    queues = Queues(offers(at_once=2), {(1, 1): 3})
+    queues = queues_of(offers(at_once=2), {1: {10: 3}})
     tasks = [WaitingTask(number, 1, 0, 10) for number in range(20)]
     made = assign(tasks, {1: offers(at_once=2)[1]}, {1: Size(2, 2)}, (), queues)
     assert [len(job.tasks) for job in made] == [2, 2]

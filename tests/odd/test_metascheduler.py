@@ -34,7 +34,21 @@ configs = st.sampled_from(
 paces = st.floats(1e-9, 1.0)  # as the table has it
 ratios = st.floats(1e-10, MOST_JOBS)  # as algorithms may give them: test_predictor.py
 rooms = st.lists(
-    st.builds(Room, ids, st.just("c"), configs, wholes, counts, counts, counts, counts, paces, st.just(""), floats),
+    st.builds(
+        Room,
+        ids,
+        st.just("c"),
+        configs,
+        wholes,
+        counts,
+        counts,
+        counts,
+        counts,
+        paces,
+        st.just(""),
+        floats,
+        queued=st.dictionaries(ids, counts),
+    ),
     max_size=3,
     unique_by=lambda room: room.cluster_id,
 )
@@ -61,7 +75,7 @@ wants = st.lists(
         sending=floats,
         shunned=counts,
         queued=counts,
-        buckets=st.integers(1, 9),
+        asked=st.lists(ids, min_size=1, unique=True).map(tuple),
     ),
     max_size=9,
     unique_by=lambda want: (want.campaign_id, want.cluster_id),

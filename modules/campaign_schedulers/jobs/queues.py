@@ -1,35 +1,68 @@
-"""How many jobs of each bucket still fit into the queues of clusters, where a campaign has several buckets; pure."""
+"""How many jobs still fit into the queues of clusters, by what they ask for: all campaigns fill the same ones; pure."""
 
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 
+from cigri.flow.campaign_schedulers_to_anyone import Queued
 from cigri.flow.matcher_to_anyone import Share
 from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
+from cigri.states import CampaignType
+
+EMPTY = Queued()
+NOTHING: Mapping[int, int] = MappingProxyType({})
+
+
+class Waiting:
+    """Jobs of all campaigns that wait for cores: as counted at the beginning of a pass, and those made in it."""
+
+    def __init__(self, queued: Mapping[int, Queued]) -> None:
+        self._queued = queued
+        self._made = Counter[Share]()
+
+    def behind(self, asked: int, offer: TakenOffer) -> int:
+        """Those that ask for this, as far as they make up the ones on the cluster that find no free core."""
+        there = self._queued.get(offer.cluster_id, EMPTY)
+        known = min(there.asked.get(asked, 0), max(0, there.jobs - offer.starting))
+        return known + self._made[asked, offer.cluster_id]
+
+    def add(self, made: Counter[Share]) -> None:
+        self._made.update(made)
 
 
 class Queues:
-    """`queued` jobs of each bucket wait on each cluster. None: it has one bucket, and the offers say it all."""
+    """One campaign's offers; the jobs of each of its buckets ask for `asked`, beside its settings on a cluster."""
 
-    def __init__(self, offers: Mapping[int, TakenOffer], queued: Mapping[Share, int] | None) -> None:
-        self._offers = offers
-        self._queued = None if queued is None else Counter(queued)
+    def __init__(
+        self, offers: Mapping[int, TakenOffer], asked: Mapping[int, int] = NOTHING, waiting: Waiting | None = None
+    ) -> None:
+        self._offers, self._asked, self._waiting = offers, asked, waiting or Waiting({})
         self._at_once = {cluster_id: offer.at_once for cluster_id, offer in offers.items()}
+        self._made = Counter[Share]()
 
     def room(self, bucket_id: int, cluster_id: int) -> int:
-        """Jobs that start at once, and those that may wait."""
+        """Jobs that start at once, and those that may wait; a test has its one job whatever waits."""
         offer = self._offers[cluster_id]
-        if self._queued is None:
+        if offer.type is CampaignType.TEST:
             return offer.jobs
-        return self._at_once[cluster_id] + max(0, offer.most_queued - self._queued[bucket_id, cluster_id])
+        place = self._place(bucket_id, cluster_id)
+        waiting = self._waiting.behind(place[0], offer) + self._made[place]
+        return self._at_once[cluster_id] + max(0, offer.most_queued - waiting)
 
     def take(self, bucket_id: int, cluster_id: int, jobs: int) -> None:
         """Those that can start at once do."""
         starts = min(jobs, self._at_once[cluster_id])
         self._at_once[cluster_id] -= starts
-        if self._queued is not None:
-            self._queued[bucket_id, cluster_id] += jobs - starts
+        self._made[self._place(bucket_id, cluster_id)] += jobs - starts
 
     def full(self) -> set[Share]:
         """Buckets and clusters: no more jobs of the one may go to the other."""
-        known = self._queued or ()
-        return {(bucket, one) for bucket, one in known if one in self._offers and self.room(bucket, one) <= 0}
+        return {(bucket, one) for bucket in self._asked for one in self._offers if self.room(bucket, one) <= 0}
+
+    def keep(self) -> None:
+        """What was taken is made: others find so much less."""
+        self._waiting.add(self._made)
+
+    def _place(self, bucket_id: int, cluster_id: int) -> Share:
+        """What its jobs ask for there, and where."""
+        return self._asked.get(bucket_id, 0) ^ self._offers[cluster_id].asked, cluster_id

@@ -1,0 +1,23 @@
+"""The migration that limits what waits over all campaigns, up and down with rows."""
+
+from sqlalchemy import text
+
+from cigri import schema
+from cigri.database import Database
+from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
+from tests.factories import a_campaign, a_cluster
+
+
+def test_campaigns_of_before_ask_for_the_same_as_new_ones(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        put_offers(conn, [Offer(campaign, cluster, 1, 1, 0)])
+    schema.downgrade(database, "0033")
+    schema.upgrade(database)
+    with database.begin() as conn:
+        assert take_offers(conn) == []
+        a_campaign(conn, 1)
+        asked = conn.scalars(text("SELECT asked FROM campaign_clusters")).all()
+        assert len(asked) == 2
+        assert len(set(asked)) == 1

@@ -15,6 +15,7 @@ MOST_DOUBLINGS = 20
 LARGEST = 2**31 - 1
 STARTS = 2.0  # times what starts in a cycle may wait, so that no core idles where many jobs end between two cycles
 AS_ONE = 16  # of the time of a task: cores that come free in such a part of it do so at the same time
+FEW = 3  # times the scouts are tried at once, where that is cheap, before anything is seen to run
 SHORTEST = 1e-3  # seconds that a task is thought to take at least
 ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
@@ -99,7 +100,8 @@ class Cluster:
 class Scouts(NamedTuple):
     """How many jobs try a cluster for a new campaign: `jobs`, and more where they cost less than `stake` core-seconds.
 
-    What fails after `seconds` is found by no scout, as jobs that run then count as proven. No `jobs`: any number try.
+    What fails after `seconds` is found by no scout, as jobs that run then count as proven. As long as no task has
+    succeeded anywhere, most failures come at once: besides the first few no more than run. No `jobs`: any number try.
     """
 
     jobs: int = 0
@@ -112,6 +114,8 @@ class Scouts(NamedTuple):
             return LARGEST
         seconds = self.seconds if want.mean is None else min(self.seconds, want.mean)
         cheap = min(LARGEST, self.stake / (max(seconds, SHORTEST) * want.width))
+        if want.mean is None:
+            cheap = min(cheap, FEW * self.jobs + max(0, want.live - want.queued))
         return max(self.jobs << min(want.proven, MOST_DOUBLINGS), int(cheap))
 
 

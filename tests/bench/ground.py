@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,9 @@ from typing import Any
 from sqlalchemy import text
 
 from cigri import embedded
+from cigri.clusters import ClusterConfig
 from cigri.database import Database
+from cigri.flow.anyone_to_clusters import grid_key
 
 PROGRAMS = Path(sys.executable).parent
 BUSY = {"poll_interval": 0.5, "keep_waiting": 1000, "n_max_queued_jobs": 1000, "max_waiting": 1000}
@@ -81,8 +84,12 @@ class Ground:
             return conn.execute(text(statement), values).scalar_one()
 
     def end(self) -> None:
+        """Nothing is left, neither here nor in the home, where clusters keep the files of jobs."""
+        with self.database.begin() as conn:
+            key = grid_key(conn)
         self.database.close()
         self.run("cigri", "down", "--jobs", "kill")
+        shutil.rmtree(Path.home() / ClusterConfig.model_fields["directory"].default / key, ignore_errors=True)
 
 
 @contextmanager

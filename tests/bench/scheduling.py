@@ -24,7 +24,7 @@ from modules.operator.simulate import simulate
 from tests.bench.table import Row, row
 
 SEEDS = (1, 2, 3, 4, 5, 6)
-SCENARIOS = ("idle", "bursty", "daynight", "wide", "tiny", "sick", "crowd", "tail", "again")
+SCENARIOS = ("idle", "bursty", "daynight", "wide", "tiny", "sick", "crowd", "tail", "again", "waves")
 OURS = "lean"
 ALGORITHMS = (OURS, *(name for name in names() if name != OURS))
 POLICIES = ("affinity", "fairshare", "eta")

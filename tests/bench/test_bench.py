@@ -1,16 +1,20 @@
 """The benchmarks themselves: with tiny sizes the table comes out, and goes where it belongs."""
 
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from cigri.flow.anyone_to_clusters import grid_key
 from modules.laboratory.report.words import percent, times
 from modules.metascheduler.policies import names
 from tests.bench import history
 from tests.bench.__main__ import LONG, NAMES, SMOKE, main
+from tests.bench.ground import ground
 from tests.bench.scheduling import REASONS, SCENARIOS, UNKNOWN, Variant, rows
 from tests.bench.table import BEGIN, END, OLDER, render, row, write
+from tests.bench.waves import declare
 from tests.laboratory.report.small import EMPTY, SMALL
 
 pytestmark = pytest.mark.process  # a row names the commit, which git tells
@@ -26,6 +30,22 @@ def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str])
     [local] = {float(figure.split()[0]) for what, figure in figures.items() if what.startswith("local: 50 `true`")}
     assert local > 0
     assert any("HyperQueue: " in line for line in lines)
+
+
+@pytest.mark.timeout(200)
+def test_a_grid_of_a_benchmark_leaves_nothing_in_the_home() -> None:
+    with ground() as grid, ExitStack() as ending:
+        declare(grid, ending)
+        with grid.database.begin() as conn:
+            files = Path.home() / ".cigri" / grid_key(conn)
+        grid.start()
+        grid.time_campaign(grid.describe("one", nb_jobs=1, clusters={"dahu": {}}), 60)
+        assert files.is_dir()
+    assert not files.exists()
+
+
+def test_waves_are_among_the_scenarios() -> None:
+    assert "waves" in SCENARIOS
 
 
 def test_sharing_is_measured_for_each_policy(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,12 +20,7 @@ MOST = {"dahu": ("declared with `cigri cluster add`", 1.10), "localhost": ("of `
 
 def measure(size: int = SIZE) -> Iterator[Row]:
     with ground() as grid, ExitStack() as ending:
-        cores = f"pools={{cpu={CORES}}}"
-        grid.run("cigri", "cluster", "change", "localhost", "--option", cores)
-        spool = grid.directory / "dahu"
-        options = ("--option", f"spool={spool}", "--option", cores)
-        grid.run("cigri", "cluster", "add", "dahu", "--driver", "local", *options)
-        ending.callback(_end_daemon, spool)
+        declare(grid, ending)
         grid.start()
         for cluster, (name, most) in MOST.items():
             tasks = [len(range(place, size, CAMPAIGNS)) for place in range(CAMPAIGNS)]
@@ -34,6 +29,16 @@ def measure(size: int = SIZE) -> Iterator[Row]:
             what = f"waves: {size} tasks of {SECONDS} s in {CAMPAIGNS} campaigns, {CORES} cores, a local cluster {name}"
             beside = f"{limit} s, at most {most:.2f} of it"
             yield row(f"{what}, default settings", f"{taken:.1f} s", beside, f"{taken / limit:.2f}")
+
+
+def declare(grid: Ground, ending: ExitStack) -> None:
+    """The same cores twice: those of localhost, and those of another local cluster, as an operator adds it."""
+    cores = f"pools={{cpu={CORES}}}"
+    grid.run("cigri", "cluster", "change", "localhost", "--option", cores)
+    spool = grid.directory / "dahu"
+    options = ("--option", f"spool={spool}", "--option", cores)
+    grid.run("cigri", "cluster", "add", "dahu", "--driver", "local", *options)
+    ending.callback(_end_daemon, spool)
 
 
 def _end_daemon(spool: Path) -> None:

@@ -255,16 +255,27 @@ def test_a_new_campaign_sends_scouts_and_opens_up_as_they_succeed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "mean", "most"), [(1, None, 60), (1, 10.0, 180), (1, 3600.0, 60), (5, None, 12), (100, None, 4)]
+    ("width", "mean", "most"), [(1, None, 12), (1, 10.0, 180), (1, 3600.0, 60), (10, None, 6), (100, None, 4)]
 )
 def test_what_is_cheaper_to_find_out_by_trying_more_at_once_is_tried(width: int, mean: float | None, most: int) -> None:
-    """30 s of 60 cores are nothing, as is as much in fewer or more seconds; of wide jobs scouts are sent."""
+    """30 s of 60 cores are nothing, as is as much in fewer or more seconds; of wide jobs scouts are sent.
+
+    Three times the scouts at most, where nobody has seen a task of the campaign succeed.
+    """
     wants = [a_want(width=width, mean=mean)]
     policy = PolicySettings(scouts=4, stake=1800.0, scouting=30.0)
     assert (
         sum(offer.jobs for offer in share([a_room(free=999, most=500)], wants, claims_of(wants), policy).offers())
         == most
     )
+
+
+def test_what_fails_at_once_is_found_before_all_that_is_cheap_is_tried() -> None:
+    """Those that are seen to run let as many more be tried, up to the stake; those that wait prove nothing."""
+    for running, waiting, more in ((0, 0, 30), (0, 30, 0), (10, 20, 10), (30, 0, 30), (30, 10, 20), (59, 0, 1)):
+        wants = [a_want(live=running + waiting)._replace(queued=waiting)]
+        offers = share([a_room(free=500, most=500)], wants, claims_of(wants), PolicySettings()).offers()
+        assert sum(offer.jobs for offer in offers) == more, (running, waiting)
 
 
 def test_the_cluster_that_ends_a_task_first_is_taken_first_not_the_emptiest() -> None:

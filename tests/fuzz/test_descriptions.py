@@ -9,6 +9,7 @@ from time import monotonic
 import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from cigri import embedded
 from cigri.clusters import parse_config
@@ -16,12 +17,16 @@ from cigri.database import Database
 from cigri.flow.operator_to_updator import put_cluster
 from tests.forker import Forker
 from tests.fuzz.descriptions import EVERY, Written
+from tests.fuzz.limited import little_memory
 
-SECONDS = 20
-AT_ONCE = 50
+SECONDS = 15
+"""Of each kind; together with test_fuzz a minute for two side by side."""
+AT_ONCE = 10
 ALWAYS = 10
 """Descriptions of each kind, the same ones in each run of the tests."""
 LONGEST_ANSWER = 100_000
+MEGABYTES = 500
+"""More than the test has at its begin; the descriptions take a third of it."""
 
 
 class Checker:
@@ -49,7 +54,8 @@ class Checker:
             phases=[Phase.generate],  # what kills takes its time, and would again and again
             suppress_health_check=list(HealthCheck),
         )
-        of_kind(given(EVERY[what])(self.check))()
+        with little_memory(MEGABYTES):
+            of_kind(given(EVERY[what])(self.check))()
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +87,15 @@ def test_nothing_that_can_be_written_kills_or_occupies_gridsub(checker: Checker,
         checker.check_some(what, AT_ONCE, anew=True)
         rounds += 1
     assert rounds > 0
+
+
+def test_a_test_that_wants_all_memory_is_told_so() -> None:
+    size = 60 * 2**20
+
+    @given(st.just(size).map(bytearray))
+    def wants_all(content: bytearray) -> None:
+        assert len(content) == size
+
+    with pytest.raises(AssertionError, match="wants more than 50 MB"), little_memory(50):
+        wants_all()
+    wants_all()

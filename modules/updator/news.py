@@ -28,18 +28,17 @@ def events(
     for attempt in attempts:
         if attempt.verdict.state is TaskState.FAILED:
             why = reasons.get(attempt.job_id, "")
-            message = f"{attempt.outcome}, exit code {attempt.exit_code}" + (f" ({why})" if why else "")
+            message = _how(attempt.outcome, attempt.exit_code) + (f" ({why})" if why else "")
             if bound := BOUNDS.get(attempt.outcome):
                 message += f", once more than the setting jobs.{bound} allows"
-            said = tails.get((attempt.job_id, attempt.position))
-            message += f"{STDERR}{one_line(said)}" if said else ""
+            message += _said(tails.get((attempt.job_id, attempt.position)))
             subject = f"task {attempt.task_id}"
             ids = (attempt.campaign_id, cluster.id, attempt.job_id, attempt.task_id)
             events.append(NewEvent(TASK_FAILED, EventLevel.ERROR, subject, message, *ids))
     for job in ends.jobs:
         if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK | {Outcome.KILLED}:
             code = f"{job.kind.upper()}_FAILED"
-            message = f"{job.outcome}, exit code {job.exit_code}{STDERR}{one_line(tails.get((job.job_id, 1), ''))}"
+            message = _how(job.outcome, job.exit_code) + _said(tails.get((job.job_id, 1)))
             subject = f"campaign {job.campaign_id} on {cluster.name}"
             events.append(NewEvent(code, EventLevel.ERROR, subject, message, job.campaign_id, cluster.id, job.job_id))
     return events
@@ -53,12 +52,21 @@ def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str
         if attempt.outcome is Outcome.SUCCESS:
             trial = Trial(has_success=True, failures=0, example="")
         elif attempt.outcome in FAULT_OF_TASK:
-            example = f"task {attempt.task_id}: {attempt.outcome}, exit code {attempt.exit_code}"
+            example = f"job {attempt.job_id}: {_how(attempt.outcome, attempt.exit_code)}"
             said = tails.get((attempt.job_id, attempt.position))
             example += f", {one_line(said[-300:])}" if said else ""
             trial = trial._replace(failures=trial.failures + 1, example=example)
         trials[attempt.campaign_id] = trial
     return trials
+
+
+def _how(outcome: Outcome, exit_code: int | None) -> str:
+    """Who was killed has no exit code."""
+    return str(outcome) if exit_code is None else f"{outcome}, exit code {exit_code}"
+
+
+def _said(tail: str | None) -> str:
+    return f"{STDERR}{one_line(tail)}" if tail else ""
 
 
 def _ended_at(attempt: EndedAttempt) -> float:

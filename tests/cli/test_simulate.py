@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from cigri.cli import foresight
 from cigri.cli.gridsub import main
 from cigri.database import Database
 from tests.cli.conftest import AsUser
-from tests.factories import a_campaign, a_cluster
+from tests.factories import NOON, a_campaign, a_cluster
 from tests.grid import Grid
 
 Capture = pytest.CaptureFixture[str]
@@ -56,6 +57,14 @@ def test_a_real_campaign_ends_in_the_interval(local: Grid, grid: Database, as_us
     assert campaign["durations"] == "the duration in the description"
     span = datetime.fromisoformat(campaign["expected_end"]) - datetime.fromisoformat(told["at"])
     assert span.total_seconds() == pytest.approx(campaign["expected"], abs=0.01)
+
+
+@pytest.mark.parametrize(("cut", "told"), [(2, "not known: time was over when hardly a task was done"), (0, "never")])
+def test_an_end_that_was_not_reached_in_time_is_not_known(cut: int, told: str) -> None:
+    counts = {"tasks": 9, "runs": 2, "cut": cut, "unfinished": 2, "cores": 1, "together": 1}
+    campaign = {"name": "n", "expected": None, "task": 1.0, "durations": "5 of these tasks", **counts}
+    lines = list(foresight._lines(campaign, {"at": NOON.isoformat(), "ahead": 0, "closed": {}}))
+    assert lines[2].startswith(f"  expected end  {told}")
 
 
 def test_a_campaign_that_can_run_nowhere_is_told_so(grid: Database, as_user: AsUser, capsys: Capture) -> None:

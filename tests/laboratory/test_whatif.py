@@ -221,6 +221,17 @@ def test_what_is_cut_short_is_continued_in_proportion(database: Database, empty_
     assert outcome.work["dahu"] == pytest.approx(whole[1], rel=0.4)
 
 
+def test_what_is_cut_short_before_a_task_is_done_has_no_end_that_is_known(database: Database, empty_url: str) -> None:
+    outcome = played(database, empty_url, 0, lambda: 2.0)
+    assert (outcome.end, outcome.is_cut) == (None, True)
+
+
+def test_what_never_ends_is_not_cut_short(database: Database, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.laboratory.whatif.future.FARTHEST", 30.0)
+    outcome = played(database, empty_url, 0)
+    assert (outcome.end, outcome.is_cut) == (None, False)
+
+
 def test_tasks_are_played_without_the_amounts_that_are_computed_for_each(database: Database, empty_url: str) -> None:
     with database.begin() as conn:
         a_cluster(conn, free=4)

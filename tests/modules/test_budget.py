@@ -4,12 +4,16 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from cigri.flow.updator_to_predictor import EndedAttempt
+from cigri.database import Database
+from cigri.flow.anyone_to_clusters import find_cluster
+from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
 from cigri.flow.user_to_operator import fix_events
+from cigri.observation import Ends
 from cigri.settings import BudgetSettings
-from cigri.states import Outcome, TaskState
+from cigri.states import JobKind, Outcome, TaskState
 from cigri.verdicts import Verdict
-from modules.updator.news import trials
+from modules.updator.news import events, trials
+from tests.factories import a_cluster
 from tests.grid import Grid
 
 
@@ -43,6 +47,22 @@ def test_only_failures_after_the_last_success_count() -> None:
     assert (trial.has_success, trial.failures) == (True, 1)
     (trial,) = trials([an_end(1, Outcome.PREEMPTED, 1.0)], {}).values()
     assert (trial.has_success, trial.failures) == (False, 0)
+
+
+def test_the_last_failure_is_named_by_its_job_which_users_can_look_at() -> None:
+    (trial,) = trials([an_end(7, Outcome.FAILURE, 1.0)], {(7, 1): "no disk"}).values()
+    assert trial.example == "job 7: failure, exit code 1, no disk"
+
+
+def test_what_ended_without_an_exit_code_or_a_word_is_told_without(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        cluster = find_cluster(conn, "dahu")
+    assert cluster is not None
+    killed = an_end(7, Outcome.KILLED, 1.0)._replace(exit_code=None)
+    silent = EndedJob(8, 1, JobKind.EPILOGUE, Outcome.FAILURE, 1, "", "", None)
+    told = events(cluster, [killed], Ends([killed], [silent]), {}, {(8, 1): ""})
+    assert [event.message for event in told] == ["killed", "failure, exit code 1"]
 
 
 def test_nine_failures_in_a_row_are_borne_and_the_tenth_is_too_much(local: Grid) -> None:

@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
 
     `error`: deviations by which durations were off in this run.
 
-    `is_cut`: not all its tasks were done in time, and the rest is thought to go as these did.
+    `is_cut`: it was stopped before all its tasks were done, and the rest is thought to go as these did.
     """
 
     end: float | None
@@ -106,7 +106,7 @@ class Future(Clockwork):
             _end((last - self._plan.picture.at).total_seconds() - coarse, len(ended), left, self.now),
             {name: some * factor for name, some in seconds.items()},
             Counter(task.cluster for task in ended),
-            left > 0,
+            left > 0 and self.now < FARTHEST,
             self._error,
         )
 

@@ -8,7 +8,7 @@ from cigri.cli.failures import gather_errors
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
-from cigri.cli.wording import LETTERS, duration, moment, percent, rate, shortened
+from cigri.cli.wording import LETTERS, duration, moment, percent, rate
 from cigri.failures import as_ranges
 from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
@@ -92,7 +92,7 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
             alike[-1].job_id,
             sum(error.times for error in alike),
             moment(max(error.last_at for error in alike)),
-            shortened(alike[-1].message),
+            " ".join(alike[-1].message.split()),  # the end of it tells most
         )
         for alike in gather_errors(errors)
     ]

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.cli.campaigns import print_errors
 from cigri.cli.command import complain
 from cigri.cli.folding import folded, width_of
 from cigri.cli.tables import fitted, print_fields, print_table
 from cigri.cli.wording import parameter_words, shortened
+from cigri.flow.grid_to_user import ErrorView
 from tests.cli.running import Terminal
 from tests.cli.screens import WIDTHS, screen, stored
+from tests.factories import NOON
 
 HEADERS = ("Id", "Name", "State", "Waiting", "Done", "Failed", "Submission time", "Message")
 PROSE = ("Name", "Message")
@@ -122,6 +125,14 @@ def test_what_goes_into_a_pipe_is_whole(monkeypatch: pytest.MonkeyPatch, capsys:
     assert capsys.readouterr().out.splitlines()[1] == f"1   {long}"
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert len(shortened(long)) == 200
+
+
+def test_the_end_of_a_long_message_which_tells_most_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = f"30 tasks in a row failed; {'the cluster is set aside ' * 12}Last failure: no disk"
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    print_errors([ErrorView(1, "CLUSTER_SET_ASIDE", 1, "dahu", None, None, 1, NOON, NOON, message)], headerless=True)
+    assert message in " ".join(terminal.getvalue().split())
 
 
 def test_a_complaint_is_broken_where_the_terminal_ends(monkeypatch: pytest.MonkeyPatch) -> None:

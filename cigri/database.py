@@ -8,8 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
+    BigInteger,
     Connection,
     Engine,
+    Select,
     Text,
     bindparam,
     cast,
@@ -156,6 +159,11 @@ def rows(name: str, columns: Mapping[str, TypeEngine[Any]], values: Sequence[Seq
 def given(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
     """As `rows`, in a statement that is built once; its parameter `name` is `packed` rows."""
     return _table(name, columns, bindparam(name, type_=Text))
+
+
+def among(ids: Iterable[int]) -> Select[tuple[int]]:
+    """To be used with `in_` and `not_in`: one parameter whatever their number, looked up as in a table."""
+    return select(func.unnest(literal(list(ids), ARRAY(BigInteger)), type_=BigInteger))
 
 
 def packed(columns: Iterable[str], values: Iterable[Sequence[object]]) -> str:

@@ -35,6 +35,11 @@ class Isolation:
         self._known = list_quarantined(conn, module, now)
         self.failed: dict[int, str] = {}
 
+    @property
+    def knows_failures(self) -> bool:
+        """Has any campaign failed in this module lately?"""
+        return bool(self._known)
+
     def is_left_out(self, campaign_id: int) -> bool:
         return self._known.get(campaign_id, False) or campaign_id in self.failed
 

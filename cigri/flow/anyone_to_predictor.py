@@ -1,14 +1,26 @@
 """What everybody leaves for the predictor: how each campaign goes on each of its clusters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, delete, func, select, text
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, insert
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Row,
+    Subquery,
+    and_,
+    case,
+    cast,
+    delete,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, aggregate_order_by, insert
 
-from cigri.database import clock
+from cigri.database import among, clock
 from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
@@ -33,7 +45,8 @@ class Progress(NamedTuple):
     `speed` of the cluster in earlier campaigns; `done_known` of the done tasks were expected to take `done_expected`
     seconds: cigri/speeds.py.
     `doubted` tasks are done, but may have to be done again; `again`: attempts after which a task was not done.
-    `replicates`: at its end tasks may be begun a second time. `before`: the present forecast.
+    `replicates`: at its end tasks may be begun a second time. `before`: the present forecast. So many campaigns are
+    `alike`, of which this is the first.
     """
 
     campaign_id: int
@@ -66,10 +79,18 @@ class Progress(NamedTuple):
     again: int = 0
     replicates: bool = False
     before: NewForecast | None = None
+    alike: int = 1
 
 
-def list_progress(conn: Connection, window: float, now: datetime | None = None) -> list[Progress]:
-    """Every open campaign on each of its clusters."""
+def is_any_open(conn: Connection) -> bool:
+    """Is there any campaign to be forecast?"""
+    return conn.scalar(select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1)) is not None
+
+
+def list_progress(
+    conn: Connection, window: float, now: datetime | None = None, besides: Collection[int] = ()
+) -> list[Progress]:
+    """Every open campaign on each of its clusters, `besides` some."""
     part = CampaignCluster
     recent, live, sent, left, averages = _recent(window, now), _live(), _sent(), _remaining(), _averages()
     statement = (
@@ -116,10 +137,63 @@ def list_progress(conn: Connection, window: float, now: datetime | None = None) 
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
-        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), part.c.campaign_id.not_in(among(besides)))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
     return [_progress(row) for row in conn.execute(statement).all()]
+
+
+def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
+    """Open campaigns of which no job was ever made: by the first of those that differ only in how many tasks they have,
+    the others, with the tasks that each has left.
+    """
+    asked, told, left = _asked(), _told(), _remaining()
+    alike = (
+        select(
+            func.array_agg(asked.c.campaign_id).label("ids"),
+            func.array_agg(cast(left.c.n, BigInteger)).label("remaining"),
+        )
+        .join(left, left.c.campaign_id == asked.c.campaign_id)
+        .outerjoin(told, told.c.campaign_id == asked.c.campaign_id)
+        .where(left.c.n > 0, left.c.known == 0)
+        .group_by(asked.c.shape, asked.c.replicates, told.c.shape)
+        .having(func.count() > 1)
+    )
+    found = {}
+    for row in conn.execute(alike):
+        remaining = dict(sorted(zip(row.ids, row.remaining, strict=True)))
+        first = next(iter(remaining))
+        del remaining[first]
+        found[first] = remaining
+    return found
+
+
+def _asked() -> Subquery:
+    """Of campaigns without jobs, all that their forecasts go by besides the clusters and the number of tasks."""
+    part, campaign = CampaignCluster.c, Campaign.c
+    settings = (part.settings[name] for name in ("walltime", "algorithm", "duration"))
+    on_cluster = func.row(part.cluster_id, part.width, part.speed, *settings)
+    has_jobs = select(Job.c.id).where(Job.c.campaign_id == campaign.id).exists()
+    replicates = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
+    shape = func.array_agg(aggregate_order_by(on_cluster, part.cluster_id)).label("shape")
+    return (
+        select(part.campaign_id, func.bool_or(replicates).label("replicates"), shape)
+        .join(Campaign, campaign.id == part.campaign_id)
+        .where(campaign.state.in_(OPEN_CAMPAIGNS), ~has_jobs)
+        .group_by(part.campaign_id)
+        .having(func.bool_and(and_(part.done == 0, part.failed == 0, part.resubmitted == 0, part.doubted == 0)))
+        .subquery()
+    )
+
+
+def _told() -> Subquery:
+    """Of each campaign the present forecasts, and whether they are of as many tasks as remain."""
+    forecast, left = Forecast.c, _remaining()
+    figures = (forecast[name] for name in NewForecast._fields[1:] if name != "remaining")
+    row = func.row(forecast.remaining == left.c.n, *figures)
+    shape = func.array_agg(aggregate_order_by(row, forecast.cluster_id)).label("shape")
+    of_campaigns = select(forecast.campaign_id, shape).join(left, left.c.campaign_id == forecast.campaign_id)
+    return of_campaigns.group_by(forecast.campaign_id).subquery()
 
 
 def _progress(row: Row[*tuple[Any, ...]]) -> Progress:
@@ -130,7 +204,7 @@ def _progress(row: Row[*tuple[Any, ...]]) -> Progress:
         figures = dict(zip(FIGURES, row[-len(FIGURES) :], strict=True))
         before = NewForecast(campaign_id=row.campaign_id, cluster_id=row.cluster_id, eta=None, **about, **figures)
     kept = Progress._fields.index("memory")
-    return Progress._make((*row[:kept], memory, *row[kept + 1 : -len(FIGURES)], before))
+    return Progress._make((*row[:kept], memory, *row[kept + 1 : -len(FIGURES)], before, 1))
 
 
 def add_up_counts(conn: Connection, longest: int = 200) -> None:

@@ -1,6 +1,6 @@
 """The predictor's forecasts: the present ones, which the metascheduler joins with what campaigns want, and history."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import among, clock, rows
 from cigri.states import OPEN_CAMPAIGNS
 from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
 from cigri.tables.clusters import ClusterForecast
@@ -57,12 +57,13 @@ COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in F
 MEASURES = NewClusterForecast._fields[1:]
 
 
-def list_in_all(conn: Connection) -> dict[int, NewForecast]:
-    """The present forecast of each open campaign as a whole."""
+def list_in_all(conn: Connection, besides: Collection[int] = ()) -> dict[int, NewForecast]:
+    """The present forecast of each open campaign as a whole, `besides` some."""
     statement = (
         select(*(Forecast.c[name] for name in FIELDS))
         .join(Campaign, Campaign.c.id == Forecast.c.campaign_id)
         .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
+        .where(Forecast.c.campaign_id.not_in(among(besides)))
     )
     return {row.campaign_id: NewForecast._make(row) for row in conn.execute(statement).all()}
 

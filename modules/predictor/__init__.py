@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cigri.database import server_time
 from cigri.durations import quantile
-from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
+from cigri.flow.anyone_to_predictor import Progress, add_up_counts, is_any_open, list_alike, list_progress
 from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
 from cigri.flow.user_to_predictor import match_tasks
@@ -35,19 +35,23 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """One forecast per open campaign and cluster, and one per campaign."""
     settings = tools.settings.forecast
     with tools.database.begin() as conn:
-        progress = list_progress(conn, settings.window, now)
-        if not progress:
+        if not is_any_open(conn):
             return Counter()
+        isolation = Isolation(conn, "predictor", now)
+        alike = {} if isolation.knows_failures else list_alike(conn)
+        others = [id for remaining in alike.values() for id in remaining]
+        progress = list_progress(conn, settings.window, now, others)
         time = server_time(conn, now)
         paces = list_paces(conn, settings.recent, now, settings.window)
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         endings = list_endings(conn, horizons, now)
-        ages, before = list_ages(conn, _few(progress), now), list_in_all(conn)
+        ages, before = list_ages(conn, _few(progress), now), list_in_all(conn, others)
         known = Known(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
         parts: dict[int, list[Progress]] = defaultdict(list)
         for part in progress:
-            parts[part.campaign_id].append(part)
+            count = 1 + len(alike.get(part.campaign_id, ()))
+            parts[part.campaign_id].append(part._replace(alike=count) if count > 1 else part)
 
         def forecast_of(campaign_ids: Collection[int]) -> tuple[list[NewForecast], list[NewForecast]]:
             """And those of them that are news."""
@@ -58,15 +62,15 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             return forecasts, _changed(forecasts, some, before)
 
         stopped: Counter[str] = Counter()
-        isolation = Isolation(conn, "predictor", now)
         forecasts, news = isolation.of_all(parts, forecast_of)
+        isolation.failed |= {id: why for first, why in isolation.failed.items() for id in alike.get(first, ())}
         isolation.settle(parts)
-        put_forecasts(conn, news, settings.history, now)
+        put_forecasts(conn, _of_all(news, alike), settings.history, now)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
     with tools.database.begin() as conn:
         matched = match_tasks(conn)
-    return +Counter({"forecasts": len(forecasts), "known tasks": matched})
+    return +Counter({"forecasts": len(_of_all(forecasts, alike)), "known tasks": matched})
 
 
 def _predicted(known: Flow, name: str, algorithms: dict[str, Algorithm], stopped: Counter[str]) -> Prediction:
@@ -141,6 +145,16 @@ def _changed(
     on_clusters, wholes = forecasts[: len(before)], forecasts[len(before) :]
     changed = [new for new, old in zip(on_clusters, before, strict=True) if new != old]
     return changed + [new for new in wholes if new != in_all.get(new.campaign_id)]
+
+
+def _of_all(forecasts: Sequence[NewForecast], alike: Mapping[int, Mapping[int, int]]) -> list[NewForecast]:
+    """Those of campaigns that stand for others, also as the others'."""
+    others = [
+        forecast._replace(campaign_id=id, remaining=remaining)
+        for forecast in forecasts
+        for id, remaining in alike.get(forecast.campaign_id, {}).items()
+    ]
+    return [*forecasts, *others]
 
 
 class Known(NamedTuple):

@@ -44,8 +44,9 @@ def spare(progress: Sequence[Progress], free: Mapping[int, int], order: str) -> 
     found: dict[int, dict[int, float]] = {}
     for cluster_id, parts in asking.items():
         served = parts[:1] if order in IN_LINE else parts
+        number = 1 if order in IN_LINE else sum(part.alike for part in parts)
         for part in served:
-            cores = free[cluster_id] // part.width * part.width / len(served)
+            cores = free[cluster_id] // part.width * part.width / number
             found.setdefault(part.campaign_id, {})[cluster_id] = cores
     return found
 

@@ -129,6 +129,13 @@ def test_sharing_a_large_grid_takes_few_steps_for_each_campaign_on_a_cluster(pol
     assert steps <= most * len(wants)
 
 
+def test_campaigns_that_wait_alike_are_forecast_at_the_cost_of_one(
+    database: Database, other_database: Database
+) -> None:
+    few, many = costs(database, 8, 30), costs(other_database, 80, 30)
+    assert many["modules.predictor"].rows == few["modules.predictor"].rows
+
+
 @pytest.mark.timeout(300)
 def test_remote_commands_of_a_pass_do_not_grow_with_jobs(local: Grid) -> None:
     most = {}

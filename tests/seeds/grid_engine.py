@@ -46,7 +46,8 @@ GRID_ENGINE = [
     shown(
         "it is how many may wait, of each set",
         f"{QUEUED}::test_this_attribute_specifies_the_number_of_waiting_jobs_for_each_set_of_resources",
-        f"{QUEUED}::test_no_bucket_has_more_waiting_than_it_may",
+        f"{QUEUED}::test_of_nothing_that_is_asked_for_more_waits_than_may",
+        "modules/test_queued_together::test_campaigns_that_ask_for_the_same_share_the_places",
     ),
     shown(
         "too few, and the queue runs dry",

@@ -35,6 +35,7 @@ CONFIGURATION = [
     shown(
         "it is how many may wait, of each set",
         f"{QUEUED}::test_this_attribute_specifies_the_number_of_waiting_jobs_for_each_set_of_resources",
+        "modules/test_queued_together::test_campaigns_that_ask_for_the_same_share_the_places",
     ),
     shown(
         "too few, and the queue runs dry",

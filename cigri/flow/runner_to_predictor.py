@@ -139,7 +139,8 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
     """Per cluster, for the seconds to its horizon, from the ages of the jobs that run there; none: no job runs.
 
     A job ends in the time left with the probability that durations spread evenly around their mean give it; of jobs
-    shorter than the horizon several follow each other on a core. Before the first end, a job lasts once more its age.
+    shorter than the horizon several follow each other on a core. Before the first end, a job lasts once more its age,
+    and those of a campaign end together or not, as whatever is not known of one is not known of the others.
     The only task of a job that ran before lasts as long as then.
     """
     columns: dict[str, TypeEngine[Any]] = {"cluster_id": BigInteger(), "seconds": DOUBLE_PRECISION()}
@@ -157,6 +158,7 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
     jobs = (
         select(
             Job.c.cluster_id,
+            Job.c.campaign_id,
             Job.c.width,
             cast(age, DOUBLE_PRECISION).label("age"),
             Job.c.walltime,
@@ -172,17 +174,23 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
         .subquery()
     )
     ends = _ends(jobs.c.age, jobs.c.left, jobs.c.mean, jobs.c.deviation, jobs.c.walltime)
-    expected = select(jobs.c.cluster_id, jobs.c.width, ends.label("ends"), jobs.c.mean, jobs.c.deviation).subquery()
-    spread = case(
-        (expected.c.ends <= 1, 1 - expected.c.ends),
-        else_=func.least(func.power(expected.c.deviation / expected.c.mean, 2.0), 1.0),
-    )
-    statement = select(
-        expected.c.cluster_id,
-        func.sum(expected.c.width * expected.c.ends),
-        func.sum(func.power(cast(expected.c.width, DOUBLE_PRECISION), 2.0) * expected.c.ends * spread),
-    ).group_by(expected.c.cluster_id)
-    return {row[0]: Ending(float(row[1]), float(row[2])) for row in conn.execute(statement)}
+    about = (jobs.c.cluster_id, jobs.c.campaign_id, jobs.c.mean, jobs.c.deviation)
+    expected = select(*about, cast(jobs.c.width, DOUBLE_PRECISION).label("width"), ends.label("ends")).subquery()
+    ending = _ending_of_campaigns(expected).c
+    statement = select(ending.cluster_id, func.sum(ending.cores), func.sum(ending.known + ending.unknown))
+    found = conn.execute(statement.group_by(ending.cluster_id))
+    return {row[0]: Ending(float(row[1]), float(row[2])) for row in found}
+
+
+def _ending_of_campaigns(expected: Subquery) -> Subquery:
+    """By cluster: cores, and the variance by jobs that are known to end each by itself, and by others."""
+    one = expected.c
+    spread = case((one.ends <= 1, 1 - one.ends), else_=func.least(func.power(one.deviation / one.mean, 2.0), 1.0))
+    each = func.sum(func.power(one.width, 2.0) * one.ends * spread).filter(one.mean.is_not(None))
+    together = func.power(func.sum(one.width * func.sqrt(one.ends * (1 - one.ends))).filter(one.mean.is_(None)), 2.0)
+    variances = func.coalesce(each, 0.0).label("known"), func.coalesce(together, 0.0).label("unknown")
+    cores = func.sum(one.width * one.ends).label("cores")
+    return select(one.cluster_id, cores, *variances).group_by(one.cluster_id, one.campaign_id).subquery()
 
 
 def _known(last: LateralFromClause) -> ColumnElement[float]:
@@ -255,9 +263,9 @@ def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
     )
     delays = _delays(starts, since)
     number = func.floor(func.extract("epoch", starts.c.started_at) / starts.c.burst)
-    bursts = select(starts.c.id, starts.c.burst, func.count().label("n")).group_by(starts.c.id, starts.c.burst, number)
-    every = bursts.subquery()
-    rates = select(every.c.id, func.max(every.c.n / every.c.burst).label("rate")).group_by(every.c.id).subquery()
+    counts = select(starts.c.id, starts.c.burst, func.count().label("n"))
+    bursts = counts.group_by(starts.c.id, starts.c.burst, number).subquery()
+    rates = select(bursts.c.id, func.max(bursts.c.n / bursts.c.burst).label("rate")).group_by(bursts.c.id).subquery()
     usual = func.percentile_cont(USUALLY).within_group(starts.c.sending)
     sent = select(starts.c.id, usual.label("sending")).group_by(starts.c.id).subquery()
     both = select(rates.c.id, rates.c.rate, sent.c.sending).join(sent, sent.c.id == rates.c.id)

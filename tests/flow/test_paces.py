@@ -231,7 +231,14 @@ def test_before_the_first_end_a_job_lasts_once_more_its_age(database: Database) 
         cluster = after_durations(conn, (), 6)
         assert ending(conn, cluster, 20.0, 0).cores == 6.0
         assert ending(conn, cluster, 20.0, 40).cores == pytest.approx(2.0)
-        assert ending(conn, cluster, 20.0, 40).variance == pytest.approx(6 / 3 * 2 / 3)
+        assert ending(conn, cluster, 20.0, 40).variance == pytest.approx((6 * (1 / 3 * 2 / 3) ** 0.5) ** 2)
+
+
+def test_of_two_campaigns_of_which_nothing_is_known_each_ends_by_itself(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = after_durations(conn, (), 6)
+        run_jobs(conn, submitted_jobs(conn, a_campaign(conn, 3), cluster, 3))
+        assert ending(conn, cluster, 20.0, 40).variance == pytest.approx((6**2 + 3**2) * 1 / 3 * 2 / 3)
 
 
 def test_jobs_that_last_the_same_end_together(database: Database) -> None:

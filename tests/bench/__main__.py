@@ -3,7 +3,7 @@
 import argparse
 import importlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench.table import Row, render, write
@@ -22,8 +22,22 @@ NAMES = (
     "waves",
     "slurm",
 )
+SMALL: Mapping[str, Mapping[str, int]] = {
+    "submission": {"size": 10_000},
+    "stat": {"size": 10_000, "runs": 1},
+    "first-task": {"runs": 1},
+    "cycle": {"size": 10_000, "runs": 1},
+    "share": {"size": 10, "runs": 1},
+    "matching": {"size": 900, "pools": 5, "runs": 1},
+    "idle": {"size": 1, "seconds": 1},
+    "commands": {"size": 10},
+    "simulate": {"size": 20},
+    "local": {"size": 100},
+    "waves": {"size": 2, "seconds": 1},
+    "slurm": {"size": 20, "rounds": 1},
+}
+"""A hundredth of each, or less."""
 SMOKE = tuple(name for name in NAMES if name != "slurm")  # which needs a cluster of its own for a while
-PART = 100  # of its size, in --smoke
 LONG = ("grouping", "reality", "chaos", "scheduling")  # minutes to hours: only when they are named
 IN_README = (
     "submission",
@@ -47,7 +61,9 @@ def main(argv: list[str]) -> int:
         "names", nargs="*", metavar="NAME", help=f"what to measure ({', '.join(NAMES)}), or {', '.join(LONG)}"
     )
     parser.add_argument("--size", type=int, help="another number of tasks, to try it")
-    parser.add_argument("--smoke", action="store_true", help="all at a hundredth of their size: do they still run?")
+    parser.add_argument(
+        "--smoke", action="store_true", help="all at a hundredth of their size or less: do they still run?"
+    )
     parser.add_argument("--mark", action="store_true", help="measure nothing: mark rows older than what they measure")
     parser.add_argument(
         "--write", action="store_true", help="put these rows into the table in docs/figures.md, and some into README.md"
@@ -60,9 +76,12 @@ def main(argv: list[str]) -> int:
     if options.mark:
         _write([])
         return 0
+    if options.smoke and (options.size or set(options.names) & set(LONG)):
+        parser.error(f"--smoke has sizes of its own: it does not go with --size, nor with {', '.join(LONG)}")
     rows: list[Row] = []
     for name in options.names or (SMOKE if options.smoke else NAMES):
-        for one in _measured(name, options.size, is_smoke=options.smoke):
+        sizes = SMALL[name] if options.smoke else {"size": options.size} if options.size else {}
+        for one in _measured(name, sizes):
             print(f"{one.what}: {one.figure} {one.beside} {one.ratio}", file=sys.stderr, flush=True)
             rows.append(one)
     print(render(rows))
@@ -71,11 +90,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _measured(name: str, size: int | None, *, is_smoke: bool) -> Iterator[Row]:
+def _measured(name: str, sizes: Mapping[str, int]) -> Iterator[Row]:
     module = importlib.import_module(f"tests.bench.{name.replace('-', '_')}")
-    if is_smoke:
-        size = max(1, getattr(module, "SIZE", 1) // PART)
-    rows: Iterator[Row] = module.measure(size) if size else module.measure()
+    rows: Iterator[Row] = module.measure(**sizes)
     return rows
 
 

@@ -23,7 +23,7 @@ RUNS = 5
 CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner, killer)
 
 
-def measure(size: int = SIZE) -> Iterator[Row]:
+def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:
     with ground() as grid, tools(grid) as given:
         collect_seldom()  # as the almighty's workers do
         names = declare_clusters(grid, CLUSTERS)
@@ -34,7 +34,7 @@ def measure(size: int = SIZE) -> Iterator[Row]:
         about = f"{size:,} waiting tasks, {campaigns:,} campaigns, each on {CLUSTERS} clusters"
         first = sum(cycle(given).values())
         yield row(f"cycle: {about}, the first one, which fills the clusters", f"{first:.2f} s")
-        cycles = [cycle(given) for _ in range(RUNS)]
+        cycles = [cycle(given) for _ in range(runs)]
         taken = statistics.median(sum(parts.values()) for parts in cycles)
         parts = ", ".join(f"{name} {statistics.median(one[name] for one in cycles):.2f}" for name in cycles[0])
         yield row(f"cycle: {about}, the clusters being full ({parts})", f"{taken:.2f} s")

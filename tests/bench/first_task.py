@@ -11,10 +11,10 @@ RUNS = 5
 SECONDS = 1.0  # what it may take at the most
 
 
-def measure(size: int = 1) -> Iterator[Row]:
+def measure(size: int = 1, runs: int = RUNS) -> Iterator[Row]:
     with ground() as grid:
         grid.start()
-        taken = statistics.median(_time_one(grid, run, size) for run in range(RUNS))
+        taken = statistics.median(_time_one(grid, run, size) for run in range(runs))
     what = "first task: from gridsub to its first task running, local cluster, default settings"
     yield row(what, f"{taken:.2f} s", f"at most {SECONDS:.0f} s", f"{taken / SECONDS:.2f}")
 

@@ -11,10 +11,10 @@ from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row
 
 RUNS = 20
-SECONDS = 20.0
+SECONDS = 20
 
 
-def measure(size: int = RUNS) -> Iterator[Row]:
+def measure(size: int = RUNS, seconds: int = SECONDS) -> Iterator[Row]:
     with ground() as grid, tools(grid) as given:
         grid.change("localhost", {"poll_interval": 0})
         cycle(given)
@@ -22,16 +22,16 @@ def measure(size: int = RUNS) -> Iterator[Row]:
         yield row("idle: a cycle with nothing to do, one local cluster visited each time", f"{taken * 1000:.0f} ms")
         grid.change("localhost", {"poll_interval": 1})
         grid.start()
-        share = _share_of_a_core(grid)
+        share = _share_of_a_core(grid, seconds)
     yield row(f"idle: the almighty, period {Settings().almighty.period:g} s", f"{share:.1%} of a core")
 
 
-def _share_of_a_core(grid: Ground) -> float:
+def _share_of_a_core(grid: Ground, seconds: int) -> float:
     """Of the almighty and its workers; the database and the local cluster are not counted."""
     almighty = int((grid.directory / "almighty.pid").read_text().split()[0])
     before = _seconds(almighty)
-    time.sleep(SECONDS)
-    return (_seconds(almighty) - before) / SECONDS
+    time.sleep(seconds)
+    return (_seconds(almighty) - before) / seconds
 
 
 def _seconds(pid: int) -> float:

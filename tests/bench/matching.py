@@ -36,15 +36,15 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 FEATURES = ("avx2", "avx512", "infiniband", "scratch", "gpu")
 
 
-def measure(size: int = SIZE) -> Iterator[Row]:
+def measure(size: int = SIZE, pools: int = POOLS, runs: int = RUNS) -> Iterator[Row]:
     with ground() as grid, tools(grid) as given:
         with grid.database.begin() as conn:
             _declare(conn)
-        _submit(grid.database, max(size // POOLS, 1))
+        _submit(grid.database, pools, max(size // pools, 1))
         with grid.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
             conn.execute(text("VACUUM ANALYZE"))
-        about = f"{size:,} waiting tasks in {POOLS} pools over {SITES} sites"
-        taken = _timed(grid.database, _match)
+        about = f"{size:,} waiting tasks in {pools} pools over {SITES} sites"
+        taken = _timed(grid.database, _match, runs)
         most = f"at most {OFFERED * 1000:.0f} ms"
         yield row(f"matching: {about}, a cycle's offers", f"{taken * 1000:.0f} ms", most, f"{taken / OFFERED:.2f}")
         with grid.database.begin() as conn:
@@ -55,7 +55,7 @@ def measure(size: int = SIZE) -> Iterator[Row]:
         most = f"at most {RENEWED * 1000:.0f} ms"
         about = f"a pool computed anew over {SITES * (1 + len(QUEUES))} queues, all resources having changed"
         yield row(f"matching: {about}", f"{each * 1000:.1f} ms", most, f"{each / RENEWED:.2f}")
-        idle = _timed(grid.database, lambda conn: take_stale(conn, 900.0, 1))
+        idle = _timed(grid.database, lambda conn: take_stale(conn, 900.0, 1), runs)
         yield row("matching: a pass with no pool to compute", f"{idle * 1000:.1f} ms")
 
 
@@ -65,9 +65,9 @@ def _match(conn: Connection) -> None:
     list_closed(conn)
 
 
-def _timed(database: Database, action: Callable[[Connection], object]) -> float:
+def _timed(database: Database, action: Callable[[Connection], object], runs: int) -> float:
     times = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         with database.begin() as conn:
             started = time.perf_counter()
             action(conn)
@@ -101,12 +101,12 @@ def _properties(draw: Random) -> dict[str, Any]:
     }
 
 
-def _submit(database: Database, tasks: int) -> None:
+def _submit(database: Database, pools: int, tasks: int) -> None:
     """Campaigns of so many tasks each, no two of which require the same, each wherever there is a cluster."""
     settings = ClusterSettings(exec_file="true").model_dump(mode="json")
     part = NewCampaignCluster(settings, 1, None, False, False)
     parts = {f"c{site}": part for site in range(1, SITES + 1)}
-    for number in range(POOLS):
+    for number in range(pools):
         feature = FEATURES[number % len(FEATURES)]
         wanted = f"memory >= {1 + number} GB and cores >= 8 and ('{feature}' in features or platform == 'x86_64')"
         new = NewCampaign("c", "alice", CampaignType.DEFAULT, "", "workqueue", {}, parts, wanted=wanted)

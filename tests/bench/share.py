@@ -21,11 +21,11 @@ SECONDS = 0.1  # what it may take at the most
 RUNS = 15
 
 
-def measure(size: int = SIZE) -> Iterator[Row]:
+def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:
     rooms, wants, claims = large_grid(size)
     for policy in names():
         times = []
-        for _ in range(RUNS):
+        for _ in range(runs):
             started = process_time()
             share(rooms, wants, claims, PolicySettings(), load(policy))
             times.append(process_time() - started)

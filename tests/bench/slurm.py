@@ -20,7 +20,7 @@ ROUNDS = 2  # of a minute or two each
 BUSY = {"poll_interval": 0.5, "keep_waiting": 2000, "n_max_queued_jobs": 2000, "max_waiting": 2000}
 
 
-def measure(size: int = SIZE) -> Iterator[Row]:
+def measure(size: int = SIZE, rounds: int = ROUNDS) -> Iterator[Row]:
     try:
         with slurm(), ground(almighty__period=1) as grid:
             directory = f"bench-{os.getpid()}"
@@ -28,7 +28,7 @@ def measure(size: int = SIZE) -> Iterator[Row]:
                 _declare(grid, directory)
                 grid.start()
                 description = grid.describe("true", nb_jobs=size, walltime=600, clusters={CLUSTER: {}})
-                times = [(grid.time_campaign(description), _time_bare(directory, size)) for _ in range(ROUNDS)]
+                times = [(grid.time_campaign(description), _time_bare(directory, size)) for _ in range(rounds)]
             finally:
                 names = f"cigri[.]{grid.one('SELECT key FROM grid')}[.]|{directory}"
                 inside(f"squeue -h -u {ACCOUNT} -o '%A %j' | sed -nE 's/ ({names}).*//p' | sort -u | xargs -r scancel")
@@ -38,7 +38,7 @@ def measure(size: int = SIZE) -> Iterator[Row]:
         return
     settings = ", ".join(f"{name} {value}" for name, value in BUSY.items())
     ours, bare = (statistics.median(some) for some in zip(*times, strict=True))
-    what = f"slurm: {size:,} `true`, gridsub to campaign ended, over SSH, {ROUNDS} times in turn (period 1, {settings})"
+    what = f"slurm: {size:,} `true`, gridsub to campaign ended, over SSH, {rounds} times in turn (period 1, {settings})"
     yield row(
         what, f"{size / ours:.1f} tasks/s", f"bare sbatch --array: {size / bare:.1f} tasks/s", f"{bare / ours:.2f}"
     )

@@ -142,10 +142,22 @@ def test_older_rows_are_marked_in_the_table(tmp_path: Path) -> None:
 @pytest.mark.alone
 @pytest.mark.timeout(1200)
 def test_every_benchmark_runs_at_a_hundredth_of_its_size(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two minutes, where nobody else wants the machine."""
+    """A minute and a half, where nobody else wants the machine."""
     assert main(["--smoke"]) == 0
-    subjects = {line.removeprefix("| ").partition(":")[0] for line in capsys.readouterr().out.splitlines()}
-    assert {name.replace("-", " ") for name in SMOKE} <= subjects
+    assert {name.replace("-", " ") for name in SMOKE} <= measured(capsys.readouterr().out)
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(300)
+def test_the_benchmark_of_slurm_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--smoke", "slurm"]) == 0
+    assert measured(capsys.readouterr().out) == {"slurm"}
+
+
+def measured(table: str) -> set[str]:
+    """The subjects of its rows that have a figure."""
+    rows = [line.removeprefix("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+    return {what.partition(":")[0] for what, figure, *_ in rows if any(map(str.isdigit, figure))}
 
 
 @pytest.mark.parametrize(
@@ -154,6 +166,8 @@ def test_every_benchmark_runs_at_a_hundredth_of_its_size(capsys: pytest.CaptureF
         (["everything"], "there is no everything"),
         (["--write", "idle", "--size", "10"], "does not go with --size"),
         (["--write", "--smoke"], "nor with --smoke"),
+        (["--smoke", "--size", "10"], "does not go with --size"),
+        (["--smoke", "chaos"], "nor with grouping, reality, chaos"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,15 +18,15 @@ SECONDS = 10
 MOST = {"dahu": ("declared with `cigri cluster add`", 1.10), "localhost": ("of `cigri up`", 1.05)}
 
 
-def measure(size: int = SIZE) -> Iterator[Row]:
+def measure(size: int = SIZE, seconds: int = SECONDS) -> Iterator[Row]:
     with ground() as grid, ExitStack() as ending:
         declare(grid, ending)
         grid.start()
         for cluster, (name, most) in MOST.items():
             tasks = [len(range(place, size, CAMPAIGNS)) for place in range(CAMPAIGNS)]
-            taken = _last_end(grid, cluster, [number for number in tasks if number])
-            limit = math.ceil(size / CORES) * SECONDS
-            what = f"waves: {size} tasks of {SECONDS} s in {CAMPAIGNS} campaigns, {CORES} cores, a local cluster {name}"
+            taken = _last_end(grid, cluster, [number for number in tasks if number], seconds)
+            limit = math.ceil(size / CORES) * seconds
+            what = f"waves: {size} tasks of {seconds} s in {CAMPAIGNS} campaigns, {CORES} cores, a local cluster {name}"
             beside = f"{limit} s, at most {most:.2f} of it"
             yield row(f"{what}, default settings", f"{taken:.1f} s", beside, f"{taken / limit:.2f}")
 
@@ -48,10 +48,10 @@ def _end_daemon(spool: Path) -> None:
         service.stop(service.Mark(pid, service.start_of(pid)), 10.0)
 
 
-def _last_end(grid: Ground, cluster: str, tasks: list[int]) -> float:
+def _last_end(grid: Ground, cluster: str, tasks: list[int], seconds: int) -> float:
     """Seconds from the start of the first gridsub to the end of the last task, as the tasks' own records have it."""
     began = time.time()
-    program = {"exec_file": f"sh -c 'sleep {SECONDS}'", "clusters": {cluster: {}}}  # its parameter is no time to sleep
+    program = {"exec_file": f"sh -c 'sleep {seconds}'", "clusters": {cluster: {}}}  # its parameter is no time to sleep
     ids = [grid.submit(grid.describe("waves", nb_jobs=number, **program)) for number in tasks]
     for campaign_id in ids:
         grid.wait_for(campaign_id, 600)

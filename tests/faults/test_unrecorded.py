@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from importlib import import_module
 
 import pytest
 
@@ -72,6 +74,22 @@ def test_an_end_in_the_history_of_a_job_that_never_started_is_no_end_of_its_task
     last = forgetful.rows("SELECT job_id FROM attempts WHERE outcome = 'success' ORDER BY job_id DESC LIMIT 2")
     assert sorted(map(int, ran)) == sorted(row["job_id"] for row in last)
     assert forgetful.one("SELECT count(*) FROM tasks WHERE campaign_id = :id AND deaths = 1", id=campaign) == 2
+
+
+def test_a_job_whose_journal_was_not_read_is_looked_for_again(forgetful: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journals before its own have filled the answer."""
+    hang(forgetful, ["a", "b"])
+    lie_of(monkeypatch, lambda job: None)
+    monkeypatch.setattr(import_module("cigri.wrapper.journal"), "ANSWER_BYTES", 0)
+    begun = forgetful.one("SELECT now()")
+    forgetful.run_until(lambda: forgetful.one("SELECT now()") > begun + timedelta(seconds=4 * LOST_AFTER))
+    assert forgetful.counts() == {"assigned": 2}
+    assert forgetful.one("SELECT count(*) FROM attempts") == 2
+    assert forgetful.rows("SELECT 1 FROM events WHERE code = 'JOB_UNACCOUNTED'") == []
+    monkeypatch.undo()
+    forgetful.site.sh(f"touch {forgetful.place}/go")
+    forgetful.run_to_end()
+    forgetful.assert_each_ran_once(2)
 
 
 @pytest.mark.parametrize("word", [None, RemoteState.UNKNOWN, RemoteState.SUCCEEDED], ids=str)

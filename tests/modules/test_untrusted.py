@@ -10,6 +10,7 @@ import pytest
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.remote import Answer
+from cigri.transports.shell import LARGEST_ANSWER
 from modules import updator
 from tests.grid import Grid, until
 
@@ -134,6 +135,36 @@ def test_an_account_that_talks_nonsense_is_its_own_users_trouble(running: Grid) 
         updator.run_once(odd)
         assert not running.rows("SELECT 1 FROM events WHERE closed_at IS NULL")
     (Path(running.place) / "go").touch()
+
+
+class Flooding(Gateway):
+    """The account `ghost` is another name of ours, and its shell says more than anybody listens to while `floods`."""
+
+    floods = True
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        flood = f"head -c {LARGEST_ANSWER + 1} /dev/zero | tr '\\0' x\n" if user == "ghost" and self.floods else ""
+        return super().run(cluster, self.visitor(cluster), flood + script)
+
+
+def test_an_account_that_says_too_much_is_its_own_users_trouble(running: Grid) -> None:
+    campaign = running.submit(["1"], command=f"until [ -e {running.place}/go ]; do sleep 0.05; done")
+    running.run_until(lambda: running.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 4)
+    with running.database.begin() as conn:
+        conn.exec_driver_sql(f"UPDATE batches SET local_user = 'ghost' WHERE campaign_id = {campaign}")
+    (Path(running.place) / "go").touch()
+    until(lambda: sum(running.executions().values()) == 4)
+    with closing(Flooding()) as gateway:
+        flooded = running.tools._replace(gateway=gateway)
+        until(lambda: updator.run_once(flooded) is not None and running.counts() == {"done": 3, "assigned": 1})
+        assert running.one("SELECT failures FROM clusters") == 0
+        (event,) = running.rows("SELECT code, subject, message FROM events WHERE closed_at IS NULL")
+        assert (event["code"], event["subject"]) == ("ACCOUNT_REFUSED", "account ghost on here")
+        assert f"printed more than {LARGEST_ANSWER} bytes; the rest was not read" in event["message"]
+        gateway.floods = False
+        running.let_accounts_be_asked()
+        until(lambda: updator.run_once(flooded) is not None and running.counts() == {"done": 4})
+    assert running.rows("SELECT 1 FROM events WHERE closed_at IS NULL") == []
 
 
 def test_binary_rubbish_in_standard_error_stops_nobody(local: Grid) -> None:

@@ -27,7 +27,7 @@ from cigri.flow.anyone_to_clusters import (
     put_array_limit,
     put_failure,
 )
-from cigri.flow.anyone_to_runner import list_all_excluded
+from cigri.flow.anyone_to_runner import list_all_excluded, list_excluded_nodes
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_busy, list_launches, put_batch
 from cigri.flow.clusters_to_anyone import list_paces
 from cigri.flow.operator_to_anyone import list_shut
@@ -234,12 +234,22 @@ def _settle(
         report["batches too large"] += 1
         return
     except SubmissionRefused as error:
-        left_out = f" (left out as sick: {', '.join(sent.request.exclude)})" if sent.request.exclude else ""
+        left_out = _left_out(tools, cluster, sent.request.exclude, now)
         _refuse(tools, cluster, sent.launch, sent.batch, f"{error}{left_out}", now)
         report["refused batches"] += 1
         return
     with tools.database.begin() as conn:
         report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids, now)
+
+
+def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str], now: datetime | None) -> str:
+    """Why the batch was not to run on these nodes: perhaps it was refused for no other reason."""
+    if not nodes:
+        return ""
+    with tools.database.read() as conn:
+        drained = {node.node for node in list_excluded_nodes(conn, cluster.name, now) if node.is_drained}
+    words = [f"{node}, which {'drains' if node in drained else 'is sick'}" for node in nodes]
+    return f" (left out: {'; '.join(words)})"
 
 
 def _reconcile(

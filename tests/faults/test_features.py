@@ -8,7 +8,7 @@ import pytest
 
 from cigri.database import server_time
 from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
-from cigri.flow.operator_to_killer import DrainWish, NodeDrain, put_drain, put_node_drain
+from cigri.flow.operator_to_killer import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
 from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from modules import killer, runner, updator
@@ -115,10 +115,8 @@ def test_status_of_tasks_side_by_side_on_real_clusters(each_kind: Grid) -> None:
     status_of_tasks_side_by_side(each_kind)
 
 
-@pytest.mark.cluster
-@pytest.mark.timeout(400)
-def test_a_node_that_drains_tells_its_job_and_gets_no_other(alpha: Grid) -> None:
-    grid = alpha
+def drain_the_node_of_a_job(grid: Grid) -> tuple[str, int]:
+    """A job ends as soon as it hears that its machine goes; the name of the node, and when it is to be empty."""
     waits = 'until [ -e "$MACHINEFEATURES/shutdowntime" ]; do sleep 0.1; done; cat "$MACHINEFEATURES/shutdowntime"'
     grid.submit(["1"], command=f"{waits} >{grid.place}/machine", walltime=900)
     grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running' AND node <> ''") == 1, 120)
@@ -126,9 +124,43 @@ def test_a_node_that_drains_tells_its_job_and_gets_no_other(alpha: Grid) -> None
     with grid.database.begin() as conn:
         deadline = (server_time(conn, None) + timedelta(seconds=300)).replace(microsecond=0)
         put_node_drain(conn, cluster_of(grid), NodeDrain(node, deadline, "oper"))
+    return node, int(deadline.timestamp())
+
+
+@pytest.fixture(params=["alpha", "delta"])
+def of_two_nodes(request: pytest.FixtureRequest) -> Grid:
+    grid: Grid = request.getfixturevalue(request.param)
+    return grid
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(400)
+def test_a_node_that_drains_tells_its_job_and_gets_no_other(of_two_nodes: Grid) -> None:
+    grid = of_two_nodes
+    node, deadline = drain_the_node_of_a_job(grid)
     grid.submit([str(number) for number in range(1, 5)], temporal_grouping="false")
     grid.run_to_end(180)
-    assert written(grid, "machine") == f"{int(deadline.timestamp())}\n"
+    assert written(grid, "machine") == f"{deadline}\n"
     others = grid.rows("SELECT DISTINCT node FROM jobs WHERE campaign_id = 2")
     assert others
     assert node not in {row["node"] for row in others}
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(400)
+def test_while_the_only_node_drains_nothing_runs_and_people_read_why(gamma: Grid) -> None:
+    gamma.tune("budget", backoff=1.0)
+    node, deadline = drain_the_node_of_a_job(gamma)
+    campaign = gamma.submit(["1", "2"])
+    refused = "SELECT message FROM events WHERE code = 'SUBMISSION_REFUSED'"
+    gamma.run_until(lambda: gamma.rows(refused), 120)
+    assert gamma.rows(refused)[0]["message"].endswith(f" (left out: {node}, which drains)")
+    assert gamma.rows(f"SELECT 1 FROM jobs WHERE campaign_id = {campaign} AND submitted_at IS NOT NULL") == []
+    gamma.run_until(lambda: gamma.counts() == {"done": 1, "waiting": 2}, 60)
+    assert written(gamma, "machine") == f"{deadline}\n"
+    with gamma.database.begin() as conn:
+        end_node_drains(conn, cluster_of(gamma), [node])
+    gamma.run_to_end(120)
+    assert gamma.counts() == {"done": 3}
+    assert gamma.one("SELECT count(*) FROM events WHERE closed_at IS NULL") == 0
+    gamma.assert_sane()

@@ -6,7 +6,7 @@ from tests.bench.table import Row, row
 from tests.chaos.experiment import play
 
 SIZE = 40  # injections
-TASKS = 100  # for each of them
+TASKS = 50  # for each of them
 SEED = 1
 
 

@@ -14,11 +14,11 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="the same injections again")
     parser.add_argument("--injections", type=int, default=40, help="how many (40)")
-    parser.add_argument("--tasks", type=int, help="of 1 to 4 s; injections end when none waits (100 an injection)")
+    parser.add_argument("--tasks", type=int, help="of 4 to 20 s; injections end when none waits (50 an injection)")
     options = parser.parse_args(argv)
     print(f"seed {options.seed}", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("chaos: asked to end; the clusters are emptied"))
-    tasks = options.tasks or 100 * options.injections
+    tasks = options.tasks or 50 * options.injections
     account = play(options.seed, options.injections, tasks, lambda line: print(line, flush=True))
     print("".join(f"{story}\n" for story in account.stories), end="")
     kinds = ", ".join(f"{count} x {name}" for name, count in sorted(account.injections.items()))

@@ -12,7 +12,8 @@ from tests.grid import until
 
 BETWEEN = (0.5, 4.0)  # seconds from one recovery to the next injection
 RECOVERY = 240.0  # seconds in which a task is done again, or the grid has not recovered
-DURATIONS = (1, 4)  # seconds of tasks
+DURATIONS = (4, 20)  # seconds of tasks
+WALLTIME = 120  # seconds, for which tasks are waited of which nobody knows whether they run
 
 
 class Account(NamedTuple):
@@ -64,7 +65,7 @@ def _submit(attacked: World, tasks: int, dice: random.Random) -> None:
     program = f'sh -c "sleep $1 && echo $CIGRI_TASK_NUMBER >>{attacked.grid.place}/ran" task'
     params = [str(dice.randint(*DURATIONS)) for _ in range(tasks)]
     clusters = {name: {"max_jobs": 8} if name == "delta" else {} for name in attacked.sites}  # OAR costs much CPU
-    attacked.grid.submit(params, exec_file=program.replace('"', "'"), clusters=clusters)
+    attacked.grid.submit(params, exec_file=program.replace('"', "'"), clusters=clusters, walltime=WALLTIME)
 
 
 def _has_ended(attacked: World) -> bool:

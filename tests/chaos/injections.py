@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from tests.chaos.world import World, kill_job, restart_database
+from tests.faults.memories import MEMORIES, fall_back, family, pid_of, remember
 from tests.faults.test_everywhere import RIVALS
-from tests.faults.test_older_state import family
 
 SERVERS = {
     "alpha": ("slurmctld",),
@@ -20,6 +20,7 @@ SERVERS = {
 }
 NODES = {"alpha": ("slurmd-1", "slurmd-2"), "beta": ("slurmd-1", "slurmd-2"), "gamma": ("sge_execd",)}
 PAUSES = (0.5, 6.0)  # seconds that something is away
+FORGOTTEN = (1.0, 15.0)  # seconds of its past that a batch system loses
 
 Deed = Callable[[World, random.Random], None]
 
@@ -57,6 +58,21 @@ def _server(world: World) -> Iterator[Injection]:
             yield Injection(f"{daemon} killed", cluster, _with_family(cluster, daemon))
 
 
+def _memory(world: World) -> Iterator[Injection]:
+    """The server is killed and comes back with the state of some seconds ago."""
+
+    def do(cluster: str) -> Deed:
+        def do(world: World, dice: random.Random) -> None:
+            remember(world.sites[cluster])
+            time.sleep(dice.uniform(*FORGOTTEN))  # how much it forgets is the input of the experiment
+            fall_back(world.sites[cluster])
+
+        return do
+
+    for cluster in MEMORIES:
+        yield Injection("batch system put back to older state", cluster, do(cluster))
+
+
 def _front_end(world: World) -> Iterator[Injection]:
     for cluster in world.sites:
         yield Injection("front-end hangs", cluster, _away(cluster, "sshd", "pause", "cont"))
@@ -86,6 +102,7 @@ KINDS: Mapping[str, Callable[[World], Iterator[Injection]]] = {
     "almighty": _almighty,
     "database": _database,
     "server": _server,
+    "memory": _memory,
     "front-end": _front_end,
     "node": _node,
     "job": _job,
@@ -104,7 +121,7 @@ def _away(cluster: str, daemon: str, leave: str, come_back: str) -> Deed:
 
 def _with_family(cluster: str, daemon: str) -> Deed:
     def do(world: World, dice: random.Random) -> None:
-        for pid in family(world.pid_of(cluster, daemon)):
+        for pid in family(pid_of(world.sites[cluster], daemon)):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(dice.uniform(*PAUSES))  # how long it is away is the input of the experiment

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 from cigri import embedded, schema
 from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
+from tests.faults.memories import forget_copy, repair
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import TESTBED, Grid, Site, gridengine_site, oar_site, slurm_site, until
 
@@ -25,8 +27,7 @@ CLEAN = {  # what root says to end all jobs
     "delta": "oardel --sql \"state NOT IN ('Terminated', 'Error')\" >/dev/null",
 }
 
-# a slurmctld that was killed gives job ids anew, and a node on which the old ones still run is drained for its operator
-RESUME = "sinfo -h -N -t drain -o %N | sort -u | xargs -r -I NODE scontrol update NodeName=NODE State=RESUME"
+REPAIRED_EVERY = 5.0  # seconds
 
 
 @dataclass
@@ -37,6 +38,7 @@ class World:
     sites: Mapping[str, Site]
     database: Path
     almighty: "subprocess.Popen[bytes]" = field(init=False)
+    repaired_at: float = 0.0
 
     def start_almighty(self) -> None:
         with (self.database / "almighty.log").open("ab") as log:
@@ -46,9 +48,11 @@ class World:
         kill_group(self.almighty)
 
     def repair(self) -> None:
-        """What operators do after such failures."""
-        for name in ("alpha", "beta"):
-            self.sites[name].sh(f"{RESUME} || true", user="root")
+        """As operators do, who do not look at each moment."""
+        if time.monotonic() >= self.repaired_at + REPAIRED_EVERY:
+            for site in self.sites.values():
+                repair(site)
+            self.repaired_at = time.monotonic()
 
     def done(self, cluster: str = "") -> int:
         """Tasks done so far, on that cluster or anywhere; none while the database is away."""
@@ -74,10 +78,6 @@ class World:
         for site in self.sites.values():
             ran.update(map(int, site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true").split()))
         return ran
-
-    def pid_of(self, cluster: str, daemon: str) -> int:
-        listed = subprocess.run([str(TESTBED), "daemon", cluster, "list"], capture_output=True, text=True, check=True)
-        return int(dict(line.split() for line in listed.stdout.splitlines())[daemon])
 
     def story(self, number: int) -> list[str]:
         """Each attempt at a task, in words for whoever looks for the fault."""
@@ -123,8 +123,9 @@ def world() -> Iterator[World]:
             attacked.kill_almighty()
             for site in sites.values():
                 site.sh(CLEAN[site.name], user="root")
-            attacked.repair()
             for site in sites.values():
+                repair(site)
+                forget_copy(site)
                 site.sh(f"rm -rf {grid.place}")
             grid.gateway.close()
             database.close()

@@ -152,7 +152,9 @@ def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account, now
 def _ask(tools: Tools, cluster: ClusterRow, key: str, account: Account, *, is_visitor: bool) -> dict[str, Answer]:
     """Everything in one remote command; the list of jobs comes before the records, so that no end falls between."""
     driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
-    parts = {"capacity": driver.capacity(""), "load": LOAD} if is_visitor else {}
+    parts = {"capacity": driver.capacity("")} if is_visitor else {}
+    if is_visitor and _is_front_end(cluster):
+        parts["load"] = LOAD
     if account.has_jobs:
         parts["status"] = driver.status(f"cigri.{key}.")
         parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, account.name), Receipt()))
@@ -326,17 +328,22 @@ def _note(
     except AnswerUnreadable as error:
         problems.append(str(error))
     with tools.database.begin() as conn:
-        _note_pace(conn, cluster, answers["load"], seconds, now)
+        load = parse_load(answers["load"]) if _is_front_end(cluster) else None
+        _note_pace(conn, cluster, load, seconds, now)
         if capacity is not None:
             put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
     return problems
 
 
-def _note_pace(conn: Connection, cluster: ClusterRow, answer: Answer, seconds: float, now: datetime | None) -> None:
-    """What may be asked of it from now on; a host that runs the jobs itself has their load."""
-    is_front_end = cluster.config.in_use.transport == "ssh"
+def _is_front_end(cluster: ClusterRow) -> bool:
+    """A host that runs the jobs itself has their load."""
+    return cluster.config.in_use.transport == "ssh"
+
+
+def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float, now: datetime | None) -> None:
+    """What may be asked of it from now on."""
     before, refused, elapsed = take_pace(conn, cluster.id, now)
-    strain = Strain(seconds, parse_load(answer) if is_front_end else None, refused, elapsed)
+    strain = Strain(seconds, load, refused, elapsed)
     after = next_pace(before, strain, cluster.config.most_load)
     if after.pace < 1.0 or before.pace < 1.0 or before.usual is None or elapsed >= NOTED_EVERY:
         put_pace(conn, cluster.id, after, now)

@@ -11,10 +11,12 @@ import pytest
 from sqlalchemy import Connection, event
 
 from cigri.database import Database
+from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_predictor import list_progress
 from cigri.gateway import Gateway
 from cigri.program import Tools
+from cigri.remote import Answer
 from cigri.settings import Settings
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from modules.metascheduler.policies import load
@@ -134,6 +136,20 @@ def test_campaigns_that_wait_alike_are_forecast_at_the_cost_of_one(
 ) -> None:
     few, many = costs(database, 8, 30), costs(other_database, 80, 30)
     assert many["modules.predictor"].rows == few["modules.predictor"].rows
+
+
+def test_this_host_is_not_asked_for_a_load_that_its_jobs_make(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = list[str]()
+    run = Gateway.run
+
+    def noted(gateway: Gateway, cluster: ClusterRow, user: str, script: str) -> Answer:
+        scripts.append(script)
+        return run(gateway, cluster, user, script)
+
+    monkeypatch.setattr(Gateway, "run", noted)
+    updator.run_once(local.tools, None)
+    assert scripts
+    assert not any("loadavg" in script for script in scripts)
 
 
 @pytest.mark.timeout(300)

@@ -51,6 +51,7 @@ def print_info(cluster: ClusterView, now: datetime) -> None:
             ("Visited", moment(c.visited_at)),
             ("Cores", None if c.total is None else f"{c.total}: {', '.join(_cores(c))}"),
             ("Left out as sick", ", ".join(c.sick_nodes) or None),
+            ("Drained nodes", ", ".join(c.drained_nodes) or None),
             ("Our jobs", f"{c.running} running, {c.waiting} waiting"),
             ("Now", within_hours(c, now)),
             *(

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from cigri.database import clock
 from cigri.states import WAITING_JOBS, CampaignType, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Bucket, Campaign
-from cigri.tables.clusters import Cluster, ClusterPace, ClusterState, ClusterUsage, Drain, ExcludedNode
+from cigri.tables.clusters import Cluster, ClusterPace, ClusterState, ClusterUsage, Drain, ExcludedNode, NodeDrain
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskHistory
@@ -19,7 +19,7 @@ from cigri.tables.tasks import Task, TaskHistory
 class ClusterView(NamedTuple):
     """A cluster: cores at the last visit (None: never visited), our live jobs, since when and why it is away.
 
-    `drained_by`: when it is to be empty, if the operator drains it. `sick_nodes` get no jobs now.
+    `drained_by`: when it is to be empty, if the operator drains it. `sick_nodes` and `drained_nodes` get no jobs now.
     `pace`: the part of the usual that is asked of it, for the `stress` it is under.
     """
 
@@ -40,6 +40,7 @@ class ClusterView(NamedTuple):
     why: str | None
     drained_by: datetime | None
     sick_nodes: list[str]
+    drained_nodes: list[str]
     pace: float
     stress: str
 
@@ -127,11 +128,13 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
         .limit(1)
         .lateral()
     )
-    sick = (
-        select(func.array_agg(aggregate_order_by(ExcludedNode.c.node, ExcludedNode.c.node), type_=ARRAY(Text)))
-        .where(ExcludedNode.c.cluster_id == Cluster.c.id, ExcludedNode.c.until > func.now())
-        .scalar_subquery()
+    sick, drained = (
+        select(func.array_agg(aggregate_order_by(nodes.c.node, nodes.c.node), type_=ARRAY(Text)))
+        .where(nodes.c.cluster_id == Cluster.c.id)
+        .correlate(Cluster)
+        for nodes in (ExcludedNode, NodeDrain)
     )
+    sick = sick.where(ExcludedNode.c.until > func.now())
     state = ClusterState
     statement = (
         select(
@@ -151,7 +154,8 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             away.c.opened_at,
             away.c.message,
             Drain.c.deadline,
-            func.coalesce(sick, []),
+            func.coalesce(sick.scalar_subquery(), []),
+            func.coalesce(drained.scalar_subquery(), []),
             func.coalesce(ClusterPace.c.pace, 1.0),
             func.coalesce(ClusterPace.c.why, ""),
         )

@@ -13,6 +13,7 @@ from cigri.drivers import Capacity
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_runner import put_exclusion
 from cigri.flow.clusters_to_anyone import Pace, put_pace
+from cigri.flow.operator_to_killer import NodeDrain, put_node_drain
 from cigri.flow.operator_to_updator import enable_cluster, put_cluster
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.settings import NodeSettings
@@ -136,13 +137,17 @@ def test_a_cluster_tells_its_hours_and_whether_it_is_within_them(run: Run, datab
     assert f"{later[0]}:00" in told
 
 
-def test_sick_nodes_are_named(run: Run, database: Database) -> None:
+def test_sick_and_drained_nodes_are_named(run: Run, database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
     assert "sick" not in run("-i", "dahu").out
     with database.begin() as conn:
         put_exclusion(conn, cluster, "dahu", "dahu-3", "of 9 tasks 9 failed", NodeSettings())
-    assert "dahu-3" in next(line for line in run("-i", "dahu").out.splitlines() if "sick" in line)
+        drain = NodeDrain("dahu-7", NOON, "root")
+        put_node_drain(conn, cluster, drain)
+    (sick,) = (line for line in run("-i", "dahu").out.splitlines() if "sick" in line)
+    (drained,) = (line for line in run("-i", "dahu").out.splitlines() if "Drained" in line)
+    assert (sick.split()[-1], drained.split()[-1]) == ("dahu-3", "dahu-7")
 
 
 def test_a_cluster_under_stress_tells_its_figures(run: Run, database: Database) -> None:

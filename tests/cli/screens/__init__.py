@@ -121,6 +121,7 @@ CLUSTER = ClusterView(
     why=None,
     drained_by=None,
     sick_nodes=[],
+    drained_nodes=[],
     pace=1.0,
     stress="",
 )

@@ -42,7 +42,7 @@ BAD = {
     "uq_attempts_job_id_position": """INSERT INTO attempts (task_id, number, job_id, position, outcome)
         SELECT task_id, number + 1, job_id, position, 'lost' FROM attempts""",
     "ck_offers_not_empty": """INSERT INTO offers
-        SELECT campaign_id, cluster_id, 1, 0, 0, now(), 1, 1 FROM campaign_clusters""",
+        SELECT campaign_id, cluster_id, 1, 0, 0, now(), 1, 1, 0 FROM campaign_clusters""",
     "ck_forecasts_ratio": """INSERT INTO forecasts (campaign_id, cluster_id, at, ratio, remaining)
         SELECT campaign_id, cluster_id, now(), 0, 1 FROM campaign_clusters""",
     "uq_forecasts_campaign": """INSERT INTO forecasts (campaign_id, at, ratio, remaining)

@@ -83,7 +83,7 @@ def test_offers_of_before_are_made_anew(database: Database) -> None:
         a_campaign(conn, 1)
         put_offers(conn, [Offer(1, 1, 1, 1, 0)])
     schema.downgrade(database, "0025")
-    schema.upgrade(database, "0026")
+    schema.upgrade(database)
     with database.begin() as conn:
         assert take_offers(conn) == []
         put_offers(conn, [Offer(1, 1, 1, 1, 0, 1, 10)])

@@ -13,6 +13,7 @@ from sqlalchemy import Dialect
 
 from cigri import embedded, schema
 from cigri.database import Database
+from tests.clusters import alpha_up, beta_up, delta_up, gamma_up  # noqa: F401  (pytest finds them here)
 from tests.forker import Forker
 from tests.grid import Grid, Site, local_site
 from tests.kinds import (  # noqa: F401  (pytest finds them here)

@@ -6,6 +6,8 @@ from collections.abc import Generator
 
 import pytest
 
+from tests.clusters import put_side_by_side
+
 ROOMS = {"faults", "localbatch", "transports", "wrapper"}  # all that is tested there
 FIXTURES = {"server", "here", "forker"}  # PostgreSQL, the daemon of the local cluster, programs
 
@@ -15,6 +17,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in ROOMS or FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.process)
+        if item.get_closest_marker("cluster"):
+            put_side_by_side(item)
 
 
 @pytest.hookimpl(wrapper=True)

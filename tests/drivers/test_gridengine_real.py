@@ -121,11 +121,7 @@ def live(site: Site) -> list[RemoteJob]:
 
 
 @pytest.fixture(scope="session")
-def begun() -> Iterator[tuple[GridEngineSite, Batch]]:
-    up = subprocess.run([str(TESTBED), "up", "gamma"], capture_output=True, text=True)
-    if up.returncode == 77:
-        pytest.skip(up.stderr)
-    assert up.returncode == 0, up.stderr
+def begun(gamma_up: None) -> Iterator[tuple[GridEngineSite, Batch]]:
     site = gridengine_site()
     yield site, site.submit(BatchRequest("overtime", 1, 2, notice=0, besteffort=False))
     for user in (USER, RIVAL):

@@ -47,12 +47,8 @@ def recording_sites() -> Iterator[tuple[str, OarSite]]:
 
 
 @pytest.fixture(scope="session")
-def begun() -> Iterator[tuple[OarSite, Batch]]:
+def begun(delta_up: None) -> Iterator[tuple[OarSite, Batch]]:
     """The cluster, with the batch that takes longest begun."""
-    up = subprocess.run([str(TESTBED), "up", "delta"], capture_output=True, text=True)
-    if up.returncode == 77:
-        pytest.skip(up.stderr)
-    assert up.returncode == 0, up.stderr
     site = oar_site()
     yield site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False))
     site.run("root", "oardel --sql \"state NOT IN ('Terminated', 'Error')\"")

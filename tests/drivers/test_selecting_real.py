@@ -1,6 +1,5 @@
 """Jobs with requirements on real clusters whose nodes differ: they land only on nodes that satisfy them."""
 
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from cigri.requirements import BUILT_IN, Condition, Kind, conditions, parse_requ
 from cigri.requirements.truth import Properties
 from tests.drivers.conformance import USER, Batch, Site
 from tests.drivers.test_gridengine_real import gridengine_site
-from tests.drivers.test_oar_real import TESTBED, oar_site
+from tests.drivers.test_oar_real import oar_site
 from tests.drivers.test_slurm_real import slurm_site
 
 pytestmark = pytest.mark.cluster
@@ -72,10 +71,7 @@ GRIDS = {
 
 @pytest.fixture(params=GRIDS)
 def grid(request: pytest.FixtureRequest) -> Grid:
-    up = subprocess.run([str(TESTBED), "up", request.param], capture_output=True, text=True)
-    if up.returncode == 77:
-        pytest.skip(up.stderr)
-    assert up.returncode == 0, up.stderr
+    request.getfixturevalue(f"{request.param}_up")
     return GRIDS[request.param]
 
 

@@ -87,36 +87,24 @@ def record_more(recorder: Recorder) -> None:
         site.start_controller()
 
 
-@pytest.fixture(scope="session")
-def sites() -> Iterator[dict[str, tuple[SlurmSite, Batch]]]:
-    """Both clusters, with the batch that takes longest begun on each."""
-    up = subprocess.run([str(TESTBED), "up", "alpha", "beta"], capture_output=True, text=True)
-    if up.returncode == 77:
-        pytest.skip(up.stderr)
-    assert up.returncode == 0, up.stderr
-    begun = {}
-    for name in ("alpha", "beta"):
-        site = slurm_site(name)
-        begun[name] = site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False))
-    yield begun
-    for site, _ in begun.values():
-        for user in ("alice", "bob"):
-            site.run(user, 'scancel -u "$(id -u)"')
-
-
-@pytest.fixture(params=["alpha", "beta"])
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(scope="session", params=["alpha", "beta"])
+def begun(request: pytest.FixtureRequest) -> Iterator[tuple[SlurmSite, Batch]]:
+    """Each cluster, with the batch that takes longest begun."""
+    request.getfixturevalue(f"{request.param}_up")
+    site = slurm_site(request.param)
+    yield site, site.submit(BatchRequest("overtime", 1, 60, besteffort=False))
+    for user in ("alice", "bob"):
+        site.run(user, 'scancel -u "$(id -u)"')
 
 
 @pytest.fixture
-def site(sites: dict[str, tuple[SlurmSite, Batch]], name: str) -> SlurmSite:
-    return sites[name][0]
+def site(begun: tuple[SlurmSite, Batch]) -> SlurmSite:
+    return begun[0]
 
 
 @pytest.fixture
-def overtime(sites: dict[str, tuple[SlurmSite, Batch]], name: str) -> Batch:
-    return sites[name][1]
+def overtime(begun: tuple[SlurmSite, Batch]) -> Batch:
+    return begun[1]
 
 
 class TestSlurm(Conformance):

@@ -2,28 +2,15 @@
 
 import itertools
 import os
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from cigri.database import Database
-from tests.grid import TESTBED, Grid, Site, gridengine_site, oar_site, slurm_site
+from tests.clusters import NAMES
+from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site
 
 NUMBERS = itertools.count(1)
-
-
-def bring_up(*names: str) -> None:
-    """Only these clusters of the testbed: a test of another may have stopped a daemon there."""
-    done = subprocess.run([str(TESTBED), "up", *names], capture_output=True, text=True, check=False)
-    if done.returncode == 77:
-        pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture(scope="session")
-def slurm() -> None:
-    bring_up("alpha", "beta")
 
 
 def grid_on(site: Site, database: Database, clean: str) -> Iterator[Grid]:
@@ -39,13 +26,13 @@ def slurm_grid(name: str, database: Database) -> Iterator[Grid]:
 
 
 @pytest.fixture
-def alpha(database: Database, slurm: None) -> Iterator[Grid]:
+def alpha(database: Database, alpha_up: None) -> Iterator[Grid]:
     """Slurm without accounting."""
     yield from slurm_grid("alpha", database)
 
 
 @pytest.fixture
-def beta(database: Database, slurm: None) -> Iterator[Grid]:
+def beta(database: Database, beta_up: None) -> Iterator[Grid]:
     """Slurm with slurmdbd."""
     yield from slurm_grid("beta", database)
 
@@ -57,32 +44,20 @@ def grid(request: pytest.FixtureRequest) -> Grid:
     return found
 
 
-@pytest.fixture(
-    params=["local", *(pytest.param(name, marks=pytest.mark.cluster) for name in ("alpha", "beta", "gamma", "delta"))]
-)
+@pytest.fixture(params=["local", *(pytest.param(name, marks=pytest.mark.cluster) for name in NAMES)])
 def any_grid(request: pytest.FixtureRequest) -> Grid:
     """A cluster of each kind in turn."""
     found: Grid = request.getfixturevalue(request.param)
     return found
 
 
-@pytest.fixture(scope="session")
-def gridengine() -> None:
-    bring_up("gamma")
-
-
 @pytest.fixture
-def gamma(database: Database, gridengine: None) -> Iterator[Grid]:
+def gamma(database: Database, gamma_up: None) -> Iterator[Grid]:
     yield from grid_on(gridengine_site(), database, "qdel -u '*' >/dev/null || true")
 
 
-@pytest.fixture(scope="session")
-def oar() -> None:
-    bring_up("delta")
-
-
 @pytest.fixture
-def delta(database: Database, oar: None) -> Iterator[Grid]:
+def delta(database: Database, delta_up: None) -> Iterator[Grid]:
     everything = "state NOT IN ('Terminated', 'Error')"
     yield from grid_on(oar_site(), database, f'oardel --sql "{everything}" >/dev/null')
 

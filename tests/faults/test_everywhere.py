@@ -139,7 +139,9 @@ BOOKS: Mapping[str, Callable[[Site, str], Iterator[tuple[Element, bool]]]] = {
 
 
 @pytest.fixture
-def everywhere(database: Database, slurm: None, gridengine: None, oar: None) -> Iterator[Everywhere]:
+def everywhere(
+    database: Database, alpha_up: None, beta_up: None, gamma_up: None, delta_up: None
+) -> Iterator[Everywhere]:
     sites = [slurm_site("alpha"), slurm_site("beta"), gridengine_site(), oar_site()]
     grid = Grid(database, sites[0], f"/home/alice/everywhere-{os.getpid()}")
     for site in sites[1:]:

@@ -10,7 +10,7 @@ import pytest
 
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.states import KillReason
-from tests.faults.conftest import bring_up
+from tests.clusters import bring_up
 from tests.faults.memories import MEMORIES, fall_back, forget_copy, remember, repair
 from tests.grid import Grid
 

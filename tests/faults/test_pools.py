@@ -16,7 +16,7 @@ pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture
-def two(database: Database, slurm: None, gridengine: None) -> Iterator[Grid]:
+def two(database: Database, alpha_up: None, gamma_up: None) -> Iterator[Grid]:
     grid = Grid(database, slurm_site("alpha"), f"/home/alice/pools-{os.getpid()}")
     gamma = gridengine_site()
     grid.add(gamma)

@@ -54,7 +54,7 @@ def test_a_thousand_jobs_in_flight_take_one_command_a_pass(alpha: Grid) -> None:
 
 
 @pytest.fixture
-def keyed(database: Database, slurm: None) -> Iterator[Grid]:
+def keyed(database: Database, beta_up: None) -> Iterator[Grid]:
     """beta, where each user logs in by a key of their own and there is no gateway."""
     keys = Path(slurm_site("beta").config["ssh"]["key_file"]).parent
     for grid in slurm_grid("beta", database):

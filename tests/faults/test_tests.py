@@ -14,7 +14,7 @@ OTHERS = (slurm_site("beta"), gridengine_site(), oar_site())
 
 
 @pytest.fixture
-def four(alpha: Grid, gridengine: None, oar: None) -> Grid:
+def four(alpha: Grid, beta_up: None, gamma_up: None, delta_up: None) -> Grid:
     for site in OTHERS:
         site.sh(f"mkdir -p {alpha.place}")
         alpha.add(site)

@@ -225,14 +225,17 @@ def _bound(conn: Connection, same_cluster: float, now: datetime | None) -> dict[
 
 
 def _shunned(conn: Connection) -> dict[Share, int]:
-    """Waiting tasks that failed on a cluster, and may go to another."""
+    """Waiting tasks that failed on a cluster, and may go to another.
+
+    That they continue nowhere is no condition: with it the index of all tasks that wait would do as well, and be read.
+    """
+    may_go = func.count().filter(Task.c.checkpoint_cluster_id.is_(None))
     found = conn.execute(
-        select(Task.c.campaign_id, Task.c.failed_cluster_id, func.count())
+        select(Task.c.campaign_id, Task.c.failed_cluster_id, may_go)
         .where(Task.c.state == TaskState.WAITING, Task.c.failed_cluster_id.is_not(None))
-        .where(Task.c.checkpoint_cluster_id.is_(None))
         .group_by(Task.c.campaign_id, Task.c.failed_cluster_id)
     )
-    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id is not None}
+    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id and number}
 
 
 def _asked(conn: Connection) -> dict[int, list[int]]:

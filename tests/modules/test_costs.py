@@ -29,6 +29,9 @@ from tests.grid import Grid
 DECIDING = (predictor, matcher, metascheduler, campaign_schedulers)
 VISITING = (updator, runner, killer)
 CLUSTERS = ("dahu", "luke", "ceci")
+LOOKS = pytest.mark.parametrize(
+    "look", [lambda conn: list_wants(conn, 10, 60.0, NOON), lambda conn: list_progress(conn, 60.0, NOON)]
+)
 
 
 class Cost(NamedTuple):
@@ -93,9 +96,7 @@ def test_a_pass_reads_in_sets_however_many_campaigns_there_are(database: Databas
         assert many[name].rows <= 10 * few[name].rows, name
 
 
-@pytest.mark.parametrize(
-    "look", [lambda conn: list_wants(conn, 10, 60.0, NOON), lambda conn: list_progress(conn, 60.0, NOON)]
-)
+@LOOKS
 def test_what_is_looked_at_in_the_database_grows_with_campaigns_on_clusters(
     database: Database, other_database: Database, look: Callable[[Connection], object]
 ) -> None:
@@ -105,6 +106,18 @@ def test_what_is_looked_at_in_the_database_grows_with_campaigns_on_clusters(
         costs(one, campaigns, 3)
         touched.append(sum(node.rows for node in nodes_of(one, look)))
     assert touched[1] <= 15 * touched[0]
+
+
+@LOOKS
+def test_what_is_looked_at_in_the_database_does_not_grow_with_tasks(
+    database: Database, other_database: Database, look: Callable[[Connection], object]
+) -> None:
+    """Not even before the planner knows anything of them."""
+    touched = []
+    for one, tasks in ((database, 30), (other_database, 3000)):
+        costs(one, 4, tasks)
+        touched.append(sum(node.rows for node in nodes_of(one, look)))
+    assert touched[1] <= touched[0] + 30
 
 
 def test_forecasts_that_say_the_same_are_not_written_again(database: Database) -> None:

@@ -259,6 +259,14 @@ class Driver(ABC):
     @abstractmethod
     def parse_capacity(self, answer: Answer) -> Capacity: ...
 
+    def overview(self, prefix: str) -> str:
+        """Ask for the capacity of the cluster and the status at once; empty: it costs no less than one by one."""
+        return ""
+
+    def split_overview(self, answer: Answer) -> tuple[Answer, Answer]:
+        """What `parse_capacity` and `parse_status` read of it."""
+        raise NotImplementedError(answer)
+
     def nodes(self) -> str:
         """Ask what nodes there are, as an ordinary user; empty: this driver cannot tell."""
         return ""

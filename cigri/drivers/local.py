@@ -113,7 +113,7 @@ class Local(Driver):
         return {index: f"{array}_{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
-        return self._ask("list", prefix=prefix, everybody=False)
+        return self._ask_all(_list(prefix))
 
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         with _Reading(answer):
@@ -144,7 +144,7 @@ class Local(Driver):
             _natural(line["changed"])
 
     def capacity(self, queue: str) -> str:
-        return self._ask("capacity", queue=queue, properties="")
+        return self._ask_all(_capacity(queue))
 
     def parse_capacity(self, answer: Answer) -> Capacity:
         with _Reading(answer):
@@ -152,6 +152,15 @@ class Local(Driver):
             total, free = _natural(line["pools"]["cpu"]["total"]), line["pools"]["cpu"]["free"]
             free = max(0, _integer(free))  # below zero after the operator has shrunk the pool
             return Capacity(total, free, total - free, 0)
+
+    def overview(self, prefix: str) -> str:
+        """To start its client costs more than all the rest of a visit."""
+        return self._ask_all(_capacity(""), _list(prefix))
+
+    def split_overview(self, answer: Answer) -> tuple[Answer, Answer]:
+        lines = answer.out.splitlines(keepends=True)
+        cut = next((number for number, line in enumerate(lines, 1) if line.startswith('{"end":')), 0)
+        return answer._replace(out="".join(lines[:cut])), answer._replace(out="".join(lines[cut:]))
 
     def nodes(self) -> str:
         """A daemon that runs since before the pools were changed is told of them first."""
@@ -182,9 +191,19 @@ class Local(Driver):
             return f"local batch system with {pools} (process {_natural(line['pid'])}, user id {_natural(line['uid'])})"
 
     def _ask(self, verb: str, **fields: object) -> str:
+        return self._ask_all({"verb": verb, **fields})
+
+    def _ask_all(self, *requests: Mapping[str, object]) -> str:
         """sh text that asks the daemon; printf is a builtin, so that the length of a request has no limit."""
-        request = json.dumps({"verb": verb, **fields})
-        return f"printf '%s\\n' {shlex.quote(request)} | {self._client}"
+        return f"printf '%s\\n' {shlex.join(map(json.dumps, requests))} | {self._client}"
+
+
+def _capacity(queue: str) -> dict[str, object]:
+    return {"verb": "capacity", "queue": queue, "properties": ""}
+
+
+def _list(prefix: str) -> dict[str, object]:
+    return {"verb": "list", "prefix": prefix, "everybody": False}
 
 
 class _Reading:

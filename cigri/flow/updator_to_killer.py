@@ -36,6 +36,7 @@ from cigri.tables.wishes import Halt, Kill
 LARGEST = 2**31 - 1
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
 LISTED: Mapping[str, TypeEngine[Any]] = {"tag": Text(), "array_index": BigInteger(), "remote_id": Text()}
+NAMED: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "remote_id": Text()}
 
 
 class Queue(NamedTuple):
@@ -113,40 +114,15 @@ def list_accounts_with_listed_again(conn: Connection) -> set[tuple[int, str]]:
     return {(row.cluster_id, row.local_user) for row in conn.execute(there.distinct())}
 
 
-def put_listed_again(
+def list_over(
     conn: Connection,
     cluster_id: int,
     account: str,
     listed: Sequence[tuple[str, int, str]],
     lag: float,
     now: datetime | None = None,
-) -> ListedAgain:
-    """Of these (tag, index, remote id) those shall die that are over for `lag` seconds; others of the account not."""
-    remote_ids = _name_over(conn, cluster_id, account, listed, lag, now) if listed else {}
-    theirs = select(Job.c.id).join(Batch, Batch.c.id == Job.c.batch_id).where(Batch.c.local_user == account)
-    gone = theirs.where(Job.c.cluster_id == cluster_id, Job.c.id.not_in(list(remote_ids)))
-    is_asked = and_(Kill.c.is_open, Kill.c.reason == KillReason.LISTED_AGAIN)
-    conn.execute(update(Kill).where(is_asked, Kill.c.job_id.in_(gone)).values(is_open=False))
-    if not remote_ids:
-        return ListedAgain(0, 0, "")
-    wish = {"reason": KillReason.LISTED_AGAIN, "asked_at": clock(now), "asked_by": "updator", "is_open": True}
-    statement = insert(Kill).values([{"job_id": job_id, **wish} for job_id in remote_ids])
-    anew = statement.on_conflict_do_update(
-        index_elements=[Kill.c.job_id], set_={**wish, "sent_at": None, "tries": 0}, where=~Kill.c.is_open
-    )
-    new = conn.execute(anew.returning(Kill.c.job_id)).all()
-    return ListedAgain(len(remote_ids), len(new), min(remote_ids.values()))
-
-
-def _name_over(
-    conn: Connection,
-    cluster_id: int,
-    account: str,
-    listed: Sequence[tuple[str, int, str]],
-    lag: float,
-    now: datetime | None,
 ) -> dict[int, str]:
-    """Remote ids of those that are over; one may be another than before, and what is listed now counts."""
+    """Of these (tag, index, remote id) the jobs of the account that are over for `lag` seconds, as they are listed."""
     there = rows("listed", LISTED, listed)
     over = (
         select(Job.c.id, there.c.remote_id)
@@ -154,10 +130,29 @@ def _name_over(
         .join(there, and_(there.c.tag == Batch.c.tag, there.c.array_index == Job.c.array_index))
         .where(Batch.c.cluster_id == cluster_id, Batch.c.local_user == account)
         .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= clock(now) - timedelta(seconds=lag))
-        .subquery()
     )
-    named = update(Job).where(Job.c.id == over.c.id).values(remote_id=over.c.remote_id)
-    return {row.id: row.remote_id for row in conn.execute(named.returning(Job.c.id, over.c.remote_id))}
+    return {row.id: row.remote_id for row in conn.execute(over)}
+
+
+def put_listed_again(
+    conn: Connection, cluster_id: int, account: str, remote_ids: Mapping[int, str], now: datetime | None = None
+) -> ListedAgain:
+    """These jobs shall die, by the remote ids that they have now; others of the account not, for that reason."""
+    theirs = select(Job.c.id).join(Batch, Batch.c.id == Job.c.batch_id).where(Batch.c.local_user == account)
+    gone = theirs.where(Job.c.cluster_id == cluster_id, Job.c.id.not_in(list(remote_ids)))
+    is_asked = and_(Kill.c.is_open, Kill.c.reason == KillReason.LISTED_AGAIN)
+    conn.execute(update(Kill).where(is_asked, Kill.c.job_id.in_(gone)).values(is_open=False))
+    if not remote_ids:
+        return ListedAgain(0, 0, "")
+    there = rows("listed", NAMED, list(remote_ids.items()))
+    conn.execute(update(Job).where(Job.c.id == there.c.id).values(remote_id=there.c.remote_id))
+    wish = {"reason": KillReason.LISTED_AGAIN, "asked_at": clock(now), "asked_by": "updator", "is_open": True}
+    statement = insert(Kill).values([{"job_id": job_id, **wish} for job_id in remote_ids])
+    anew = statement.on_conflict_do_update(
+        index_elements=[Kill.c.job_id], set_={**wish, "sent_at": None, "tries": 0}, where=~Kill.c.is_open
+    )
+    new = conn.execute(anew.returning(Kill.c.job_id)).all()
+    return ListedAgain(len(remote_ids), len(new), min(remote_ids.values()))
 
 
 def _excess(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:

@@ -1,8 +1,8 @@
-"""Hands one request to the daemon: `python -I -S client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...] <REQUEST`.
+"""Hands requests to the daemon: `python -I -S client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...] <REQUESTS`.
 
-The request is one line of JSON as `requests` wants it; the words of COMMAND, if any, become its "argv". It prints the
-daemon's answer, whose last line is {"end":n}, and exits with 0; with 10 when the daemon refuses, 2 when it is called
-in a wrong way, 3 when the daemon cannot be spoken to.
+A request is one line of JSON as `requests` wants it; the words of COMMAND, if any, become the "argv" of the only one.
+It prints the daemon's answers, whose last lines are {"end":n}, and exits with 0; after the first that is none with 10
+when the daemon refuses, 2 when it is called in a wrong way, 3 when the daemon cannot be spoken to.
 
 Each visit of a local cluster runs this several times, so it stands alone on what Python loads anyway.
 """
@@ -19,7 +19,7 @@ except ImportError:  # it is not promised; what wraps it takes as much time to l
 REFUSED, NO_DAEMON = 10, 3  # 1 is what Python itself ends with after an error
 START_SECONDS = 15.0
 ANSWER_SECONDS = 60.0
-USAGE = "usage: client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...], and one line of JSON on standard input\n"
+USAGE = "usage: client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...], and on standard input lines of JSON\n"
 
 
 class Failure(Exception):
@@ -34,11 +34,15 @@ def main() -> int:
     spool, *words = sys.argv[1:] or [""]
     cut = words.index("--") if "--" in words else len(words)
     pools, command = words[:cut], words[cut + 1 :]
-    request = sys.stdin.buffer.read().strip()
-    if not spool.startswith("/") or not all(pool.startswith("--pool=") for pool in pools) or b"\n" in request:
+    requests = sys.stdin.buffer.read().strip().split(b"\n")
+    is_odd = bool(command) and len(requests) > 1
+    if not spool.startswith("/") or not all(pool.startswith("--pool=") for pool in pools) or is_odd:
         sys.stderr.write(USAGE)
         return 2
-    return tell(with_command(request, command) if command else request, spool, pools)
+    status = 0
+    for request in requests:
+        status = status or tell(with_command(request, command) if command else request, spool, pools)
+    return status
 
 
 def with_command(request: bytes, command: list[str]) -> bytes:

@@ -8,7 +8,6 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from cigri.database import server_time
-from cigri.drivers import Capacity
 from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
 from cigri.flow.anyone_to_clusters import (
     ClusterRow,
@@ -21,7 +20,6 @@ from cigri.flow.anyone_to_clusters import (
     put_success,
 )
 from cigri.flow.anyone_to_operator import put_events
-from cigri.flow.clusters_to_anyone import Strain, put_pace, take_pace
 from cigri.flow.runner_to_updator import (
     LiveAttempt,
     WatchedJob,
@@ -33,27 +31,27 @@ from cigri.flow.runner_to_updator import (
     move_seen,
 )
 from cigri.flow.updator_to_killer import list_accounts_with_listed_again
-from cigri.flow.updator_to_metascheduler import count_ours, put_cluster_state, put_trials
+from cigri.flow.updator_to_metascheduler import count_ours, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
 from cigri.flow.updator_to_resources import list_undiscovered
 from cigri.isolation import described, isolated_visit
 from cigri.observation import Element, Ends, Findings, Sight, conclude, find
 from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
-from cigri.states import JobKind, JobState
+from cigri.states import JobKind
 from cigri.verdicts import FAULT_OF_TASK
 from cigri.wrapper import Receipt, collect, journal, parse_tail, place_of, tail
+from modules.updator.condition import is_front_end, note
 from modules.updator.discovery import discover
 from modules.updator.doubts import examine
 from modules.updator.glimpse import Glimpse, is_asked_after, journal_key, read
 from modules.updator.news import events, trials
 from modules.updator.relisted import Account, find_relisted
-from modules.updator.stress import LOAD, next_pace, parse_load
+from modules.updator.stress import LOAD
 from modules.updator.unaccounted import revoked, tell
 
 logger = logging.getLogger(__name__)
 
-NOTED_EVERY = 60.0  # seconds between two notes of how a cluster without stress answers
 LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
@@ -103,7 +101,7 @@ def _look(
         with tools.database.begin() as conn:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
         return report
-    problems = _note(tools, cluster, answers, tools.gateway.took.get((cluster.name, name), 0.0), watched, now)
+    problems = note(tools, cluster, answers, tools.gateway.took.get((cluster.name, name), 0.0), watched, now)
     problems += _take_in(tools, cluster, key, visitor, answers, report, now)
 
     def ask(user: str) -> Report:
@@ -152,17 +150,22 @@ def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account, now
 def _ask(tools: Tools, cluster: ClusterRow, key: str, account: Account, *, is_visitor: bool) -> dict[str, Answer]:
     """Everything in one remote command; the list of jobs comes before the records, so that no end falls between."""
     driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
-    parts = {"capacity": driver.capacity("")} if is_visitor else {}
-    if is_visitor and _is_front_end(cluster):
-        parts["load"] = LOAD
+    parts = {"load": LOAD} if is_visitor and is_front_end(cluster) else {}
+    prefix = f"cigri.{key}."
+    if is_visitor and account.has_jobs and (at_once := driver.overview(prefix)):
+        parts["overview"] = at_once
+    else:
+        parts |= {"capacity": driver.capacity("")} if is_visitor else {}
+        parts |= {"status": driver.status(prefix)} if account.has_jobs else {}
     if account.has_jobs:
-        parts["status"] = driver.status(f"cigri.{key}.")
         parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, account.name), Receipt()))
     if missing := [job for job in account.jobs if is_asked_after(job)]:
         parts["journal"] = journal(base, [journal_key(job) for job in missing])
         parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
     bundle = Bundle(parts)
     answers = bundle.unpack(tools.gateway.run(cluster, account.name, bundle.script))
+    if "overview" in answers:
+        answers["capacity"], answers["status"] = driver.split_overview(answers["overview"])
     return answers
 
 
@@ -309,41 +312,3 @@ def _tails(
 def _place(name: str) -> tuple[int, int]:
     job_id, position = name.split(".")
     return int(job_id), int(position)
-
-
-def _note(
-    tools: Tools,
-    cluster: ClusterRow,
-    answers: Mapping[str, Answer],
-    seconds: float,
-    watched: Sequence[WatchedJob],
-    now: datetime | None,
-) -> list[str]:
-    """Store how the cluster bears what is asked of it, and how full it is, or give why that cannot be known."""
-    ours = sum(job.width for job in watched if job.state is JobState.RUNNING and job.missing_since is None)
-    capacity: Capacity | None = None
-    problems = []
-    try:
-        capacity = tools.gateway.driver(cluster).parse_capacity(answers["capacity"])
-    except AnswerUnreadable as error:
-        problems.append(str(error))
-    with tools.database.begin() as conn:
-        load = parse_load(answers["load"]) if _is_front_end(cluster) else None
-        _note_pace(conn, cluster, load, seconds, now)
-        if capacity is not None:
-            put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
-    return problems
-
-
-def _is_front_end(cluster: ClusterRow) -> bool:
-    """A host that runs the jobs itself has their load."""
-    return cluster.config.in_use.transport == "ssh"
-
-
-def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float, now: datetime | None) -> None:
-    """What may be asked of it from now on."""
-    before, refused, elapsed = take_pace(conn, cluster.id, now)
-    strain = Strain(seconds, load, refused, elapsed)
-    after = next_pace(before, strain, cluster.config.most_load)
-    if after.pace < 1.0 or before.pace < 1.0 or before.usual is None or elapsed >= NOTED_EVERY:
-        put_pace(conn, cluster.id, after, now)

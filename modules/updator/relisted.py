@@ -9,7 +9,7 @@ from cigri.drivers import RemoteJob
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.runner_to_updator import WatchedJob
-from cigri.flow.updator_to_killer import put_listed_again
+from cigri.flow.updator_to_killer import list_over, put_listed_again
 from cigri.program import Report, Tools
 from cigri.states import EventLevel
 
@@ -36,11 +36,15 @@ def find_relisted(
         return Counter()
     known = {(job.tag, job.array_index) for job in account.jobs}
     others = [(job.tag, job.index, job.remote_id) for job in listed if (job.tag, job.index) not in known]
-    if not others and not account.is_relisted:
+    remote_ids: dict[int, str] = {}
+    if others:
+        with tools.database.read() as conn:
+            remote_ids = list_over(conn, cluster.id, account.name, others, cluster.config.lost_after, now)
+    if not remote_ids and not account.is_relisted:
         return Counter()
     subject = f"jobs of {account.name} on {cluster.name}"
     with tools.database.begin() as conn:
-        again = put_listed_again(conn, cluster.id, account.name, others, cluster.config.lost_after, now)
+        again = put_listed_again(conn, cluster.id, account.name, remote_ids, now)
         if again.new:
             message = (
                 f"{again.jobs} jobs that are over (e.g. {again.example}) are in the queue of {cluster.name} again: "

@@ -114,6 +114,24 @@ def test_resources_are_charged_as_they_are_asked_for(cluster: Cluster) -> None:
 
 
 @pytest.mark.process
+def test_how_full_it_is_and_what_it_lists_are_told_at_once(cluster: Cluster) -> None:
+    cluster.submit("cigri.1.b7", 3)
+    cluster.host.wait_for(lambda: len(cluster.live()) == 1)
+    capacity, status = cluster.driver.split_overview(cluster.run(cluster.driver.overview("cigri.")))
+    assert cluster.driver.parse_capacity(capacity).total == 3
+    assert {job.tag for job in cluster.driver.parse_status(status, "cigri.")} == {"cigri.1.b7"}
+
+
+@pytest.mark.parametrize("answer", [Answer(3, "", "no daemon"), Answer(0, "", ""), Answer(0, '{"end":0}\n', "")])
+def test_half_an_overview_is_no_empty_queue(driver: Driver, answer: Answer) -> None:
+    capacity, status = driver.split_overview(answer)
+    with pytest.raises(AnswerUnreadable):
+        driver.parse_capacity(capacity)
+    with pytest.raises(AnswerUnreadable):
+        driver.parse_status(status, "cigri.")
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("wish", [{"queue": "it's a queue"}, {"properties": "mem > 5; $(reboot)"}])
 def test_what_this_cluster_cannot_offer_is_refused_in_words(cluster: Cluster, wish: dict[str, str]) -> None:
     with pytest.raises(SubmissionRefused) as refusal:

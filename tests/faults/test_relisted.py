@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from cigri.drivers import BatchRequest
 from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
@@ -100,6 +101,16 @@ def age(grid: Grid, seconds: float) -> None:
     """As if those that are over had ended earlier."""
     with grid.database.begin() as conn:
         conn.exec_driver_sql(f"UPDATE jobs SET ended_at = ended_at - interval '{seconds} s'")
+
+
+def test_others_in_the_queue_cost_a_visit_no_write(lingering: Grid) -> None:
+    lag(lingering, 100.0)
+    updator.run_once(lingering.tools)
+    said = list[str]()
+    event.listen(lingering.database.engine, "before_cursor_execute", lambda *words: said.append(words[2]))
+    updator.run_once(lingering.tools)
+    assert said
+    assert not [statement for statement in said if "UPDATE kills" in statement or "UPDATE jobs" in statement]
 
 
 def test_a_job_that_ended_just_now_may_be_listed_for_a_while(lingering: Grid) -> None:

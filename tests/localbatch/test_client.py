@@ -38,8 +38,16 @@ def test_the_client_refuses_words_that_it_does_not_know(words: list[str]) -> Non
     assert "usage:" in done.stderr
 
 
-def test_the_client_refuses_more_than_one_request(host: Host) -> None:
+def test_the_client_hands_over_several_requests_up_to_the_first_that_is_refused(host: Host) -> None:
+    done = host.client(b'{"verb":"probe"}\n{"verb":"nonsense"}\n{"verb":"probe"}\n')
+    assert (done.returncode, done.stdout.count(b'{"end":1}')) == (client.REFUSED, 1)
     done = host.client(b'{"verb":"probe"}\n{"verb":"probe"}\n')
+    assert (done.returncode, done.stdout.count(b'{"end":1}')) == (0, 2)
+
+
+def test_the_client_gives_a_command_to_one_request_only(host: Host) -> None:
+    command = [*host.client_words, "--", "true"]
+    done = subprocess.run(command, input=b"{}\n{}\n", capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert not host.spool.exists()
 

@@ -5,7 +5,7 @@ from sqlalchemy import text
 from cigri import schema
 from cigri.database import Database
 from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.updator_to_killer import ListedAgain, put_listed_again
+from cigri.flow.updator_to_killer import ListedAgain, list_over, put_listed_again
 from cigri.states import KillReason
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
@@ -20,8 +20,8 @@ def test_only_what_is_listed_again_is_left_to_its_walltime(database: Database) -
         end_jobs(conn, cluster, [first])
         ask_kills(conn, [second], KillReason.USER, "ann")
         tag, user = conn.execute(text("SELECT tag, local_user FROM batches")).one()
-        found = put_listed_again(conn, cluster, user, [(tag, 1, "77"), (tag, 2, "78"), ("other", 1, "79")], 0.0)
-        assert found == ListedAgain(jobs=1, new=1, example="77")
+        over = list_over(conn, cluster, user, [(tag, 1, "77"), (tag, 2, "78"), ("other", 1, "79")], 0.0)
+        assert put_listed_again(conn, cluster, user, over) == ListedAgain(jobs=1, new=1, example="77")
         assert list(conn.scalars(text(REASONS))) == ["listed_again", "user"]
     schema.downgrade(database, "0032")
     with database.begin() as conn:
@@ -29,4 +29,5 @@ def test_only_what_is_listed_again_is_left_to_its_walltime(database: Database) -
     schema.upgrade(database)
     with database.begin() as conn:
         assert schema.differences(conn) == []
-        assert put_listed_again(conn, cluster, user, [(tag, 1, "80")], 0.0) == ListedAgain(1, 1, "80")
+        over = list_over(conn, cluster, user, [(tag, 1, "80")], 0.0)
+        assert put_listed_again(conn, cluster, user, over) == ListedAgain(1, 1, "80")

@@ -15,6 +15,7 @@ from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_predictor import list_progress
 from cigri.gateway import Gateway
+from cigri.localbatch import client
 from cigri.program import Tools
 from cigri.remote import Answer
 from cigri.settings import Settings
@@ -151,7 +152,9 @@ def test_campaigns_that_wait_alike_are_forecast_at_the_cost_of_one(
     assert many["modules.predictor"].rows == few["modules.predictor"].rows
 
 
-def test_this_host_is_not_asked_for_a_load_that_its_jobs_make(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is run on clusters from now on."""
     scripts = list[str]()
     run = Gateway.run
 
@@ -160,9 +163,22 @@ def test_this_host_is_not_asked_for_a_load_that_its_jobs_make(local: Grid, monke
         return run(gateway, cluster, user, script)
 
     monkeypatch.setattr(Gateway, "run", noted)
+    return scripts
+
+
+def test_this_host_is_not_asked_for_a_load_that_its_jobs_make(local: Grid, scripts: list[str]) -> None:
     updator.run_once(local.tools, None)
     assert scripts
     assert not any("loadavg" in script for script in scripts)
+
+
+def test_a_visit_of_this_host_starts_one_client(local: Grid, scripts: list[str]) -> None:
+    """That takes longer than all that it asks and is told."""
+    local.submit(["task"], command="sleep 1000")
+    local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
+    scripts.clear()
+    updator.run_once(local.tools, None)
+    assert [script.count(client.__file__) for script in scripts] == [1]
 
 
 @pytest.mark.timeout(300)

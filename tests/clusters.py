@@ -37,10 +37,10 @@ def delta_up() -> None:
     bring_up("delta")
 
 
-def put_side_by_side(item: pytest.Item) -> None:
-    """All tests of one cluster in one process, one after the other; what uses several has them for itself."""
+def mark_with_cluster(item: pytest.Item) -> None:
+    """By the one that it uses, or as one that uses several: those of one cluster run one after the other."""
     asked = {name.removesuffix("_up") for name in getattr(item, "fixturenames", ())}
     chosen = getattr(item, "callspec", None)
     asked |= {value for value in chosen.params.values() if isinstance(value, str)} if chosen else set()
     used = sorted(asked & set(NAMES))
-    item.add_marker(pytest.mark.xdist_group(used[0]) if len(used) == 1 else pytest.mark.several)
+    item.add_marker(used[0] if len(used) == 1 else "several")

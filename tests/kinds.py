@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.clusters import put_side_by_side
+from tests.clusters import mark_with_cluster
 
 ROOMS = {"faults", "localbatch", "transports", "wrapper"}  # all that is tested there
 FIXTURES = {"server", "here", "forker"}  # PostgreSQL, the daemon of the local cluster, programs
@@ -18,7 +18,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name in ROOMS or FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.process)
         if item.get_closest_marker("cluster"):
-            put_side_by_side(item)
+            mark_with_cluster(item)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -61,8 +61,11 @@ def play(seed: int, injections: int, tasks: int, tell: Callable[[str], None] = l
 
 
 def _submit(attacked: World, tasks: int, dice: random.Random) -> None:
-    """The last thing that a task does is to say that it was done; it does not where its sleep was killed first."""
-    program = f'sh -c "sleep $1 && echo $CIGRI_TASK_NUMBER >>{attacked.grid.place}/ran" task'
+    """The last thing that a task does is to say that it was done; it does not where its sleep was killed first.
+
+    From then on it cannot be ended politely: one that was killed between this and its record is rightly done again.
+    """
+    program = f'sh -c "sleep $1 && trap : TERM && echo $CIGRI_TASK_NUMBER >>{attacked.grid.place}/ran" task'
     params = [str(dice.randint(*DURATIONS)) for _ in range(tasks)]
     clusters = {name: {"max_jobs": 8} if name == "delta" else {} for name in attacked.sites}  # OAR costs much CPU
     attacked.grid.submit(params, exec_file=program.replace('"', "'"), clusters=clusters, walltime=WALLTIME)

@@ -32,10 +32,13 @@ def forgetful(request: pytest.FixtureRequest) -> Iterator[Grid]:
 
 
 def submit(grid: Grid, name: str, tasks: int, walltime: int = 600) -> int:
-    """Tasks that append their campaign and number to `finished` as soon as the file of this name is there."""
+    """Tasks that append their campaign and number to `finished` as soon as the file of this name is there.
+
+    From then on they cannot be ended politely: one that was killed between this and its record is rightly done again.
+    """
     wait = f"until [ -e {grid.place}/{name} ]; do sleep 0.2; done"
     finish = f'echo "$CIGRI_CAMPAIGN_ID.$CIGRI_TASK_NUMBER" >>{grid.place}/finished'
-    return grid.submit([str(n) for n in range(tasks)], command=f"{wait}; {finish}", walltime=walltime)
+    return grid.submit([str(n) for n in range(tasks)], command=f"{wait}; trap : TERM; {finish}", walltime=walltime)
 
 
 def finished(grid: Grid) -> Counter[str]:

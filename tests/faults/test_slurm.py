@@ -110,6 +110,9 @@ def test_a_cluster_that_takes_small_arrays_only_is_given_such(beta: Grid) -> Non
     beta.submit([str(n) for n in range(120)])
     beta.run_to_end(90)
     beta.assert_each_ran_once(120)
-    assert beta.one("SELECT max(size) FROM batches WHERE state <> 'void'") == 100
+    sizes = "SELECT count(*), max(size) FROM batches WHERE state <> 'void'"
+    (sent,) = beta.rows(sizes)  # a busy machine is asked for less
+    assert sent["count"] > 1
+    assert sent["max"] <= 100
     assert beta.one("SELECT config['max_array'] FROM clusters") == 100
     assert beta.one("SELECT count(*) FROM events WHERE code <> 'FINISHED'") == 1

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.tables.campaigns import Forecast
 from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
-from tests.grid import Grid
+from tests.grid import Grid, until
 
 pytestmark = pytest.mark.cluster
 WHOLE = {"alpha": "/nodes=2/core=8", "gamma": "/core=16"}
@@ -39,10 +39,14 @@ def test_the_more_urgent_of_two_campaigns_starts_first_in_a_full_queue(grid: Gri
     for campaign, ahead in ((late, timedelta(days=2)), (soon, timedelta(hours=1))):
         with grid.database.begin() as conn:
             conn.execute(update(Forecast).where(Forecast.c.campaign_id == campaign).values(published=now + ahead))
-    for module in (metascheduler, campaign_schedulers, runner, updator, killer):
-        module.run_once(grid.tools, None)
-    waiting = "SELECT campaign_id FROM jobs WHERE state = 'submitted' ORDER BY id"
-    assert [row["campaign_id"] for row in grid.rows(waiting)] == [late, soon]
+
+    def both_wait() -> bool:
+        for module in (metascheduler, campaign_schedulers, runner, updator, killer):
+            module.run_once(grid.tools, None)
+        waiting = grid.rows("SELECT campaign_id FROM jobs WHERE state = 'submitted' ORDER BY id")
+        return [row["campaign_id"] for row in waiting] == [late, soon]
+
+    until(both_wait)
     grid.site.sh(f"touch {grid.place}/go")
     grid.run_to_end()
     begun = grid.rows("SELECT campaign_id FROM jobs ORDER BY started_at")

@@ -8,6 +8,7 @@ from cigri.flow.metascheduler_to_user import Cut
 from cigri.states import CampaignType, CutReason
 from modules.metascheduler.stock import Stock
 
+Why = tuple[CutReason, str, int, int]
 NOTHING: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
 
 
@@ -16,21 +17,30 @@ def explain(stock: Stock, taken_back: Mapping[tuple[int, int], tuple[int, int]] 
 
     `taken_back` by campaign and cluster: so many of its waiting jobs, as it has more than its share of so many cores.
     """
+    alike: dict[object, Why | None] = {}
     for campaign_id, mine in stock.wants.items():
         if stock.is_served(campaign_id):
             continue
-        for want in mine.values():
-            if (campaign_id, want.cluster_id) in taken_back:
-                yield Cut(campaign_id, want.cluster_id, CutReason.SHARE, "", *taken_back[campaign_id, want.cluster_id])
-            elif want.cluster_id in stock.clusters and (found := _why(stock, want)) is not None:
-                yield Cut(campaign_id, want.cluster_id, *found)
+        for cluster_id, want in mine.items():
+            if (campaign_id, cluster_id) in taken_back:
+                yield Cut(campaign_id, cluster_id, CutReason.SHARE, "", *taken_back[campaign_id, cluster_id])
+            elif cluster_id in stock.clusters and (why := _why(stock, want, alike)) is not None:
+                yield Cut(campaign_id, cluster_id, *why)
 
 
-def _why(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | None:
-    return _by_rights(stock, want) or _by_cluster(stock, want)
+def _why(stock: Stock, want: Want, alike: dict[object, Why | None]) -> Why | None:
+    """Of those that wait and have nothing there, as most, it is looked at once for all that want the same."""
+    if (why := _by_rights(stock, want)) is not None:
+        return why
+    if stock.given_to(want):
+        return _by_cluster(stock, want)
+    wanted = want.cluster_id, want.type, want.width, want.ratio, want.keep, want.send, want.asked
+    if wanted not in alike:
+        alike[wanted] = _by_cluster(stock, want)
+    return alike[wanted]
 
 
-def _by_rights(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | None:
+def _by_rights(stock: Stock, want: Want) -> Why | None:
     live = want.live + stock.given_to(want)
     if want.is_on_trial and live >= 1:
         return CutReason.TRIAL, "", live, 1
@@ -47,7 +57,7 @@ def _by_rights(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | No
     return None
 
 
-def _by_cluster(stock: Stock, want: Want) -> tuple[CutReason, str, int, int] | None:
+def _by_cluster(stock: Stock, want: Want) -> Why | None:
     cluster = stock.clusters[want.cluster_id]
     if cluster.queue <= 0 and cluster.pace < 1.0:
         return CutReason.STRESS, cluster.stress, cluster.max_waiting - cluster.queue, cluster.max_waiting

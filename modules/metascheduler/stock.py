@@ -149,14 +149,20 @@ class Stock:
         self._given_cores: dict[int, int] = defaultdict(int)
         self._behind: dict[tuple[int, int], int] = defaultdict(int)  # of those given, jobs that wait for cores
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
+        self._crowded: dict[int, set[tuple[Sequence[int], float]]] = {cluster_id: set() for cluster_id in self._open}
 
     def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
-        """What the campaign wants of those that are not full yet, the emptiest first; a test is not asked for room."""
+        """What the campaign wants of those that are not full yet, the emptiest first; a test is not asked for room.
+
+        Where there was no place for one that asks for the same, there is none for the rest of the cycle.
+        """
         mine = self.wants[campaign_id]
         if next(iter(mine.values())).type is CampaignType.TEST:
             return [mine[cluster]._replace(shunned=0) for cluster in self.clusters if cluster in mine]
         some = mine if len(clusters) == len(mine) else set(clusters)
-        return [mine[cluster] for cluster in self._open if cluster in some and cluster in mine]
+        wants = [mine[cluster] for cluster in self._open if cluster in some and cluster in mine]
+        crowded = self._crowded
+        return [want for want in wants if (want.asked, want.ratio) not in crowded[want.cluster_id]]
 
     def idle(self, clusters: Iterable[int]) -> float:
         """Free cores of those of these clusters that are not full yet."""
@@ -194,8 +200,10 @@ class Stock:
         most = self._most_by_rights(want)
         if not most or want.type is CampaignType.TEST:  # it runs whether or not a core is free
             return most
-        most = min(most, self.clusters[want.cluster_id].room(want, self.given_to(want)))
-        return max(0, min(most, self.room_in_queue(want))) if most > 0 else 0
+        if (places := self.room_in_queue(want)) <= 0:
+            self._crowded[want.cluster_id].add((want.asked, want.ratio))
+            return 0
+        return max(0, min(most, places, self.clusters[want.cluster_id].room(want, self.given_to(want))))
 
     def startable(self, want: Want) -> int:
         """Jobs of the campaign that could start there at once."""

@@ -70,7 +70,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         add_up_counts(conn)
     with tools.database.begin() as conn:
         matched = match_tasks(conn)
-    return +Counter({"forecasts": len(_of_all(forecasts, alike)), "known tasks": matched})
+    number = sum(1 + len(alike.get(forecast.campaign_id, ())) for forecast in forecasts)
+    return +Counter({"forecasts": number, "known tasks": matched})
 
 
 def _predicted(known: Flow, name: str, algorithms: dict[str, Algorithm], stopped: Counter[str]) -> Prediction:

@@ -20,6 +20,7 @@ from cigri.program import Tools
 from cigri.remote import Answer
 from cigri.settings import Settings
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
+from modules.metascheduler.cuts import explain
 from modules.metascheduler.policies import load
 from modules.metascheduler.share import share
 from tests.bench.share import large_grid
@@ -143,6 +144,14 @@ def test_sharing_a_large_grid_takes_few_steps_for_each_campaign_on_a_cluster(pol
     rooms, wants, claims = large_grid(1000)
     steps = calls(lambda: share(rooms, wants, claims, order=load(policy)))
     assert steps <= most * len(wants)
+
+
+def test_campaigns_that_find_queues_full_cost_the_look_of_the_first_that_asks_for_the_same() -> None:
+    rooms, wants, claims = large_grid(1000)
+    full = [room._replace(free=0, waiting=100, waiting_cores=100, queued={0: 10}) for room in rooms]
+    alike = [want._replace(asked=(0,), keep=1000, live=0) for want in wants]
+    steps = calls(lambda: list(explain(share(full, alike, claims))))
+    assert steps <= 16 * len(wants)
 
 
 def test_campaigns_that_wait_alike_are_forecast_at_the_cost_of_one(

@@ -69,7 +69,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         shared = _share(conn, tools.settings, policy, isolation, wants, now)
         isolation.settle({want.campaign_id for want in wants})
         put_offers(conn, shared.stock.offers(), now)
-        put_cuts(conn, list(explain(shared.stock, taken_back(shared))), now)
+        put_cuts(conn, explain(shared.stock, taken_back(shared)), now)
         report["jobs taken back"] = _take_back(conn, shared, now)
     policy.complain()
     report["offers"] = len(shared.stock.given)

@@ -34,6 +34,7 @@ from cigri.errors import DatabaseUnavailable
 
 WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
+KEPT = 20  # connections: one for the lock of each cluster that is visited at the same time, and some to work with
 PLANNING = "-c random_page_cost=1.1 -c jit=off"  # a few rows by their keys, in memory: neither scans nor compilation
 
 
@@ -49,8 +50,8 @@ class Database:
         options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC -c application_name=cigri {PLANNING}"
         self.engine: Engine = create_engine(
             self.url,
-            pool_size=5,
-            max_overflow=40,
+            pool_size=KEPT,
+            max_overflow=20,
             pool_use_lifo=True,  # those used last have the most statements prepared
             use_native_hstore=False,  # or each new connection asks the server for its number
             connect_args={"options": options, "connect_timeout": 10},

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from cigri.database import Database
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_predictor import list_progress
+from cigri.flow.operator_to_updator import put_cluster
 from cigri.gateway import Gateway
 from cigri.localbatch import client
 from cigri.program import Tools
@@ -37,37 +39,38 @@ LOOKS = pytest.mark.parametrize(
 
 
 class Cost(NamedTuple):
-    """Of one pass; `rows` are those that statements gave or wrote."""
+    """Of one pass; `rows` are those that statements gave or wrote, `said` the characters of their parameters."""
 
     statements: int
     rows: int
+    said: int = 0
 
 
 @contextmanager
 def counted(database: Database) -> Iterator[Counter[str]]:
     counts: Counter[str] = Counter()
 
-    def note(_conn: Any, cursor: Any, *_: Any) -> None:
-        counts.update(statements=1, rows=max(cursor.rowcount, 0))
+    def note(_conn: Any, cursor: Any, _statement: str, parameters: Any, *_: Any) -> None:
+        counts.update(statements=1, rows=max(cursor.rowcount, 0), said=len(str(parameters)))
 
     event.listen(database.engine, "after_cursor_execute", note)
     yield counts
     event.remove(database.engine, "after_cursor_execute", note)
 
 
-def costs(database: Database, campaigns: int, tasks: int) -> dict[str, Cost]:
-    """Of passes over full clusters, on which the jobs wait that two passes before have made."""
+def costs(database: Database, campaigns: int, tasks: int, passes: int = 3) -> dict[str, Cost]:
+    """Of the last of so many passes over full clusters, on which the jobs wait that the others have made."""
     with database.begin() as conn:
         for name in CLUSTERS:
             a_cluster(conn, name, free=0, used=50)
         for _ in range(campaigns):
             a_campaign(conn, tasks, clusters=CLUSTERS)
     tools, found = Tools(database, Settings(), Gateway()), {}
-    for _ in range(3):
+    for _ in range(passes):
         for module in DECIDING:
             with counted(database) as counts:
                 module.run_once(tools, NOON)
-            found[module.__name__] = Cost(counts["statements"], counts["rows"])
+            found[module.__name__] = Cost(counts["statements"], counts["rows"], counts["said"])
     return found
 
 
@@ -88,7 +91,8 @@ def calls(act: Callable[[], object]) -> int:
 
 
 def test_a_pass_costs_the_same_however_many_tasks_wait(database: Database, other_database: Database) -> None:
-    assert costs(database, 4, 3000) == costs(other_database, 4, 300)
+    many, few = costs(database, 4, 3000), costs(other_database, 4, 300)
+    assert [cost[:2] for cost in many.values()] == [cost[:2] for cost in few.values()]
 
 
 def test_a_pass_reads_in_sets_however_many_campaigns_there_are(database: Database, other_database: Database) -> None:
@@ -173,6 +177,30 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Gateway, "run", noted)
     return scripts
+
+
+@pytest.mark.parametrize("module", [predictor, metascheduler])
+def test_what_is_the_same_of_campaigns_that_wait_alike_is_sent_once(
+    database: Database, other_database: Database, module: ModuleType
+) -> None:
+    """Their numbers are sent, and how many tasks each has left; already when they are new."""
+    few, many = costs(database, 8, 30, passes=1), costs(other_database, 80, 30, passes=1)
+    assert many[module.__name__].said - few[module.__name__].said <= (80 - 8) * 150
+
+
+@pytest.mark.process
+def test_connections_to_the_database_are_kept_from_visit_to_visit(local: Grid) -> None:
+    """The lock of each cluster is held on one, and its visit works on another."""
+    config = {**local.site.config, "poll_interval": 0.0}
+    with local.database.begin() as conn:
+        for number in range(8):
+            put_cluster(conn, f"here{number}", config)
+    for _ in range(2):
+        updator.run_once(local.tools, None)
+    opened = list[object]()
+    event.listen(local.database.engine, "connect", lambda *about: opened.append(about))
+    updator.run_once(local.tools, None)
+    assert opened == []
 
 
 def test_this_host_is_not_asked_for_a_load_that_its_jobs_make(local: Grid, scripts: list[str]) -> None:

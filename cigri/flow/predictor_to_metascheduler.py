@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import BigInteger, Connection, select, union_all
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.sql.selectable import TableValuedAlias
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import among, clock, rows
@@ -54,6 +55,9 @@ class NewClusterForecast(NamedTuple):
 
 FIELDS = NewForecast._fields
 COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in FIELDS}
+OTHER: dict[str, TypeEngine[Any]] = {"first": BigInteger(), "campaign_id": BigInteger(), "remaining": BigInteger()}
+NOBODY: Mapping[int, int] = MappingProxyType({})
+NONE_ALIKE: Mapping[int, Mapping[int, int]] = MappingProxyType({})
 MEASURES = NewClusterForecast._fields[1:]
 
 
@@ -69,16 +73,23 @@ def list_in_all(conn: Connection, besides: Collection[int] = ()) -> dict[int, Ne
 
 
 def put_forecasts(
-    conn: Connection, forecasts: Sequence[NewForecast], history_period: float, now: datetime | None = None
+    conn: Connection,
+    forecasts: Sequence[NewForecast],
+    history_period: float,
+    now: datetime | None = None,
+    alike: Mapping[int, Mapping[int, int]] = NONE_ALIKE,
 ) -> None:
     """Replace the present forecasts that have changed, and keep all of a campaign whose history is older than that.
 
-    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest.
+    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest. Those of a
+    campaign are also those of the ones that are `alike`, each with so many tasks remaining.
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
+    told = dict.fromkeys(forecast.campaign_id for forecast in forecasts)
+    others = [(first, id, remaining) for first in told for id, remaining in alike.get(first, NOBODY).items()]
     for with_cluster in (True, False):
         if some := [value for value in values if (value[1] is not None) is with_cluster]:
-            _put_present(conn, rows("new", COLUMNS, some), with_cluster, now)
+            _put_present(conn, _of_all(rows("new", COLUMNS, some), others), with_cluster, now)
     kept = select(ForecastHistory.c.id).where(ForecastHistory.c.campaign_id == Campaign.c.id)
     recent = kept.where(ForecastHistory.c.at > clock(now) - timedelta(seconds=history_period)).limit(1)
     due = select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS), recent.scalar_subquery().is_(None))
@@ -101,7 +112,17 @@ def put_cluster_forecasts(
     )
 
 
-def _put_present(conn: Connection, new: TableValuedAlias, with_cluster: bool, now: datetime | None) -> None:
+def _of_all(new: TableValuedAlias, others: Sequence[tuple[int, int, int]]) -> FromClause:
+    """With what is the same of `others`: first, campaign, tasks remaining."""
+    if not others:
+        return new
+    other = rows("other", OTHER, others)
+    theirs: dict[str, ColumnElement[Any]] = {"campaign_id": other.c.campaign_id, "remaining": other.c.remaining}
+    same = select(*(theirs.get(name, new.c[name]) for name in FIELDS)).join(other, other.c.first == new.c.campaign_id)
+    return union_all(select(*(new.c[name] for name in FIELDS)), same).subquery("said")
+
+
+def _put_present(conn: Connection, new: FromClause, with_cluster: bool, now: datetime | None) -> None:
     """Replace those that have changed, of clusters or of whole campaigns: each kind has a unique index of its own."""
     of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
     same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FIELDS[2:])

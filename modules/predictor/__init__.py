@@ -65,7 +65,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         forecasts, news = isolation.of_all(parts, forecast_of)
         isolation.failed |= {id: why for first, why in isolation.failed.items() for id in alike.get(first, ())}
         isolation.settle(parts)
-        put_forecasts(conn, _of_all(news, alike), settings.history, now)
+        put_forecasts(conn, news, settings.history, now, alike)
         put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
         add_up_counts(conn)
     with tools.database.begin() as conn:
@@ -146,16 +146,6 @@ def _changed(
     on_clusters, wholes = forecasts[: len(before)], forecasts[len(before) :]
     changed = [new for new, old in zip(on_clusters, before, strict=True) if new != old]
     return changed + [new for new in wholes if new != in_all.get(new.campaign_id)]
-
-
-def _of_all(forecasts: Sequence[NewForecast], alike: Mapping[int, Mapping[int, int]]) -> list[NewForecast]:
-    """Those of campaigns that stand for others, also as the others'."""
-    others = [
-        forecast._replace(campaign_id=id, remaining=remaining)
-        for forecast in forecasts
-        for id, remaining in alike.get(forecast.campaign_id, {}).items()
-    ]
-    return [*forecasts, *others]
 
 
 class Known(NamedTuple):

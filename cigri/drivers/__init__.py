@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, TypeVar
 
@@ -301,6 +302,20 @@ def names() -> list[str]:
 
 def load(name: str, options: Mapping[str, Any]) -> Driver:
     """The driver of that name; raise ConfigError when there is not exactly one, or its options are wrong."""
+    place = find(name)
+    try:
+        module = importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name != place:
+            raise  # it is there, and lacks something that it needs
+        raise ConfigError(f"driver {name} is said to be in {place}, which is not there") from None
+    driver: Driver = module.DRIVER(options)
+    return driver
+
+
+@cache
+def find(name: str) -> str:
+    """The module of a driver. What is found is not looked for again: that reads what all installed packages say."""
     places = [f"{__name__}.{name}"] if name in _own() else []
     places += [entry.value for entry in entry_points(group="cigri.drivers", name=name)]
     places = list(dict.fromkeys(places))
@@ -308,14 +323,7 @@ def load(name: str, options: Mapping[str, Any]) -> Driver:
         raise ConfigError(f"no driver {name!r}; there are: {', '.join(names())}")
     if len(places) > 1:
         raise ConfigError(f"driver {name} is in {' and in '.join(places)}; one of them must have another name")
-    try:
-        module = importlib.import_module(places[0])
-    except ModuleNotFoundError as error:
-        if error.name != places[0]:
-            raise  # it is there, and lacks something that it needs
-        raise ConfigError(f"driver {name} is said to be in {places[0]}, which is not there") from None
-    driver: Driver = module.DRIVER(options)
-    return driver
+    return places[0]
 
 
 def _own() -> set[str]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cigri import drivers
 from cigri.database import Database
-from cigri.drivers import BatchRequest, RemoteState, load, names
+from cigri.drivers import BatchRequest, RemoteState, find, load, names
 from cigri.errors import ConfigError
 from cigri.remote import Answer
 from tests.drivers.conformance import until
@@ -113,7 +114,21 @@ def test_a_driver_whose_package_has_lost_its_file_is_a_wrong_setting(
         load("gone", {})
 
 
+def test_a_driver_is_looked_for_until_it_is_found_and_not_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match="no driver 'late'"):
+        find("late")
+    install(tmp_path, "late", {"late": "late_driver"})
+    importlib.invalidate_caches()
+    assert find("late") == "late_driver"
+    monkeypatch.setattr(drivers, "entry_points", None)
+    assert find("late") == "late_driver"
+
+
 def test_two_drivers_of_one_name_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find.cache_clear()
     install(tmp_path, "one", {"local": "one_driver"})
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigError, match=r"driver local is in cigri\.drivers\.local and in one_driver"):

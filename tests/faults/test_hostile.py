@@ -1,28 +1,81 @@
 """Jobs that leave anything in the place of their files, here and over a real sshd: only their own tasks suffer."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import pytest
 
-from tests.grid import Grid
+from cigri.flow.anyone_to_clusters import grid_key
+from tests.grid import Grid, until
 
-HERE = 'cd "$(dirname "$(readlink /proc/self/fd/1)")" || exit 1; box=../../outbox/$CIGRI_BATCH_ID-$CIGRI_INDEX; '
-LEAVE = {
-    "fifo": 'for f in journal.$CIGRI_INDEX "$box" "$CIGRI_INDEX.1.err"; do rm -f "$f"; mkfifo "$f"; done',
-    "device": 'for f in journal.$CIGRI_INDEX "$box" "$CIGRI_INDEX.1.err"; do ln -sf /dev/zero "$f"; done',
-    "huge": 'for f in journal.$CIGRI_INDEX "$box" "$CIGRI_INDEX.1.err"; do truncate -s 1T "$f"; done',
-    "another's": 'for f in journal.$CIGRI_INDEX "$box"; do rm -f "$f"; ln -s "$f.x" "$f"; '
-    'echo "end 1 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT 1 0 exit 1700000000000 5 n r ." >"$f.x"; done',
-    "many": "seq -f 1-%.0f 30000 | (cd ../../outbox && xargs touch); rm -f journal.$CIGRI_INDEX",
+HERE = 'cd "$(dirname "$(readlink "/proc/$$/fd/1")")" || exit 1; box=../../outbox/$CIGRI_BATCH_ID-$CIGRI_INDEX; '
+FILES = 'journal.$CIGRI_INDEX "$box" "$CIGRI_INDEX.1.err"'
+MANY = 30_000
+
+
+class Plant(NamedTuple):
+    """What a job leaves, and the sh expression with which somebody else sees it, in `$f` in turn."""
+
+    script: str
+    looks: str
+
+
+PLANTS = {
+    "fifo": Plant(f'for f in {FILES}; do rm -f "$f"; mkfifo "$f"; done', '[ -p "$f" ]'),
+    "device": Plant(f'for f in {FILES}; do ln -sf /dev/zero "$f"; done', '[ "$(readlink "$f")" = /dev/zero ]'),
+    "huge": Plant(f'for f in {FILES}; do truncate -s 1T "$f"; done', '[ "$(stat -c %s "$f")" = 1099511627776 ]'),
+    "another's": Plant(
+        f'for f in {FILES}; do rm -f "$f"; ln -s "$PWD/told" "$f"; done; '
+        'echo "end 1 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT 1 0 exit 1700000000000 5 n r ." >told',
+        'grep -q "^end 1 " "$f"',
+    ),
+    "many": Plant(
+        f"(cd ../../outbox && seq -f 1-%.0f {MANY} | xargs touch); rm -f journal.$CIGRI_INDEX",
+        f'case $f in *journal.*) [ ! -e "$f" ] ;; *) [ "$(ls "$base/outbox" | wc -l)" -ge {MANY} ] ;; esac',
+    ),
 }
 
 
-@pytest.mark.parametrize("what", LEAVE)
-def test_what_a_hostile_job_leaves_hurts_its_own_task_alone(grid: Grid, what: str) -> None:
+@pytest.fixture
+def base(grid: Grid) -> Iterator[str]:
+    """Where the grid keeps its files on the cluster; what hostile jobs leave there is not for the next test."""
+    with grid.database.begin() as conn:
+        key = grid_key(conn)
+    base = f"{grid.site.config.get('directory', f'/home/{grid.site.user}/.cigri')}/{key}"
+    yield base
+    grid.site.sh(f"rm -rf {base}")
+
+
+@pytest.mark.parametrize("what", PLANTS)
+def test_what_a_hostile_job_leaves_hurts_its_own_task_alone(grid: Grid, base: str, what: str) -> None:
     grid.tune("jobs", deaths=0)
-    hostile = f'if [ "$CIGRI_TASK_NUMBER" = 1 ]; then {HERE}{LEAVE[what]}; kill -KILL $PPID; fi'
-    grid.submit(["1", "2", "3"], command=hostile)
+    hostile = f'if [ "$CIGRI_TASK_NUMBER" = 1 ]; then {HERE}{PLANTS[what].script}; kill -KILL $PPID; fi'
+    campaign = grid.submit(["1", "2", "3"], command=hostile)
     grid.submit(["1", "2", "3"])
+    grid.run_until(lambda: files_of_task_1(grid, base, campaign))
+    until(lambda: is_planted(grid, base, campaign, what))
     grid.run_until(lambda: grid.counts() == {"done": 5, "failed": 1})
     assert grid.one("SELECT number FROM tasks WHERE state = 'failed'") == 1
     assert grid.one("SELECT failures FROM clusters") == 0
     assert not grid.rows("SELECT 1 FROM events WHERE code = 'ACCOUNT_REFUSED'")
     grid.assert_sane()
+
+
+def files_of_task_1(grid: Grid, base: str, campaign: int) -> list[str]:
+    """Journal, outbox and standard error of its job, as CiGri knows their places, once it is submitted."""
+    found = grid.rows(
+        "SELECT batch_id, array_index FROM tasks JOIN attempts ON task_id = tasks.id JOIN jobs ON job_id = jobs.id"
+        " WHERE tasks.campaign_id = :campaign AND tasks.number = 1 AND jobs.submitted_at IS NOT NULL",
+        campaign=campaign,
+    )
+    if not found:
+        return []
+    batch, index = found[0]["batch_id"], found[0]["array_index"]
+    directory = f"{base}/c{campaign}/b{batch}"
+    return [f"{directory}/journal.{index}", f"{base}/outbox/{batch}-{index}", f"{directory}/{index}.1.err"]
+
+
+def is_planted(grid: Grid, base: str, campaign: int, what: str) -> bool:
+    paths = " ".join(files_of_task_1(grid, base, campaign))
+    script = f"base={base}; for f in {paths}; do {PLANTS[what].looks} || exit 0; done; echo planted"
+    return grid.site.sh(script, grid.site.user) == "planted\n"

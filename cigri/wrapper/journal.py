@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
-from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, IS_FILE
+from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, LINES, LONGEST
 from cigri.wrapper.records import StartRecord, TaskRecord, is_revoked, is_stop, parse_end, parse_start
 
 
@@ -48,40 +48,40 @@ ENTRY = re.compile(rf"= (\d{{1,18}}) (\d{{1,18}}) (\d{{1,18}}) ({'|'.join(Journa
 
 
 def journal(base: str, keys: Sequence[JobKey]) -> str:
-    """sh text that prints the journals of these jobs."""
+    """sh text that prints the lines of ours in the journals of these jobs."""
     calls = "".join(f"cigri_show {key.campaign_id:d} {key.batch_id:d} {key.index:d}\n" for key in keys)
+    names = "".join(f"c{key.campaign_id:d}/b{key.batch_id:d}/journal.{key.index:d}\n" for key in keys)
     return f"""\
-cigri_base={base} cigri_left={ANSWER_BYTES} cigri_seen=
-{IS_FILE}cigri_is_small() {{
-    if [ "$cigri_batch" != "$cigri_seen" ]; then
-        cigri_seen=$cigri_batch
-        cigri_large=$(find "$cigri_batch/." ! -name . -prune -name 'journal.*' -size +{BLOCKS})
-    fi
-    case "$cigri_large
-" in
-    *"/journal.$1
-"*) return 1 ;;
-    esac
-}}
+cigri_base={base}
 cigri_show() {{
-    cigri_state=absent cigri_batch=$cigri_base/c$1/b$2
+    cigri_batch=c$1/b$2 cigri_state=absent
     if [ -e "$cigri_batch/journal.$3" ] || [ -L "$cigri_batch/journal.$3" ]; then
         cigri_state=started
-        [ "$cigri_left" -gt 0 ] || cigri_state={JournalState.UNREAD}
     elif [ -e "$cigri_batch.void" ]; then
         cigri_state=voided
     elif [ ! -e "$cigri_batch/job" ]; then
         cigri_state=no_batch
     fi
     echo "= $1 $2 $3 $cigri_state"
-    [ $cigri_state = started ] && cigri_is_file "$cigri_batch/journal.$3" && cigri_is_small "$3" || return 0
-    while cigri_line= && IFS= read -r cigri_line || [ -n "$cigri_line" ]; do
-        printf '> %s\\n' "$cigri_line"
-        cigri_left=$((cigri_left - ${{#cigri_line}} - 3))
-    done <"$cigri_batch/journal.$3"
 }}
 echo '{HEAD}'
-{calls}echo 'cigri-journal end'
+cd -- "$cigri_base" 2>/dev/null || cd / # where no batch is
+{{
+    xargs sh -c 'find "$@" -prune -type f -size -{BLOCKS + 1}' sh 2>/dev/null <<'EOF'
+{names}EOF
+{calls}}} | LC_ALL=C awk '
+    BEGIN {{ left = {ANSWER_BYTES} }}
+    NF == 1 {{ is_small[$1]; next }}
+    $5 == "started" && left <= 0 {{ $5 = "{JournalState.UNREAD}" }}
+    {{ print; name = "c" $2 "/b" $3 "/journal." $4 }}
+    $5 == "started" && name in is_small {{
+        for (n = 0; n < {LINES:d} && (getline line <name) > 0; n++) {{
+            left -= length(line) + 1
+            if (line ~ /^(start|end|stop|revoked) /) print "> " substr(line, 1, {LONGEST:d})
+        }}
+        close(name)
+    }}'
+echo 'cigri-journal end'
 """
 
 

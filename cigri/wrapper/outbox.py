@@ -6,27 +6,40 @@ it is stored. Who forgets what was stored reads it again, which changes nothing.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.remote import Answer
-from cigri.wrapper.bounds import BLOCKS, FILES
+from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, FILES, LONGEST
 from cigri.wrapper.records import TaskRecord, parse_end
 
 NAME = re.compile(r"(\d{1,250})-(\d{1,250})", re.ASCII)
 HEAD = "cigri-outbox 1"
 FILE = re.compile(r"= (\d{1,250}-\d{1,250}) (\d{1,18})", re.ASCII)
 FOOT = re.compile(r"cigri-outbox end (\d{1,18}) (\d{1,18})", re.ASCII)
-LONGEST = 1000  # characters of a line; a record has fewer
+LINES = 2000  # new ones of one file, at a visit
+FEWEST = 100  # files that a visit is told of, however slow the last one was
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What is stored of an outbox: how many lines of each file, and the files that are not needed any more."""
+    """What is stored of an outbox: how many lines of each file, and the files that are not needed any more.
+
+    `files`: how many the next visit may tell of.
+    """
 
     lines: Mapping[str, int] = field(default_factory=dict)
     over: frozenset[str] = frozenset()
+    files: int = FILES
+
+    def after_silence(self) -> "Receipt":
+        """For the visit after one that had no answer: perhaps there was too much to read."""
+        return replace(self, files=max(FEWEST, self.files // 4))
+
+    def after_answer(self, lines: Mapping[str, int], over: frozenset[str]) -> "Receipt":
+        """For the visit after one that has told this, where this one is of `after_silence`."""
+        return Receipt(lines, over, min(FILES, 8 * self.files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +52,7 @@ class Posted:
 
 
 class Collected(NamedTuple):
-    """What is new in an outbox; `lines` to be told once all records are stored, `left` were beyond the limit.
+    """What is new in an outbox; `lines` to be told once all records are stored, `left` files have more of them.
 
     The last lines of a file are not counted until they are whole: they are perhaps being written.
     """
@@ -56,9 +69,9 @@ def place_of(name: str) -> tuple[int, int]:
 
 
 def collect(base: str, receipt: Receipt, limit: int = 20_000) -> str:
-    """sh text that removes the files that are over, and prints at most `limit` new lines of as many of the others.
+    """sh text that removes the files that are over, and prints at most `limit` new lines of the others.
 
-    Of what is no file of ours, or too large for one, it tells nothing.
+    Of what is no plain file, or too large for one of ours, it tells the name alone.
     """
     if any(not NAME.fullmatch(name) for name in (*receipt.lines, *receipt.over)):
         raise ValueError("a name that no outbox holds")
@@ -71,22 +84,28 @@ echo '{HEAD}'
 cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0; }}
 {remove}{{
     printf '%s' '{known}'
-    find . ! -name . -prune -type f -size -{BLOCKS + 1} \\
-        -name '*-*' ! -name '*[!0-9-]*' ! -name '-*' ! -name '*-' ! -name '*-*-*' | LC_ALL=C sort | head -n {FILES}
+    find . ! -name . -prune -name '*-*' ! -name '*[!0-9-]*' ! -name '-*' ! -name '*-' ! -name '*-*-*' \\
+        -print -type f -size -{BLOCKS + 1} -print | head -n {2 * receipt.files:d} | LC_ALL=C sort
 }} | LC_ALL=C awk '
+    BEGIN {{ room = {ANSWER_BYTES} }}
     NF == 2 {{ known[$1] = $2; next }}
+    {{ file = substr($1, 3); is_known = file in known }}
+    file != last {{
+        last = file
+        if (!is_known) {{ print "= " file " 0"; said++ }}
+        next
+    }}
     {{
-        $1 = substr($1, 3)
-        seen = headed = 0
-        if (!($1 in known)) {{ print "= " $1 " 0"; said++; headed = 1 }}
-        while ((getline line <$1) > 0) {{
-            if (++seen <= known[$1]) continue
-            if (shown >= {limit:d}) {{ left++; continue }}
-            if (!headed) {{ print "= " $1 " " known[$1]; said++; headed = 1 }}
+        seen = mine = 0
+        while ((getline line <file) > 0) {{
+            if (++seen <= known[file]) continue
+            if ((shown >= {limit:d}) || mine >= {LINES} || room <= 0) {{ left++; break }}
+            if (is_known && !mine) {{ print "= " file " " known[file]; said++ }}
             print "> " substr(line, 1, {LONGEST:d})
-            said++; shown++
+            said++; shown++; mine++
+            room -= length(line) + 1
         }}
-        close($1)
+        close(file)
     }}
     END {{ print "cigri-outbox end " said + 0 " " left + 0 }}'
 """

@@ -20,16 +20,15 @@ PLACES = f"""\
     cigri_batch=$cigri_base/c$1/b$2
     cigri_status=$cigri_batch/status.$3 cigri_news=$cigri_batch/shutdown.$3 cigri_machine_news=$cigri_batch/machine.$3
     cigri_is_file "$cigri_batch/journal.$3" || return 0
-    while read -r cigri_word cigri_version cigri_first cigri_second cigri_third cigri_rest; do
-        case "$cigri_word $cigri_version $cigri_third $cigri_rest" in
-        'features 1 . ') cigri_third=- ;; # of a wrapper that knew nothing of the machine
-        'features 2 '*' .') ;;
-        *) continue ;;
-        esac
-        cigri_status=$cigri_first cigri_news=$cigri_second cigri_machine_news=$cigri_third
-    done <<EOF
-$(head -c {FILE_BYTES} "$cigri_batch/journal.$3")
+    read -r cigri_word cigri_version cigri_first cigri_second cigri_third cigri_rest <<EOF
+$(head -c {FILE_BYTES} "$cigri_batch/journal.$3" | sed -n '/^features [12] .* [.]$/h; ${{x;p;}}')
 EOF
+    case "$cigri_word $cigri_version $cigri_third $cigri_rest" in
+    'features 1 . ') cigri_third=- ;; # of a wrapper that knew nothing of the machine
+    'features 2 '*' .') ;;
+    *) return 0 ;;
+    esac
+    cigri_status=$cigri_first cigri_news=$cigri_second cigri_machine_news=$cigri_third
 }} 2>/dev/null
 """
 

@@ -25,7 +25,6 @@ from cigri.flow.runner_to_updator import (
     WatchedJob,
     list_attempts,
     list_attempts_at,
-    list_unended,
     list_watched,
     mark_missing,
     move_seen,
@@ -40,19 +39,19 @@ from cigri.program import Report, Tools, summed
 from cigri.remote import Answer, Bundle
 from cigri.states import JobKind
 from cigri.verdicts import FAULT_OF_TASK
-from cigri.wrapper import Receipt, collect, journal, parse_tail, place_of, tail
+from cigri.wrapper import Receipt, collect, journal, parse_tail, tail
 from modules.updator.condition import is_front_end, note
 from modules.updator.discovery import discover
 from modules.updator.doubts import examine
-from modules.updator.glimpse import Glimpse, is_asked_after, journal_key, read
+from modules.updator.glimpse import Glimpse, journal_key, list_asked_after, read
 from modules.updator.news import events, trials
+from modules.updator.receipts import next_receipt
 from modules.updator.relisted import Account, find_relisted
 from modules.updator.stress import LOAD
 from modules.updator.unaccounted import revoked, tell
 
 logger = logging.getLogger(__name__)
 
-LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
@@ -158,8 +157,11 @@ def _ask(tools: Tools, cluster: ClusterRow, key: str, account: Account, *, is_vi
         parts |= {"capacity": driver.capacity("")} if is_visitor else {}
         parts |= {"status": driver.status(prefix)} if account.has_jobs else {}
     if account.has_jobs:
-        parts["collect"] = collect(base, tools.gateway.settled.get((cluster.id, account.name), Receipt()))
-    if missing := [job for job in account.jobs if is_asked_after(job)]:
+        place = (cluster.id, account.name)
+        receipt = tools.gateway.settled.get(place, Receipt())
+        parts["collect"] = collect(base, receipt)
+        tools.gateway.settled[place] = receipt.after_silence()  # unless there is an answer
+    if missing := list_asked_after(account.jobs):
         parts["journal"] = journal(base, [journal_key(job) for job in missing])
         parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
     bundle = Bundle(parts)
@@ -199,11 +201,9 @@ def _take_in(
     fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled, now)
     report.update(examine(tools, cluster, fresh, now))
     report.update(find_relisted(tools, cluster, account, glimpse.listed, now))
-    before = tools.gateway.settled.get((cluster.id, user), Receipt())
-    lines = {**before.lines, **glimpse.collected.lines}
-    ended = {end.job.job_id for end in findings.ended}
-    over = {(job.batch_id, job.array_index): job.job_id in ended for job in jobs}
-    tools.gateway.settled[(cluster.id, user)] = _receipt(tools, lines, over)
+    place = (cluster.id, user)
+    before = tools.gateway.settled.get(place, Receipt())
+    tools.gateway.settled[place] = next_receipt(tools, before, glimpse.collected.lines, jobs, findings)
     report.update(
         {"ended jobs": len(ends.jobs), "moved jobs": len(findings.seen), "missing jobs": len(findings.missing)}
     )
@@ -214,21 +214,6 @@ def _sight(glimpse: Glimpse) -> Sight:
     listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
     history = {Element(job.tag, job.index): job for job in glimpse.history}
     return Sight(listed, history, glimpse.records, glimpse.told)
-
-
-def _receipt(tools: Tools, lines: Mapping[str, int], over: Mapping[tuple[int, int], bool]) -> Receipt:
-    """What is stored; `over`: of the watched jobs, is it so. Of those submitted so lately that nobody watches them yet,
-    nothing is.
-    """
-    known = {name: number for name, number in lines.items() if over.get(place_of(name)) is False}
-    ended = {name for name in lines if over.get(place_of(name))}
-    others = {name: place for name in lines if (place := place_of(name)) not in over}
-    if not others:
-        return Receipt(known, frozenset(ended))
-    batches = sorted({batch_id for batch_id, _ in others.values() if batch_id <= LARGEST_ID})
-    with tools.database.read() as conn:
-        unended = list_unended(conn, batches)
-    return Receipt(known, frozenset(ended | {name for name, place in others.items() if place not in unended}))
 
 
 def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:

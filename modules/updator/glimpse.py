@@ -42,7 +42,7 @@ def read(
         glimpse.problems.append(str(error))
     if "history" not in answers:
         return glimpse
-    missing = {journal_key(job): job for job in jobs if is_asked_after(job)}
+    missing = {journal_key(job): job for job in list_asked_after(jobs)}
     try:
         glimpse = glimpse._replace(history=driver.parse_history(answers["history"]))
         for place, found in parse_journal(answers["journal"], list(missing)).items():
@@ -75,9 +75,13 @@ def _not_looked_at(job: WatchedJob) -> RemoteJob:
     return RemoteJob(job.tag, job.array_index, job.remote_id, RemoteState.UNKNOWN)
 
 
-def is_asked_after(job: WatchedJob) -> bool:
-    """Is its end looked for: it was not listed before, or is being killed as another attempt has succeeded?"""
-    return job.missing_since is not None or job.kill is KillReason.SUPERSEDED
+def list_asked_after(jobs: Sequence[WatchedJob]) -> list[WatchedJob]:
+    """Those whose end is looked for: not listed before, or being killed as another attempt has succeeded.
+
+    The last to be missed come first: whose journal was not read, as the answer was full, is missed anew.
+    """
+    asked = [job for job in jobs if job.missing_since is not None or job.kill is KillReason.SUPERSEDED]
+    return sorted(asked, key=lambda job: job.missing_since.timestamp() if job.missing_since else 0.0, reverse=True)
 
 
 def journal_key(job: WatchedJob) -> JobKey:

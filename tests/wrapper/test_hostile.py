@@ -24,7 +24,7 @@ from cigri.wrapper import (
     parse_tail,
     tail,
 )
-from cigri.wrapper.bounds import ANSWER_BYTES, FILE_BYTES
+from cigri.wrapper.bounds import ANSWER_BYTES, FILE_BYTES, FILES
 from cigri.wrapper.records import IMPOSSIBLE
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status
 
@@ -139,13 +139,44 @@ def test_many_large_files_do_not_fill_an_answer(dash: Cluster) -> None:
     dash.write(*["exit 0"] * 40)
     line = b"end 1 901 1001 1 1 0 exit 1700000000000 5 n r .\n"
     for index in range(1, 41):
-        (dash.batch / f"journal.{index}").write_bytes(line * (FILE_BYTES // len(line)))
+        for path in (dash.batch / f"journal.{index}", dash.outbox / f"34-{index}"):
+            path.write_bytes(line * (FILE_BYTES // len(line)))
     keys = [JobKey(12, 34, index) for index in range(1, 41)]
     answer = dash.ask(journal(BASE, keys))
     assert len(answer.out) < ANSWER_BYTES + 2 * FILE_BYTES
     states = [found.state for found in parse_journal(answer, keys).values()]
     assert set(states[:10]) == {JournalState.STARTED}
     assert set(states[-10:]) == {JournalState.UNREAD}
+
+
+def test_many_long_lines_do_not_fill_an_answer(dash: Cluster) -> None:
+    dash.write("exit 0")
+    for index in range(1, 41):
+        (dash.outbox / f"34-{index}").write_bytes((b"x" * 999 + b"\n") * (FILE_BYTES // 1000))
+    answer = dash.ask(collect(BASE, Receipt()))
+    assert len(answer.out) < ANSWER_BYTES + 2 * FILE_BYTES
+    assert len(parse_collect(answer).lines) == 40
+
+
+def test_rubbish_in_a_journal_costs_no_time(ran: Cluster) -> None:
+    """A shell that looked at each of its lines would be at it for longer than an answer may take."""
+    keys = [FIRST] * 12 + [SECOND]
+    for rubbish in (b"\n", b"x\n", b"x"):
+        (ran.batch / "journal.1").write_bytes(rubbish * (FILE_BYTES // len(rubbish)))
+        answer = ran.ask(journal(BASE, keys))
+        assert len(answer.out) < 1000
+        journals = parse_journal(answer, keys)
+        assert journals[FIRST] == (JournalState.STARTED, None, (), False)
+        assert [record.exit_code for record in journals[SECOND].records] == [4]
+        assert parse_status_files(ran.ask(read_status(BASE, keys)), keys) == {FIRST: {}, SECOND: {}}
+
+
+def test_one_large_file_does_not_keep_others_in_the_outbox(ran: Cluster) -> None:
+    record = (ran.outbox / "34-1").read_bytes()
+    (ran.outbox / "34-1").write_bytes(b"x\n" * 300_000 + record)
+    collected = parse_collect(ran.ask(collect(BASE, Receipt())))
+    assert [(posted.index, posted.record.exit_code) for posted in collected.records] == [(2, 4)]
+    assert collected.left == 1
 
 
 def test_a_huge_number_of_files_in_an_outbox_passes_in_pieces(dash: Cluster) -> None:
@@ -156,10 +187,27 @@ def test_a_huge_number_of_files_in_an_outbox_passes_in_pieces(dash: Cluster) -> 
         (dash.outbox / f"1-{number}").touch()
     (dash.outbox / "34-1").write_bytes(record)
     first = parse_collect(dash.ask(collect(BASE, Receipt())))
-    assert (len(first.lines), first.records) == (20_000, ())
+    assert len(first.lines) == FILES
     rest = parse_collect(dash.ask(collect(BASE, Receipt({}, frozenset(first.lines)))))
     assert len(rest.lines) == 10_001
-    assert len(rest.records) == 1
+    assert len(first.records) + len(rest.records) == 1
+
+
+def test_after_a_visit_without_an_answer_the_next_one_asks_for_less(dash: Cluster) -> None:
+    dash.write("exit 0")
+    for number in range(300):
+        os.mkfifo(dash.outbox / f"1-{number}")
+    receipt = Receipt()
+    for _ in range(9):
+        receipt = receipt.after_silence()
+    told = []
+    while lines := parse_collect(dash.ask(collect(BASE, receipt))).lines:
+        told.append(len(lines))
+        receipt = receipt.after_silence().after_answer({}, frozenset(lines))
+    assert told == [200, 100]
+    for _ in range(9):
+        receipt = receipt.after_silence().after_answer({}, frozenset())
+    assert receipt == Receipt()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from cigri.observation import Element, Ends, Findings, Sight, Told, conclude, fi
 from cigri.settings import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.wrapper import Cause, JournalState, TaskRecord
+from modules.updator.glimpse import list_asked_after
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CONFIG = ClusterConfig(driver="local", record_grace=10, lost_after=120)
@@ -320,3 +321,9 @@ def test_a_prologue_ends_by_its_record(exit_code: int, expected: Outcome) -> Non
     _, ends = look(a_job(kind=JobKind.PROLOGUE), records=(a_record(exit_code=exit_code),))
     assert outcome(ends) is expected
     assert not ends.attempts
+
+
+def test_those_missed_last_are_asked_after_first_and_others_not_at_all() -> None:
+    """Of a full answer, the journals at its end are not read: their jobs are missed anew."""
+    superseded, old, new = a_job(kill=KillReason.SUPERSEDED), a_job(missing=600), a_job(missing=5)
+    assert list_asked_after([superseded, old, a_job(), new]) == [new, old, superseded]

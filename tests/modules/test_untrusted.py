@@ -2,11 +2,13 @@
 
 import logging
 import os
+import re
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from cigri.errors import OutcomeUnknown
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.remote import Answer
@@ -165,6 +167,34 @@ def test_an_account_that_says_too_much_is_its_own_users_trouble(running: Grid) -
         running.let_accounts_be_asked()
         until(lambda: updator.run_once(flooded) is not None and running.counts() == {"done": 4})
     assert running.rows("SELECT 1 FROM events WHERE closed_at IS NULL") == []
+
+
+class Slow(Gateway):
+    """To tell of more than a thousand files takes longer than anybody waits."""
+
+    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
+        if any(int(found) > 2 * 1000 for found in re.findall(r"head -n (\d+)", script)):
+            raise OutcomeUnknown(cluster.name, "no answer within 60 s")
+        return super().run(cluster, user, script)
+
+
+def test_an_outbox_too_full_for_one_answer_is_read_in_several(running: Grid) -> None:
+    for number in range(3000):
+        post(running, f"1-{number}", "x\n")
+    (Path(running.place) / "go").touch()
+    until(lambda: sum(running.executions().values()) == 3)
+    over = "UPDATE clusters SET blocked_until = now() WHERE failures > 0"
+    with closing(Slow()) as gateway:
+        slow = running.tools._replace(gateway=gateway)
+
+        def visit() -> bool:
+            updator.run_once(slow)
+            with running.database.begin() as conn:  # the pauses of the cluster
+                conn.exec_driver_sql(over)
+            return running.counts() == {"done": 3}
+
+        until(visit)
+    running.assert_sane()
 
 
 def test_binary_rubbish_in_standard_error_stops_nobody(local: Grid) -> None:

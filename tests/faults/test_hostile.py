@@ -6,6 +6,8 @@ from typing import NamedTuple
 import pytest
 
 from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.user_to_killer import move_campaign
+from cigri.states import CampaignState
 from tests.grid import Grid, until
 
 HERE = 'cd "$(dirname "$(readlink "/proc/$$/fd/1")")" || exit 1; box=../../outbox/$CIGRI_BATCH_ID-$CIGRI_INDEX; '
@@ -28,6 +30,10 @@ PLANTS = {
         f'for f in {FILES}; do rm -f "$f"; ln -s "$PWD/told" "$f"; done; '
         'echo "end 1 $CIGRI_JOB_ID $CIGRI_TASK_ID $CIGRI_ATTEMPT 1 0 exit 1700000000000 5 n r ." >told',
         'grep -q "^end 1 " "$f"',
+    ),
+    "rubbish": Plant(
+        f'for f in {FILES}; do rm -f "$f"; yes "" | head -c 1048576 >"$f"; done',
+        '[ "$(wc -l <"$f")" = 1048576 ]',
     ),
     "many": Plant(
         f"(cd ../../outbox && seq -f 1-%.0f {MANY} | xargs touch); rm -f journal.$CIGRI_INDEX",
@@ -52,12 +58,32 @@ def test_what_a_hostile_job_leaves_hurts_its_own_task_alone(grid: Grid, base: st
     hostile = f'if [ "$CIGRI_TASK_NUMBER" = 1 ]; then {HERE}{PLANTS[what].script}; kill -KILL $PPID; fi'
     campaign = grid.submit(["1", "2", "3"], command=hostile)
     grid.submit(["1", "2", "3"])
-    grid.run_until(lambda: files_of_task_1(grid, base, campaign))
-    until(lambda: is_planted(grid, base, campaign, what))
+    let_it_plant(grid, base, campaign, what)
     grid.run_until(lambda: grid.counts() == {"done": 5, "failed": 1})
     assert grid.one("SELECT number FROM tasks WHERE state = 'failed'") == 1
+    assert_nobody_else_was_hurt(grid)
+
+
+@pytest.mark.parametrize("what", PLANTS)
+def test_a_hostile_campaign_can_be_cancelled(grid: Grid, base: str, what: str) -> None:
+    """Its wrappers, too, meet what lies in the place of their files."""
+    campaign = grid.submit(["1", "2"], command=f"{HERE}{PLANTS[what].script}; exec sleep 300")
+    grid.submit(["1", "2"])
+    let_it_plant(grid, base, campaign, what)
+    with grid.database.begin() as conn:
+        assert move_campaign(conn, campaign, grid.site.user, CampaignState.CANCELLED)
+    grid.run_until(lambda: grid.counts() == {"done": 2, "cancelled": 2})
+    assert_nobody_else_was_hurt(grid)
+
+
+def let_it_plant(grid: Grid, base: str, campaign: int, what: str) -> None:
+    grid.run_until(lambda: files_of_task_1(grid, base, campaign))
+    until(lambda: is_planted(grid, base, campaign, what))
+
+
+def assert_nobody_else_was_hurt(grid: Grid) -> None:
     assert grid.one("SELECT failures FROM clusters") == 0
-    assert not grid.rows("SELECT 1 FROM events WHERE code = 'ACCOUNT_REFUSED'")
+    assert not grid.rows("SELECT 1 FROM events WHERE code IN ('ACCOUNT_REFUSED', 'CLUSTER_UNREACHABLE')")
     grid.assert_sane()
 
 

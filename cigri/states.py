@@ -1,10 +1,11 @@
 """The life of each thing: its states and the moves allowed between them; the database has the same words as enums."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-State = TypeVar("State", bound=StrEnum)
+State = TypeVar("State", bound=StrEnum | None)
 
 
 class CampaignType(StrEnum):
@@ -178,34 +179,123 @@ class Closing(StrEnum):
     RESUBMIT = "resubmit"
 
 
-CAMPAIGN_MOVES: Mapping[CampaignState, frozenset[CampaignState]] = {
-    CampaignState.IN_TREATMENT: frozenset({CampaignState.PAUSED, CampaignState.TERMINATED, CampaignState.CANCELLED}),
-    CampaignState.PAUSED: frozenset({CampaignState.IN_TREATMENT, CampaignState.CANCELLED}),
-    CampaignState.TERMINATED: frozenset({CampaignState.IN_TREATMENT}),  # tasks are added, or resubmitted
-    CampaignState.CANCELLED: frozenset(),
-}
+@dataclass(frozen=True)
+class Life(Generic[State]):
+    """The states in which a thing begins, and its moves from one to another; of each, what makes it.
 
-TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
-    TaskState.WAITING: frozenset({TaskState.ASSIGNED, TaskState.CANCELLED}),
-    TaskState.ASSIGNED: frozenset({TaskState.WAITING, TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED}),
-    TaskState.DONE: frozenset({TaskState.WAITING}),  # its result was doubted
-    TaskState.FAILED: frozenset({TaskState.WAITING, TaskState.CANCELLED}),
-    TaskState.CANCELLED: frozenset({TaskState.WAITING}),  # its user wants it after all
-}
+    A state is written through cigri/tables/moves.py alone, which names the sources found here. docs/states.md shows it.
+    """
 
-JOB_MOVES: Mapping[JobState, frozenset[JobState]] = {
-    JobState.TO_LAUNCH: frozenset({JobState.LAUNCHING, JobState.ENDED}),
-    JobState.LAUNCHING: frozenset({JobState.SUBMITTED, JobState.ENDED}),
-    JobState.SUBMITTED: frozenset({JobState.RUNNING, JobState.ENDED}),
-    JobState.RUNNING: frozenset({JobState.SUBMITTED, JobState.ENDED}),  # a requeued job waits again
-    JobState.ENDED: frozenset(),
-}
+    begins: Mapping[State, str]
+    moves: Mapping[tuple[State, State], str]
+
+    def sources(self, target: State) -> tuple[State, ...]:
+        """The states from which `target` may be reached."""
+        return tuple(source for source, reached in self.moves if reached == target)
+
+    def targets(self, source: State) -> tuple[State, ...]:
+        return tuple(reached for start, reached in self.moves if start == source)
+
+    def sources_of_all(self, targets: Collection[State]) -> tuple[State, ...]:
+        """Those in which a thing may stay or be moved, whichever of `targets` it is told to be in."""
+        known = dict.fromkeys([*self.begins, *(state for move in self.moves for state in move)])
+        return tuple(state for state in known if set(targets) <= {state, *self.targets(state)})
+
+
+CAMPAIGN_LIFE = Life(
+    begins={CampaignState.IN_TREATMENT: "submitted"},
+    moves={
+        (CampaignState.IN_TREATMENT, CampaignState.PAUSED): "its user pauses it",
+        (CampaignState.PAUSED, CampaignState.IN_TREATMENT): "its user resumes it",
+        (CampaignState.IN_TREATMENT, CampaignState.TERMINATED): "nothing is left to do or to look at",
+        (CampaignState.TERMINATED, CampaignState.IN_TREATMENT): "tasks are added, or done again",
+        (CampaignState.IN_TREATMENT, CampaignState.CANCELLED): "its user cancels it",
+        (CampaignState.PAUSED, CampaignState.CANCELLED): "its user cancels it",
+    },
+)
+
+TASK_LIFE = Life(
+    begins={TaskState.WAITING: "submitted"},
+    moves={
+        (TaskState.WAITING, TaskState.ASSIGNED): "a campaign scheduler gives it to a job",
+        (TaskState.ASSIGNED, TaskState.WAITING): "the attempt is to be made again",
+        (TaskState.ASSIGNED, TaskState.DONE): "an attempt succeeds",
+        (TaskState.ASSIGNED, TaskState.FAILED): "it has failed too often",
+        (TaskState.ASSIGNED, TaskState.CANCELLED): "its user kills its job, or has cancelled the campaign",
+        (TaskState.WAITING, TaskState.CANCELLED): "its user cancels the campaign",
+        (TaskState.FAILED, TaskState.CANCELLED): "its user cancels the campaign",
+        (TaskState.FAILED, TaskState.WAITING): "its user has it done again",
+        (TaskState.CANCELLED, TaskState.WAITING): "its user has it done again",
+        (TaskState.DONE, TaskState.WAITING): "its result was doubted, and its user has it done again",
+    },
+)
+
+ATTEMPT_LIFE = Life[Outcome | None](
+    begins={None: "its task is given to a job"},
+    moves={
+        (None, Outcome.SUCCESS): "exit code 0",
+        (Outcome.SUCCESS, Outcome.DOUBTFUL): "too short to be true, as others there",
+        (Outcome.DOUBTFUL, Outcome.SUCCESS): "its user says that it is right",
+        (None, Outcome.RESUBMIT): "exit code 66",
+        (None, Outcome.RESUBMIT_END): "exit code 67",
+        (None, Outcome.CHECKPOINTED): "exit code 99, to be continued",
+        (None, Outcome.FAILURE): "any other exit code",
+        (None, Outcome.WALLTIME): "out of time",
+        (None, Outcome.OUT_OF_MEMORY): "out of memory",
+        (None, Outcome.PREEMPTED): "its job gave way to others",
+        (None, Outcome.NODE_FAILURE): "its node died",
+        (None, Outcome.LOST): "nobody knows what became of its job",
+        (None, Outcome.KILLED): "its user killed it",
+        (None, Outcome.WITHDRAWN): "we took its job back before it ran",
+        (None, Outcome.REFUSED): "the batch system did not take its job",
+        (None, Outcome.SUPERSEDED): "another attempt at the task has won",
+    },
+)
+
+JOB_LIFE = Life(
+    begins={
+        JobState.TO_LAUNCH: "chosen by a campaign scheduler",
+        JobState.SUBMITTED: "adopted, as an older life of the database had sent it",
+    },
+    moves={
+        (JobState.TO_LAUNCH, JobState.LAUNCHING): "its batch is committed",
+        (JobState.LAUNCHING, JobState.SUBMITTED): "the cluster has taken the batch",
+        (JobState.SUBMITTED, JobState.RUNNING): "seen to run",
+        (JobState.RUNNING, JobState.SUBMITTED): "requeued by its cluster",
+        (JobState.TO_LAUNCH, JobState.ENDED): "killed or withdrawn",
+        (JobState.LAUNCHING, JobState.ENDED): "its batch is void, or was recorded as over",
+        (JobState.SUBMITTED, JobState.ENDED): "over, withdrawn or lost",
+        (JobState.RUNNING, JobState.ENDED): "over or lost",
+    },
+)
+
+BATCH_LIFE = Life(
+    begins={
+        BatchState.LAUNCHING: "committed, with its tag",
+        BatchState.SUBMITTED: "adopted, as an older life of the database had sent it",
+    },
+    moves={
+        (BatchState.LAUNCHING, BatchState.SUBMITTED): "the cluster has taken it, or lists it by its tag",
+        (BatchState.LAUNCHING, BatchState.VOID): "it was never submitted, and never will be",
+    },
+)
+
+STEP_LIFE = Life(
+    begins={
+        StepState.NONE: "the description has none",
+        StepState.WAITING: "the description has one",
+    },
+    moves={
+        (StepState.WAITING, StepState.RUNNING): "its job is made",
+        (StepState.WAITING, StepState.DONE): "an epilogue where no job ever was",
+        (StepState.RUNNING, StepState.DONE): "its job succeeds",
+        (StepState.RUNNING, StepState.FAILED): "its job fails, or its user kills it",
+        (StepState.RUNNING, StepState.WAITING): "its job died by the grid's fault",
+        (StepState.FAILED, StepState.WAITING): "its user has it done again",
+        (StepState.DONE, StepState.WAITING): "the campaign has something to do again",
+    },
+)
 
 LIVE_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED, JobState.RUNNING)
 WAITING_JOBS = (JobState.TO_LAUNCH, JobState.LAUNCHING, JobState.SUBMITTED)
 OPEN_CAMPAIGNS = (CampaignState.IN_TREATMENT, CampaignState.PAUSED)
-
-
-def sources(moves: Mapping[State, frozenset[State]], target: State) -> tuple[State, ...]:
-    """The states from which `target` may be reached: what a compare-and-set names."""
-    return tuple(state for state, targets in moves.items() if target in targets)

@@ -39,6 +39,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.moves import begun, moving
 from cigri.tables.tasks import Task
 from cigri.wrapper.manifest import new_batch_id
 
@@ -116,9 +117,9 @@ def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: da
         return 0
     chosen = _create(conn, campaign_id, jobs, now)
     conn.execute(
-        update(Task)
-        .where(Task.c.id == chosen.c.task_id, Task.c.state == TaskState.WAITING)
-        .values(state=TaskState.ASSIGNED, attempts=Task.c.attempts + 1)
+        moving(Task.c.state, TaskState.ASSIGNED)
+        .where(Task.c.id == chosen.c.task_id)
+        .values(attempts=Task.c.attempts + 1)
     )
     _attempt(conn, chosen, is_replica=False)
     conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(served_at=clock(now)))
@@ -162,7 +163,7 @@ def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: dat
     same: dict[str, ColumnElement[Any]] = {
         "campaign_id": literal(campaign_id, BigInteger),
         "kind": literal(JobKind.TASKS, Job.c.kind.type),
-        "state": literal(JobState.TO_LAUNCH, Job.c.state.type),
+        "state": literal(begun(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
         "created_at": clock(now),
     }
     columns = [*same.values(), *(new.c[name] for name in NEW_JOB[1:])]
@@ -270,7 +271,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
         "campaign_id": bindparam("campaign", type_=BigInteger),
         "cluster_id": bindparam("here", type_=BigInteger),
         "local_user": bindparam("account", type_=Text),
-        "state": literal(BatchState.LAUNCHING, Batch.c.state.type),
+        "state": literal(begun(Batch.c.state, BatchState.LAUNCHING), Batch.c.state.type),
         "size": jobs,
         "created_at": NOW,
     }
@@ -278,9 +279,9 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
     batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")
     chosen = select(locked.c.id, locked.c.i, batch.c.id.label("batch_id")).join(batch, true()).subquery("chosen")
     launching = (
-        update(Job)
+        moving(Job.c.state, JobState.LAUNCHING)
         .where(Job.c.id == chosen.c.id)
-        .values(state=JobState.LAUNCHING, batch_id=chosen.c.batch_id, array_index=chosen.c.i)
+        .values(batch_id=chosen.c.batch_id, array_index=chosen.c.i)
     )
     taken = select(batch.c.id, batch.c.tag, batch.c.created_at, Campaign.c.submitted_at)
     whose = Campaign.c.id == bindparam("campaign", type_=BigInteger)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import Connection, Integer, and_, cast, func, insert, literal, or_, select, tuple_, update
+from sqlalchemy import Connection, Integer, and_, cast, func, insert, literal, or_, select, tuple_
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
@@ -15,6 +15,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Job
+from cigri.tables.moves import begun, moving
 from cigri.tables.tasks import TaskCount
 
 
@@ -28,9 +29,8 @@ def put_prologues(conn: Connection, now: datetime | None = None, shut: Collectio
     if not treated:
         return 0
     due = conn.execute(
-        update(part)
+        moving(part.c.prologue, StepState.RUNNING)
         .where(
-            part.c.prologue == StepState.WAITING,
             part.c.campaign_id.in_(treated),
             part.c.campaign_id == Campaign.c.id,
             part.c.cluster_id == Cluster.c.id,
@@ -39,7 +39,6 @@ def put_prologues(conn: Connection, now: datetime | None = None, shut: Collectio
             _is_free(shut, now),
             _has_tasks(TaskState.WAITING),
         )
-        .values(prologue=StepState.RUNNING)
         .returning(part.c.campaign_id, part.c.cluster_id)
     ).all()
     _put(conn, [(row.campaign_id, row.cluster_id) for row in due], JobKind.PROLOGUE, now)
@@ -57,18 +56,12 @@ def put_epilogues(conn: Connection, now: datetime | None = None, shut: Collectio
     treated = _hold(conn, select(part.c.campaign_id).where(part.c.epilogue == StepState.WAITING))
     if not treated:
         return 0
-    over = and_(
-        part.c.epilogue == StepState.WAITING,
-        part.c.campaign_id.in_(treated),
-        part.c.campaign_id == Campaign.c.id,
-        _is_over(),
-    )
-    conn.execute(update(part).where(over, ~ran).values(epilogue=StepState.DONE))
+    over = and_(part.c.campaign_id.in_(treated), part.c.campaign_id == Campaign.c.id, _is_over())
+    conn.execute(moving(part.c.epilogue, StepState.DONE, out_of=[StepState.WAITING]).where(over, ~ran))
     due = conn.execute(
-        update(part)
+        moving(part.c.epilogue, StepState.RUNNING)
         .where(over, ran, _is_free(shut, now))
         .where(part.c.cluster_id == Cluster.c.id, Cluster.c.is_enabled, Cluster.c.failures == 0)
-        .values(epilogue=StepState.RUNNING)
         .returning(part.c.campaign_id, part.c.cluster_id)
     ).all()
     _put(conn, [(row.campaign_id, row.cluster_id) for row in due], JobKind.EPILOGUE, now)
@@ -92,9 +85,9 @@ def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
         return 0
     # looked at again now that nobody can add a task meanwhile
     ended = conn.execute(
-        update(Campaign)
+        moving(Campaign.c.state, CampaignState.TERMINATED)
         .where(Campaign.c.id.in_(treated), idle)
-        .values(state=CampaignState.TERMINATED, ended_at=clock(now))
+        .values(ended_at=clock(now))
         .returning(Campaign.c.id, Campaign.c.name)
     ).all()
     put_events(
@@ -150,7 +143,7 @@ def _put(conn: Connection, where: list[tuple[int, int]], kind: JobKind, now: dat
             part.c.campaign_id,
             part.c.cluster_id,
             literal(kind, Job.c.kind.type),
-            literal(JobState.TO_LAUNCH, Job.c.state.type),
+            literal(begun(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
             literal(1),
             walltime,
             clock(now),

@@ -15,6 +15,7 @@ from cigri.states import OPEN_CAMPAIGNS, BatchState, JobKind, JobState, TaskStat
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster, Drain, UserMapping
 from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.moves import begun, moving
 from cigri.tables.resources import Discovery, Queue
 from cigri.tables.tasks import Task
 from cigri.wrapper.manifest import WrittenJob, digest
@@ -116,7 +117,12 @@ def put_adopted(
             refused[job.job_id] = why
             continue
         about = {"campaign_id": job.campaign_id, "cluster_id": cluster_id, "created_at": part.submitted_at}
-        batch = {"id": job.batch_id, "tag": tag, "local_user": local_user, "state": BatchState.SUBMITTED}
+        batch = {
+            "id": job.batch_id,
+            "tag": tag,
+            "local_user": local_user,
+            "state": begun(Batch.c.state, BatchState.SUBMITTED),
+        }
         size = max(written.array_index for written in jobs)
         sent = insert(Batch).values(**about, **batch, size=size, settled_at=part.submitted_at)
         conn.execute(sent.on_conflict_do_nothing(index_elements=[Batch.c.id]))
@@ -126,7 +132,7 @@ def put_adopted(
                 id=job.job_id,
                 bucket_id=tasks[0].bucket_id,
                 kind=JobKind.TASKS,
-                state=JobState.SUBMITTED,
+                state=begun(Job.c.state, JobState.SUBMITTED),
                 width=part.width * job.side,
                 walltime=job.walltime,
                 batch_id=job.batch_id,
@@ -136,8 +142,8 @@ def put_adopted(
             )
         )
         for position, carried in enumerate(job.tasks, start=1):
-            taken = {"state": TaskState.ASSIGNED, "attempts": carried.attempt}
-            conn.execute(update(Task).where(Task.c.id == carried.task_id).values(taken))
+            taken = moving(Task.c.state, TaskState.ASSIGNED).where(Task.c.id == carried.task_id)
+            conn.execute(taken.values(attempts=carried.attempt))
             attempt = {"task_id": carried.task_id, "number": carried.attempt, "job_id": job.job_id}
             conn.execute(insert(Attempt).values(**attempt, position=position))
     numbers = func.pg_get_serial_sequence(Job.name, Job.c.id.name)

@@ -1,25 +1,27 @@
 """The runner gives back jobs that no cluster has taken, so that their tasks wait again; others may last long."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Row, and_, bindparam, case, cast, func, or_, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, Row, and_, bindparam, case, cast, func, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock
+from cigri.database import among, clock
 from cigri.flow.matcher_to_anyone import is_closed
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
+from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended, put_unsent
 from cigri.flow.user_to_anyone import is_share_held
 from cigri.settings import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
 from cigri.verdicts import TaskPast, judge
@@ -142,18 +144,13 @@ def put_back(
     now: datetime | None = None,
 ) -> int:
     """The batch was never submitted and never will be: end its jobs, judge their tasks, and give the number of jobs."""
-    voided = conn.execute(
-        update(Batch)
-        .where(Batch.c.id == batch_id, Batch.c.state == BatchState.LAUNCHING)
-        .values(state=BatchState.VOID, settled_at=clock(now))
-        .returning(Batch.c.campaign_id)
-    ).one_or_none()
+    voided = conn.execute(_voiding(now).where(Batch.c.id == batch_id).returning(Batch.c.campaign_id)).one_or_none()
     if voided is None:
         return 0
     jobs = conn.execute(
         select(Job.c.id, Job.c.kind).where(Job.c.batch_id == batch_id, Job.c.state == JobState.LAUNCHING)
     ).all()
-    attempts = _attempts(conn, [job.id for job in jobs], voided.campaign_id, outcome, limits)
+    attempts = _attempts(conn, [job.id for job in jobs], outcome, limits)
     ended = [EndedJob(job.id, voided.campaign_id, JobKind(job.kind), outcome, None, "", reason, None) for job in jobs]
     put_ended(conn, cluster_id, attempts, ended, now)
     return len(jobs)
@@ -182,7 +179,7 @@ def put_back_unlaunched(
         .order_by(Job.c.id)
         .with_for_update(of=Job, skip_locked=True, key_share=True)  # whoever locks the tasks first asks to kill them
     ).all()
-    _withdraw(conn, stuck, NOT_LAUNCHED, limits, now)
+    end_unsent(conn, stuck, Outcome.WITHDRAWN, NOT_LAUNCHED, limits, now)
     return len(stuck)
 
 
@@ -192,42 +189,49 @@ def withdraw_all(conn: Connection, reason: str, limits: JobSettings, now: dateti
     jobs = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind).where(Job.c.state.in_(there))
     ).all()
-    conn.execute(
-        update(Batch).where(Batch.c.state == BatchState.LAUNCHING).values(state=BatchState.VOID, settled_at=clock(now))
-    )
-    _withdraw(conn, jobs, reason, limits, now)
+    conn.execute(_voiding(now))
+    end_unsent(conn, jobs, Outcome.WITHDRAWN, reason, limits, now)
     return len(jobs)
 
 
-def _withdraw(
+def _voiding(now: datetime | None) -> Update:
+    return moving(Batch.c.state, BatchState.VOID).values(settled_at=clock(now))
+
+
+def end_unsent(
     conn: Connection,
-    jobs: Iterable[Row[int, int, int, JobKind]],
+    jobs: Sequence[Row[int, int, int, JobKind]],
+    outcome: Outcome,
     reason: str,
     limits: JobSettings,
     now: datetime | None,
 ) -> None:
-    by_part: dict[tuple[int, int], list[EndedJob]] = defaultdict(list)
+    """Settle jobs (id, campaign_id, cluster_id, kind), of any campaigns and clusters, of which no record will come."""
+    by_cluster: dict[int, list[EndedJob]] = defaultdict(list)
     for job in jobs:
-        end = EndedJob(job.id, job.campaign_id, job.kind, Outcome.WITHDRAWN, None, "", reason, None)
-        by_part[(job.cluster_id, job.campaign_id)].append(end)
-    for (cluster_id, campaign_id), ended in by_part.items():
-        ids = [job.job_id for job in ended]
-        put_ended(conn, cluster_id, _attempts(conn, ids, campaign_id, Outcome.WITHDRAWN, limits), ended, now)
+        end = EndedJob(job.id, job.campaign_id, job.kind, outcome, None, "", reason, None)
+        by_cluster[job.cluster_id].append(end)
+    if by_cluster:
+        put_unsent(conn, _attempts(conn, [job.id for job in jobs], outcome, limits), by_cluster, now)
 
 
-def _attempts(
-    conn: Connection, job_ids: Sequence[int], campaign_id: int, outcome: Outcome, limits: JobSettings
-) -> list[EndedAttempt]:
+def _attempts(conn: Connection, job_ids: Sequence[int], outcome: Outcome, limits: JobSettings) -> list[EndedAttempt]:
     found = conn.execute(
         select(
-            Attempt.c.job_id, Attempt.c.task_id, Attempt.c.number, Task.c.failures, Task.c.deaths, Task.c.resubmissions
+            Task.c.campaign_id,
+            Attempt.c.job_id,
+            Attempt.c.task_id,
+            Attempt.c.number,
+            Task.c.failures,
+            Task.c.deaths,
+            Task.c.resubmissions,
         )
         .join(Task, Task.c.id == Attempt.c.task_id)
-        .where(Attempt.c.job_id.in_(job_ids), Attempt.c.outcome.is_(None))
+        .where(Attempt.c.job_id.in_(among(job_ids)), Attempt.c.outcome.is_(None))
     )
     return [
         EndedAttempt(
-            campaign_id,
+            row.campaign_id,
             row.job_id,
             row.task_id,
             row.number,

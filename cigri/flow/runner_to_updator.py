@@ -35,6 +35,7 @@ from cigri.database import NOW, given, packed
 from cigri.states import BatchState, JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.moves import moving, moving_as_told
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest, Kill
 from cigri.verdicts import Saving
@@ -160,10 +161,7 @@ def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None 
 def _submitted() -> ReturningUpdate[int]:
     ids, batch_id = given("ids", INDEXES), bindparam("batch", type_=BigInteger)
     settled = (
-        update(Batch)
-        .where(Batch.c.id == batch_id, Batch.c.state == BatchState.LAUNCHING)
-        .values(state=BatchState.SUBMITTED, settled_at=NOW)
-        .cte("settled")
+        moving(Batch.c.state, BatchState.SUBMITTED).where(Batch.c.id == batch_id).values(settled_at=NOW).cte("settled")
     )
     told = (
         select(Job.c.id, ids.c.remote_id)
@@ -172,9 +170,9 @@ def _submitted() -> ReturningUpdate[int]:
         .subquery("told")
     )
     return (
-        update(Job)
-        .where(Job.c.id == told.c.id, Job.c.state == JobState.LAUNCHING)
-        .values(state=JobState.SUBMITTED, submitted_at=NOW, remote_id=told.c.remote_id)
+        moving(Job.c.state, JobState.SUBMITTED, out_of=[JobState.LAUNCHING])
+        .where(Job.c.id == told.c.id)
+        .values(submitted_at=NOW, remote_id=told.c.remote_id)
         .returning(Job.c.id)
         .add_cte(settled)
     )
@@ -255,10 +253,9 @@ def _seen() -> Update:
     running = listed.c.state == JobState.RUNNING.value
     halted = func.coalesce(func.extract("epoch", NOW - Job.c.halted_since), 0.0)
     return (
-        update(Job)
-        .where(Job.c.id == listed.c.id, Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        moving_as_told(Job.c.state, state, among=(JobState.SUBMITTED, JobState.RUNNING))
+        .where(Job.c.id == listed.c.id)
         .values(
-            state=state,
             remote_id=listed.c.remote_id,
             node=func.nullif(listed.c.node, ""),
             started_at=case((running, func.coalesce(Job.c.started_at, _begun(listed))), else_=None),

@@ -36,6 +36,7 @@ from cigri.states import EventLevel, JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.clusters import Cluster, ExcludedNode
 from cigri.tables.jobs import Attempt, Job
+from cigri.tables.moves import moving
 from cigri.verdicts import FREE
 
 DOUBTED = "RESULTS_DOUBTED"
@@ -226,10 +227,9 @@ def _mark(conn: Connection, doubted: Doubted, job_ids: Collection[int] | None) -
         wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
         chosen.append(Job.c.id.in_(select(wanted.c.id)))
     marked = conn.execute(
-        update(Attempt)
-        .where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome == Outcome.SUCCESS, *chosen)
+        moving(Attempt.c.outcome, Outcome.DOUBTFUL)
+        .where(Attempt.c.job_id == Job.c.id, *chosen)
         .where(func.coalesce(Attempt.c.seconds, 0.0) < doubted.below)
-        .values(outcome=Outcome.DOUBTFUL)
         .returning(Attempt.c.seconds)
     )
     return [seconds or 0.0 for seconds in marked.scalars()]

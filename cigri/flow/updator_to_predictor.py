@@ -36,9 +36,10 @@ from cigri.flow.anyone_to_killer import closing
 from cigri.flow.campaign_schedulers_to_updator import Standing, lock_replicated, supersede
 from cigri.flow.clusters_to_predictor import learn
 from cigri.flow.updator_to_metascheduler import USED, used
-from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
+from cigri.states import ATTEMPT_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
+from cigri.tables.moves import moving, moving_as_told
 from cigri.tables.tasks import Task
 from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
 
@@ -108,18 +109,47 @@ def put_ended(
     Of several attempts at a task the first success is the task's. That one loses is decided here, too: it comes back as
     superseded; and one that ends badly while another lives leaves the task ASSIGNED.
     """
-    standing = lock_replicated(conn, {a.campaign_id for a in attempts}, [a.task_id for a in attempts])
-    attempts = list(settle(attempts, standing))
-    moved = _end_attempts(conn, cluster_id, attempts, now)
-    fresh = [attempt for attempt in attempts if (attempt.task_id, attempt.number) in moved]
-    over = _end_jobs(conn, jobs, now)
-    _end_steps(conn, cluster_id, [job for job in jobs if job.job_id in over])
+    standing, fresh, over = _end(conn, cluster_id, attempts, jobs, now)
+    _end_steps(conn, cluster_id, over)
     _add_up(conn, cluster_id, fresh, now)
     if standing:
         supersede(conn, list(standing), now)
     if lasted := {attempt.task_id: attempt.seconds or 0.0 for attempt in fresh if attempt.outcome is Outcome.SUCCESS}:
         learn(conn, cluster_id, lasted, now)
     return fresh
+
+
+def put_unsent(
+    conn: Connection,
+    attempts: Sequence[EndedAttempt],
+    jobs: Mapping[int, Sequence[EndedJob]],
+    now: datetime | None = None,
+) -> None:
+    """As `put_ended`, of attempts that have not run, in jobs for many clusters, by their ids."""
+    standing, fresh, over = _end(conn, None, attempts, [job for there in jobs.values() for job in there], now)
+    ended = {job.job_id for job in over}
+    for cluster_id, there in jobs.items():
+        ids = {job.job_id for job in there}
+        _end_steps(conn, cluster_id, [job for job in there if job.job_id in ended])
+        _add_up(conn, cluster_id, [attempt for attempt in fresh if attempt.job_id in ids], now)
+    if standing:
+        supersede(conn, list(standing), now)
+
+
+def _end(
+    conn: Connection,
+    cluster_id: int | None,
+    attempts: Sequence[EndedAttempt],
+    jobs: Sequence[EndedJob],
+    now: datetime | None,
+) -> tuple[Mapping[int, Standing], list[EndedAttempt], list[EndedJob]]:
+    """The tasks of several attempts; the ends that were news, of attempts and of jobs."""
+    standing = lock_replicated(conn, {a.campaign_id for a in attempts}, [a.task_id for a in attempts])
+    attempts = list(settle(attempts, standing))
+    moved = _end_attempts(conn, cluster_id, attempts, now)
+    over = _end_jobs(conn, jobs, now)
+    fresh = [attempt for attempt in attempts if (attempt.task_id, attempt.number) in moved]
+    return standing, fresh, [job for job in jobs if job.job_id in over]
 
 
 def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, Standing]) -> Iterator[EndedAttempt]:
@@ -146,17 +176,17 @@ def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, Standing]) -
 
 
 def _end_attempts(
-    conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None
+    conn: Connection, cluster_id: int | None, attempts: Sequence[EndedAttempt], now: datetime | None
 ) -> set[tuple[int, int]]:
     """Those that had not ended; their tasks move with them, but for those that are superseded.
 
     A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster; one that
-    stays where it is may have left a checkpoint.
+    stays where it is may have left a checkpoint. Those of no cluster have not run.
     """
     if not attempts:
         return set()
     ended = [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds) for a in attempts]
-    telling = [(a, a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
+    telling = [(a, bool(cluster_id) and a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
     judged = [
         (a.task_id, a.number, *a.verdict, a.has_saved, *ended)
         for a, *ended in telling
@@ -170,10 +200,9 @@ def _end_attempts(
 def _attempts_ended() -> Select[int, int]:
     ended = given("ended", ATTEMPTS)
     moved = (
-        update(Attempt)
-        .where(Attempt.c.task_id == ended.c.task_id, Attempt.c.number == ended.c.number, Attempt.c.outcome.is_(None))
+        moving_as_told(Attempt.c.outcome, cast(ended.c.outcome, Attempt.c.outcome.type), ATTEMPT_LIFE.targets(None))
+        .where(Attempt.c.task_id == ended.c.task_id, Attempt.c.number == ended.c.number)
         .values(
-            outcome=cast(ended.c.outcome, Attempt.c.outcome.type),
             exit_code=ended.c.exit_code,
             started_at=func.to_timestamp(ended.c.started),
             seconds=ended.c.seconds,
@@ -189,12 +218,12 @@ def _tasks_moved(moved: CTE) -> Update:
     again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
     gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
     waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))
+    state = cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.c.state.type)
     return (
-        update(Task)
+        moving_as_told(Task.c.state, state, among=list(TaskState))
         .where(moved.c.task_id == judged.c.id, moved.c.number == judged.c.number)
-        .where(Task.c.id == judged.c.id, Task.c.state == TaskState.ASSIGNED, Campaign.c.id == Task.c.campaign_id)
+        .where(Task.c.id == judged.c.id, Campaign.c.id == Task.c.campaign_id)
         .values(
-            state=cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.c.state.type),
             priority=judged.c.priority,
             failures=Task.c.failures + judged.c.failures,
             deaths=Task.c.deaths + judged.c.deaths,
@@ -229,10 +258,9 @@ def _jobs_ended() -> Select[int]:
     is_success = ended.c.outcome == Outcome.SUCCESS.value
     outcome = cast(ended.c.outcome, Job.c.outcome.type)
     over = (
-        update(Job)
-        .where(Job.c.id == ended.c.id, Job.c.state != JobState.ENDED)
+        moving(Job.c.state, JobState.ENDED)
+        .where(Job.c.id == ended.c.id)
         .values(
-            state=JobState.ENDED,
             outcome=case((is_success, func.coalesce(_worse(Attempt.c.outcome), outcome)), else_=outcome),
             exit_code=case(
                 (is_success, func.coalesce(_worse(Attempt.c.exit_code), ended.c.exit_code)), else_=ended.c.exit_code
@@ -257,6 +285,7 @@ def _worse(field: Column[Any]) -> ScalarSelect[Any]:
 
 def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> None:
     """A prologue or epilogue that died by the grid's fault is done again."""
+    part = CampaignCluster.c
     for job in jobs:
         if job.kind is JobKind.TASKS:
             continue
@@ -264,11 +293,9 @@ def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> N
             state = StepState.DONE
         else:
             state = StepState.FAILED if job.outcome in FAULT_OF_TASK | {Outcome.KILLED} else StepState.WAITING
-        conn.execute(
-            update(CampaignCluster)
-            .where(CampaignCluster.c.campaign_id == job.campaign_id, CampaignCluster.c.cluster_id == cluster_id)
-            .values({job.kind.value: state})
-        )
+        step = part.prologue if job.kind is JobKind.PROLOGUE else part.epilogue
+        here = part.campaign_id == job.campaign_id, part.cluster_id == cluster_id
+        conn.execute(moving(step, state, out_of=[StepState.RUNNING]).where(*here))
 
 
 def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
@@ -280,9 +307,9 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
             done[attempt.campaign_id].append(attempt.seconds or 0.0)
         elif attempt.verdict.state is TaskState.FAILED:
             failed[attempt.campaign_id] += 1
-        elif attempt.verdict is not STAYS:
+        elif attempt.verdict.state is TaskState.WAITING:
             again[attempt.campaign_id] += 1
-    for campaign_id in {attempt.campaign_id for attempt in attempts}:
+    for campaign_id in done.keys() | failed.keys() | again.keys():
         lasted = done.get(campaign_id, [])
         about = {"campaign": campaign_id, "here": cluster_id, "now": now}
         about |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}

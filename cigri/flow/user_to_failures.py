@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import BigInteger, Connection, TableValuedAlias, select, update
+from sqlalchemy import BigInteger, Connection, TableValuedAlias, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import rows, wake
@@ -13,6 +13,7 @@ from cigri.flow.anyone_to_operator import close_events
 from cigri.flow.user_to_metascheduler import reopen_campaign, require_open_to_tasks
 from cigri.states import TaskState
 from cigri.tables.jobs import Attempt
+from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
 from cigri.verdicts import FIRST_IN_LINE
 
@@ -56,9 +57,9 @@ def _redo(conn: Connection, task_ids: Collection[int], states: Collection[TaskSt
     wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
     past = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
     moved = conn.execute(
-        update(Task)
-        .where(Task.c.id == wanted.c.id, Task.c.state.in_(states))
-        .values(state=TaskState.WAITING, priority=FIRST_IN_LINE, **past)
+        moving(Task.c.state, TaskState.WAITING, out_of=states)
+        .where(Task.c.id == wanted.c.id)
+        .values(priority=FIRST_IN_LINE, **past)
         .returning(Task.c.id, Task.c.campaign_id)
     )
     return {row.id: row.campaign_id for row in moved}

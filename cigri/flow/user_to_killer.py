@@ -15,23 +15,22 @@ from cigri.errors import NotFound
 from cigri.flow.anyone_to_clusters import is_account_paused
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.campaign_schedulers_to_updator import supersede
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.states import (
-    CAMPAIGN_MOVES,
+    CAMPAIGN_LIFE,
+    OPEN_CAMPAIGNS,
     CampaignState,
     EventLevel,
     JobKind,
     JobState,
     KillReason,
     Outcome,
-    StepState,
     TaskState,
-    sources,
 )
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event
-from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.moves import moving
 from cigri.tables.tasks import Task, TaskCount
 from cigri.tables.wishes import CheckpointRequest
 
@@ -57,20 +56,20 @@ def move_campaign(
     Cancelling ends all: waiting tasks are cancelled, jobs not yet launched end, launched ones get a kill request.
     """
     own_campaign(conn, campaign_id, user)
+    before = [state for state in CAMPAIGN_LIFE.sources(target) if state in OPEN_CAMPAIGNS]  # new tasks open ended ones
     moved = conn.execute(
-        update(Campaign)
-        .where(Campaign.c.id == campaign_id, Campaign.c.state.in_(sources(CAMPAIGN_MOVES, target)))
-        .where(or_(Campaign.c.state != CampaignState.TERMINATED, literal(target != CampaignState.IN_TREATMENT)))
-        .values(state=target, ended_at=clock(now) if target is CampaignState.CANCELLED else None)
+        moving(Campaign.c.state, target, out_of=before)
+        .where(Campaign.c.id == campaign_id)
+        .values(ended_at=clock(now) if target is CampaignState.CANCELLED else None)
         .returning(Campaign.c.id)
     ).all()
     if not moved:
         return False
     if target is CampaignState.CANCELLED:
         conn.execute(
-            update(Task)
-            .where(Task.c.campaign_id == campaign_id, Task.c.state.in_((TaskState.WAITING, TaskState.FAILED)))
-            .values(state=TaskState.CANCELLED)
+            moving(Task.c.state, TaskState.CANCELLED, out_of=[TaskState.WAITING, TaskState.FAILED]).where(
+                Task.c.campaign_id == campaign_id
+            )
         )
         _kill(conn, list(conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, _LIVE))), user, now)
         conn.execute(
@@ -211,38 +210,21 @@ _LIVE = Job.c.state != JobState.ENDED
 
 def _kill(conn: Connection, job_ids: list[int], user: str, now: datetime | None) -> None:
     """End what was never submitted here and now; ask the killer for the rest."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    ended = list(
-        conn.scalars(
-            update(Job)
-            .where(Job.c.id == wanted.c.id, Job.c.state == JobState.TO_LAUNCH)
-            .values(state=JobState.ENDED, outcome=Outcome.KILLED, ended_at=clock(now))
-            .returning(Job.c.id)
-        )
-    )
-    chosen = rows("chosen", {"id": BigInteger()}, [(job_id,) for job_id in ended])
-    gone = (
-        update(Attempt)
-        .where(Attempt.c.job_id == chosen.c.id, Attempt.c.outcome.is_(None))
-        .values(outcome=Outcome.KILLED)
-        .returning(Attempt.c.task_id)
-    ).cte("gone")
-    cancelled = conn.scalars(
-        update(Task)
-        .where(Task.c.id == gone.c.task_id, Task.c.state == TaskState.ASSIGNED)
-        .values(state=TaskState.CANCELLED)
-        .returning(Task.c.id)
-    )
-    supersede(conn, list(cancelled), now)
-    for step, kind in (("prologue", JobKind.PROLOGUE), ("epilogue", JobKind.EPILOGUE)):
-        conn.execute(
-            update(CampaignCluster)
-            .where(
-                Job.c.id == chosen.c.id,
-                Job.c.kind == kind,
-                CampaignCluster.c.campaign_id == Job.c.campaign_id,
-                CampaignCluster.c.cluster_id == Job.c.cluster_id,
-            )
-            .values({step: StepState.FAILED})
-        )
+    _end_unsent(conn, job_ids, now)
     ask_kills(conn, job_ids, KillReason.USER, user, now)
+
+
+def _end_unsent(conn: Connection, job_ids: list[int], now: datetime | None) -> None:
+    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    unsent = conn.execute(
+        select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
+        .join(wanted, wanted.c.id == Job.c.id)
+        .where(Job.c.state == JobState.TO_LAUNCH)
+        .order_by(Job.c.id)
+        .with_for_update(of=Job, key_share=True)
+    ).all()
+    if unsent:
+        from cigri.flow.runner_to_campaign_schedulers import end_unsent  # takes a moment
+        from cigri.settings import JobSettings
+
+        end_unsent(conn, unsent, Outcome.KILLED, "", JobSettings(), now)  # no limit counts for what is killed

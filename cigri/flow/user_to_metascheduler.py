@@ -6,7 +6,7 @@ from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, case, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.database import clock, wake
@@ -25,6 +25,7 @@ from cigri.states import (
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
+from cigri.tables.moves import begun, moved, moving
 from cigri.tables.policy import CampaignLimit, Limit, Quota
 from cigri.tables.tasks import Task
 
@@ -76,7 +77,7 @@ def put_campaign(
             grid_user=campaign.user,
             project_id=_project(conn, campaign.project),
             type=campaign.type,
-            state=CampaignState.IN_TREATMENT,
+            state=begun(Campaign.c.state, CampaignState.IN_TREATMENT),
             scheduler=campaign.scheduler,
             submitted_at=clock(now),
             replica_budget=campaign.replica_budget,
@@ -121,6 +122,7 @@ def _plain(parts: Mapping[str, NewCampaignCluster] | None) -> dict[str, Any] | N
 
 def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaignCluster]) -> None:
     """The campaign uses these clusters, by id."""
+    share = CampaignCluster.c
     conn.execute(
         insert(CampaignCluster),
         [
@@ -130,8 +132,8 @@ def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaig
                 "settings": dict(part.settings),
                 "width": part.width,
                 "max_jobs": part.max_jobs,
-                "prologue": StepState.WAITING if part.has_prologue else StepState.NONE,
-                "epilogue": StepState.WAITING if part.has_epilogue else StepState.NONE,
+                "prologue": begun(share.prologue, StepState.WAITING if part.has_prologue else StepState.NONE),
+                "epilogue": begun(share.epilogue, StepState.WAITING if part.has_epilogue else StepState.NONE),
             }
             for cluster_id, part in parts.items()
         ],
@@ -249,20 +251,16 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime
     A wish to have its files removed, or the note that they are, holds no longer.
     """
     conn.execute(
-        update(Campaign)
-        .where(Campaign.c.id == campaign_id, Campaign.c.state == CampaignState.TERMINATED)
-        .values(state=CampaignState.IN_TREATMENT, ended_at=None, purged_at=None)
+        moving(Campaign.c.state, CampaignState.IN_TREATMENT, out_of=[CampaignState.TERMINATED])
+        .where(Campaign.c.id == campaign_id)
+        .values(ended_at=None, purged_at=None)
     )
     put_pools(conn, [campaign_id], now)
     part = CampaignCluster
-    over = (StepState.DONE, StepState.FAILED)
-    again = case(
-        (part.c.prologue == StepState.DONE, literal(StepState.WAITING, part.c.prologue.type)), else_=part.c.prologue
-    )
     conn.execute(
-        update(part)
-        .where(part.c.campaign_id == campaign_id, part.c.epilogue.in_(over))
-        .values(epilogue=StepState.WAITING, prologue=again)
+        moving(part.c.epilogue, StepState.WAITING, out_of=[StepState.DONE, StepState.FAILED])
+        .where(part.c.campaign_id == campaign_id)
+        .values(prologue=moved(part.c.prologue, StepState.DONE, StepState.WAITING))
     )
     close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user, now)
 

@@ -16,9 +16,10 @@ from cigri.states import EventLevel, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
+from cigri.tables.moves import moving
 
 RULE_BROKEN = "ADMISSION_RULE_BROKEN"
-STEPS = {"PROLOGUE_FAILED": "prologue", "EPILOGUE_FAILED": "epilogue"}
+STEPS = {"PROLOGUE_FAILED": CampaignCluster.c.prologue, "EPILOGUE_FAILED": CampaignCluster.c.epilogue}
 
 
 def fix_events(
@@ -52,7 +53,7 @@ def fix_events(
         elif row.code == DOUBTED and redo_doubted(conn, row.campaign_id, row.cluster_id):
             redone.add(row.campaign_id)
         elif row.code in STEPS and resubmit:
-            conn.execute(update(part).where(here).values({STEPS[row.code]: StepState.WAITING}))
+            conn.execute(moving(STEPS[row.code], StepState.WAITING, out_of=[StepState.FAILED]).where(here))
     if resubmit:
         tasks = [row.task_id for row in fixed if row.task_id is not None]
         again = (

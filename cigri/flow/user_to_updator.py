@@ -9,6 +9,7 @@ from cigri.flow.updator_to_predictor import changed_totals, totals
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
+from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
 from cigri.verdicts import FIRST_IN_LINE
 
@@ -17,11 +18,9 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
     """They count as before, and what tasks of the campaign do there is not doubted again."""
     part = CampaignCluster
     lasted = conn.scalars(
-        update(Attempt)
-        .where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome == Outcome.DOUBTFUL)
+        moving(Attempt.c.outcome, Outcome.SUCCESS, out_of=[Outcome.DOUBTFUL])
+        .where(Attempt.c.job_id == Job.c.id, _is_last())
         .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id)
-        .where(_is_last())
-        .values(outcome=Outcome.SUCCESS)
         .returning(Attempt.c.seconds)
     ).all()
     more = totals([seconds or 0.0 for seconds in lasted]) if lasted else {}
@@ -48,9 +47,9 @@ def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
     again = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
     anew = {"priority": FIRST_IN_LINE, "checkpoint_cluster_id": None, "stopped_at": None}
     moved = conn.execute(
-        update(Task)
-        .where(Task.c.id.in_(doubted), Task.c.state == TaskState.DONE)
-        .values(state=TaskState.WAITING, **again, **anew)
+        moving(Task.c.state, TaskState.WAITING, out_of=[TaskState.DONE])
+        .where(Task.c.id.in_(doubted))
+        .values(**again, **anew)
         .returning(Task.c.id)
     ).all()
     settled = {"doubted": 0, "sink_since": None}

@@ -87,6 +87,7 @@ def test_a_step_that_runs_again_is_not_ended_by_its_old_job(database: Database) 
             {"campaign": campaign, "cluster": cluster},
         )
         job = conn.execute(select(Job.c.id)).scalar_one()
+        conn.execute(update(CampaignCluster).values(prologue=StepState.RUNNING))
         ended = [EndedJob(job, campaign, JobKind.PROLOGUE, Outcome.FAILURE, 1, "", "", None)]
         for told in (StepState.FAILED, StepState.RUNNING):
             put_ended(conn, cluster, [], ended)

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select, text, update
 from cigri.database import Database
 from cigri.errors import NotFound
 from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.anyone_to_killer import take_kills
+from cigri.flow.anyone_to_killer import ask_kills, take_kills
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns, put_prologues
@@ -150,6 +150,29 @@ def test_a_killed_job_takes_its_tasks_with_it(database: Database) -> None:
         row = conn.execute(select(Job.c.state, Job.c.outcome).where(Job.c.id == waiting)).one()
         assert tuple(row) == (JobState.ENDED, Outcome.KILLED)
         assert examine(conn) == []
+
+
+def test_a_job_that_dies_before_it_was_sent_leaves_no_wish_behind_and_counts_as_nothing(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        (waiting,) = _to_launch(conn, campaign, cluster, jobs=1, tasks=1)
+        ask_kills(conn, [waiting], KillReason.SUPERSEDED, "cigri")
+        assert kill_job(conn, waiting, "alice")
+        assert conn.scalars(select(Kill.c.is_open)).all() == [False]
+        part = CampaignCluster.c
+        totals = select(part.done, part.failed, part.resubmitted)
+        assert tuple(conn.execute(totals).one()) == (0, 0, 0)
+
+
+def test_tasks_of_a_killed_job_do_not_count_as_resubmitted(database: Database) -> None:
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        killed, preempted = submitted_jobs(conn, campaign, cluster, 2)
+        end_jobs(conn, cluster, [killed], Outcome.KILLED)
+        end_jobs(conn, cluster, [preempted], Outcome.PREEMPTED)
+        assert conn.scalar(select(CampaignCluster.c.resubmitted)) == 1
 
 
 def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> None:

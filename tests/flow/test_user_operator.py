@@ -1,7 +1,7 @@
 """A user deals with events, and reads them."""
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Column, Connection, select, update
 
 from cigri.database import Database
 from cigri.errors import NotFound
@@ -79,6 +79,19 @@ def test_a_failed_step_runs_again_when_it_is_resubmitted(database: Database, ste
             put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, "no", campaign, cluster)])
             assert fix_events(conn, list_fixable(conn, Choice("alice")), "alice", resubmit=resubmit) == 1
             assert conn.execute(select(column)).scalar_one() is then
+
+
+@pytest.mark.parametrize("step", [CampaignCluster.c.prologue, CampaignCluster.c.epilogue], ids=lambda step: step.name)
+def test_a_step_that_runs_again_already_is_not_begun_twice(database: Database, step: Column[StepState]) -> None:
+    """Its campaign was opened again by new tasks, which leaves the event of its failure open."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+        conn.execute(update(CampaignCluster).values({step: StepState.RUNNING}))
+        code, subject = f"{step.name.upper()}_FAILED", f"campaign {campaign} on dahu"
+        put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, "no", campaign, cluster)])
+        fix_events(conn, list_fixable(conn, Choice("alice")), "alice", resubmit=True)
+        assert conn.execute(select(step)).scalar_one() is StepState.RUNNING
 
 
 def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:

@@ -15,12 +15,16 @@ from cigri.database import Database
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.anyone_to_predictor import list_progress
+from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
 from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.user_to_killer import move_campaign
 from cigri.gateway import Gateway
 from cigri.localbatch import client
 from cigri.program import Tools
 from cigri.remote import Answer
 from cigri.settings import Settings
+from cigri.states import CampaignState
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from modules.metascheduler.cuts import explain
 from modules.metascheduler.policies import load
@@ -100,6 +104,21 @@ def test_a_pass_reads_in_sets_however_many_campaigns_there_are(database: Databas
     for name in few:
         assert many[name].statements == few[name].statements, name
         assert many[name].rows <= 10 * few[name].rows, name
+
+
+def test_a_cancel_costs_the_same_however_many_jobs_were_not_sent(database: Database, other_database: Database) -> None:
+    statements = []
+    for one, tasks in ((database, 300), (other_database, 3)):
+        with one.begin() as conn:
+            for name in CLUSTERS:
+                a_cluster(conn, name)
+            campaign = a_campaign(conn, tasks, clusters=CLUSTERS)
+            waiting = take_waiting(conn, campaign, tasks)
+            put_jobs(conn, campaign, [NewJob(1 + n % 3, 1, 60, [task]) for n, task in enumerate(waiting)], NOON)
+        with one.begin() as conn, counted(one) as counts:
+            assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED, NOON)
+        statements.append(counts["statements"])
+    assert statements[0] == statements[1] <= 13
 
 
 @LOOKS

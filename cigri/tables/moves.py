@@ -1,0 +1,72 @@
+"""The one way to write a state: begun in it, or moved to it from where its life (cigri/states.py) allows."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import Column, case, false, literal, or_, update
+from sqlalchemy.sql.dml import Update
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.states import ATTEMPT_LIFE, BATCH_LIFE, CAMPAIGN_LIFE, JOB_LIFE, STEP_LIFE, TASK_LIFE, Life
+
+State = TypeVar("State")
+
+LIVES: Mapping[str, Life[Any]] = {
+    "campaigns.state": CAMPAIGN_LIFE,
+    "campaign_clusters.prologue": STEP_LIFE,
+    "campaign_clusters.epilogue": STEP_LIFE,
+    "tasks.state": TASK_LIFE,
+    "attempts.outcome": ATTEMPT_LIFE,
+    "jobs.state": JOB_LIFE,
+    "batches.state": BATCH_LIFE,
+}
+"""By column, named: whoever moves a task does not wait until the tables of all the others are made."""
+
+
+def begun(column: Column[State], state: State) -> State:
+    """The state that a new row has; raise ValueError when nothing begins so."""
+    if state not in _life(column).begins:
+        raise ValueError(f"{column} does not begin as {state}: see cigri/states.py")
+    return state
+
+
+def moving(column: Column[State], target: State, *, out_of: Collection[State] | None = None) -> Update:
+    """An update of the rows that may move to `target`; `out_of`: only those that are in one of these states.
+
+    It leaves the others alone: a lost race is normal. Raise ValueError when no such move is allowed.
+    """
+    allowed = _life(column).sources(target)
+    sources = allowed if out_of is None else tuple(out_of)
+    if not allowed or not set(sources) <= set(allowed):
+        raise ValueError(f"{column} does not move to {target} from {_words(sources)}: see cigri/states.py")
+    return update(column.table).where(_is_in(column, sources)).values({column: target})
+
+
+def moving_as_told(column: Column[State], told: ColumnElement[Any], among: Collection[State]) -> Update:
+    """As `moving`, each row to the state that `told` has for it, one of `among`; it may be told to stay where it is.
+
+    Raise ValueError when there is no state from which all of them are allowed.
+    """
+    sources = _life(column).sources_of_all(among)
+    if not sources:
+        raise ValueError(f"{column} has no state from which it moves to {_words(among)}: see cigri/states.py")
+    return update(column.table).where(_is_in(column, sources)).values({column: told})
+
+
+def moved(column: Column[State], source: State, target: State) -> ColumnElement[State]:
+    """The value of a state in an update about something else: `target` in rows that are in `source`."""
+    if source not in _life(column).sources(target):
+        raise ValueError(f"{column} does not move to {target} from {source}: see cigri/states.py")
+    return case((column == source, literal(target, column.type)), else_=column)
+
+
+def _life(column: Column[Any]) -> Life[Any]:
+    return LIVES[f"{column.table.name}.{column.name}"]
+
+
+def _is_in(column: Column[State], states: Collection[State]) -> ColumnElement[bool]:
+    return or_(false(), *(column.is_(None) if state is None else column == state for state in states))
+
+
+def _words(states: Collection[State]) -> str:
+    return " or ".join(map(str, states)) or "any state"

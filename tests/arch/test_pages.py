@@ -65,3 +65,12 @@ def test_hooks_run_what_the_tests_begin_with() -> None:
     for hook in local["hooks"]:
         command = hook["entry"].removeprefix(".venv/bin/")
         assert f"\n{command}\n" in script or command == "scripts/test --quick", command
+
+
+def test_the_index_lists_each_page_once() -> None:
+    docs = ROOT / "docs"
+    listed = [(docs / link).resolve() for link in LINK.findall((docs / "README.md").read_text())]
+    pages = {page for page in docs.rglob("*.md") if page.parent.name != "adr"} - {docs / "README.md"}
+    assert sorted(listed) == sorted(
+        {*pages, docs / "adr" / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"}
+    )

@@ -13,7 +13,7 @@ from cigri.cli import gridclusters, griddel, gridevents, gridhold, gridstat, gri
 from modules import operator
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAMS = {
     "gridstat": gridstat.main,
     "gridclusters": gridclusters.main,

@@ -16,11 +16,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cigri.clusters import ClusterConfig
 from cigri.errors import AdmissionRefused, ConfigError, RuleBroken
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
-from cigri.time_limit import LIMIT, time_limit
+from cigri.program.time_limit import LIMIT, time_limit
+from cigri.settings.cluster import ClusterConfig
 
 __all__ = ["Description", "admit", "is_among", "refuse"]
 

@@ -12,11 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import NamedTuple, TypeVar
 
 from cigri import drivers
-from cigri.clusters import ClusterConfig
 from cigri.drivers import Driver
 from cigri.errors import CigriError, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.remote import Answer
+from cigri.script.answers import Answer
+from cigri.settings.cluster import ClusterConfig
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
 from cigri.wrapper import Receipt

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cigri import embedded, sources
+from cigri.database import embedded
+from cigri.settings import sources
 
 if TYPE_CHECKING:
-    from cigri.settings import Settings
+    from cigri.settings.sections import Settings
 
 
 def database_url(settings: "Settings") -> str:

@@ -1,4 +1,4 @@
-"""Alembic's entry: migrations run on the connection that cigri.schema hands over, in one transaction."""
+"""Alembic's entry: migrations run on the connection that cigri.database.schema hands over, in one transaction."""
 
 from alembic import context
 

@@ -18,7 +18,7 @@ from cigri.flow.anyone_to_janitor import (
 )
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.doctor_to_anyone import RULES, examine
-from cigri.program import Report, Tools
+from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
 from cigri.wrapper import purge_campaign
 

@@ -18,8 +18,8 @@ from cigri.flow.anyone_to_matcher import (
     take_stale,
 )
 from cigri.flow.matcher_to_metascheduler import put_places
-from cigri.isolation import FAULTS, Isolation
-from cigri.program import Report, Tools
+from cigri.program.isolation import FAULTS, Isolation
+from cigri.program.tools import Report, Tools
 
 NAME = "matcher"
 AT_ONCE = 100  # pools in a transaction

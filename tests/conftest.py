@@ -11,8 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import Dialect
 
-from cigri import embedded, schema
-from cigri.database import Database
+from cigri.database import Database, embedded, schema
 from tests.clusters import alpha_up, beta_up, delta_up, gamma_up  # noqa: F401  (pytest finds them here)
 from tests.forker import Forker
 from tests.grid import Grid, Site, local_site

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from cigri.cycle import CYCLE
 from cigri.drivers import Capacity
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.flow.anyone_to_clusters import find_cluster, grid_key
@@ -17,9 +16,10 @@ from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.settings import JobSettings
+from cigri.program.cycle import CYCLE
+from cigri.rules.verdicts import TaskPast, judge
+from cigri.settings.sections import JobSettings
 from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
-from cigri.verdicts import TaskPast, judge
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ IMPORTED = (
     "cigri.database",
     "cigri.gateway",
     "cigri.jdl",
-    "cigri.schema",
+    "cigri.database.schema",
     "modules.operator.cluster.test",
     "modules.operator.config",
     "modules.operator.doctor",

@@ -21,8 +21,8 @@ from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import put_campaign
 from cigri.gateway import Gateway
-from cigri.program import Report, Tools
-from cigri.settings import PolicySettings, Settings
+from cigri.program.tools import Report, Tools
+from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission import new_campaign
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator

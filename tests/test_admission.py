@@ -10,9 +10,9 @@ import pytest
 
 from cigri import admission
 from cigri.admission import admit, is_among
-from cigri.clusters import ClusterConfig
 from cigri.errors import AdmissionRefused, ConfigError
 from cigri.jdl import Description, parse
+from cigri.settings.cluster import ClusterConfig
 
 SHIPPED = Path(__file__).parents[1] / "etc" / "admission.d"
 

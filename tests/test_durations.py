@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.durations import LAST, added, bin_of, counted, longest, mean_beyond, quantile, scaled, with_running
+from cigri.estimates.durations import LAST, added, bin_of, counted, longest, mean_beyond, quantile, scaled, with_running
 
 durations = st.floats(0.2, 1e6)
 

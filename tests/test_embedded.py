@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg import pq
 
-from cigri import embedded
+from cigri.database import embedded
 from cigri.errors import ConfigError, DatabaseUnavailable
 from tests.grid import until
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.service import start_of
-from cigri.time_limit import time_limit
+from cigri.program.time_limit import time_limit
+from modules.operator.service import start_of
 from tests.forker import Forker
 from tests.grid import until
 

@@ -11,10 +11,10 @@ from cigri import jdl
 from cigri.cli.command import print_json
 from cigri.database import Database
 from cigri.errors import DescriptionError
-from cigri.failures import last_said
 from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.harmless import SafeFormatter, one_line, safe, safe_json
 from cigri.states import EventLevel
+from cigri.text.alike_failures import last_said
+from cigri.text.harmless import SafeFormatter, one_line, safe, safe_json
 from tests.grid import Grid
 
 EVIL = "a\x1b]0;title\x07b\x9b31mc\u202ed\u2066e\u2028f\x7fg\u0085h\r"

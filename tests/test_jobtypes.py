@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.clusters import ClusterConfig
-from cigri.hours import Hours, parse_hours
-from cigri.jobtypes import has_to_leave, hours_of, is_besteffort, may_start, never
-from cigri.settings import HoursSettings
+from cigri.rules.jobtypes import has_to_leave, hours_of, is_besteffort, may_start, never
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.hours import Hours, parse_hours
+from cigri.settings.sections import HoursSettings
 
 HOUR = 3600
 DAY, EVENING, NIGHT = (datetime(2026, 3, 4, hour, tzinfo=UTC) for hour in (12, 21, 23))

@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import text
 
 from cigri.errors import ConfigError
-from cigri.logs import MOST_KNOWN, OnceAWhile
-from cigri.program import has_news
-from cigri.settings import load
+from cigri.program.logs import MOST_KNOWN, OnceAWhile
+from cigri.program.tools import has_news
+from cigri.settings.loading import load
 from tests.grid import Grid, until
 
 ROOT = Path(__file__).parents[1]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cigri.completion import expected_seconds, longest_within
-from cigri.speeds import Work, known_speeds, speeds
+from cigri.estimates.completion import expected_seconds, longest_within
+from cigri.estimates.speeds import Work, known_speeds, speeds
 
 
 def test_among_tasks_alike_the_means_tell_how_fast_clusters_are() -> None:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from cigri.time_limit import time_limit
+from cigri.program.time_limit import time_limit
 
 
 def wait_for_ever() -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from cigri.drivers import RemoteState
-from cigri.settings import JobSettings
+from cigri.rules.verdicts import Saving, TaskPast, is_proof, judge, outcome_of_record, outcome_of_state
+from cigri.settings.sections import JobSettings
 from cigri.states import KillReason, Outcome, TaskState
-from cigri.verdicts import Saving, TaskPast, is_proof, judge, outcome_of_record, outcome_of_state
 
 LIMITS = JobSettings(deaths=2, resubmissions=3, checkpoints=4)
 FRESH = TaskPast(0, 0, 0, 0)

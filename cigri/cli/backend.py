@@ -11,9 +11,9 @@ from cigri.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
     from cigri.backend.options import BackendTable
-    from cigri.clusters import ClusterConfig
     from cigri.drivers import Driver
     from cigri.jdl import ClusterSettings, Description
+    from cigri.settings.cluster import ClusterConfig
 
 OF_CLUSTER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*):(.*)", re.DOTALL)
 COLUMNS = ("OPTION", "ATTRIBUTE", "OVERRIDES", "MEANING")

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from cigri import installation
-from cigri.calibration import calibration
 from cigri.cli.campaigns import served_by, share_throughput, true_throughput
 from cigri.cli.failures import plain_kinds, read_failures
 from cigri.cli.obstacles import obstacle
 from cigri.cli.tried import plain_tried
+from cigri.estimates.calibration import calibration
 from cigri.flow.grid_to_user import CampaignView, PartView, list_parts, present
 from cigri.flow.predictor_to_user import list_told
 from cigri.flow.updator_to_user import list_tried

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.calibration import Told, calibration
 from cigri.cli.failures import gather_errors
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
 from cigri.cli.wording import LETTERS, duration, moment, percent, rate
-from cigri.failures import as_ranges
+from cigri.estimates.calibration import Told, calibration
 from cigri.flow.campaign_schedulers_to_user import ReplicasView
 from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
 from cigri.flow.updator_to_user import TriedCluster
-from cigri.serving import serving
+from cigri.rules.scheduler_in_use import serving
 from cigri.states import CampaignState, CampaignType
+from cigri.text.alike_failures import as_ranges
 
 LIST = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
 SUMMARY = ("Campaign id", "Name", "User", "S", "Waiting", "In jobs", "Done", "Failed", "Cancelled", "Jobs/h", "End")

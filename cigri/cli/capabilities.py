@@ -21,7 +21,7 @@ def impossible(database: "Database", description: "Description", peaks: "Peaks")
         return
     from cigri.drivers import load
     from cigri.flow.anyone_to_clusters import list_every_cluster
-    from cigri.jobtypes import NIGHTLY
+    from cigri.rules.jobtypes import NIGHTLY
 
     with database.begin() as conn:
         clusters = [cluster for cluster in list_every_cluster(conn) if cluster.name in special]
@@ -78,8 +78,8 @@ def _never_open(
     """Hours in which the jobs cannot run, whatever the time."""
     from datetime import UTC, datetime
 
-    from cigri.jobtypes import hours_of, never
-    from cigri.settings import load
+    from cigri.rules.jobtypes import hours_of, never
+    from cigri.settings.loading import load
 
     grid, now = load().hours, datetime.now(UTC)
     for name, config in ((cluster.name, cluster.config) for cluster in clusters):

@@ -113,8 +113,8 @@ def reason(cluster: ClusterView) -> str | None:
 
 def within_hours(cluster: ClusterView, now: datetime) -> str:
     """Is it within its operator's hours, and until when?"""
-    from cigri.jobtypes import find_hours
-    from cigri.settings import load
+    from cigri.rules.jobtypes import find_hours
+    from cigri.settings.loading import load
 
     hours = find_hours(cluster.config.get("hours"), cluster.config.get("timezone", ""), load().hours)
     if hours is None:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cigri.cli.folding import folded, width_of
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
-from cigri.harmless import safe as safe  # for all commands
-from cigri.harmless import safe_json
+from cigri.text.harmless import safe as safe  # for all commands
+from cigri.text.harmless import safe_json
 
 if TYPE_CHECKING:
     from cigri.database import Database

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from cigri.cli.command import DONE, complain, print_json, safe
 from cigri.cli.wording import moment
-from cigri.exit_codes import explain
-from cigri.failures import TASK_FAILED, Failure, alike, as_ranges, headline, last_said
 from cigri.states import Outcome
+from cigri.text.alike_failures import TASK_FAILED, Failure, alike, as_ranges, headline, last_said
+from cigri.text.exit_codes import explain
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

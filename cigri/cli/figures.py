@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cigri.cli.command import complain
 from cigri.cli.wording import duration
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.jobfeatures import Figures, assess, parse_status
+from cigri.wrapper.job_features import Figures, assess, parse_status
 
 if TYPE_CHECKING:
     from datetime import datetime

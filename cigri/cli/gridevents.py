@@ -127,7 +127,7 @@ def _nothing(choice: "Choice", elsewhere: int) -> str:
 def _written(event: "SeenEvent") -> str:
     """Two or more lines: what, where and when; then the message, indented."""
     from cigri.cli.wording import moment, parameter_words, shortened
-    from cigri.exit_codes import explain
+    from cigri.text.exit_codes import explain
 
     state = "closed" if event.closed_at else "open"
     about = [f"campaign {event.campaign_id}"] if event.campaign_id else []
@@ -184,10 +184,10 @@ def _accepted(campaign_id: int, failed: int) -> str:
 
 def _require_operator(conn: "Connection", user: str) -> None:
     """Root, the owner of the database, or whoever runs the embedded one."""
-    from cigri import settings
     from cigri.flow.operator_to_user import database_owner
+    from cigri.settings import loading
 
-    chosen = settings.load()
+    chosen = loading.load()
     embedded = chosen.data_directory / "database"
     if not chosen.database.url and embedded.stat().st_uid == os.geteuid():
         return

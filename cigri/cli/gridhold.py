@@ -113,8 +113,8 @@ def _halted(shares: "Iterable[Share]", waiting_only: bool) -> list[str]:
 def _controls(share: "Share") -> "frozenset[Control]":
     """What the cluster's batch system can do; all, where its driver is not known on this host: the killer will tell."""
     from cigri import drivers
-    from cigri.clusters import parse_config
     from cigri.drivers import Control
+    from cigri.settings.cluster import parse_config
 
     try:
         config = parse_config(share.cluster, share.config).in_use

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from cigri.database import Database
     from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
-    from cigri.jobfeatures import Figures
     from cigri.wrapper.directory import Stream
+    from cigri.wrapper.job_features import Figures
 
 EXAMPLES = """\
   gridstat                 all open campaigns
@@ -265,9 +265,9 @@ def _errors(conn: "Connection", asked: Namespace) -> int:
 def _job(database: "Database", asked: Namespace) -> int:
     from cigri.cli.figures import fields_of
     from cigri.cli.jobs import given, print_job
-    from cigri.exit_codes import explain
     from cigri.flow.runner_to_user import find_job, list_attempts_of_job
     from cigri.states import JobState
+    from cigri.text.exit_codes import explain
 
     with database.snapshot() as conn:
         job = find_job(conn, asked.job)

@@ -31,11 +31,11 @@ from cigri.cli.source import Source
 from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, DescriptionError, Problem, RuleBroken
 
 if TYPE_CHECKING:
-    from cigri.clusters import ClusterConfig
     from cigri.database import Database
     from cigri.flow.user_to_metascheduler import Company
     from cigri.jdl import Description, Parameter
     from cigri.jdl.needs import Peaks
+    from cigri.settings.cluster import ClusterConfig
 
 EXAMPLES = """\
   gridsub campaign.json                  submit a campaign
@@ -205,9 +205,10 @@ def _refusal(faults: Sequence[str]) -> CigriError:
 
 def _parse(source: Source, changes: Mapping[str, object], faults: list[str]) -> Parsed | None:
     """Read one description; what is wrong with it goes to `faults`. `changes` are options that go before it."""
-    from cigri import jdl, settings
+    from cigri import jdl
+    from cigri.settings import loading
 
-    jobs = settings.load().jobs
+    jobs = loading.load().jobs
     defaults = jdl.Defaults(jobs.walltime, jobs.cpu, jobs.mem)
     try:
         base = Path(source.given).parent if source.is_file else Path()
@@ -226,12 +227,13 @@ def _admit(
     faults: list[str],
 ) -> Candidate | None:
     """Ask the site's rules, and keep as many tasks as the campaign's type runs."""
-    from cigri import admission, settings, shipped
+    from cigri import admission, shipped
     from cigri.cli.capabilities import task_peaks
     from cigri.flow.user_to_metascheduler import tested_tasks
     from cigri.flow.user_to_operator import end_broken_rules, put_broken_rule
+    from cigri.settings import loading
 
-    rules = settings.load().admission_directory or shipped.directory("etc") / "admission.d"
+    rules = loading.load().admission_directory or shipped.directory("etc") / "admission.d"
     try:
         description, changes = admission.admit(parsed.description, user, rules, clusters)
         _check_scheduler(description.scheduler)

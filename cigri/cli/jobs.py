@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from cigri.buckets import formulas_of
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.wording import duration, moment, parameter_words, shortened
-from cigri.exit_codes import explain
 from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
+from cigri.rules.buckets import formulas_of
 from cigri.states import JobState, Outcome, TaskState
+from cigri.text.exit_codes import explain
 
 TASKS = ("Task", "Parameter", "State", "Attempts", "Job", "Cluster", "Remote id", "Exit code", "Duration", "Node")
 JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")

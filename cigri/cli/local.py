@@ -11,8 +11,8 @@ from cigri.cli.command import complain
 from cigri.errors import Problem
 
 if TYPE_CHECKING:
-    from cigri.clusters import ClusterConfig
     from cigri.jdl import Description, Resources
+    from cigri.settings.cluster import ClusterConfig
 
 USUAL = "localhost"
 SPECIAL = ("queue", "properties", "types", "backend")

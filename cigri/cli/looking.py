@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain
-from cigri.words import Word
+from cigri.script.words import Word
 
 if TYPE_CHECKING:
     from cigri.cli.gridsub import Candidate
-    from cigri.clusters import ClusterConfig
     from cigri.jdl import ClusterSettings, Description
+    from cigri.settings.cluster import ClusterConfig
 
 LOOKED_AT = 100  # tasks
 

@@ -44,8 +44,8 @@ def _of_hours(part: PartView, now: datetime) -> Obstacle | None:
     """Jobs of type nightly start within the cluster's hours only."""
     if part.job_type != "nightly":
         return None
-    from cigri.jobtypes import find_hours, may_start  # the settings take a moment, and few jobs follow hours
-    from cigri.settings import load
+    from cigri.rules.jobtypes import find_hours, may_start  # the settings take a moment, and few jobs follow hours
+    from cigri.settings.loading import load
 
     overrun = bool(part.cluster_hours.get("hours_overrun"))
     hours = find_hours(part.cluster_hours.get("hours"), part.cluster_hours.get("timezone", ""), load().hours)

@@ -9,7 +9,7 @@ from cigri.cli.command import safe
 from cigri.cli.wording import moment
 from cigri.errors import CigriError, NotFound
 from cigri.flow.runner_to_user import AttemptView, JobView
-from cigri.remote import Bundle
+from cigri.script.answers import Bundle
 from cigri.states import JobKind, JobState
 from cigri.wrapper import parse_tail, tail
 from cigri.wrapper.directory import Stream

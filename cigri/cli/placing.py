@@ -12,11 +12,11 @@ from cigri.errors import DescriptionError, Problem
 MOST_SHOWN = 20
 
 if TYPE_CHECKING:
-    from cigri.clusters import ClusterConfig
     from cigri.database import Database
     from cigri.flow.user_to_metascheduler import NewCampaign
     from cigri.jdl import Description
     from cigri.jdl.needs import Peaks
+    from cigri.settings.cluster import ClusterConfig
 
 
 def declared(database: "Database") -> "dict[str, ClusterConfig]":

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain
 from cigri.cli.wording import gist, moment
-from cigri.cycle import CYCLE
 from cigri.flow.almighty_to_anyone import AwayCluster, Pulse, find_pulse, list_away
 from cigri.flow.anyone_to_user import QuarantineView, list_quarantines
+from cigri.program.cycle import CYCLE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

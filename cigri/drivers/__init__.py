@@ -19,10 +19,10 @@ from pydantic import BaseModel, ValidationError
 from cigri.backend.options import BackendTable, read_options
 from cigri.backend.selecting import NotSelectable
 from cigri.errors import ConfigError
-from cigri.remote import Answer
+from cigri.estimates.start_dates import Due
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
-from cigri.urgency import Due
+from cigri.script.answers import Answer
 
 Options = TypeVar("Options", bound=BaseModel)
 

@@ -15,7 +15,7 @@ from cigri.tables.clusters import Cluster, ClusterPace
 from cigri.tables.grid import Event, Grid
 
 if TYPE_CHECKING:
-    from cigri.clusters import ClusterConfig
+    from cigri.settings.cluster import ClusterConfig
 
 FIRST_PAUSE = 5.0  # seconds
 LONGEST_PAUSE = 300.0
@@ -171,7 +171,7 @@ def is_account_paused(user: ColumnElement[str], cluster_id: int, now: datetime |
 
 
 def _config(name: str, values: dict[str, Any]) -> "ClusterConfig":
-    from cigri.clusters import parse_config  # takes a moment, and who only asks for accounts needs none of it
+    from cigri.settings.cluster import parse_config  # takes a moment, and who only asks for accounts needs none of it
 
     return parse_config(name, values)
 

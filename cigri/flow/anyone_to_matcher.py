@@ -14,9 +14,9 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.eligibility import Eligible, Wanted, decide, read_wanted, wanted_of
 from cigri.flow.resources_to_anyone import list_queues, property_kinds, resources_version
 from cigri.requirements import NOTHING, Reject, digest, parse_requirement
+from cigri.rules.eligibility import Eligible, Wanted, decide, read_wanted, wanted_of
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.grid import Grid, Project
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject

@@ -14,12 +14,12 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
+from cigri.estimates.speeds import FEWEST
 from cigri.flow.campaign_schedulers_to_anyone import list_asked
 from cigri.flow.matcher_to_anyone import only_waiting
 from cigri.flow.metascheduler_to_campaign_schedulers import Want
 from cigri.flow.runner_to_anyone import is_there
 from cigri.flow.user_to_anyone import list_held
-from cigri.speeds import FEWEST
 from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import ClusterForecast

@@ -9,9 +9,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
-from cigri.harmless import one_line, safe
 from cigri.states import EventLevel
 from cigri.tables.grid import Event
+from cigri.text.harmless import one_line, safe
 
 COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(("code", "level", "subject", "message"), Text()) | dict.fromkeys(
     ("campaign_id", "cluster_id", "job_id", "task_id"), BigInteger()

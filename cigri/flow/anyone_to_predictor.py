@@ -38,12 +38,12 @@ class Progress(NamedTuple):
     """A campaign on one cluster: totals of successful tasks, those of the window, and what is there now.
 
     `window_seconds` reaches back to the first completion in the window, at most its length. `durations`:
-    cigri/durations.py. `submitted` jobs since the last pass;
+    cigri/estimates/durations.py. `submitted` jobs since the last pass;
     `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
     `guess`: seconds that a task takes there, as its user thinks; `average`: as the moving averages of its buckets say.
     Of the remaining tasks `known` took `expected` seconds in all when they last succeeded, and one of them `longest`.
     `speed` of the cluster in earlier campaigns; `done_known` of the done tasks were expected to take `done_expected`
-    seconds: cigri/speeds.py.
+    seconds: cigri/estimates/speeds.py.
     `doubted` tasks are done, but may have to be done again; `again`: attempts after which a task was not done.
     `replicates`: at its end tasks may be begun a second time. `before`: the present forecast. So many campaigns are
     `alike`, of which this is the first.

@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.settings import NodeSettings
+from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, NodeDrain
 from cigri.tables.clusters import ExcludedNode as NodeRow

@@ -28,12 +28,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.buckets import Formulas, formulas_of
 from cigri.database import NOW, clock, given, packed, rows
 from cigri.flow.campaign_schedulers_to_metascheduler import fitting, lock_ceilings
 from cigri.flow.matcher_to_anyone import ANYWHERE, Destination, find_destination
 from cigri.flow.user_to_anyone import is_job_held
 from cigri.flow.user_to_campaign_schedulers import WaitingTask
+from cigri.rules.buckets import Formulas, formulas_of
 from cigri.states import BatchState, CampaignState, CampaignType, JobKind, JobState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.clusters import Cluster, UserMapping

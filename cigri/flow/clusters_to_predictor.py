@@ -30,7 +30,7 @@ from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import NOW, given, packed
-from cigri.durations import averaged
+from cigri.estimates.durations import averaged
 from cigri.states import Outcome
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster
 from cigri.tables.jobs import Attempt, Job

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, select
 
-from cigri.eligibility import SHAPING, Eligible, Verdicts, decide, wanted_of
 from cigri.flow.matcher_to_anyone import is_closed
 from cigri.flow.resources_to_anyone import list_queues, property_kinds
 from cigri.requirements import (
@@ -21,6 +20,7 @@ from cigri.requirements import (
     unknown_properties,
     unknown_sites,
 )
+from cigri.rules.eligibility import SHAPING, Eligible, Verdicts, decide, wanted_of
 from cigri.states import RejectCode, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import OID
 from cigri.errors import DatabaseCopied
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.runner_to_campaign_schedulers import withdraw_all
-from cigri.settings import JobSettings
+from cigri.settings.sections import JobSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, select, text
 
-from cigri.clusters import read_config
 from cigri.database import server_time
-from cigri.jobtypes import NIGHTLY, has_to_leave, hours_of, may_start
-from cigri.settings import HoursSettings
+from cigri.rules.jobtypes import NIGHTLY, has_to_leave, hours_of, may_start
+from cigri.settings.cluster import read_config
+from cigri.settings.sections import HoursSettings
 from cigri.states import OPEN_CAMPAIGNS, JobKind, JobState
 from cigri.tables.campaigns import FOLLOWS_HOURS, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster

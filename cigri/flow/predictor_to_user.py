@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
-from cigri.calibration import Told
+from cigri.estimates.calibration import Told
 from cigri.states import CampaignState
 from cigri.tables.campaigns import Campaign, ForecastHistory
 

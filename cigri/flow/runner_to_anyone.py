@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Float, Row, and_, cast, exists, extract, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.jobfeatures import Running
 from cigri.states import JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.wishes import Kill, Shutdown
 from cigri.wrapper import JobKey
+from cigri.wrapper.job_features import Running
 
 
 class RunningJob(NamedTuple):

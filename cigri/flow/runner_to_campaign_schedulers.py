@@ -16,7 +16,8 @@ from cigri.database import among, clock
 from cigri.flow.matcher_to_anyone import is_closed
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended, put_unsent
 from cigri.flow.user_to_anyone import is_share_held
-from cigri.settings import JobSettings
+from cigri.rules.verdicts import TaskPast, judge
+from cigri.settings.sections import JobSettings
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -24,7 +25,6 @@ from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
-from cigri.verdicts import TaskPast, judge
 
 NOT_LAUNCHED = (
     "the campaign was paused or held, or the cluster away, outside its hours or not eligible, before it was launched"

@@ -16,7 +16,7 @@ from cigri.flow.clusters_to_anyone import add_refusal
 from cigri.flow.runner_to_anyone import is_there
 from cigri.flow.updator_to_killer import may_move
 from cigri.flow.updator_to_metascheduler import Trial, put_trials
-from cigri.settings import BudgetSettings
+from cigri.settings.sections import BudgetSettings
 from cigri.states import EventLevel, JobState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.jobs import Job

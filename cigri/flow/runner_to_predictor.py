@@ -28,11 +28,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause
 from sqlalchemy.types import TypeEngine
 
-from cigri.clusters import ClusterConfig, read_config
 from cigri.database import clock, rows
-from cigri.durations import LAST, SHORTEST, STEPS
+from cigri.estimates.durations import LAST, SHORTEST, STEPS
+from cigri.estimates.speeds import FEWEST
 from cigri.flow.updator_to_metascheduler import USAGE_PERIOD, minute_of
-from cigri.speeds import FEWEST
+from cigri.settings.cluster import ClusterConfig, read_config
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
@@ -194,7 +194,7 @@ def _ending_of_campaigns(expected: Subquery) -> Subquery:
 
 
 def _known(last: LateralFromClause) -> ColumnElement[float]:
-    """Seconds of a job of one task that ran before; others are not looked up. Speeds: cigri/speeds.py."""
+    """Seconds of a job of one task that ran before; others are not looked up. Speeds: cigri/estimates/speeds.py."""
     part = CampaignCluster.c
     is_measured = and_(part.known >= FEWEST, part.known >= part.done, part.expected > 0)
     slowness = case((is_measured, part.seconds / func.nullif(part.expected, 0.0)), else_=1.0 / part.speed)
@@ -227,7 +227,7 @@ def list_ages(
 
 
 def bin_in_sql(seconds: ColumnElement[float]) -> ColumnElement[int]:
-    """The bin of a duration (cigri/durations.py)."""
+    """The bin of a duration (cigri/estimates/durations.py)."""
     steps = func.floor(STEPS * func.ln(func.greatest(seconds, SHORTEST) / SHORTEST) / math.log(2.0) + 1e-9)
     return case((seconds < SHORTEST, 0), else_=func.least(1 + cast(steps, Integer), LAST))
 

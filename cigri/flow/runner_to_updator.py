@@ -32,13 +32,13 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import NOW, given, packed
+from cigri.rules.verdicts import Saving
 from cigri.states import BatchState, JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.moves import moving, moving_as_told
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest, Kill
-from cigri.verdicts import Saving
 
 IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 INDEXES: Mapping[str, TypeEngine[Any]] = {"array_index": BigInteger(), "remote_id": Text()}

@@ -27,17 +27,17 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows
-from cigri.durations import counted
+from cigri.estimates.durations import counted
 from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.clusters_to_predictor import learn_anew
 from cigri.flow.runner_to_predictor import bin_in_sql
 from cigri.flow.updator_to_predictor import changed_totals, totals
+from cigri.rules.verdicts import FREE
 from cigri.states import EventLevel, JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.clusters import Cluster, ExcludedNode
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.moves import moving
-from cigri.verdicts import FREE
 
 DOUBTED = "RESULTS_DOUBTED"
 LATEST = 3000  # ended tasks of a campaign on a cluster that are looked at, node by node
@@ -55,7 +55,7 @@ NOT_BAD = (
 
 
 class Span(NamedTuple):
-    """How long a campaign's tasks lasted on a cluster, in the bins of cigri/durations.py, without the doubted ones.
+    """How long a campaign's tasks lasted on a cluster, in the bins of estimates/durations.py, without the doubted ones.
 
     `running`: how long, for some time already, those run that run, by node.
     """

@@ -49,9 +49,10 @@ class Pace(NamedTuple):
 class Ground(NamedTuple):
     """A campaign on one cluster: cores and walltime of a job, and what its `done` tasks and the cluster tell.
 
-    `seconds`: sum of the tasks' durations, `durations` as in cigri/durations.py; `delay`: seconds that a job waits even
-    if cores are free; `hazard`: kills per core-second. `speed` of the cluster in earlier campaigns; of the done tasks
-    `known` were expected to take `expected` seconds: cigri/speeds.py. `cycle`: seconds between two looks there.
+    `seconds`: sum of the tasks' durations, `durations` as in estimates/durations.py; `delay`: seconds that a job waits
+    even if cores are free; `hazard`: kills per core-second. `speed` of the cluster in earlier campaigns; of the done
+    tasks `known` were expected to take `expected` seconds: estimates/speeds.py. `cycle`: seconds between two looks
+    there.
     """
 
     cluster_id: int

@@ -28,14 +28,14 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 from sqlalchemy.types import TypeEngine
 
-from cigri.clusters import ClusterConfig, look, read_config
 from cigri.database import NOW, clock
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.anyone_to_user import is_cluster_left_out
 from cigri.flow.campaign_schedulers_to_anyone import list_queued
 from cigri.flow.runner_to_anyone import is_there
-from cigri.settings import BudgetSettings
+from cigri.settings.cluster import ClusterConfig, look, read_config
+from cigri.settings.sections import BudgetSettings
 from cigri.states import WAITING_JOBS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import (

@@ -31,17 +31,17 @@ from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import NOW, given, packed
-from cigri.durations import counted
+from cigri.estimates.durations import counted
 from cigri.flow.anyone_to_killer import closing
 from cigri.flow.campaign_schedulers_to_updator import Standing, lock_replicated, supersede
 from cigri.flow.clusters_to_predictor import learn
 from cigri.flow.updator_to_metascheduler import USED, used
+from cigri.rules.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
 from cigri.states import ATTEMPT_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.moves import moving, moving_as_told
 from cigri.tables.tasks import Task
-from cigri.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
 
 ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "task_id": BigInteger(),

@@ -8,14 +8,14 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import rows, wake
 from cigri.errors import CigriError
-from cigri.failures import TASK_FAILED
 from cigri.flow.anyone_to_operator import close_events
 from cigri.flow.user_to_metascheduler import reopen_campaign, require_open_to_tasks
+from cigri.rules.verdicts import FIRST_IN_LINE
 from cigri.states import TaskState
 from cigri.tables.jobs import Attempt
 from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
-from cigri.verdicts import FIRST_IN_LINE
+from cigri.text.alike_failures import TASK_FAILED
 
 Span = tuple[int, int]
 """Numbers of tasks, from the first to the last."""

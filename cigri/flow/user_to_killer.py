@@ -225,6 +225,6 @@ def _end_unsent(conn: Connection, job_ids: list[int], now: datetime | None) -> N
     ).all()
     if unsent:
         from cigri.flow.runner_to_campaign_schedulers import end_unsent  # takes a moment
-        from cigri.settings import JobSettings
+        from cigri.settings.sections import JobSettings
 
         end_unsent(conn, unsent, Outcome.KILLED, "", JobSettings(), now)  # no limit counts for what is killed

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from psycopg import Copy
 from sqlalchemy import Connection, insert, select
 
-from cigri.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.errors import ConfigError
 from cigri.flow.resources_to_anyone import list_queues
 from cigri.requirements import property_of
+from cigri.rules.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 
@@ -107,9 +107,9 @@ def _formulas(conn: Connection, campaign_id: int) -> dict[str, Formulas]:
 
 def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
     """By what is asked for, and by what jobs may have at the most on each cluster, as far as that is known."""
-    from cigri.clusters import parse_config
     from cigri.drivers import load
     from cigri.jdl.needs import Sorting
+    from cigri.settings.cluster import parse_config
 
     sizes: dict[str, set[int]] = defaultdict(set)
     nodes = [one for queue in list_queues(conn) if queue.cluster in formulas for one in queue.classes]

@@ -8,8 +8,8 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, distinct_on
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import rows
+from cigri.estimates.speeds import Work, speeds
 from cigri.flow.clusters_to_predictor import command_of, parameter_of
-from cigri.speeds import Work, speeds
 from cigri.states import OPEN_CAMPAIGNS, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.tasks import LastDuration, Task

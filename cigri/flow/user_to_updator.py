@@ -6,12 +6,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.errors import CigriError
 from cigri.flow.clusters_to_predictor import learn_anew
 from cigri.flow.updator_to_predictor import changed_totals, totals
+from cigri.rules.verdicts import FIRST_IN_LINE
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
-from cigri.verdicts import FIRST_IN_LINE
 
 
 def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:

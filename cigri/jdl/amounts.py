@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 
-from cigri import units
 from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import complaint, did_you_mean, shown, wrong
 from cigri.jdl.quoting import split
+from cigri.text import units
 
 LARGEST = 2**53
 LONGEST = 200

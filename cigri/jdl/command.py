@@ -11,7 +11,7 @@ from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Scalar
-from cigri.words import Word
+from cigri.script.words import Word
 
 MACROS = frozenset({"CAMPAIGN_ID", "index"})
 

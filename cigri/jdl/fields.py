@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from cigri.jdl.problems import complaint, did_you_mean, wrong
 from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
-from cigri.units import HOW_DURATION, read_duration
+from cigri.text.units import HOW_DURATION, read_duration
 
 LARGEST = 2**31 - 1
 MOST_PRIORITY = 1000

@@ -8,11 +8,11 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from cigri.buckets import Formulas
 from cigri.errors import CigriError, Problem
 from cigri.jdl.amounts import SIZES, formula, values_of
 from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import Faults
+from cigri.rules.buckets import Formulas
 
 BITS = 3  # that are kept
 Key = tuple[int, ...]

@@ -4,7 +4,6 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from cigri.algorithms import AlgorithmOrNone
 from cigri.jdl.amounts import SIZES
 from cigri.jdl.backend import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
@@ -23,6 +22,7 @@ from cigri.jdl.fields import (
     TypesOfJobs,
 )
 from cigri.jdl.resources import Resources
+from cigri.settings.algorithms import AlgorithmOrNone
 
 
 class Defaults(NamedTuple):

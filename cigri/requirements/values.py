@@ -5,7 +5,7 @@ import re
 from decimal import Decimal
 
 from cigri.requirements.kinds import Kind, Scalar, Value
-from cigri.units import AMBIGUOUS, DURATIONS, HOW_DURATION, SIZES, amount_and_unit, read_duration, unit_of
+from cigri.text.units import AMBIGUOUS, DURATIONS, HOW_DURATION, SIZES, amount_and_unit, read_duration, unit_of
 
 LARGEST = 2**63 - 1
 LONGEST = 1000

@@ -8,8 +8,8 @@ from pkgutil import iter_modules
 
 from sqlalchemy import MetaData, event
 
-from cigri.columns import metadata
-from cigri.counting import create_counting
+from cigri.tables.columns import metadata
+from cigri.tables.counting import create_counting
 
 
 def everything() -> MetaData:

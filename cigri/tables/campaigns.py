@@ -17,8 +17,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSON, JSONB
 
-from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import CampaignState, CampaignType, StepState
+from cigri.tables.columns import Columns, Numbered, one_of, table
 
 IS_UNMATCHED = "unmatched_from IS NOT NULL AND state IN ('in_treatment', 'paused')"
 ASKING = ("resources", "walltime", "type", "types", "queue", "properties", "backend")  # settings told to batch systems
@@ -74,12 +74,12 @@ class CampaignClusterColumns(Columns):
 
     `errors` counts failures since the last success; `strikes` how often in a row the budget was used up.
     Totals (`done`, `seconds`, `squares`, in s and s^2 of successful tasks) are what forecasts are made of;
-    `durations` counts the same tasks by duration, in the bins of cigri/durations.py. Of them all, `doubted` tasks are
-    left out, which ended within `doubted_below` seconds; that stays known when somebody has said what to do with them.
-    `sink_since`: the cluster is set aside for this. `is_trusted`: a user has said that tasks may be so short there.
-    `speed`: how fast tasks of the same command were there in earlier campaigns, 1 as usual; null: nobody knows. Of
-    those done, `known` were expected to take `expected` seconds in all, at speed 1: cigri/speeds.py. `asked`: the same
-    number for all settings that ask the batch system for the same.
+    `durations` counts the same tasks by duration, in the bins of estimates/durations.py. Of them all, `doubted` tasks
+    are left out, which ended within `doubted_below` seconds; that stays known when somebody has said what to do with
+    them. `sink_since`: the cluster is set aside for this. `is_trusted`: a user has said that tasks may be so short
+    there. `speed`: how fast tasks of the same command were there in earlier campaigns, 1 as usual; null: nobody knows.
+    Of those done, `known` were expected to take `expected` seconds in all, at speed 1: estimates/speeds.py. `asked`:
+    the same number for all settings that ask the batch system for the same.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -142,7 +142,7 @@ Bucket = table(
 
 
 class BucketAverageColumns(Columns):
-    """The moving average of the seconds of successful tasks of a bucket on a cluster: cigri/durations.py."""
+    """The moving average of the seconds of successful tasks of a bucket on a cluster: cigri/estimates/durations.py."""
 
     bucket_id: Named[int] = Column(ForeignKey("buckets.id", ondelete="CASCADE"), primary_key=True)
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Named
 from sqlalchemy.dialects.postgresql import JSONB
 
-from cigri.columns import Columns, Numbered, table
+from cigri.tables.columns import Columns, Numbered, table
 
 
 class ClusterColumns(Numbered):

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Named
 from sqlalchemy.dialects.postgresql import JSONB
 
-from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import EventLevel
+from cigri.tables.columns import Columns, Numbered, one_of, table
 
 
 class GridColumns(Columns):

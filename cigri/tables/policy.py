@@ -4,8 +4,8 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named
 
-from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import CutReason, SubjectKind
+from cigri.tables.columns import Columns, Numbered, one_of, table
 
 
 class AffinityColumns(Columns):

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import ARRAY, BigInteger, Column, ForeignKey, Index, Named, UniqueConstraint
 from sqlalchemy.dialects.postgresql import JSONB
 
-from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import RejectCode
+from cigri.tables.columns import Columns, Numbered, one_of, table
 
 
 class SubmitPoolColumns(Numbered):

@@ -16,8 +16,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from cigri.columns import Columns, Numbered, one_of, table
 from cigri.states import TaskState
+from cigri.tables.columns import Columns, Numbered, one_of, table
 
 
 class TaskColumns(Numbered):

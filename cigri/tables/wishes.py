@@ -4,8 +4,8 @@ from datetime import datetime
 
 from sqlalchemy import Column, ForeignKey, Index, Named
 
-from cigri.columns import Columns, one_of, table
 from cigri.states import JobState, KillReason
+from cigri.tables.columns import Columns, one_of, table
 
 
 class KillColumns(Columns):

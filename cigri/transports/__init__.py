@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 
 class Transport(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import paramiko
 
 from cigri.errors import Unreachable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.transports.address import SshAddress
 from cigri.transports.dial import Dialer, DialError
 from cigri.transports.pool import Refused, ShellPool

@@ -10,7 +10,7 @@ import threading
 import time
 
 from cigri.errors import Unreachable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.transports.pool import ShellPool
 from cigri.transports.shell import Shell
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cigri.errors import Unreachable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.transports.shell import Shell
 
 LIMIT = 4  # sshd's MaxSessions is 10 by default, and it frees a session some time after its end

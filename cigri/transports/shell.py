@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 # Read whole by the shell before it runs, since what follows on the same stream are scripts. A script is evaluated with
 # stdin at /dev/null, in a subshell that neither `exit` nor a syntax error can leave. It runs in the background so that

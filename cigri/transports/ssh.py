@@ -3,7 +3,7 @@
 import threading
 from collections import defaultdict
 
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.transports.address import Hop, SshAddress
 from cigri.transports.connection import Connection, Gate
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from cigri.words import Word
+from cigri.script.words import Word
 from cigri.wrapper.features import FeaturesPlan, features_header
 
 CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper.bounds import WRITE_NEW
 from cigri.wrapper.journal import JobKey
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper.bounds import IS_FILE
 
 Stream = Literal["out", "err"]

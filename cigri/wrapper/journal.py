@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, LINES, LONGEST
 from cigri.wrapper.records import StartRecord, TaskRecord, is_revoked, is_stop, parse_end, parse_start
 

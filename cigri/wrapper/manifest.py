@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper.bounds import BLOCKS, FILES
 
 HEAD, FOOT = "cigri-batches 1", "cigri-batches end"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, FILES, LONGEST
 from cigri.wrapper.records import TaskRecord, parse_end
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from cigri.errors import AnswerUnreadable
-from cigri.jobfeatures import KEYS
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper.bounds import FILE_BYTES, IS_FILE, WRITE_NEW
+from cigri.wrapper.job_features import KEYS
 from cigri.wrapper.journal import JobKey
 
 HEAD, FOOT = "cigri-status 1", "cigri-status end"

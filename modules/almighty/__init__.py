@@ -12,14 +12,14 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from cigri.cycle import CYCLE
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.almighty_to_anyone import HOLD_LIFE
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.flow.anyone_to_user import put_campaign_failures
-from cigri.program import has_news, whoami
-from cigri.settings import Settings
+from cigri.program.cycle import CYCLE
+from cigri.program.tools import has_news, whoami
+from cigri.settings.sections import Settings
 from modules.almighty.worker import Outcome, Worker
 
 logger = logging.getLogger(__name__)

@@ -14,9 +14,9 @@ from cigri.database import Database
 from cigri.errors import CigriError, DatabaseUnavailable
 from cigri.gateway import Gateway
 from cigri.installation import database_url
-from cigri.logs import set_up_log
-from cigri.program import Tools, collect_seldom
-from cigri.settings import load
+from cigri.program.logs import set_up_log
+from cigri.program.tools import Tools, collect_seldom
+from cigri.settings.loading import load
 
 logger = logging.getLogger(__name__)
 

@@ -28,12 +28,12 @@ from cigri.flow.user_to_campaign_schedulers import (
     take_continuing,
     take_waiting,
 )
-from cigri.isolation import FAULTS, Isolation, once_more_isolated
-from cigri.program import Report, Tools
-from cigri.serving import serving
-from cigri.settings import Settings
+from cigri.program.isolation import FAULTS, Isolation, once_more_isolated
+from cigri.program.time_limit import LIMIT, refuse_stopped, time_limit
+from cigri.program.tools import Report, Tools
+from cigri.rules.scheduler_in_use import serving
+from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from cigri.time_limit import LIMIT, refuse_stopped, time_limit
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from modules.campaign_schedulers.jobs.grouping import Size
 from modules.campaign_schedulers.jobs.longest import Offered, Portion, portions

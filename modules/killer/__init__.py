@@ -20,9 +20,9 @@ from cigri.flow.anyone_to_operator import NewEvent, put_events
 from cigri.flow.killer_to_updator import HaltOrder, is_any_held, take_halts, unsend_halts
 from cigri.flow.operator_to_anyone import list_out_of_hours
 from cigri.flow.updator_to_killer import LARGEST, Patience, list_queues, list_unwanted
-from cigri.isolation import described, isolated_visit
-from cigri.program import Report, Tools, summed
-from cigri.remote import Bundle
+from cigri.program.isolation import described, isolated_visit
+from cigri.program.tools import Report, Tools, summed
+from cigri.script.answers import Bundle
 from cigri.states import EventLevel, KillReason
 from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain

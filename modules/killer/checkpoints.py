@@ -12,7 +12,7 @@ from cigri.flow.user_to_killer import (
     take_checkpoint_orders,
     unsend_checkpoints,
 )
-from cigri.program import Tools
+from cigri.program.tools import Tools
 from cigri.wrapper import Hearing, JobKey, Wish, ask_checkpoints, parse_checkpoints
 
 logger = logging.getLogger(__name__)

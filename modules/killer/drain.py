@@ -18,9 +18,9 @@ from cigri.flow.operator_to_killer import (
     take_back,
 )
 from cigri.flow.runner_to_anyone import RunningJob, list_running
-from cigri.jobfeatures import Victim, enough, least_waste_first
-from cigri.program import Report, Tools
+from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel, KillReason
+from cigri.wrapper.job_features import Victim, enough, least_waste_first
 from modules.killer.shutdowns import Place, assess_jobs, forget_past, take_back_told, tell
 
 EXAMPLES = 20  # jobs whose figures an event gives

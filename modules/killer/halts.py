@@ -9,8 +9,8 @@ from cigri.errors import AnswerUnreadable
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.killer_to_updator import MANY_TRIES, HaltOrder
-from cigri.program import Report, Tools
-from cigri.remote import Answer
+from cigri.program.tools import Report, Tools
+from cigri.script.answers import Answer
 from cigri.states import EventLevel, JobState
 
 VERBS: Mapping[tuple[JobState, bool], Control] = {

@@ -2,8 +2,8 @@
 
 from math import ceil
 
-from cigri.clusters import ClusterConfig
 from cigri.flow.updator_to_killer import Queue
+from cigri.settings.cluster import ClusterConfig
 
 PLAIN = 2  # times what is useful
 SLACK = 10  # jobs

@@ -10,9 +10,9 @@ from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.operator_to_killer import ToldJob, put_past, put_told
 from cigri.flow.runner_to_anyone import RunningJob
-from cigri.jobfeatures import Victim, assess, parse_status
-from cigri.program import Tools
+from cigri.program.tools import Tools
 from cigri.wrapper import JobKey
+from cigri.wrapper.job_features import Victim, assess, parse_status
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from cigri.database import Database
 from cigri.errors import CigriError
 from cigri.flow.clusters_to_user import Known
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
-from cigri.settings import load
+from cigri.settings.loading import load
 from cigri.states import CampaignType
 from modules.laboratory.whatif import prepared
 from modules.laboratory.whatif.foresight import foresee

@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TypeVar
 
-from cigri.cycle import CYCLE
 from cigri.database import Database
 from cigri.drivers import Driver
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway, Seen
-from cigri.program import Report, RunOnce, Tools
-from cigri.remote import Answer
-from cigri.settings import Settings
-from modules.laboratory.driver import Simulated
-from modules.laboratory.site import Site
+from cigri.program.cycle import CYCLE
+from cigri.program.tools import Report, RunOnce, Tools
+from cigri.script.answers import Answer
+from cigri.settings.sections import Settings
+from modules.laboratory.cluster.driver import Simulated
+from modules.laboratory.cluster.site import Site
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import NewCampaign, put_campaign
-from cigri.settings import JobSettings
+from cigri.rules.verdicts import TaskPast, judge
+from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, Outcome
-from cigri.verdicts import TaskPast, judge
-from modules.laboratory.jobs import GridTask
+from modules.laboratory.cluster.jobs import GridTask
 
 
 class Force(NamedTuple):

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from cigri.clusters import ClusterConfig
 from cigri.errors import ConfigError
-from cigri.settings import Settings
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules.laboratory.faults import NO_FAULTS, Faults
+from modules.laboratory.cluster.faults import NO_FAULTS, Faults
+from modules.laboratory.cluster.machine import Machine, gridengine, oar, slurm
 from modules.laboratory.load import Load, NoLoad
-from modules.laboratory.machine import Machine, gridengine, oar, slurm
 
 KINDS = {"slurm": slurm, "oar": oar, "gridengine": gridengine}
 
@@ -40,7 +40,7 @@ class Seconds(Part):
 class SimulatedCluster(Part):
     """`count` clusters alike, each with a load of its own; `speed` divides the durations of tasks there.
 
-    `machine` overrides figures of its `kind` (modules/laboratory/machine.py), `config` is as in `cigri cluster add`.
+    `machine` overrides figures of its `kind` (laboratory/cluster/machine.py), `config` is as in `cigri cluster add`.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,50}$")

@@ -15,13 +15,13 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import NewCampaign, put_campaign
 from cigri.flow.user_to_operator import fix_events
 from cigri.submission import new_campaign
-from modules.laboratory.batch_system import BatchSystem
 from modules.laboratory.clockwork import Clockwork
+from modules.laboratory.cluster.batch_system import BatchSystem
+from modules.laboratory.cluster.jobs import GridTask
+from modules.laboratory.cluster.site import Site, Workload
 from modules.laboratory.earlier import Force, run_before
-from modules.laboratory.jobs import GridTask
 from modules.laboratory.load import LocalJob, jobs_of
 from modules.laboratory.scenario import Scenario, SimulatedCampaign
-from modules.laboratory.site import Site, Workload
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 """Second 0 of every scenario: a Monday, at midnight."""

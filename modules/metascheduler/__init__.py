@@ -27,18 +27,18 @@ from cigri.flow.operator_to_anyone import list_shut
 from cigri.flow.operator_to_metascheduler import list_affinities, list_targets
 from cigri.flow.runner_to_metascheduler import Recall, Recalled, list_holdings, list_recalled
 from cigri.flow.updator_to_metascheduler import Room, add_up_usage, list_rooms, list_usage
-from cigri.isolation import Isolation
-from cigri.program import Report, Tools
-from cigri.settings import Settings
+from cigri.program.isolation import Isolation
+from cigri.program.tools import Report, Tools
+from cigri.settings.sections import Settings
 from cigri.states import KillReason
-from modules.metascheduler.cuts import explain
-from modules.metascheduler.line import line_up
+from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policies import Facts
 from modules.metascheduler.policy import Policy
+from modules.metascheduler.ranking import line_up
 from modules.metascheduler.recall import POLICIES as RECALLING
 from modules.metascheduler.recall import Shared, news, recall, standings, taken_back
 from modules.metascheduler.share import share
-from modules.metascheduler.stock import Stock
+from modules.metascheduler.why_not import explain
 
 
 def run_once(tools: Tools, now: datetime | None = None) -> Report:

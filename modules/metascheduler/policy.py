@@ -6,8 +6,8 @@ from math import isfinite, isnan
 
 from cigri.errors import CigriError
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim
-from cigri.isolation import FAULTS, described
-from cigri.time_limit import LIMIT, time_limit
+from cigri.program.isolation import FAULTS, described
+from cigri.program.time_limit import LIMIT, time_limit
 from modules.metascheduler.policies import Facts, Turn, load
 from modules.metascheduler.policies.fifo import order as fifo
 

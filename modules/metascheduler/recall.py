@@ -1,7 +1,7 @@
 """Which waiting jobs of those above their share stand before jobs of those below theirs, and are taken back; pure.
 
 Only what frees a core for them in its turn. Jobs that take much of a node wait beside narrow ones, whoever is above his
-share (wide.py): were the narrow ones taken back, a node would stand idle while the batch system gathers it.
+share (wide_jobs.py): were the narrow ones taken back, a node would stand idle while the batch system gathers it.
 """
 
 from collections import Counter, defaultdict
@@ -10,15 +10,15 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cigri.fairness import fair_shares
+from cigri.estimates.fair_shares import fair_shares
 from cigri.flow.anyone_to_operator import NewEvent
 from cigri.flow.metascheduler_to_campaign_schedulers import Want
 from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled
 from cigri.flow.updator_to_metascheduler import Room
 from cigri.states import EventLevel
-from modules.metascheduler.line import STARVING
+from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policies import Turn, pools
-from modules.metascheduler.stock import Stock
+from modules.metascheduler.ranking import STARVING
 
 POLICIES = ("fairshare",)  # those that have shares
 SHORT = 0.95  # of a share: who runs on less is below it

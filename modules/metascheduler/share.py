@@ -8,12 +8,12 @@ from itertools import chain, groupby
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
 from cigri.flow.updator_to_metascheduler import Room
-from cigri.settings import PolicySettings
-from modules.metascheduler.line import line_up
+from cigri.settings.sections import PolicySettings
+from modules.metascheduler.capacity_left import Scouts, Stock
 from modules.metascheduler.policies import Facts, Order, Turn, pools
 from modules.metascheduler.policies.fifo import order as fifo
-from modules.metascheduler.stock import Scouts, Stock
-from modules.metascheduler.wide import let_wide_wait
+from modules.metascheduler.ranking import line_up
+from modules.metascheduler.wide_jobs import let_wide_wait
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
 NO_FACTS = Facts()

@@ -1,7 +1,7 @@
 """`cigri almighty`: cycles the modules in the foreground, as `cigri up` does in the background and systemd does."""
 
 from cigri.cli.command import Parser
-from cigri.settings import load
+from cigri.settings.loading import load
 from modules.operator import installed
 
 
@@ -11,11 +11,10 @@ def run(argv: list[str]) -> int:
         "Cycle the modules until SIGTERM or SIGINT; the pass under way is finished first.",
         "  cigri almighty",
     ).parse_args(argv)
-    from cigri import schema
-    from cigri.database import Database
+    from cigri.database import Database, schema
     from cigri.flow.operator_to_almighty import require_home
     from cigri.installation import database_place, database_url
-    from cigri.logs import set_up_log
+    from cigri.program.logs import set_up_log
     from modules.almighty import Almighty
 
     settings = load()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from cigri.harmless import safe
+from cigri.text.harmless import safe
 
 
 class Verdict(StrEnum):

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from cigri.cli.command import Parser, print_json
 from cigri.cli.tables import print_table
-from cigri.settings import Section, Settings, load_effective
+from cigri.settings.loading import load_effective
+from cigri.settings.sections import Section, Settings
 from modules.operator.health import hidden
 
 HEAD = """\

@@ -1,12 +1,12 @@
 """`cigri db`: upgrade the schema, compare it with what this code needs, say where the database is, or which grid's."""
 
-from cigri import embedded, schema
 from cigri.cli.command import Parser, complain
-from cigri.database import Database
+from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
 from cigri.flow.operator_to_almighty import put_detached, put_home
 from cigri.installation import database_place, database_url
-from cigri.settings import Settings, load
+from cigri.settings.loading import load
+from cigri.settings.sections import Settings
 from modules.operator import installed
 
 

@@ -14,7 +14,8 @@ from cigri.flow.doctor_to_anyone import RULES, examine
 from cigri.flow.operator_to_almighty import require_home
 from cigri.gateway import Gateway
 from cigri.installation import database_place, database_url
-from cigri.settings import Settings, load
+from cigri.settings.loading import load
+from cigri.settings.sections import Settings
 from modules.operator import adoption, db, health, orphans
 from modules.operator.checks import Checks, Verdict
 

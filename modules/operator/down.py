@@ -5,12 +5,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cigri import embedded, service
 from cigri.cli.command import Parser, complain
+from cigri.database import embedded
 from cigri.errors import CigriError
 from cigri.localbatch import client
-from cigri.settings import Settings, load
-from modules.operator import installed
+from cigri.settings.loading import load
+from cigri.settings.sections import Settings
+from modules.operator import installed, service
 
 FAREWELL = 15.0  # seconds on top of the longest pass
 KILL_PATIENCE = 30.0

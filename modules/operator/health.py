@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from cigri import embedded, schema
 from cigri.cli.wording import gist
-from cigri.cycle import CYCLE
-from cigri.database import Database, server_time
+from cigri.database import Database, embedded, schema, server_time
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.almighty_to_operator import Standing, list_standings
 from cigri.flow.anyone_to_doctor import count_open_events
 from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings
-from cigri.settings import Settings
+from cigri.program.cycle import CYCLE
+from cigri.settings.sections import Settings
 from modules.operator import installed
 
 SLACK = timedelta(seconds=60)  # over the longest pass: idle passes are noted together, and cron comes by the minute

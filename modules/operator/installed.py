@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from cigri import embedded
+from cigri.database import embedded
 from cigri.errors import DatabaseUnavailable
-from cigri.service import Service
-from cigri.settings import Settings
+from cigri.settings.sections import Settings
+from modules.operator.service import Service
 
 
 def almighty(settings: Settings) -> Service:

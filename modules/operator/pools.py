@@ -5,10 +5,10 @@ from typing import Any
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
-from cigri.eligibility import read_wanted
 from cigri.errors import NotFound
 from cigri.flow.matcher_to_operator import PoolView, find_queue, list_pools
 from cigri.requirements import JobShape, Kind, shown
+from cigri.rules.eligibility import read_wanted
 
 COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
 DIGITS = 12  # of a digest that are shown

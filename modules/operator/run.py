@@ -13,9 +13,9 @@ from cigri.cli.command import Parser, complain, safe
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.installation import database_place, database_url
-from cigri.logs import set_up_log
-from cigri.program import RunOnce, Tools, collect_seldom, has_news, whoami
-from cigri.settings import load
+from cigri.program.logs import set_up_log
+from cigri.program.tools import RunOnce, Tools, collect_seldom, has_news, whoami
+from cigri.settings.loading import load
 from modules import __path__ as places
 
 logger = logging.getLogger(__name__)
@@ -53,8 +53,7 @@ def _load(name: str, names: list[str]) -> RunOnce:
 
 def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: threading.Event) -> int:
     """Passes until one is enough or it is asked to stop; the exit status of the last."""
-    from cigri import schema
-    from cigri.database import Database
+    from cigri.database import Database, schema
     from cigri.flow.operator_to_almighty import require_home
     from cigri.gateway import Gateway
 

@@ -13,7 +13,7 @@ from cigri.cli.tables import print_table
 from cigri.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from modules.laboratory.results import Results
+    from modules.laboratory.evaluation.results import Results
     from modules.laboratory.scenario import Scenario
     from modules.laboratory.world import World
 
@@ -58,9 +58,8 @@ def simulate(
     watch: "Callable[[World], None]" = lambda _: None,
 ) -> "Results":
     """The results of the scenario in a file, with some settings changed."""
-    from cigri import embedded, schema
-    from cigri.database import Database
-    from modules.laboratory.notebook import Notebook
+    from cigri.database import Database, embedded, schema
+    from modules.laboratory.evaluation.notebook import Notebook
     from modules.laboratory.world import World
 
     scenario = _tuned(path, settings, seed)

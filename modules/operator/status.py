@@ -6,7 +6,8 @@ from typing import Any
 from cigri.cli.command import Parser, complain, print_json, safe
 from cigri.cli.tables import print_table
 from cigri.cli.wording import gist
-from cigri.settings import Settings, load
+from cigri.settings.loading import load
+from cigri.settings.sections import Settings
 from modules.operator.cluster.list import print_clusters
 from modules.operator.health import Health, look, problems
 

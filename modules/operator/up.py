@@ -11,14 +11,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cigri import embedded, service
 from cigri.cli.command import Parser, complain
 from cigri.cli.wording import gist
+from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
 from cigri.installation import database_place
-from cigri.settings import Settings, load
+from cigri.settings.loading import load
+from cigri.settings.sections import Settings
 from cigri.shipped import directory
-from modules.operator import installed
+from modules.operator import installed, service
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -73,8 +74,7 @@ def run(argv: list[str]) -> int:
 
 
 def _start_database(settings: Settings) -> "Database":
-    from cigri import schema
-    from cigri.database import Database
+    from cigri.database import Database, schema
 
     url = settings.database.url
     if not url:
@@ -89,9 +89,9 @@ def _start_database(settings: Settings) -> "Database":
 
 def _declare_localhost(settings: Settings, database: "Database") -> None:
     """When nothing is declared: this host, its files in the data directory."""
-    from cigri.clusters import parse_config
     from cigri.flow.operator_to_updator import put_cluster
     from cigri.flow.updator_to_operator import has_clusters
+    from cigri.settings.cluster import parse_config
 
     values = {
         "driver": "local",

@@ -7,24 +7,24 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.database import server_time
-from cigri.durations import quantile
+from cigri.estimates.durations import quantile
+from cigri.estimates.speeds import Work, known_speeds
 from cigri.flow.anyone_to_predictor import Progress, add_up_counts, is_any_open, list_alike, list_progress
 from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
 from cigri.flow.user_to_predictor import match_tasks
-from cigri.isolation import FAULTS, Isolation
-from cigri.program import Report, Tools
-from cigri.speeds import Work, known_speeds
-from cigri.time_limit import LIMIT, Stopped, refuse_stopped, time_limit
+from cigri.program.isolation import FAULTS, Isolation
+from cigri.program.time_limit import LIMIT, Stopped, refuse_stopped, time_limit
+from cigri.program.tools import Report, Tools
 from modules.predictor.algorithms import MOST_JOBS, Algorithm, Flow, Prediction, load
-from modules.predictor.dates import pressure, told
+from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
+from modules.predictor.eta.dates import pressure, told
+from modules.predictor.eta.intervals import Interval, interval
 from modules.predictor.flows import Service, flow, measure
-from modules.predictor.intervals import Interval, interval
-from modules.predictor.others import Outlook, Place, outlook
+from modules.predictor.local_load import Outlook, Place, outlook
 from modules.predictor.plausible import plausible_progress
-from modules.predictor.rivals import spare, starts
-from modules.predictor.standing import standing
+from modules.predictor.sharing import spare, starts
 
 FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
 A_PART = 1e-3  # seconds that the time limit of all predictions grows by with each, which takes microseconds
@@ -151,7 +151,7 @@ def _changed(
 class Known(NamedTuple):
     """What else an end depends on: the policy's `order`, ends that were told, and the `ages` of tasks that run.
 
-    Ages are by campaign and cluster, in bins (cigri/durations.py).
+    Ages are by campaign and cluster, in bins (cigri/estimates/durations.py).
     """
 
     order: str = "fifo"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from cigri.durations import added, quantile
+from cigri.estimates.durations import added, quantile
 from cigri.flow.anyone_to_predictor import Progress
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.clusters import ClusterConfig, look
+from cigri.estimates.plausible import within
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast
 from cigri.flow.runner_to_predictor import Ending, Pace
-from cigri.plausible import within
+from cigri.settings.cluster import ClusterConfig, look
 from modules.predictor.algorithms import Flow
 from modules.predictor.estimates import deviation, mean
 from modules.predictor.plausible import plausible_ending, plausible_pace, plausible_progress

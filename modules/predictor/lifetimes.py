@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from copy import copy
 from itertools import zip_longest
 
-from cigri.durations import LAST, STEPS, edge
+from cigri.estimates.durations import LAST, STEPS, edge
 
 EDGES = [edge(place) for place in range(LAST + 2)]
 HALF = 2.0 ** (0.5 / STEPS)  # from the begin of a bin to its middle
@@ -19,7 +19,8 @@ NOTHING = 1e-6  # part of the tasks that does not count
 
 
 class Lifetimes:
-    """Counts in bins (cigri/durations.py) of tasks that have ended, at least one, and of the ages of those that run.
+    """Counts in bins (estimates/durations.py) of tasks that have ended, at least one, and of the ages of those that
+    run.
 
     `longest`: seconds after which they are killed; `again`: the part of the attempts that are in vain.
     Kaplan and Meier (1958) as far as there are tasks enough, and beyond as a log-normal distribution goes on.

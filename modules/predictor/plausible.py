@@ -1,8 +1,8 @@
 """What is told of campaigns and clusters, as far as it can be; an odd figure spoils its own forecast only; pure."""
 
+from cigri.estimates.plausible import LARGEST, LARGEST_TIME, are_within, known_speed, known_within, within
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.runner_to_predictor import Ending, Pace
-from cigri.plausible import LARGEST, LARGEST_TIME, are_within, known_speed, known_within, within
 
 
 def plausible_progress(part: Progress) -> Progress:

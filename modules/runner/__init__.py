@@ -17,7 +17,6 @@ from cigri.errors import (
     TransportError,
     Unreachable,
 )
-from cigri.fallback import mapped
 from cigri.flow.anyone_to_clusters import (
     ClusterRow,
     grid_key,
@@ -39,13 +38,14 @@ from cigri.flow.runner_to_campaign_schedulers import (
 )
 from cigri.flow.runner_to_metascheduler import count_waiting, put_refusal
 from cigri.flow.runner_to_updator import put_submitted
-from cigri.isolation import described, isolated_visit
-from cigri.jobtypes import hours_of
-from cigri.program import Report, Tools, summed
-from cigri.remote import Answer, Bundle
+from cigri.program.isolation import described, isolated_visit
+from cigri.program.tools import Report, Tools, summed
+from cigri.rules.jobtypes import hours_of
+from cigri.script.answers import Answer, Bundle
 from cigri.states import Outcome
 from cigri.wrapper import parse_void, void_batch, write_batch
 from modules.runner.plan import plan_batch
+from modules.runner.stand_in import mapped
 
 logger = logging.getLogger(__name__)
 

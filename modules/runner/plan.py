@@ -6,18 +6,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from cigri.clusters import Features
 from cigri.drivers import BatchRequest, ResourceRequest
+from cigri.estimates.start_dates import Due
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch
-from cigri.hours import Hours
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
 from cigri.jdl.checkpoint import SIGNALS
-from cigri.jobtypes import is_besteffort
 from cigri.requirements import read_condition
+from cigri.rules.jobtypes import is_besteffort
+from cigri.script.words import Word
+from cigri.settings.cluster import Features
+from cigri.settings.hours import Hours
 from cigri.states import CampaignType, JobKind
-from cigri.urgency import Due
-from cigri.words import Word
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
 from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
 from cigri.wrapper.manifest import digest

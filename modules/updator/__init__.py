@@ -33,18 +33,18 @@ from cigri.flow.updator_to_killer import list_accounts_with_listed_again
 from cigri.flow.updator_to_metascheduler import count_ours, put_trials
 from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
 from cigri.flow.updator_to_resources import list_undiscovered
-from cigri.isolation import described, isolated_visit
-from cigri.observation import Element, Ends, Findings, Sight, conclude, find
-from cigri.program import Report, Tools, summed
-from cigri.remote import Answer, Bundle
+from cigri.program.isolation import described, isolated_visit
+from cigri.program.tools import Report, Tools, summed
+from cigri.rules.verdicts import FAULT_OF_TASK
+from cigri.script.answers import Answer, Bundle
 from cigri.states import JobKind
-from cigri.verdicts import FAULT_OF_TASK
 from cigri.wrapper import Receipt, collect, journal, parse_tail, tail
+from modules.updator.answers import Glimpse, journal_key, list_asked_after, read
 from modules.updator.condition import is_front_end, note
 from modules.updator.discovery import discover
 from modules.updator.doubts import examine
-from modules.updator.glimpse import Glimpse, journal_key, list_asked_after, read
-from modules.updator.news import events, trials
+from modules.updator.notices import events, trials
+from modules.updator.observation import Element, Ends, Findings, Sight, conclude, find
 from modules.updator.receipts import next_receipt
 from modules.updator.relisted import Account, find_relisted
 from modules.updator.stress import LOAD

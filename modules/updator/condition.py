@@ -11,8 +11,8 @@ from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.clusters_to_anyone import Strain, put_pace, take_pace
 from cigri.flow.runner_to_updator import WatchedJob
 from cigri.flow.updator_to_metascheduler import put_cluster_state
-from cigri.program import Tools
-from cigri.remote import Answer
+from cigri.program.tools import Tools
+from cigri.script.answers import Answer
 from cigri.states import JobState
 from modules.updator.stress import next_pace, parse_load
 

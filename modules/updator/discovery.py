@@ -7,7 +7,7 @@ from datetime import datetime
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.updator_to_resources import put_no_nodes, put_nodes
-from cigri.program import Report, Tools
+from cigri.program.tools import Report, Tools
 
 logger = logging.getLogger(__name__)
 

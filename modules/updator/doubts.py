@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.durations import added, bin_of
+from cigri.estimates.durations import added, bin_of
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_runner import admit_nodes, list_excluded, put_exclusion
 from cigri.flow.resources_to_anyone import count_nodes
@@ -21,11 +21,11 @@ from cigri.flow.updator_to_anyone import (
     put_doubts,
 )
 from cigri.flow.updator_to_predictor import EndedAttempt
-from cigri.program import Report, Tools
+from cigri.program.tools import Report, Tools
+from cigri.rules.verdicts import FAULT_OF_TASK
 from cigri.states import Outcome
-from cigri.verdicts import FAULT_OF_TASK
-from modules.updator.holes import Hole, Tally, find_holes
-from modules.updator.sinks import LONGEST, Doubt, find_sinks
+from modules.updator.sick_nodes import Hole, Tally, find_holes
+from modules.updator.swallowing_clusters import LONGEST, Doubt, find_sinks
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")  # of a node; what a job's files say may be anything
 BAD = FAULT_OF_TASK | {Outcome.LOST, Outcome.NODE_FAILURE}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from cigri.flow.runner_to_updator import WatchedJob, list_unended
-from cigri.observation import Findings
-from cigri.program import Tools
+from cigri.program.tools import Tools
 from cigri.wrapper import Receipt, place_of
+from modules.updator.observation import Findings
 
 LARGEST_ID = 2**63 - 1  # a file in an outbox may have any number in its name
 

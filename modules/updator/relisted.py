@@ -10,7 +10,7 @@ from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.runner_to_updator import WatchedJob
 from cigri.flow.updator_to_killer import list_over, put_listed_again
-from cigri.program import Report, Tools
+from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
 
 CODE = "JOBS_LISTED_AGAIN"

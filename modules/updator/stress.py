@@ -8,7 +8,7 @@ What is usual follows slower answers only in the course of hours, so that a last
 import re
 
 from cigri.flow.clusters_to_anyone import Pace, Strain
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
 SLOW = 4.0  # times the usual answer

@@ -10,11 +10,11 @@ from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.flow.runner_to_updator import WatchedJob, mark_unaccounted
-from cigri.observation import UNTOLD, Findings, Sight
-from cigri.program import Tools
+from cigri.program.tools import Tools
 from cigri.states import EventLevel
 from cigri.wrapper import JournalState, parse_revoked, revoke
-from modules.updator.glimpse import journal_key
+from modules.updator.answers import journal_key
+from modules.updator.observation import UNTOLD, Findings, Sight
 
 logger = logging.getLogger(__name__)
 

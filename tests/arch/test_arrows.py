@@ -11,7 +11,7 @@ ARROWS = sorted(path.stem for path in (ROOT / "cigri" / "flow").glob("*.py") if 
 LONGEST_FILE = 400
 OUTSIDE = "laboratory"  # it plays the almighty, the operator and the users of a grid of its own
 SAY_SQL = {"select", "insert", "update", "delete", "text"}
-SCHEMA_FILES = {"cigri/database.py", "cigri/schema.py", "cigri/embedded.py"}
+SCHEMA_FILES = {"cigri/database/__init__.py", "cigri/database/schema.py", "cigri/database/embedded.py"}
 
 
 def imports(path: Path) -> list[tuple[str, list[str]]]:

@@ -9,8 +9,8 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway
 from cigri.jdl import ClusterSettings
-from cigri.program import Tools, collect_seldom
-from cigri.settings import Settings
+from cigri.program.tools import Tools, collect_seldom
+from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
 from tests.bench.ground import Ground, ground

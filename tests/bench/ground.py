@@ -14,10 +14,9 @@ from typing import Any
 
 from sqlalchemy import text
 
-from cigri import embedded
-from cigri.clusters import ClusterConfig
-from cigri.database import Database
+from cigri.database import Database, embedded
 from cigri.flow.anyone_to_clusters import grid_key
+from cigri.settings.cluster import ClusterConfig
 
 PROGRAMS = Path(sys.executable).parent
 BUSY = {"poll_interval": 0.5, "keep_waiting": 1000, "n_max_queued_jobs": 1000, "max_waiting": 1000}

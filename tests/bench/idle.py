@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from cigri.settings import Settings
+from cigri.settings.sections import Settings
 from tests.bench.cycle import cycle, tools
 from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row

@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from sqlalchemy import text
 
-from cigri import embedded, schema
-from cigri.database import Database
+from cigri.database import Database, embedded, schema
+from modules.laboratory.evaluation.notebook import Notebook
+from modules.laboratory.evaluation.results import Results
 from modules.laboratory.load import LocalJob
-from modules.laboratory.notebook import Notebook
-from modules.laboratory.results import Results
 from modules.laboratory.scenario import Scenario, read
 from modules.laboratory.world import World
 from tests.bench.ground import Ground, ground

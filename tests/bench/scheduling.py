@@ -17,9 +17,9 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from cigri import shipped
-from cigri.algorithms import names
+from cigri.settings.algorithms import names
+from modules.laboratory.evaluation.results import Results
 from modules.laboratory.report.words import percent, times
-from modules.laboratory.results import Results
 from modules.operator.simulate import simulate
 from tests.bench.table import Row, row
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from random import Random
 from time import process_time
 
-from cigri.clusters import ClusterConfig
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
 from cigri.flow.updator_to_metascheduler import Room
-from cigri.settings import PolicySettings
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import load, names
 from modules.metascheduler.share import share

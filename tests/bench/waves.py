@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from cigri import service
+from modules.operator import service
 from modules.operator.down import ask
 from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import OperationalError
 
-from cigri import embedded, schema
-from cigri.database import Database
+from cigri.database import Database, embedded, schema
 from cigri.errors import DatabaseUnavailable
 from tests.faults.memories import forget_copy, repair
 from tests.faults.test_kill import kill_group, start_almighty

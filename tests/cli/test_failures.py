@@ -8,8 +8,6 @@ from sqlalchemy import select, update
 
 from cigri.cli import gridevents, gridstat, gridsub
 from cigri.database import Database
-from cigri.exit_codes import EXPLAINED, explain
-from cigri.failures import STDERR, Failure, alike, as_ranges, headline, last_said
 from cigri.flow.anyone_to_janitor import archive_campaign, put_purged
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.metascheduler_to_runner import close_campaigns
@@ -21,6 +19,8 @@ from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt
 from cigri.tables.tasks import Task
+from cigri.text.alike_failures import STDERR, Failure, alike, as_ranges, headline, last_said
+from cigri.text.exit_codes import EXPLAINED, explain
 from tests.cli.conftest import AsUser
 from tests.cli.running import Printed
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs

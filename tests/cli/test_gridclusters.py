@@ -16,7 +16,7 @@ from cigri.flow.clusters_to_anyone import Pace, put_pace
 from cigri.flow.operator_to_killer import NodeDrain, put_node_drain
 from cigri.flow.operator_to_updator import enable_cluster, put_cluster
 from cigri.flow.updator_to_metascheduler import put_cluster_state
-from cigri.settings import NodeSettings
+from cigri.settings.sections import NodeSettings
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 

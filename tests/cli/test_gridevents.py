@@ -142,7 +142,7 @@ def test_the_account_that_runs_the_embedded_database_is_its_operator(
     (tmp_path / "database").mkdir()
     monkeypatch.delenv("CIGRI_SET_DATABASE__URL")
     monkeypatch.setenv("CIGRI_SET_DATA_DIRECTORY", str(tmp_path))
-    monkeypatch.setattr("cigri.embedded.url", lambda directory: database_url)
+    monkeypatch.setattr("cigri.database.embedded.url", lambda directory: database_url)
     uid = os.geteuid()
     with monkeypatch.context() as other:
         other.setattr(os, "geteuid", lambda: uid + 1)

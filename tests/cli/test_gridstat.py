@@ -22,7 +22,7 @@ from cigri.flow.updator_to_metascheduler import Trial, put_trials
 from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.flow.user_to_metascheduler import set_own_priority
-from cigri.settings import BudgetSettings
+from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs

@@ -20,7 +20,7 @@ from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
 from cigri.flow.updator_to_resources import put_nodes
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
-from cigri.settings import NodeSettings
+from cigri.settings.sections import NodeSettings
 from cigri.states import CutReason, Outcome
 from modules import operator
 from tests.cli.conftest import AsUser

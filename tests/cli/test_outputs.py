@@ -16,8 +16,8 @@ from cigri.flow.grid_to_user import list_campaigns
 from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, metascheduler, predictor, runner, updator
 from tests.cli.running import Run

@@ -8,12 +8,12 @@ import pytest
 
 from cigri.cli import gridstat, watching
 from cigri.cli.standstill import LATE, standstills
-from cigri.cycle import CYCLE
 from cigri.database import Database
 from cigri.flow.almighty_to_anyone import HOLD_LIFE, ModulePulse, Pulse, find_pulse
 from cigri.flow.anyone_to_clusters import find_cluster, put_failure
 from cigri.flow.anyone_to_user import put_campaign_failures, put_visit_failure
 from cigri.flow.user_to_killer import move_campaign
+from cigri.program.cycle import CYCLE
 from cigri.states import CampaignState
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, note_passes

@@ -10,7 +10,7 @@ import pytest
 
 from cigri.drivers import RemoteState, load
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 pytestmark = pytest.mark.process
 

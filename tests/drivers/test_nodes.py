@@ -7,9 +7,9 @@ import pytest
 
 from cigri.drivers import load
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
 from cigri.requirements.kinds import Value
 from cigri.resources.nodes import NodeClass, alike
+from cigri.script.answers import Answer
 from tests.drivers.recorded import find, load_driver
 
 MB = 1024**2

@@ -14,7 +14,7 @@ import pytest
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteState, ResourceRequest, load
 from cigri.drivers.oar.answers import END
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 OAR = load("oar", {})
 TAG = "cigri-7-1"

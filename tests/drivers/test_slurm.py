@@ -14,7 +14,7 @@ from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteStat
 from cigri.drivers.slurm import END_OF_ALL
 from cigri.drivers.slurm.tables import END, SACCT_HEADER, SQUEUE_HEADER, STATES
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from tests.drivers.recorded import REPLIES, read_answer
 
 SLURM = load("slurm", {})

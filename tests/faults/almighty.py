@@ -2,8 +2,8 @@
 
 from cigri.database import Database
 from cigri.installation import database_url
-from cigri.logs import set_up_log
-from cigri.settings import load
+from cigri.program.logs import set_up_log
+from cigri.settings.loading import load
 from modules.almighty import Almighty
 
 if __name__ == "__main__":

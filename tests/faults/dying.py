@@ -13,9 +13,9 @@ import time
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.remote import Answer
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.script.answers import Answer
+from cigri.settings.sections import Settings
 
 DURING = 0.03  # seconds after the sending
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri import embedded, schema
-from cigri.database import Database
+from cigri.database import Database, embedded, schema
 from cigri.errors import DatabaseUnavailable
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import Grid, Site, until

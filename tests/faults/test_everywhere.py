@@ -12,8 +12,8 @@ import pytest
 
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import grid_key, list_every_cluster
-from cigri.observation import Element
 from modules.operator.orphans import Differences, compare
+from modules.updator.observation import Element
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site, until
 

@@ -8,7 +8,7 @@ import pytest
 from cigri.errors import TransportError
 from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters
 from cigri.gateway import Gateway
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from modules import runner, updator
 from tests.faults.test_kill import TASKS, choose_jobs, pass_that_dies
 from tests.forker import Forker

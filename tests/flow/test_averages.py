@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
-from cigri.durations import averaged
+from cigri.estimates.durations import averaged
 from cigri.flow.anyone_to_predictor import list_progress
 from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
 from cigri.flow.clusters_to_predictor import learn_anew

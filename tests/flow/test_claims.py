@@ -15,7 +15,7 @@ from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back
 from cigri.flow.runner_to_updator import list_watched, put_submitted
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import kill_job, move_campaign
-from cigri.settings import JobSettings
+from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState, Outcome, TaskState
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task

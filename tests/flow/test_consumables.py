@@ -15,7 +15,7 @@ from cigri.flow.runner_to_campaign_schedulers import put_back, put_back_unlaunch
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import move_campaign
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.settings import JobSettings
+from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, CampaignType, Outcome
 from tests.factories import NOON, a_cluster, end_jobs, launch_jobs
 

@@ -12,13 +12,13 @@ from cigri.flow.runner_to_updator import list_attempts
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_campaign_schedulers import take_continuing, take_waiting
 from cigri.flow.user_to_killer import ask_checkpoints, put_heard, take_checkpoint_orders, unsend_checkpoints
-from cigri.settings import JobSettings
+from cigri.rules.verdicts import Saving, TaskPast, judge
+from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest
-from cigri.verdicts import Saving, TaskPast, judge
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 PATIENCE = 600.0

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
+from cigri.estimates.speeds import FEWEST
 from cigri.flow import clusters_to_user
 from cigri.flow.anyone_to_janitor import forget_durations
 from cigri.flow.anyone_to_metascheduler import list_wants
@@ -20,16 +21,15 @@ from cigri.flow.user_to_campaign_schedulers import Backlog, list_backlogs, take_
 from cigri.flow.user_to_metascheduler import put_tasks
 from cigri.flow.user_to_predictor import match_tasks
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import Settings
-from cigri.speeds import FEWEST
+from cigri.program.tools import Tools
+from cigri.settings.sections import Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.tasks import LastDuration, Task, TaskCount
 from modules import predictor
-from modules.predictor.dates import pressure
+from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import estimate, usual
-from modules.predictor.standing import standing
+from modules.predictor.eta.dates import pressure
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.modules.test_predictor import progress
 

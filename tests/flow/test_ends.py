@@ -9,12 +9,12 @@ from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, mark_missing, move_seen
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
 from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.rules.verdicts import Verdict
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
-from cigri.verdicts import Verdict
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 DONE = Verdict(TaskState.DONE, 10)

@@ -17,7 +17,7 @@ from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_anyone import Share, hold_campaign, hold_job, resume_campaign, resume_job
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import move_campaign
-from cigri.settings import JobSettings
+from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState
 from cigri.tables.campaigns import Hold
 from cigri.tables.grid import Event

@@ -9,7 +9,7 @@ from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.anyone_to_runner import put_exclusion
 from cigri.flow.updator_to_metascheduler import list_rooms, put_cluster_state
-from cigri.settings import NodeSettings
+from cigri.settings.sections import NodeSettings
 from cigri.tables.clusters import ClusterState, ClusterUsage
 from cigri.tables.resources import NodeClass
 from tests.factories import NOON, a_cluster

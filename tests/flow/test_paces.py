@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select, text
 
 from cigri.database import Database
 from cigri.drivers import Capacity
-from cigri.durations import counted, quantile
+from cigri.estimates.durations import counted, quantile
 from cigri.flow.anyone_to_predictor import Progress, list_progress
 from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces

@@ -8,8 +8,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, event, text
 
-from cigri import embedded
-from cigri.database import Database
+from cigri.database import Database, embedded
 from cigri.flow.anyone_to_killer import list_wished, take_kills
 from cigri.flow.anyone_to_matcher import has_stale
 from cigri.flow.anyone_to_metascheduler import list_wants
@@ -28,7 +27,7 @@ from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_campaign_schedulers import claim, take_continuing
 from cigri.flow.user_to_killer import take_checkpoint_orders
 from cigri.flow.user_to_predictor import match_tasks
-from cigri.settings import HoursSettings, JobSettings
+from cigri.settings.sections import HoursSettings, JobSettings
 from cigri.states import JobState
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 

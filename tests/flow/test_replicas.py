@@ -19,7 +19,7 @@ from cigri.flow.runner_to_campaign_schedulers import LiveTry, burnt, list_tries,
 from cigri.flow.runner_to_user import find_task, list_tasks
 from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
 from cigri.flow.user_to_killer import kill_job
-from cigri.settings import JobSettings
+from cigri.settings.sections import JobSettings
 from cigri.states import JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job

@@ -15,7 +15,7 @@ from cigri.flow.runner_to_campaign_schedulers import put_back
 from cigri.flow.runner_to_metascheduler import put_refusal
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import kill_job, move_campaign
-from cigri.settings import BudgetSettings, JobSettings
+from cigri.settings.sections import BudgetSettings, JobSettings
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Job

@@ -15,7 +15,7 @@ from cigri.flow.user_to_janitor import purge_campaign
 from cigri.flow.user_to_killer import count_left, move_campaign
 from cigri.flow.user_to_metascheduler import own_campaign
 from cigri.flow.user_to_operator import fix_events, fix_global_events
-from cigri.settings import BudgetSettings
+from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, EventLevel, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster

@@ -32,7 +32,7 @@ from cigri.flow.updator_to_metascheduler import Trial, put_cluster_state, put_tr
 from cigri.flow.updator_to_user import list_cluster_views, list_usage
 from cigri.flow.user_to_killer import kill_job, move_campaign
 from cigri.flow.user_to_user import find_description
-from cigri.settings import BudgetSettings
+from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, JobState, KillReason, Outcome, TaskState
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

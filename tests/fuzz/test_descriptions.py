@@ -11,10 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from cigri import embedded
-from cigri.clusters import parse_config
-from cigri.database import Database
+from cigri.database import Database, embedded
 from cigri.flow.operator_to_updator import put_cluster
+from cigri.settings.cluster import parse_config
 from tests.forker import Forker
 from tests.fuzz.descriptions import EVERY, Written
 from tests.fuzz.limited import little_memory

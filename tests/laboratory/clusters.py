@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from modules.laboratory.batch_system import BatchSystem
-from modules.laboratory.faults import NO_FAULTS, Faults
-from modules.laboratory.jobs import GridJob, GridTask
+from modules.laboratory.cluster.batch_system import BatchSystem
+from modules.laboratory.cluster.faults import NO_FAULTS, Faults
+from modules.laboratory.cluster.jobs import GridJob, GridTask
+from modules.laboratory.cluster.machine import Machine
 from modules.laboratory.load import LocalJob
-from modules.laboratory.machine import Machine
 
 OWNER = "alice"
 EXACT = Machine(2, 4, period=1.0, start_rate=1e9, preemption_delay=2.0)

@@ -4,9 +4,9 @@ import pytest
 
 from cigri.drivers import Capacity, RemoteState
 from cigri.errors import ArrayTooLarge, SubmissionRefused
-from modules.laboratory.batch_system import BatchSystem
-from modules.laboratory.jobs import JobSight, TaskEnd
-from modules.laboratory.machine import Machine, gridengine, oar, slurm
+from modules.laboratory.cluster.batch_system import BatchSystem
+from modules.laboratory.cluster.jobs import JobSight, TaskEnd
+from modules.laboratory.cluster.machine import Machine, gridengine, oar, slurm
 from tests.laboratory.clusters import EXACT, OWNER, a_cluster, grid_jobs, local, submit
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modules.laboratory.clairvoyant import Profile, Work, idle_seconds, makespan_bound
+from modules.laboratory.evaluation.clairvoyant import Profile, Work, idle_seconds, makespan_bound
 from modules.laboratory.load import LocalJob
 from tests.laboratory.clusters import EXACT, OWNER, a_cluster, grid_jobs, submit
 from tests.laboratory.test_conservation import LOADS

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cigri.drivers import FINAL, RemoteState
-from modules.laboratory.batch_system import BatchSystem
-from modules.laboratory.faults import BlackHole, Crash, Faults
-from modules.laboratory.jobs import GridJob, GridTask, JobSight, TaskEnd
+from modules.laboratory.cluster.batch_system import BatchSystem
+from modules.laboratory.cluster.faults import BlackHole, Crash, Faults
+from modules.laboratory.cluster.jobs import GridJob, GridTask, JobSight, TaskEnd
+from modules.laboratory.cluster.machine import Machine
+from modules.laboratory.cluster.meters import Meters
 from modules.laboratory.load import LocalJob
-from modules.laboratory.machine import Machine
-from modules.laboratory.meters import Meters
 from tests.laboratory.clusters import OWNER, a_cluster
 
 MACHINES = st.tuples(

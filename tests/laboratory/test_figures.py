@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.laboratory.figures import (
+from modules.laboratory.evaluation.figures import (
     Forecast,
     Foretold,
     LocalDelay,
@@ -19,7 +19,7 @@ from modules.laboratory.figures import (
     local_delay,
     slowdowns,
 )
-from modules.laboratory.results import Expectation, Latencies, UserResults
+from modules.laboratory.evaluation.results import Expectation, Latencies, UserResults
 
 
 @pytest.mark.parametrize(

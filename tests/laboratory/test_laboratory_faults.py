@@ -6,9 +6,9 @@ import pytest
 
 from cigri.drivers import Capacity, RemoteState
 from cigri.errors import OutcomeUnknown, Unreachable
-from modules.laboratory.batch_system import BatchSystem
-from modules.laboratory.faults import BlackHole, Crash, Faults, Window
-from modules.laboratory.meters import Waste
+from modules.laboratory.cluster.batch_system import BatchSystem
+from modules.laboratory.cluster.faults import BlackHole, Crash, Faults, Window
+from modules.laboratory.cluster.meters import Waste
 from tests.laboratory.clusters import EXACT, OWNER, a_cluster, grid_jobs, local, submit
 
 

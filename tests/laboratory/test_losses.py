@@ -2,8 +2,8 @@
 
 import pytest
 
-from modules.laboratory.losses import Past, avoidable, held, lowest
-from modules.laboratory.meters import Loss, Waste
+from modules.laboratory.cluster.meters import Loss, Waste
+from modules.laboratory.evaluation.losses import Past, avoidable, held, lowest
 
 FULL = [(0.0, 0.0)]
 FULL_OF_OURS = [(0.0, 8.0)]

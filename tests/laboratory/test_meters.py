@@ -1,6 +1,6 @@
 """Core-seconds, each counted as what it was."""
 
-from modules.laboratory.meters import Steps, Waste
+from modules.laboratory.cluster.meters import Steps, Waste
 from tests.laboratory.clusters import EXACT, a_cluster, grid_jobs, local, submit
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri import embedded, schema
-from cigri.database import Database
+from cigri.database import Database, embedded, schema
 from modules.laboratory.whatif.prepared import server
 
 pytestmark = pytest.mark.process

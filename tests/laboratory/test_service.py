@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from cigri.flow.anyone_to_laboratory import Demand
-from modules.laboratory.figures import Service
-from modules.laboratory.notebook import service
+from modules.laboratory.evaluation.figures import Service
+from modules.laboratory.evaluation.notebook import service
 
 
 def demand(campaign: int, user: str, wanted: int) -> Demand:

@@ -9,21 +9,20 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.errors import CigriError
 from cigri.flow.clusters_to_user import Known
 from cigri.flow.grid_to_laboratory import take_picture
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
-from cigri.settings import Settings
+from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules.laboratory.whatif import others
-from modules.laboratory.whatif.board import board
+from modules.laboratory.whatif import local_load
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.future import Future, Outcome
 from modules.laboratory.whatif.interval import ERRORS, End, interval
 from modules.laboratory.whatif.plan import Order, Plan, plan
 from modules.laboratory.whatif.scale import MOST_TASKS, Work, scale, shared_out
+from modules.laboratory.whatif.small_grid import board
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.flow.test_buckets import sized
 
@@ -38,7 +37,7 @@ def an_order(tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = 
 
 def made(database: Database, *orders: Order) -> Plan:
     with database.begin() as conn:
-        picture = take_picture(conn, {order.command for order in orders}, others.STEP, NOON)
+        picture = take_picture(conn, {order.command for order in orders}, local_load.STEP, NOON)
     return plan(picture, orders, 2.0)
 
 
@@ -110,18 +109,18 @@ def test_shares_are_right_in_the_mean_and_in_sum() -> None:
 
 
 def test_the_past_comes_again_from_where_it_is_now() -> None:
-    history = [float(step % others.STEPS_A_DAY) for step in range(2 * others.STEPS_A_DAY)]
-    coming = others.levels(history, 10.0, 1, 3 * others.STEPS_A_DAY)
+    history = [float(step % local_load.STEPS_A_DAY) for step in range(2 * local_load.STEPS_A_DAY)]
+    coming = local_load.levels(history, 10.0, 1, 3 * local_load.STEPS_A_DAY)
     assert coming[0] == 10.0
     assert coming[20] == pytest.approx(20.0, abs=0.01)
-    assert coming[others.STEPS_A_DAY + 20] == pytest.approx(20.0, abs=0.01)
-    assert others.levels([], 5.0, 0, 1) == [5.0]
+    assert coming[local_load.STEPS_A_DAY + 20] == pytest.approx(20.0, abs=0.01)
+    assert local_load.levels([], 5.0, 0, 1) == [5.0]
 
 
 def test_jobs_of_others_use_what_is_foreseen() -> None:
     wanted = [3, 5, 1, 1, 4]
-    jobs = list(others.jobs(wanted))
-    middle = [(step + 0.5) * others.STEP for step in range(len(wanted))]
+    jobs = list(local_load.jobs(wanted))
+    middle = [(step + 0.5) * local_load.STEP for step in range(len(wanted))]
     used = [sum(job.cores for job in jobs if job.submitted <= at < job.submitted + job.seconds) for at in middle]
     assert used == wanted
     assert jobs == sorted(jobs, key=lambda job: job.submitted)

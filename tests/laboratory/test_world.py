@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.doctor_to_anyone import examine
-from modules.laboratory.notebook import Notebook
+from modules.laboratory.evaluation.notebook import Notebook
 from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import START, World
 
@@ -141,7 +141,7 @@ def test_clusters_that_fail_lose_and_lie_cost_no_task(database: Database, faults
 
 
 def test_the_same_seed_is_the_same_history(server: Path, database: Database, empty_url: str) -> None:
-    from cigri import schema
+    from cigri.database import schema
 
     faults = {"vanishing": 0.1, "mean_time_between_crashes": 2000.0}
     clusters = [{"name": "ann", "nodes": 2, "cores_per_node": 4, "count": 2, "load": BUSY, "faults": faults}]

@@ -2,11 +2,10 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.anyone_to_runner import list_excluded, put_exclusion
 from cigri.flow.updator_to_anyone import Doubted, put_doubts
-from cigri.settings import NodeSettings
+from cigri.settings.sections import NodeSettings
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 

@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.states import Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.resources_to_anyone import list_queues
 from tests.factories import a_cluster
 

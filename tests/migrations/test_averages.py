@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
 

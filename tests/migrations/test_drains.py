@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.operator_to_killer import NodeDrain, list_node_drains, put_node_drain, put_told
 from cigri.states import KillReason

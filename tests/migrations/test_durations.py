@@ -2,8 +2,7 @@
 
 from sqlalchemy import select, text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.doctor_to_anyone import examine
 from cigri.flow.user_to_predictor import match_tasks
 from cigri.tables.campaigns import Campaign

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 
 ROWS = """
 INSERT INTO clusters (name, config) VALUES ('dahu', '{}');

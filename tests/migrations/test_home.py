@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.operator_to_almighty import require_home
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 

@@ -4,8 +4,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.almighty_to_operator import Pass, put_pass
 from cigri.flow.anyone_to_user import put_campaign_failures, put_visit_failure
 from tests.factories import NOON, a_campaign, a_cluster

@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.updator_to_killer import ListedAgain, list_over, put_listed_again
 from cigri.states import KillReason

@@ -9,8 +9,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from cigri import embedded, schema, shipped
-from cigri.database import Database
+from cigri import shipped
+from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
 from cigri.flow.user_to_anyone import hold_job
 from cigri.tables import everything

@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.flow.metascheduler_to_user import Cut, list_cuts, put_cuts
 from cigri.flow.user_to_metascheduler import set_own_priority

@@ -2,8 +2,7 @@
 
 from sqlalchemy import text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.flow.matcher_to_anyone import list_closed
 from cigri.flow.updator_to_user import list_tried
 from cigri.states import CampaignType

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from cigri.clusters import ClusterConfig
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
 from cigri.flow.operator_to_metascheduler import Affinity, Subject
 from cigri.flow.updator_to_metascheduler import Consumption, Room
-from cigri.settings import PolicySettings
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import Facts, load
 from modules.metascheduler.share import share

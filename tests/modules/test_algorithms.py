@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cigri.algorithms import names
-from cigri.clusters import parse_config
 from cigri.errors import CigriError, ConfigError
 from cigri.jdl import ClusterSettings, parse
-from cigri.settings import Settings
+from cigri.settings.algorithms import names
+from cigri.settings.cluster import parse_config
+from cigri.settings.sections import Settings
 from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, lean, load, model_free, pi
 
 ALL = {

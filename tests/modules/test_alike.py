@@ -8,11 +8,11 @@ from sqlalchemy import Row, text
 from cigri.database import Database
 from cigri.flow.anyone_to_predictor import list_alike
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.settings.sections import Settings
 from modules import predictor
 from modules.predictor.algorithms import Flow, Prediction, load
-from modules.predictor.rivals import spare
+from modules.predictor.sharing import spare
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.modules.test_predictor import progress
 

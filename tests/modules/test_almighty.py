@@ -19,7 +19,7 @@ from cigri.database import Database
 from cigri.flow.almighty_to_anyone import find_pulse
 from cigri.flow.anyone_to_user import list_quarantines
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
-from cigri.settings import AlmightySettings, Settings
+from cigri.settings.sections import AlmightySettings, Settings
 from modules.almighty import Almighty
 from modules.almighty.worker import PRELOADED, Worker
 from tests.factories import a_campaign, a_cluster

@@ -8,11 +8,11 @@ from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster
 from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
 from cigri.flow.user_to_operator import fix_events
-from cigri.observation import Ends
-from cigri.settings import BudgetSettings
+from cigri.rules.verdicts import Verdict
+from cigri.settings.sections import BudgetSettings
 from cigri.states import JobKind, Outcome, TaskState
-from cigri.verdicts import Verdict
-from modules.updator.news import events, trials
+from modules.updator.notices import events, trials
+from modules.updator.observation import Ends
 from tests.factories import a_cluster
 from tests.grid import Grid
 

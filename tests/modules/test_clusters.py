@@ -14,7 +14,7 @@ from cigri.errors import OutcomeUnknown
 from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters, put_account_failure
 from cigri.flow.anyone_to_killer import ask_kills
 from cigri.gateway import ACCOUNTS, Gateway
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.states import KillReason
 from modules import campaign_schedulers, killer, metascheduler, runner, updator
 from tests.grid import Grid, Site, local_site, until

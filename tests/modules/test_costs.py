@@ -21,14 +21,14 @@ from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import move_campaign
 from cigri.gateway import Gateway
 from cigri.localbatch import client
-from cigri.program import Tools
-from cigri.remote import Answer
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.script.answers import Answer
+from cigri.settings.sections import Settings
 from cigri.states import CampaignState
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
-from modules.metascheduler.cuts import explain
 from modules.metascheduler.policies import load
 from modules.metascheduler.share import share
+from modules.metascheduler.why_not import explain
 from tests.bench.share import large_grid
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.flow.test_plans import nodes_of
@@ -154,7 +154,7 @@ def test_forecasts_that_say_the_same_are_not_written_again(database: Database) -
 @pytest.mark.process
 def test_rows_of_a_pass_are_hardly_ever_searched_for_garbage() -> None:
     script = "collections = []; gc.callbacks.append(lambda phase, about: collections.append(about['generation']))"
-    script = f"import gc; from cigri.program import collect_seldom; collect_seldom(); {script}"
+    script = f"import gc; from cigri.program.tools import collect_seldom; collect_seldom(); {script}"
     script += "; rows = [(n, n) for n in range(200_000)]; print(*collections)"
     told = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
     assert 0 < len(told.stdout.split()) <= 10

@@ -13,15 +13,15 @@ from cigri.flow.grid_to_user import list_campaigns
 from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
 from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_forecasts
 from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.settings import PolicySettings
+from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignState
 from cigri.tables.campaigns import Campaign
-from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts
 from modules.metascheduler.policies.eta import order as eta
-from modules.predictor.dates import pressure, told
+from modules.metascheduler.ranking import line_up
+from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import estimate, together
-from modules.predictor.standing import standing
+from modules.predictor.eta.dates import pressure, told
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.modules.test_policies import a_claim
 from tests.modules.test_predictor import NOW, forecasts, progress

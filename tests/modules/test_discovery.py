@@ -14,8 +14,8 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.operator_to_user import Choice, list_events
 from cigri.flow.resources_to_anyone import list_queues, list_sourced, resources_version
 from cigri.flow.updator_to_resources import list_undiscovered, put_no_nodes, put_nodes
-from cigri.remote import Answer
 from cigri.resources.nodes import NodeClass
+from cigri.script.answers import Answer
 from tests.factories import NOON, a_cluster
 from tests.grid import Grid
 

@@ -15,11 +15,11 @@ from cigri.flow.metascheduler_to_runner import close_campaigns
 from cigri.flow.updator_to_predictor import EndedAttempt
 from cigri.flow.user_to_operator import fix_events
 from cigri.gateway import Gateway
-from cigri.program import Report, Tools
-from cigri.settings import NodeSettings, Settings
+from cigri.program.tools import Report, Tools
+from cigri.rules.verdicts import Verdict
+from cigri.settings.sections import NodeSettings, Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.resources import NodeClass
-from cigri.verdicts import Verdict
 from modules.updator.doubts import examine
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from cigri.cli import gridstat
-from cigri.clusters import parse_config
 from cigri.drivers import BatchRequest, ResourceRequest
-from cigri.fallback import mapped
+from cigri.settings.cluster import parse_config
 from modules.operator import main
+from modules.runner.stand_in import mapped
 from tests.grid import Grid, local_site
 
 POOLS = {"cpu": 4, "mem": 4000, "licence": 1}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.durations import counted
+from cigri.estimates.durations import counted
 from cigri.flow.runner_to_campaign_schedulers import LiveTry
 from cigri.flow.updator_to_campaign_schedulers import Ground
 from modules.campaign_schedulers.finalize import replicate

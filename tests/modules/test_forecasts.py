@@ -11,12 +11,12 @@ from sqlalchemy import cast, event, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.database import Database
-from cigri.durations import counted
+from cigri.estimates.durations import counted
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.settings.sections import Settings
 from cigri.tables.campaigns import CampaignCluster, Forecast
 from modules import campaign_schedulers, metascheduler, predictor
 from modules.predictor.algorithms import Flow, Prediction

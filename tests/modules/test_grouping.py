@@ -17,8 +17,8 @@ from cigri.flow.updator_to_campaign_schedulers import Pace, list_paces
 from cigri.flow.updator_to_metascheduler import put_cluster_state
 from cigri.gateway import Gateway
 from cigri.jdl import ClusterSettings
-from cigri.program import Tools
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.settings.sections import Settings
 from cigri.states import CeilingKind
 from modules import campaign_schedulers
 from modules.campaign_schedulers.jobs.grouping import (

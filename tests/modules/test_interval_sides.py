@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from cigri.durations import counted
+from cigri.estimates.durations import counted
 from cigri.flow.anyone_to_predictor import Progress
-from modules.predictor.intervals import Interval, interval
-from modules.predictor.last import Bag, Running, last_end
+from modules.predictor.campaign_pace import standing
+from modules.predictor.eta.intervals import Interval, interval
+from modules.predictor.eta.last_task import Bag, Running, last_end
 from modules.predictor.lifetimes import Lifetimes
-from modules.predictor.others import Outlook, done
-from modules.predictor.standing import standing
+from modules.predictor.local_load import Outlook, done
 from tests.modules.test_predictor import progress
 
 WIDER = 1.2

@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from cigri.calibration import Told, calibration
-from cigri.durations import counted
+from cigri.estimates.calibration import Told, calibration
+from cigri.estimates.durations import counted
 from cigri.flow.anyone_to_predictor import Progress
 from modules.predictor import Known, forecast
 from modules.predictor.algorithms import Prediction
+from modules.predictor.campaign_pace import Standing, standing
+from modules.predictor.eta.intervals import Interval, interval
 from modules.predictor.flows import flow
-from modules.predictor.intervals import Interval, interval
-from modules.predictor.others import Outlook
-from modules.predictor.standing import Standing, standing
+from modules.predictor.local_load import Outlook
 from tests.modules.test_predictor import NOW, progress
 
 QUIET = Outlook(1.0, 1e-9)

@@ -15,14 +15,14 @@ from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster, list_cluster
 from cigri.flow.anyone_to_user import list_quarantines
 from cigri.flow.metascheduler_to_campaign_schedulers import Offer, TakenOffer, Want, put_offers
 from cigri.gateway import Gateway
-from cigri.isolation import isolated_visit
-from cigri.program import Report, Tools
-from cigri.remote import Answer, Bundle
-from cigri.settings import PolicySettings, Settings
+from cigri.program.isolation import isolated_visit
+from cigri.program.tools import Report, Tools
+from cigri.script.answers import Answer, Bundle
+from cigri.settings.sections import PolicySettings, Settings
 from modules import campaign_schedulers, killer, matcher, metascheduler, predictor
+from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policy import PolicyFailed
 from modules.metascheduler.share import share
-from modules.metascheduler.stock import Stock
 from modules.predictor.algorithms import Algorithm, Flow, Prediction, load
 from modules.runner.plan import plan_batch
 from tests.factories import NOON, a_campaign, a_cluster

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from cigri.durations import counted
-from modules.predictor.last import Bag, Running, last_end
+from cigri.estimates.durations import counted
+from modules.predictor.eta.last_task import Bag, Running, last_end
 from modules.predictor.lifetimes import Lifetimes
 
 DEVIATION = 0.944  # of the logarithm of durations, whose own deviation is 1.2 of their mean

@@ -10,8 +10,8 @@ from cigri.flow.updator_to_campaign_schedulers import Crew, Ground
 from cigri.flow.user_to_campaign_schedulers import Backlog
 from cigri.flow.user_to_predictor import match_tasks
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.settings.sections import Settings
 from modules import campaign_schedulers, metascheduler, predictor
 from modules.campaign_schedulers.jobs.longest import Offered, earliest_end, portions
 from modules.campaign_schedulers.jobs.outlook import Outlook

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.clusters import ClusterConfig
-from cigri.completion import expected_seconds
+from cigri.estimates.completion import expected_seconds
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
 from cigri.flow.metascheduler_to_user import Cut
 from cigri.flow.updator_to_metascheduler import Room
-from cigri.settings import PolicySettings
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, CutReason
-from modules.metascheduler.cuts import explain
 from modules.metascheduler.policies import load, names
 from modules.metascheduler.share import NO_CEILINGS, share
+from modules.metascheduler.why_not import explain
 
 NO_SCOUTS = PolicySettings(scouts=0)
 

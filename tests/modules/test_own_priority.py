@@ -5,10 +5,10 @@ import pytest
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
 from cigri.flow.operator_to_metascheduler import Affinity
 from cigri.flow.runner_to_metascheduler import Holding
-from cigri.settings import PolicySettings
+from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
-from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts, load, names
+from modules.metascheduler.ranking import line_up
 from modules.metascheduler.recall import standings
 from modules.metascheduler.share import share
 from tests.modules.test_metascheduler_share import a_room, a_want

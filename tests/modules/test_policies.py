@@ -9,15 +9,15 @@ from cigri.errors import ConfigError
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim
 from cigri.flow.operator_to_metascheduler import Affinity, Subject
 from cigri.flow.updator_to_metascheduler import Consumption
-from cigri.settings import PolicySettings
+from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, SubjectKind
-from modules.metascheduler.line import line_up
 from modules.metascheduler.policies import Facts, load, names
 from modules.metascheduler.policies.affinity import order as affinity
 from modules.metascheduler.policies.eta import order as eta
 from modules.metascheduler.policies.fairshare import dues, karma
 from modules.metascheduler.policies.fairshare import order as fairshare
 from modules.metascheduler.policies.fifo import order as fifo
+from modules.metascheduler.ranking import line_up
 from tests.factories import NOON
 
 SETTINGS = PolicySettings(patience=3600.0, handful=10)

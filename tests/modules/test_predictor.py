@@ -4,15 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.calibration import Told, calibration
-from cigri.durations import counted
+from cigri.estimates.calibration import Told, calibration
+from cigri.estimates.durations import counted
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
 from modules.predictor import forecast
 from modules.predictor.algorithms import Prediction
+from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import deviation, throughput
 from modules.predictor.flows import flow
-from modules.predictor.standing import standing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select, text, update
 
-from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_metascheduler import list_wants
 from cigri.flow.campaign_schedulers_to_anyone import Queued
@@ -16,8 +15,9 @@ from cigri.flow.metascheduler_to_user import Cut, list_cuts
 from cigri.flow.updator_to_metascheduler import Room, list_rooms
 from cigri.flow.user_to_campaign_schedulers import WaitingTask
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import PolicySettings, Settings
+from cigri.program.tools import Tools
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import CampaignType, CutReason, JobState
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
@@ -25,10 +25,10 @@ from modules import campaign_schedulers, metascheduler
 from modules.campaign_schedulers import assign
 from modules.campaign_schedulers.jobs.grouping import Size
 from modules.campaign_schedulers.jobs.queues import Queues, Waiting
-from modules.metascheduler.cuts import explain
+from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policies import load
 from modules.metascheduler.share import share
-from modules.metascheduler.stock import Stock
+from modules.metascheduler.why_not import explain
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import a_want, claims_of
 

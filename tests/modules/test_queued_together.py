@@ -16,8 +16,8 @@ from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import PolicySettings, Settings
+from cigri.program.tools import Tools
+from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import CampaignType, CutReason
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.flow.updator_to_killer import Patience, Queue, list_queues, list_unwanted
 from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.settings.cluster import ClusterConfig
 from cigri.states import KillReason, Outcome
 from modules.killer.queues import most_useful
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs

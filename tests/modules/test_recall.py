@@ -19,7 +19,6 @@ from cigri.flow.updator_to_metascheduler import list_rooms
 from cigri.states import CutReason, KillReason, Outcome
 from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import World
-from modules.metascheduler.cuts import explain
 from modules.metascheduler.policies import Turn
 from modules.metascheduler.recall import (
     NEXT,
@@ -33,6 +32,7 @@ from modules.metascheduler.recall import (
     without,
 )
 from modules.metascheduler.share import share
+from modules.metascheduler.why_not import explain
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
 

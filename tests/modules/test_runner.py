@@ -9,7 +9,7 @@ from cigri.drivers.local import Local
 from cigri.errors import ArrayTooLarge
 from cigri.flow.clusters_to_anyone import Pace, put_pace
 from cigri.flow.operator_to_updator import put_cluster
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
 

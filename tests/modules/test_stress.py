@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from cigri.clusters import ClusterConfig
 from cigri.database import Database
 from cigri.flow.anyone_to_clusters import find_cluster, list_clusters
 from cigri.flow.anyone_to_metascheduler import list_wants
@@ -13,11 +12,12 @@ from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
 from cigri.flow.clusters_to_anyone import Pace, Strain, list_paces, put_pace, take_pace
 from cigri.flow.runner_to_metascheduler import put_refusal
 from cigri.flow.updator_to_metascheduler import list_rooms
-from cigri.remote import Answer
-from cigri.settings import BudgetSettings
+from cigri.script.answers import Answer
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import BudgetSettings
 from cigri.states import CutReason
-from modules.metascheduler.cuts import explain
-from modules.metascheduler.stock import Stock
+from modules.metascheduler.capacity_left import Stock
+from modules.metascheduler.why_not import explain
 from modules.updator.stress import LOWEST, next_pace, parse_load
 from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
 
@@ -121,7 +121,7 @@ def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None
 
 
 def test_a_migration_later_all_is_at_its_usual_pace(database: Database) -> None:
-    from cigri import schema
+    from cigri.database import schema
 
     with database.begin() as conn:
         cluster = a_cluster(conn)

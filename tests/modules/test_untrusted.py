@@ -11,7 +11,7 @@ import pytest
 from cigri.errors import OutcomeUnknown
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.transports.shell import LARGEST_ANSWER
 from modules import updator
 from tests.grid import Grid, until

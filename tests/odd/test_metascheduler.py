@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.clusters import ClusterConfig
 from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings
 from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
 from cigri.flow.operator_to_metascheduler import Affinity, Subject
 from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled
 from cigri.flow.updator_to_metascheduler import Consumption, Room
-from cigri.settings import PolicySettings
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, SubjectKind
-from modules.metascheduler.cuts import explain
-from modules.metascheduler.line import line_up
+from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policies import Facts, load, names
+from modules.metascheduler.ranking import line_up
 from modules.metascheduler.recall import news, recall, standings, taken_back
 from modules.metascheduler.share import share
-from modules.metascheduler.stock import Stock
+from modules.metascheduler.why_not import explain
 from modules.predictor.algorithms import MOST_JOBS
 from tests.odd.figures import counts, dates, floats, is_figure, maybe, quickly, wholes, widths
 

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.algorithms import names
-from cigri.clusters import ClusterConfig, look
 from cigri.flow.anyone_to_predictor import Progress
 from cigri.flow.predictor_to_metascheduler import NewForecast
 from cigri.flow.runner_to_predictor import Ending, Pace
+from cigri.settings.algorithms import names
+from cigri.settings.cluster import ClusterConfig, look
 from modules.predictor import Known, forecast
 from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, load
-from modules.predictor.dates import pressure, told
+from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import deviation, estimate, longest, mean, throughput, together
+from modules.predictor.eta.dates import pressure, told
+from modules.predictor.eta.intervals import interval
 from modules.predictor.flows import flow, measure
-from modules.predictor.intervals import interval
 from modules.predictor.lifetimes import Lifetimes
-from modules.predictor.others import Outlook, Place, outlook, reached
+from modules.predictor.local_load import Outlook, Place, outlook, reached
 from modules.predictor.plausible import plausible_progress
-from modules.predictor.rivals import Runner, in_line, side_by_side
-from modules.predictor.standing import standing
+from modules.predictor.sharing import Runner, in_line, side_by_side
 from tests.odd.figures import (
     NOW,
     binned,

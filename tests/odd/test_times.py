@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cigri.completion import expected_seconds, longest_within
-from cigri.durations import (
+from cigri.estimates.completion import expected_seconds, longest_within
+from cigri.estimates.durations import (
     LAST,
     WEIGHT,
     added,
@@ -22,9 +22,9 @@ from cigri.durations import (
     scaled,
     with_running,
 )
-from cigri.fairness import fair_shares
-from cigri.speeds import Work, known_speeds
-from cigri.urgency import LEAST_PRIORITY, MOST_NICE, Due, nice, priority
+from cigri.estimates.fair_shares import fair_shares
+from cigri.estimates.speeds import Work, known_speeds
+from cigri.estimates.start_dates import LEAST_PRIORITY, MOST_NICE, Due, nice, priority
 from tests.odd.figures import NOW, binned, counts, dates, floats, is_figure
 
 good = st.floats(0, 1e7, allow_nan=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from cigri import embedded
+from cigri.database import embedded
 from cigri.states import CampaignType
 from tests.forker import Forker, Said
 from tests.waiting import looks

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.settings import Settings, load_effective
+from cigri.settings.loading import load_effective
+from cigri.settings.sections import Settings
 from cigri.shipped import directory
 from modules.operator.config import items, sample
 from modules.operator.health import hidden

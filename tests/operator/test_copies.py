@@ -9,8 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from cigri import embedded
-from cigri.database import Database
+from cigri.database import Database, embedded
 from cigri.errors import DatabaseCopied
 from cigri.flow.operator_to_almighty import put_detached, put_home, require_home
 from modules.operator import main

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cigri.cli.wording import TRACEBACK
-from cigri.cycle import CYCLE
 from cigri.flow.almighty_to_operator import Standing
+from cigri.program.cycle import CYCLE
 from modules.operator.health import Health, problems
 from tests.operator.conftest import Cigri
 

@@ -11,8 +11,8 @@ from cigri.database import Database
 from cigri.flow.metascheduler_to_campaign_schedulers import take_offers
 from cigri.flow.metascheduler_to_user import list_cuts
 from cigri.gateway import Gateway
-from cigri.program import Tools
-from cigri.settings import Settings
+from cigri.program.tools import Tools
+from cigri.settings.sections import Settings
 from cigri.states import CutReason
 from modules import metascheduler
 from modules.metascheduler.policy import PolicyFailed

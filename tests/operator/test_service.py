@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cigri import service
 from cigri.errors import CigriError
-from cigri.service import Mark, Service
+from modules.operator import service
+from modules.operator.service import Mark, Service
 from tests.operator.conftest import until
 
 pytestmark = pytest.mark.process

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cycle import CYCLE
+from cigri.program.cycle import CYCLE
 from cigri.shipped import directory
 from tests.operator.conftest import CIGRI, Installation, until
 

@@ -5,7 +5,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from cigri import schema
+from cigri.database import schema
 from tests.operator.conftest import Installation, until
 
 STATE = "SELECT state::text FROM campaigns WHERE id = {}"

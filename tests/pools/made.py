@@ -11,8 +11,8 @@ from cigri.flow.anyone_to_resources import mark_changed
 from cigri.flow.matcher_to_user import list_whys, place_of
 from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway
-from cigri.program import Report, Tools
-from cigri.settings import Settings
+from cigri.program.tools import Report, Tools
+from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
 from cigri.tables.clusters import Cluster

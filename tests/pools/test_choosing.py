@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select, text
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.drivers import BatchRequest
-from cigri.eligibility import choice_of
 from cigri.errors import CigriError
 from cigri.flow.anyone_to_clusters import find_cluster
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
@@ -17,6 +15,7 @@ from cigri.flow.operator_to_updator import put_cluster
 from cigri.flow.resources_to_anyone import QueueView, list_queues
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.requirements import BUILT_IN, Compare, Kind, Operator, parse_requirement
+from cigri.rules.eligibility import choice_of
 from cigri.states import RejectCode
 from cigri.tables.pools import SubmitPoolQueue
 from modules.runner.plan import plan_batch

@@ -15,7 +15,7 @@ from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
 from cigri.flow.metascheduler_to_runner import put_prologues
 from cigri.flow.runner_to_campaign_schedulers import put_back_unlaunched
 from cigri.flow.user_to_campaign_schedulers import take_continuing, take_waiting
-from cigri.settings import JobSettings
+from cigri.settings.sections import JobSettings
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Offer as OfferRow

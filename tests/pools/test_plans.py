@@ -7,8 +7,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, text
 
-from cigri import embedded
-from cigri.database import Database
+from cigri.database import Database, embedded
 from cigri.flow.anyone_to_matcher import has_stale
 from cigri.flow.matcher_to_anyone import find_destination, list_barred
 from tests.factories import NOON, a_cluster

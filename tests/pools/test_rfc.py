@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import func, insert, select
 
 from cigri.database import Database
-from cigri.eligibility import read_wanted
 from cigri.errors import CigriError
 from cigri.flow.anyone_to_janitor import forget_pools
 from cigri.flow.anyone_to_resources import mark_changed
@@ -17,6 +16,7 @@ from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.flow.user_to_killer import move_campaign
 from cigri.flow.user_to_metascheduler import put_tasks
 from cigri.requirements import digest
+from cigri.rules.eligibility import read_wanted
 from cigri.states import CampaignState, PropertyLevel
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject

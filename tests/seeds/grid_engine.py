@@ -13,7 +13,7 @@ GRID_ENGINE = [
     shown(
         "one order for the jobs of everybody",
         "drivers/conformance::test_besteffort_jobs_give_way",
-        "test_urgency::test_grid_engine_is_told_the_same_order_in_what_it_takes_from_users",
+        "test_start_dates::test_grid_engine_is_told_the_same_order_in_what_it_takes_from_users",
     ),
     shown(
         "jobs on other hosts",

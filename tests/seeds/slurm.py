@@ -5,7 +5,7 @@ from tests.seeds.sentence import left, shown
 BACKEND = "backend/test_seed"
 DATES = "modules/test_dates"
 QUEUED = "modules/test_queued"
-URGENCY = "test_urgency"
+URGENCY = "test_start_dates"
 FEW = f"{QUEUED}::test_only_a_few_jobs_are_submitted_for_each_set_of_asked_resources"
 GRAPH = "tasks of a campaign do not depend on each other"
 
@@ -116,10 +116,12 @@ NICE = [
     shown("too high, and values wrap", f"{URGENCY}::test_a_factor_that_is_too_high_makes_no_later_date_more_urgent"),
     shown(
         "too low, and dates are told apart less",
-        "test_urgency::test_with_a_factor_that_is_too_low_dates_near_each_other_are_the_same",
+        "test_start_dates::test_with_a_factor_that_is_too_low_dates_near_each_other_are_the_same",
     ),
     shown("1 unless said", f"{URGENCY}::test_the_default_factor_is_1"),
-    shown("one need not set them", "test_urgency::test_a_nice_value_is_set_for_each_job_that_represents_this_priority"),
+    shown(
+        "one need not set them", "test_start_dates::test_a_nice_value_is_set_for_each_job_that_represents_this_priority"
+    ),
     left("they are there for the sake of other jobs", "advice for whoever sets them"),
 ]
 RESOURCES = [

@@ -4,8 +4,7 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
 
-from cigri import schema
-from cigri.database import Database
+from cigri.database import Database, schema
 from cigri.drivers import BatchRequest, load
 from cigri.flow.anyone_to_clusters import grid_key
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs

@@ -14,12 +14,12 @@ from sqlalchemy import Connection, event
 from cigri.database import Database
 from cigri.drivers import BatchRequest, ResourceRequest, load
 from cigri.errors import ConfigError
-from cigri.fallback import mapped
 from cigri.flow.user_to_campaign_schedulers import take_waiting
 from cigri.jdl import ClusterSettings, Resources
 from cigri.jdl.needs import Sorting, exact, find_peaks, rounded
 from cigri.localbatch.pools import Pools, default_pools
 from cigri.localbatch.waiting import Array, Waiting
+from modules.runner.stand_in import mapped
 from tests.factories import a_cluster
 from tests.flow.test_buckets import sized
 from tests.localbatch.host import Host

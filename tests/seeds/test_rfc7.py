@@ -13,9 +13,9 @@ from cigri.flow.anyone_to_clusters import grid_key
 from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
 from cigri.flow.operator_to_resources import put_description
 from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.remote import Answer
 from cigri.requirements import read_canonical
 from cigri.resources.document import read_document
+from cigri.script.answers import Answer
 from cigri.tables.pools import SubmitPool
 from tests.drivers.test_nodes import core, oar, slurm
 from tests.factories import NOON, a_cluster

@@ -13,13 +13,13 @@ from cigri.database import Database
 from cigri.errors import OutcomeUnknown
 from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
 from cigri.gateway import Closed, Gateway
-from cigri.isolation import isolated_visit
-from cigri.program import Report, Tools
-from cigri.service import start_of
-from cigri.settings import Settings
+from cigri.program.isolation import isolated_visit
+from cigri.program.tools import Report, Tools
+from cigri.settings.sections import Settings
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
 from cigri.transports.ssh import Connections
+from modules.operator.service import start_of
 from tests.factories import a_cluster
 
 from .conftest import Sshd, _children, wait_until

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.transports.pool import LIMIT, Refused, ShellPool
 from cigri.transports.shell import Shell
 

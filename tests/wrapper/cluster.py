@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.remote import Answer
-from cigri.words import Word
+from cigri.script.answers import Answer
+from cigri.script.words import Word
 from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
 from tests.waiting import looks
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
-from cigri.words import Word
+from cigri.script.answers import Answer
+from cigri.script.words import Word
 from cigri.wrapper import (
     Hearing,
     JobCall,

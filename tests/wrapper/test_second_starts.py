@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper import JobKey, JournalState, default_base, journal, parse_journal, parse_revoked, revoke
 
 from .cluster import Cluster, until

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import AnswerUnreadable
-from cigri.jobfeatures import parse_status
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 from cigri.wrapper import JobCall, JobKey
 from cigri.wrapper.features import FeaturesPlan
+from cigri.wrapper.job_features import parse_status
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
 
 from .cluster import Cluster, task, until

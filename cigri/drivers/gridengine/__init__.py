@@ -20,9 +20,9 @@ from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
 from cigri.drivers.gridengine.selecting import requests
 from cigri.drivers.gridengine.wishes import Options, find_problems, placement, sizes
 from cigri.errors import ArrayTooLarge, SubmissionRefused
-from cigri.remote import Answer
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
+from cigri.script.answers import Answer
 
 END = "cigri-sge-end"
 # What Debian has on the PATH are wrappers that cost 0.1 s each. The XML has times without their zone.

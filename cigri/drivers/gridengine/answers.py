@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from cigri.drivers import Capacity, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 # Letters of a state: d(eletion) and R(estarted) go with any other; w(aiting) and q(ueued) come last.
 LETTERS = "dEhrRsStTqw"

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from cigri.drivers.gridengine.answers import read_xml, unreadable
 from cigri.drivers.gridengine.selecting import COMPLEX
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
 from cigri.requirements.kinds import Value
 from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+from cigri.script.answers import Answer
 
 END = "cigri-sge-end"
 # Four parts: the types of complexes, the queues, what was given to hosts, and which host has which queues.

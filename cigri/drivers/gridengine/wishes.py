@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from cigri.backend.selecting import NotSelectable
 from cigri.drivers import BatchRequest
 from cigri.drivers.gridengine.selecting import COMPLEX, requests
-from cigri.urgency import LEAST_PRIORITY, Due, priority
+from cigri.estimates.start_dates import LEAST_PRIORITY, Due, priority
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 QUEUE = rf"{NAME}(?:@[A-Za-z0-9_.@-]+)?"

@@ -17,9 +17,9 @@ from cigri.drivers.oar.options import BESTEFFORT_QUEUE, Options
 from cigri.drivers.oar.selecting import sql
 from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
 from cigri.errors import AnswerUnreadable, SubmissionRefused
-from cigri.remote import Answer
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
+from cigri.script.answers import Answer
 
 NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
 JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command

@@ -8,7 +8,7 @@ from typing import Any
 
 from cigri.drivers import Capacity, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 END = "cigri-oar-end"
 

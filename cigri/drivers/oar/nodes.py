@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cigri.drivers.oar.answers import END, entries, unreadable
-from cigri.remote import Answer
 from cigri.requirements.kinds import Value
 from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+from cigri.script.answers import Answer
 
 NODE = "network_address"
 # What OAR itself keeps of each resource: how it is just now, and the numbers and names that tell one from another.

@@ -25,9 +25,9 @@ from cigri.drivers.slurm.tables import (
 )
 from cigri.drivers.slurm.wishes import Options, find_problems, placement, selection_words, sorted_by_slurm
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
-from cigri.remote import Answer
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
+from cigri.script.answers import Answer
 
 END_OF_ALL = f"{END} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out

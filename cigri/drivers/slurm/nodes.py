@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterator
 
 from cigri.drivers.slurm.tables import END, unreadable
-from cigri.remote import Answer
 from cigri.requirements.kinds import Value
 from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+from cigri.script.answers import Answer
 
 # partition (* is the default), nodes, then of each: cores, MB, features, gres; the partition's longest walltime
 SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cigri.drivers import RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
-from cigri.remote import Answer
+from cigri.script.answers import Answer
 
 WORDS = {
     RemoteState.WAITING: "PENDING REQUEUED REQUEUE_FED",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cigri.drivers import BatchRequest
 from cigri.drivers.slurm.selecting import Selection, constraint, select
-from cigri.urgency import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
+from cigri.estimates.start_dates import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
 
 RESOURCE = re.compile(r"(gres|license)/([A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+)?)")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

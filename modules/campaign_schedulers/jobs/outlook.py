@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import exp, inf
 
-from cigri.completion import expected_seconds, longest_within
-from cigri.durations import added, longest, mean_beyond, scaled, with_running
+from cigri.estimates.completion import expected_seconds, longest_within
+from cigri.estimates.durations import added, longest, mean_beyond, scaled, with_running
+from cigri.estimates.plausible import within
+from cigri.estimates.speeds import FEWEST, Work, known_speeds
 from cigri.flow.runner_to_campaign_schedulers import LiveTry
 from cigri.flow.updator_to_campaign_schedulers import Ground
-from cigri.plausible import within
-from cigri.speeds import FEWEST, Work, known_speeds
 from modules.campaign_schedulers.jobs.plausible import plausible_ground, plausible_try
 
 LATE = 1.25  # times what it took before; a task that still runs then is another one

@@ -1,9 +1,9 @@
 """What is told of a campaign and its clusters, as far as it can be: odd figures make odd jobs, and no failure; pure."""
 
+from cigri.estimates.plausible import LARGEST, known_speed, known_within, within
 from cigri.flow.runner_to_campaign_schedulers import LiveTry
 from cigri.flow.updator_to_campaign_schedulers import Crew, Ground, Pace
 from cigri.flow.user_to_campaign_schedulers import Backlog
-from cigri.plausible import LARGEST, known_speed, known_within, within
 
 
 def plausible_ground(ground: Ground) -> Ground:

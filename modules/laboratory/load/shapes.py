@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
 from cigri.errors import ConfigError
-from cigri.hours import Hours, parse_hours, readable_windows
+from cigri.settings.hours import Hours, parse_hours, readable_windows
 from modules.laboratory.load.job import LocalJob
 from modules.laboratory.load.people import pick_name, pick_walltime
 

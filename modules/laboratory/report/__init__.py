@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from modules.laboratory.evaluation.results import Results
 from modules.laboratory.report.exchange import from_json, to_csv, to_json
 from modules.laboratory.report.page import to_html
-from modules.laboratory.results import Results
 
 __all__ = ["from_json", "to_csv", "to_html", "to_json", "write"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from modules.laboratory.results import CampaignResults, ClusterResults, Results, UserResults
+from modules.laboratory.evaluation.results import CampaignResults, ClusterResults, Results, UserResults
 
 
 class Figure(NamedTuple):

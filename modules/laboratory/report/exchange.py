@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from cigri.errors import UsageError
+from modules.laboratory.evaluation.results import Results
 from modules.laboratory.report.definitions import values
-from modules.laboratory.results import Results
 
 COLUMNS = ("figure", "unit", "of", "name", "at", "value")
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from modules.laboratory.evaluation.results import Point, Results, added
 from modules.laboratory.report import definitions as the
 from modules.laboratory.report.definitions import Figure
 from modules.laboratory.report.svg import COLOURS, Series, bar_plot, line_plot, steps_plot
 from modules.laboratory.report.words import NOTHING, core_hours, duration, escaped, number, percent, times
-from modules.laboratory.results import Point, Results, added
 
 STYLE = Path(__file__).with_name("style.css")
 MOST_ROWS = 200  # campaigns or users in a table; a file of megabytes is not read, the CSV has them all

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import floor, log10
 from typing import NamedTuple
 
+from modules.laboratory.evaluation.results import Point
 from modules.laboratory.report.words import escaped, number
-from modules.laboratory.results import Point
 
 WIDTH, HEIGHT = 860, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 44

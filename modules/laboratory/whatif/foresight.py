@@ -11,15 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from cigri import embedded
-from cigri.database import Database
+from cigri.database import Database, embedded
 from cigri.flow.grid_to_laboratory import take_picture
-from cigri.settings import Settings
-from modules.laboratory.whatif.board import board
+from cigri.settings.sections import Settings
 from modules.laboratory.whatif.future import Future, Outcome
 from modules.laboratory.whatif.interval import ERRORS, End, interval
-from modules.laboratory.whatif.others import STEP
+from modules.laboratory.whatif.local_load import STEP
 from modules.laboratory.whatif.plan import Order, Plan, plan
+from modules.laboratory.whatif.small_grid import board
 
 RUNS = len(ERRORS)
 FEWEST = 2

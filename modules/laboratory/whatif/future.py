@@ -12,14 +12,14 @@ from cigri.database import Database
 from cigri.flow.anyone_to_laboratory import count_left, list_ended_tasks
 from cigri.flow.grid_to_laboratory import put_picture
 from cigri.flow.user_to_metascheduler import put_campaign
-from cigri.settings import Settings
-from modules.laboratory.batch_system import BatchSystem
+from cigri.settings.sections import Settings
 from modules.laboratory.clockwork import Clockwork
-from modules.laboratory.jobs import GridTask
-from modules.laboratory.site import Site
-from modules.laboratory.whatif import others
-from modules.laboratory.whatif.board import Board, Hardware
+from modules.laboratory.cluster.batch_system import BatchSystem
+from modules.laboratory.cluster.jobs import GridTask
+from modules.laboratory.cluster.site import Site
+from modules.laboratory.whatif import local_load
 from modules.laboratory.whatif.plan import Plan
+from modules.laboratory.whatif.small_grid import Board, Hardware
 
 WARM_UP = 5.0  # seconds before the submission, in which others take their cores
 FARTHEST = 366 * 86_400.0  # seconds; what has not ended then does not end
@@ -121,7 +121,7 @@ def _end(last: float, done: int, left: int, now: float) -> float | None:
 
 
 def _system(name: str, hardware: Hardware, luck: Random) -> BatchSystem:
-    return BatchSystem(name, hardware.machine, others.jobs(hardware.used), hardware.faults, luck.getrandbits(32))
+    return BatchSystem(name, hardware.machine, local_load.jobs(hardware.used), hardware.faults, luck.getrandbits(32))
 
 
 def _small(settings: Settings, plan: Plan) -> Settings:

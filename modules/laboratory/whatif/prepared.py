@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from cigri import embedded, schema, shipped
-from cigri.database import Database
+from cigri import shipped
+from cigri.database import Database, embedded, schema
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from typing import Any
 
 from cigri import drivers
 from cigri.cli.command import Parser
-from cigri.clusters import ClusterConfig, parse_config
 from cigri.errors import ConfigError, UsageError
+from cigri.settings.cluster import ClusterConfig, parse_config
 from cigri.transports.address import HOP
 
 SSH_OPTIONS = ("host", "port", "account", "key_file", "known_hosts", "host_key_alias", "jump")

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from cigri.cli.command import Parser, grid_user, open_database
-from cigri.clusters import ClusterConfig
 from cigri.database import server_time
 from cigri.errors import UsageError
 from cigri.flow.operator_to_killer import DrainWish, put_drain
+from cigri.settings.cluster import ClusterConfig
 from modules.operator.cluster.declared import find
 
 EXAMPLES = """\

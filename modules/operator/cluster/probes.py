@@ -13,8 +13,8 @@ from cigri.database import Database, server_time
 from cigri.errors import AnswerUnreadable, CigriError, Unreachable
 from cigri.flow.anyone_to_clusters import ClusterRow
 from cigri.gateway import Gateway
-from cigri.remote import Answer
 from cigri.requirements import BUILT_IN, shown
+from cigri.script.answers import Answer
 
 LARGEST_SKEW = 5.0  # seconds
 LEAST_SPACE = 100  # MB

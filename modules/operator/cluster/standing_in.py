@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection
 
 from cigri import drivers
-from cigri.clusters import ClusterConfig
 from cigri.errors import AnswerUnreadable, TransportError, UsageError
 from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
 from cigri.flow.anyone_to_doctor import list_known
 from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
 from cigri.gateway import Gateway
-from cigri.harmless import safe
+from cigri.settings.cluster import ClusterConfig
 from cigri.states import EventLevel
+from cigri.text.harmless import safe
 
 CODE = "CLUSTER_FALLBACK"
 

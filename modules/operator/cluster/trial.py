@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from cigri.drivers import BatchRequest, Driver, RemoteJob
 from cigri.errors import CigriError
-from cigri.remote import Bundle
-from cigri.words import Word
+from cigri.script.answers import Bundle
+from cigri.script.words import Word
 from cigri.wrapper import (
     BatchPlan,
     JobCall,

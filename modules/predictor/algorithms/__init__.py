@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cigri.algorithms import names
 from cigri.errors import ConfigError
+from cigri.settings.algorithms import names
 
 MOST_JOBS = 1000.0  # jobs per core; more has no meaning, and doubles without end
 NOTHING: Mapping[str, float] = MappingProxyType({})

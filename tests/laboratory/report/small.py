@@ -1,6 +1,6 @@
 """A small result made by hand, with names that would like to be HTML."""
 
-from modules.laboratory.results import (
+from modules.laboratory.evaluation.results import (
     CampaignResults,
     ClusterResults,
     Expectation,

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import UsageError
+from modules.laboratory.evaluation.results import Point, Results, UserResults, added, together
 from modules.laboratory.report import from_json, to_csv, to_html, to_json, write
 from modules.laboratory.report.definitions import OF_CAMPAIGN, OF_CLUSTER, OF_USER, SUMMARY, values
 from modules.laboratory.report.words import duration, number, percent
-from modules.laboratory.results import Point, Results, UserResults, added, together
 from tests.laboratory.report.small import EMPTY, EVIL, ONE, SMALL, TWO
 
 PLAIN = str.maketrans({"\u202f": " ", "\N{MULTIPLICATION SIGN}": "x", "\N{EN DASH}": "-"})

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from modules.laboratory.evaluation.results import Point
 from modules.laboratory.report.svg import (
     COLUMNS,
     HEIGHT,
@@ -19,7 +20,6 @@ from modules.laboratory.report.svg import (
     ticks,
     time_unit,
 )
-from modules.laboratory.results import Point
 from tests.laboratory.report.small import EVIL
 
 SVG = "{http://www.w3.org/2000/svg}"

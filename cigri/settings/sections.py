@@ -1,0 +1,162 @@
+"""Every setting, its default, and what it means."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from cigri.settings.algorithms import Algorithm
+from cigri.settings.hours import known_zone, readable_windows
+from cigri.settings.sources import default_data_directory
+
+Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
+PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
+Windows = Annotated[tuple[str, ...], AfterValidator(readable_windows)]
+TimeZone = Annotated[str, AfterValidator(known_zone)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DatabaseSettings(Section):
+    url: str = Field("", description="PostgreSQL to use, postgresql://user@host/name; empty: the embedded one")
+    lock_timeout: float = Field(30.0, gt=0, description="seconds a statement waits for a lock before it gives up")
+
+
+class AlmightySettings(Section):
+    period: float = Field(2.0, gt=0, description="seconds between two cycles; a submission wakes the cycle at once")
+    deadline: float = Field(120.0, gt=0, description="seconds after which a module's pass is killed and tried again")
+    patience: float = Field(10.0, gt=0, description="seconds a pass waits for slow clusters before it leaves them")
+    janitor: str = Field("17 3 * * *", description="when the janitor runs, as in a crontab; empty: never")
+
+
+class LogSettings(Section):
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="what the modules write: debug, info, warning or error, and what is worse"
+    )
+    repeat: float = Field(
+        60.0, ge=0, description="seconds in which what goes wrong in the same way is written once; 0: each time"
+    )
+
+
+class JobSettings(Section):
+    walltime: int = Field(3600, gt=0, description="seconds, of campaigns that say none")
+    cpu: int = Field(1, gt=0, description="cores of a job, of campaigns that say none")
+    mem: int = Field(0, ge=0, description="MB of memory of a job, of campaigns that say none; 0: none is asked for")
+    deaths: int = Field(20, ge=0, description="times a task is resubmitted free of charge (preemption, lost node, ...)")
+    resubmissions: int = Field(100, ge=0, description="times a task may ask to be resubmitted (exit 66 or 67)")
+    checkpoints: int = Field(200, ge=0, description="times a task may stop at a checkpoint (exit 99) and be continued")
+    same_cluster: float = Field(
+        3600.0, ge=0, description="seconds a task waits for the cluster that has its checkpoint"
+    )
+    waiting_too_long: float = Field(900.0, gt=0, description="seconds in a queue before a job is tried elsewhere")
+    moves: int = Field(5, ge=0, description="times a task may be taken out of a queue to be tried elsewhere")
+    walltime_slack: float = Field(1800.0, ge=0, description="seconds past its walltime after which a job is killed")
+    verify_kill: float = Field(60.0, gt=0, description="seconds after which a kill that had no effect is sent again")
+    stderr_tail: int = Field(2000, ge=0, description="bytes of standard error kept in the event of a failed task")
+
+
+class BudgetSettings(Section):
+    errors: int = Field(10, gt=0, description="failures in a row that set a cluster aside for a campaign")
+    backoff: float = Field(60.0, gt=0, description="seconds a cluster is set aside the first time; doubles each time")
+    longest: float = Field(3600.0, gt=0, description="seconds a cluster is set aside at most")
+
+
+class NodeSettings(Section):
+    share: float = Field(
+        0.25, ge=0, le=1, description="part of a cluster's nodes, found or seen lately, that may be left out as sick"
+    )
+    backoff: float = Field(
+        1800.0, gt=0, description="seconds a sick node is left out the first time; doubles each time"
+    )
+    longest: float = Field(86_400.0, gt=0, description="seconds a sick node is left out at most")
+
+
+class GroupingSettings(Section):
+    target: float = Field(
+        60.0, ge=0, description="seconds that a job of several short tasks shall last; 0: one task a job, always"
+    )
+
+
+class ForecastSettings(Section):
+    algorithm: Algorithm = Field("lean", description="how much is sent to clusters: docs/prediction.md")
+    window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput and kills are taken")
+    recent: float = Field(900.0, gt=0, description="seconds of the past from which starts and local load are taken")
+    history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")
+
+
+class PolicySettings(Section):
+    order: str = Field("fifo", description="who goes first: fifo, affinity, fairshare or eta; see docs/scheduling.md")
+    scheduler: str = Field("workqueue", description="of campaigns that name none: workqueue, prediction or finalize")
+    replicas: bool = Field(True, description="begin the last tasks of campaigns that want it a second time elsewhere")
+    half_life: float = Field(7.0, gt=0, description="fairshare: days after which what was used counts half as much")
+    recall: int = Field(
+        100,
+        ge=0,
+        description="fairshare: waiting jobs of those above their share taken back in a cycle, at most; 0: none",
+    )
+    patience: float = Field(
+        3600.0, gt=0, description="seconds without a job after which a campaign is given some before all others"
+    )
+    tests: int = Field(
+        3, gt=0, description="jobs of test campaigns, which go before all others, that a user has on a cluster at most"
+    )
+    handful: int = Field(10, gt=0, description="jobs that a campaign is given then, at most")
+    scouts: int = Field(
+        10,
+        ge=0,
+        description="jobs that a new campaign has on a cluster at most; each success doubles them; 0: any number",
+    )
+    scouting: float = Field(30.0, gt=0, description="seconds after which a job that still runs counts as a success")
+    stake: float = Field(
+        1800.0, ge=0, description="core-seconds that a new campaign may risk on a cluster before, in more jobs at once"
+    )
+    reserve_after: float = Field(
+        120.0, ge=0, description="seconds after which cores are kept free for a job of several cores, on one cluster"
+    )
+
+
+class ResourceSettings(Section):
+    discovery: float = Field(900.0, gt=0, description="seconds after which a cluster is asked again what nodes it has")
+    refresh: float = Field(900.0, gt=0, description="seconds after which the queues of submit pools are computed anew")
+    keep_pools: float = Field(1.0, ge=0, description="days that a submit pool is kept once no open campaign uses it")
+
+
+class HistorySettings(Section):
+    keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
+    keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
+    keep_events: float = Field(90.0, gt=0, description="days that closed events are kept")
+    keep_durations: int = Field(5_000_000, ge=0, description="tasks of which it is kept how long they took, the latest")
+    purge_after: float = Field(
+        30.0, ge=0, description="days after its end that a campaign's files stay on the clusters"
+    )
+
+
+class HoursSettings(Section):
+    windows: Windows = Field(
+        (), description='when clusters are the grid\'s, for jobs of type nightly: ["mon-fri 19:00-07:00", "sat-sun"]'
+    )
+    timezone: TimeZone = Field(
+        "UTC", min_length=1, description="of the windows, as Europe/Paris; clusters may have others of their own"
+    )
+
+
+class Settings(Section):
+    data_directory: Place = Field(
+        default_factory=default_data_directory,
+        description="where the embedded database, the local cluster and the logs live",
+    )
+    admission_directory: PlaceOrNone = Field(None, description="admission rules; empty: those that come with CiGri")
+    database: DatabaseSettings = DatabaseSettings()
+    almighty: AlmightySettings = AlmightySettings()
+    log: LogSettings = LogSettings()
+    jobs: JobSettings = JobSettings()
+    budget: BudgetSettings = BudgetSettings()
+    nodes: NodeSettings = NodeSettings()
+    grouping: GroupingSettings = GroupingSettings()
+    forecast: ForecastSettings = ForecastSettings()
+    policy: PolicySettings = PolicySettings()
+    resources: ResourceSettings = ResourceSettings()
+    history: HistorySettings = HistorySettings()
+    hours: HoursSettings = HoursSettings()

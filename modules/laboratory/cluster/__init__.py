@@ -1,0 +1,1 @@
+"""A simulated cluster: its batch system, its nodes, and its front-end."""

@@ -1,0 +1,99 @@
+"""What a simulated batch system knows of our jobs and says of them, and the records that their tasks left."""
+
+from collections import OrderedDict, deque
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+from cigri.drivers import RemoteState
+from modules.laboratory.cluster.jobs import JobSight, TaskEnd
+from modules.laboratory.cluster.runs import GridRun, Phase
+
+MEMORY = 86_400.0  # seconds for which the ends of jobs are known
+
+
+class Ledger:
+    """Live jobs by owner, the ends of the others for a day, and each owner's outbox."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, dict[str, GridRun]] = {}
+        self._owners: dict[str, str] = {}
+        self._ended: OrderedDict[str, JobSight] = OrderedDict()
+        self._ends: deque[float] = deque()
+        self._outboxes: dict[str, dict[int, TaskEnd]] = {}
+        self._records = 0
+
+    def enter(self, run: GridRun) -> None:
+        self._live.setdefault(run.job.owner, {})[run.remote_id] = run
+        self._owners[run.remote_id] = run.job.owner
+
+    def get(self, remote_id: str) -> GridRun | None:
+        """A live job."""
+        owner = self._owners.get(remote_id)
+        return None if owner is None else self._live[owner][remote_id]
+
+    def end(self, run: GridRun, state: RemoteState, now: float) -> None:
+        """It has ended so."""
+        began = run.phase is not Phase.WAITING
+        job, node = run.job, node_name(run.node) if began else ""
+        exit_code = run.exit_code if state in (RemoteState.SUCCEEDED, RemoteState.FAILED) else None
+        started = run.started if began else None
+        self._ended[run.remote_id] = JobSight(
+            job.tag, job.array_index, run.remote_id, state, exit_code, started, now, node
+        )
+        self._ends.append(now)
+        while self._ends[0] < now - MEMORY:
+            self._ends.popleft()
+            self._ended.popitem(last=False)
+        self.forget(run)
+
+    def forget(self, run: GridRun) -> None:
+        """It has vanished."""
+        del self._live[self._owners.pop(run.remote_id)][run.remote_id]
+
+    def live(self, owner: str, prefix: str) -> list[JobSight]:
+        return [_sight(run) for run in self._live.get(owner, {}).values() if run.job.tag.startswith(prefix)]
+
+    def past(self, remote_ids: Collection[str]) -> list[JobSight]:
+        return [sight for remote_id in remote_ids if (sight := self._known(remote_id)) is not None]
+
+    def find(self, tag: str) -> list[JobSight]:
+        ended = [sight for sight in self._ended.values() if sight.tag == tag]
+        return ended + [_sight(run) for run in self._all_live() if run.job.tag == tag]
+
+    def put(self, run: GridRun, exit_code: int, started: float, seconds: float) -> None:
+        """The record of its present task."""
+        self._records += 1
+        job = run.job
+        self._outboxes.setdefault(job.owner, {})[self._records] = TaskEnd(
+            self._records, job.tag, job.array_index, run.position, exit_code, started, seconds, node_name(run.node)
+        )
+
+    def take(self, owner: str, acknowledged: Collection[int], limit: int) -> list[TaskEnd]:
+        outbox = self._outboxes.get(owner, {})
+        for number in acknowledged:
+            outbox.pop(number, None)
+        return list(islice(outbox.values(), limit))
+
+    def _known(self, remote_id: str) -> JobSight | None:
+        if (sight := self._ended.get(remote_id)) is not None:
+            return sight
+        run = self.get(remote_id)
+        return None if run is None else _sight(run)
+
+    def _all_live(self) -> Iterator[GridRun]:
+        for runs in self._live.values():
+            yield from runs.values()
+
+
+def node_name(node: int) -> str:
+    return f"node-{node + 1}"
+
+
+def _sight(run: GridRun) -> JobSight:
+    job = run.job
+    if run.phase is not Phase.RUNNING:
+        return JobSight(job.tag, job.array_index, run.remote_id, RemoteState.WAITING)
+    if run.said is not None:
+        return JobSight(job.tag, job.array_index, run.remote_id, run.said)
+    node = node_name(run.node)
+    return JobSight(job.tag, job.array_index, run.remote_id, RemoteState.RUNNING, None, run.started, None, node)

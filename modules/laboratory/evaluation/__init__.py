@@ -1,0 +1,1 @@
+"""What a run comes to: its figures, and how near they are to what could have been."""

@@ -1,0 +1,66 @@
+"""Puts campaigns in line: tests, those that have waited too long, then by priority and as the policy says; pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from cigri.settings.sections import PolicySettings
+from cigri.states import CampaignType
+from modules.metascheduler.policies import Facts, Order, Turn
+from modules.metascheduler.policies.fifo import order as fifo
+
+TESTS, STARVING, OTHERS = 0.0, 1.0, 2.0
+
+
+def line_up(claims: Sequence[Claim], settings: PolicySettings, order: Order, facts: Facts) -> list[Turn]:
+    """Who has waited longer than `patience` is given a handful before all others, the one that waited longest first.
+
+    For more it stands in line again as everybody does.
+    """
+    priorities = {claim.campaign_id: -float(claim.priority) for claim in claims}
+    tests = [claim for claim in claims if claim.type is CampaignType.TEST]
+    others = [claim for claim in claims if claim.type is not CampaignType.TEST]
+    starving = [claim for claim in others if claim.waited > settings.patience]
+    turns = [turn._replace(rank=(TESTS, *turn.rank)) for turn in fifo(tests, facts)]
+    turns += [
+        Turn(claim.campaign_id, claim.clusters, (STARVING, -claim.waited, claim.campaign_id), most=settings.handful)
+        for claim in starving
+    ]
+    ranked = [turn._replace(rank=(OTHERS, priorities[turn.campaign_id], *turn.rank)) for turn in order(others, facts)]
+    turns += own_first(ranked, others)
+    return sorted(turns, key=lambda turn: turn.rank)
+
+
+def own_first(turns: Sequence[Turn], claims: Sequence[Claim]) -> list[Turn]:
+    """As users have put their own campaigns before and behind each other; it makes nobody else wait any longer.
+
+    One that stands before a campaign of the same user of higher own priority steps behind it, where both want the same
+    clusters. Side by side with others they stand as one, by project, and the one of the highest own priority is served
+    first. An operator's priority goes before.
+    """
+    known = {claim.campaign_id: claim for claim in claims}
+    mine: dict[str, list[Turn]] = defaultdict(list)
+    for turn in turns:
+        mine[known[turn.campaign_id].user].append(turn)
+    found: list[Turn] = []
+    for user, some in mine.items():
+        own = {turn.campaign_id: known[turn.campaign_id].own_priority for turn in some}
+        is_told = len(set(own.values())) > 1
+        found += (
+            [_placed(turn, some, own, (user, known[turn.campaign_id].project)) for turn in some] if is_told else some
+        )
+    return found
+
+
+def _placed(turn: Turn, mine: Sequence[Turn], own: Mapping[int, int], pool: tuple[str, str]) -> Turn:
+    """One turn of a user who has put some campaigns before others."""
+    me = own[turn.campaign_id]
+    better = [
+        other.rank
+        for other in mine
+        if own[other.campaign_id] > me and other.rank[:2] == turn.rank[:2] and set(other.clusters) & set(turn.clusters)
+    ]
+    last = max(better, default=turn.rank)
+    if last > turn.rank:
+        return turn._replace(rank=(*last, -me, *turn.rank))
+    return turn._replace(pool=pool, place=-me)

@@ -1,0 +1,81 @@
+"""What keeps each campaign from more jobs, once everybody has been served; pure."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from cigri.flow.metascheduler_to_campaign_schedulers import Want
+from cigri.flow.metascheduler_to_user import Cut
+from cigri.states import CampaignType, CutReason
+from modules.metascheduler.capacity_left import Stock
+
+Why = tuple[CutReason, str, int, int]
+NOTHING: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
+
+
+def explain(stock: Stock, taken_back: Mapping[tuple[int, int], tuple[int, int]] = NOTHING) -> Iterator[Cut]:
+    """Of each campaign that has tasks left, on each cluster: the first limit in force, those of its own before all.
+
+    `taken_back` by campaign and cluster: so many of its waiting jobs, as it has more than its share of so many cores.
+    """
+    alike: dict[object, Why | None] = {}
+    for campaign_id, mine in stock.wants.items():
+        if stock.is_served(campaign_id):
+            continue
+        for cluster_id, want in mine.items():
+            if (campaign_id, cluster_id) in taken_back:
+                yield Cut(campaign_id, cluster_id, CutReason.SHARE, "", *taken_back[campaign_id, cluster_id])
+            elif cluster_id in stock.clusters and (why := _why(stock, want, alike)) is not None:
+                yield Cut(campaign_id, cluster_id, *why)
+
+
+def _why(stock: Stock, want: Want, alike: dict[object, Why | None]) -> Why | None:
+    """Of those that wait and have nothing there, as most, it is looked at once for all that want the same."""
+    if (why := _by_rights(stock, want)) is not None:
+        return why
+    if stock.given_to(want):
+        return _by_cluster(stock, want)
+    wanted = want.cluster_id, want.type, want.width, want.ratio, want.keep, want.send, want.asked
+    if wanted not in alike:
+        alike[wanted] = _by_cluster(stock, want)
+    return alike[wanted]
+
+
+def _by_rights(stock: Stock, want: Want) -> Why | None:
+    live = want.live + stock.given_to(want)
+    if want.is_on_trial and live >= 1:
+        return CutReason.TRIAL, "", live, 1
+    if live and want.type is not CampaignType.TEST:  # each of these limits is at least one job
+        if want.max_jobs is not None and live >= want.max_jobs:
+            return CutReason.MAX_JOBS, "", live, want.max_jobs
+        if live >= (most := stock.most_scouts(want)):
+            return CutReason.SCOUTS, "", live, most
+    lowest = stock.ceilings.lowest((want.campaign_id, want.cluster_id))
+    if lowest is not None and lowest[0] == 0:
+        ceiling = lowest[1]
+        most = stock.ceilings.most(ceiling)
+        return CutReason(ceiling.kind.value), ceiling.name, most - stock.ceilings.left(ceiling), most
+    return None
+
+
+def _by_cluster(stock: Stock, want: Want) -> Why | None:
+    cluster = stock.clusters[want.cluster_id]
+    if cluster.queue <= 0 and cluster.pace < 1.0:
+        return CutReason.STRESS, cluster.stress, cluster.max_waiting - cluster.queue, cluster.max_waiting
+    if cluster.queue <= 0:
+        return CutReason.WAITING_LIMIT, "", cluster.max_waiting - cluster.queue, cluster.max_waiting
+    if want.type is CampaignType.TEST:
+        return None
+    holder = stock.reserved.get(want.cluster_id)
+    if holder is not None:
+        return CutReason.RESERVED, str(holder), int(cluster.idle), want.width
+    given = stock.given_to(want)
+    if cluster.room(want, given) > 0:
+        is_queue_full = stock.room_in_queue(want) <= 0
+        waiting, most = cluster.behind_of(want.asked), cluster.most_behind(want.asked)
+        return (CutReason.MAX_QUEUED, "", waiting, most) if is_queue_full else None
+    if want.send is not None:
+        return CutReason.FORECAST, "", given, want.send
+    others = cluster.given - given
+    if others > 0:
+        return CutReason.ORDER, "", others, cluster.given
+    return CutReason.FULL, "", cluster.behind, cluster.keep if want.keep is None else want.keep

@@ -1,0 +1,1 @@
+"""When campaigns end."""

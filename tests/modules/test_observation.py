@@ -1,0 +1,329 @@
+"""What a visit concludes of each job; unknown is not finished."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cigri.drivers import RemoteJob, RemoteState
+from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import JobSettings
+from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
+from cigri.wrapper import Cause, JournalState, TaskRecord
+from modules.updator.answers import list_asked_after
+from modules.updator.observation import Element, Ends, Findings, Sight, Told, conclude, find
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+CONFIG = ClusterConfig(driver="local", record_grace=10, lost_after=120)
+LIMITS = JobSettings()
+PLACE = Element("tag", 1)
+
+
+def a_job(
+    *,
+    state: JobState = JobState.SUBMITTED,
+    missing: float | None = None,
+    kill: KillReason | None = None,
+    kind: JobKind = JobKind.TASKS,
+    left: float = 3600,
+) -> WatchedJob:
+    """`left`: seconds of its walltime, if it was started at all."""
+    since = None if missing is None else NOW - timedelta(seconds=missing)
+    until = NOW + timedelta(seconds=left)
+    return WatchedJob(7, 3, kind, state, 1, 5, "tag", 1, "12_1", "alice", since, kill, runs_until=until)
+
+
+def remote(state: RemoteState, exit_code: int | None = None) -> RemoteJob:
+    return RemoteJob("tag", 1, "12_1", state, exit_code)
+
+
+def a_record(position: int = 1, exit_code: int = 0, cause: Cause = Cause.EXIT) -> TaskRecord:
+    return TaskRecord(7, 100 + position, 1, position, exit_code, cause, 1_000_000, 2_500, "n1", "12_1")
+
+
+def attempts(number: int = 1) -> dict[int, list[LiveAttempt]]:
+    places = range(1, number + 1)
+    return {7: [LiveAttempt(7, place, 100 + place, 1, 0, 0, 0, 0, is_shared=number > 1) for place in places]}
+
+
+def look(
+    job: WatchedJob,
+    *,
+    listed: RemoteJob | None = None,
+    answered: bool = True,
+    past: RemoteJob | None = None,
+    records: tuple[TaskRecord, ...] = (),
+    tasks: int = 1,
+    told: Told | None = None,
+) -> tuple[Findings, Ends]:
+    sight = Sight(
+        ({PLACE: listed} if listed else {}) if answered else None,
+        {PLACE: past} if past else {},
+        {7: {record.position: record for record in records}} if records else {},
+        {7: told} if told else {},
+    )
+    findings = find([job], {7: tasks} if records else {}, sight, NOW, CONFIG)
+    carried = attempts(tasks) if job.kind is JobKind.TASKS else {}
+    return findings, conclude(findings, carried, sight.records, LIMITS, {7: told} if told else {})
+
+
+def outcome(ends: Ends) -> Outcome:
+    assert len(ends.jobs) == 1
+    return ends.jobs[0].outcome
+
+
+def test_a_record_ends_a_job_even_when_it_is_still_listed() -> None:
+    _, ends = look(a_job(), listed=remote(RemoteState.RUNNING), records=(a_record(),))
+    assert outcome(ends) is Outcome.SUCCESS
+    assert ends.attempts[0].verdict.state is TaskState.DONE
+    assert (ends.attempts[0].started, ends.attempts[0].seconds) == (1000.0, 2.5)
+
+
+def test_a_record_counts_even_when_the_queue_does_not_answer() -> None:
+    _, ends = look(a_job(), answered=False, records=(a_record(exit_code=3),))
+    assert outcome(ends) is Outcome.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("state", "moved"),
+    [
+        (RemoteState.RUNNING, JobState.RUNNING),
+        (RemoteState.SUSPENDED, JobState.RUNNING),
+        (RemoteState.WAITING, None),
+        (RemoteState.UNKNOWN, None),
+    ],
+)
+def test_a_listed_job_moves_only_when_its_state_does(state: RemoteState, moved: JobState | None) -> None:
+    findings, _ = look(a_job(), listed=remote(state))
+    assert [seen[1] for seen in findings.seen] == ([moved] if moved else [])
+
+
+@pytest.mark.parametrize("is_halted", [False, True])
+@pytest.mark.parametrize(
+    ("state", "now", "halted_now"),
+    [
+        (JobState.SUBMITTED, RemoteState.WAITING, False),
+        (JobState.SUBMITTED, RemoteState.HELD, True),
+        (JobState.RUNNING, RemoteState.RUNNING, False),
+        (JobState.RUNNING, RemoteState.SUSPENDED, True),
+    ],
+)
+def test_a_job_that_stands_still_or_goes_on_is_noted(
+    state: JobState, is_halted: bool, now: RemoteState, halted_now: bool
+) -> None:
+    findings, _ = look(a_job(state=state)._replace(is_halted=is_halted), listed=remote(now))
+    expected = SeenJob(7, state, "12_1", "", halted_now)
+    assert findings.seen == ([] if halted_now is is_halted else [expected])
+
+
+def test_an_unknown_word_lets_no_job_go_on() -> None:
+    findings, _ = look(a_job()._replace(is_halted=True), listed=remote(RemoteState.UNKNOWN))
+    assert not findings.seen
+
+
+def test_an_unknown_word_never_moves_a_running_job() -> None:
+    findings, ends = look(a_job(state=JobState.RUNNING), listed=remote(RemoteState.UNKNOWN))
+    assert not findings.seen
+    assert not ends.jobs
+
+
+def test_a_requeued_job_waits_again() -> None:
+    findings, _ = look(a_job(state=JobState.RUNNING), listed=remote(RemoteState.WAITING))
+    assert findings.seen[0][1] is JobState.SUBMITTED
+
+
+def test_a_job_that_left_the_list_is_missing_first() -> None:
+    findings, ends = look(a_job())
+    assert findings.missing == [7]
+    assert not ends.jobs
+
+
+def test_no_answer_is_not_an_empty_list() -> None:
+    findings, ends = look(a_job(), answered=False)
+    assert not findings.missing
+    assert not ends.jobs
+
+
+def test_even_a_long_missing_job_is_not_lost_while_the_queue_does_not_answer() -> None:
+    _, ends = look(a_job(missing=9999), answered=False)
+    assert not ends.jobs
+
+
+@pytest.mark.parametrize(("missing", "ended"), [(5.0, False), (10.0, True)])
+def test_history_is_believed_only_after_the_grace_for_the_record(missing: float, ended: bool) -> None:
+    _, ends = look(a_job(missing=missing), past=remote(RemoteState.KILLED))
+    assert bool(ends.jobs) is ended
+
+
+@pytest.mark.parametrize("past", [remote(RemoteState.SUCCEEDED, 0), remote(RemoteState.FAILED, 3)])
+@pytest.mark.parametrize(("missing", "lost"), [(119.0, False), (120.0, True)])
+def test_a_job_that_never_started_is_lost_whatever_the_history_says_of_its_end(
+    past: RemoteJob, missing: float, lost: bool
+) -> None:
+    """slurmdbd says COMPLETED 0:0 of an element with the id of an earlier one, which ran."""
+    _, ends = look(a_job(missing=missing), past=past)
+    assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
+
+
+STARTED = Told(state=JournalState.STARTED)
+
+
+@pytest.mark.parametrize(
+    "past",
+    [
+        None,
+        remote(RemoteState.UNKNOWN),
+        remote(RemoteState.SUCCEEDED, 0),
+        remote(RemoteState.FAILED, 3),
+        replace(remote(RemoteState.FAILED, 75), reason="NonZeroExitCode", restarts=1),
+    ],
+)
+@pytest.mark.parametrize(("left", "lost"), [(3600.0, False), (-119.0, False), (-120.0, True)])
+def test_a_job_that_started_perhaps_runs_until_its_walltime_is_over(
+    past: RemoteJob | None, left: float, lost: bool
+) -> None:
+    findings, ends = look(a_job(missing=9999, left=left), past=past, told=STARTED)
+    assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
+    assert [job.job_id for job in findings.unaccounted] == ([] if lost else [7])
+
+
+@pytest.mark.parametrize(
+    "past",
+    [remote(RemoteState.KILLED), remote(RemoteState.NODE_FAILED), remote(RemoteState.FAILED, 76)],
+    ids=["killed", "node failed", "proven by its second start"],
+)
+def test_a_job_that_started_has_ended_once_there_is_proof(past: RemoteJob) -> None:
+    findings, ends = look(a_job(missing=11), past=past, told=STARTED)
+    assert len(ends.jobs) == 1
+    assert not findings.unaccounted
+
+
+def test_a_job_that_says_itself_that_it_has_ended_does_not_run() -> None:
+    findings, ends = look(a_job(missing=9999), told=STARTED._replace(is_stopped=True))
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WITHDRAWN]
+    assert not findings.unaccounted
+
+
+def test_a_job_that_perhaps_runs_keeps_what_its_other_tasks_have_told() -> None:
+    findings, ends = look(a_job(missing=9999), records=(a_record(1),), tasks=2, told=STARTED)
+    assert [attempt.task_id for attempt in ends.attempts] == [101]
+    assert not ends.jobs
+    assert len(findings.unaccounted) == 1
+
+
+@pytest.mark.parametrize(
+    ("kill", "was_killed", "ended"),
+    [(KillReason.DRAIN, True, True), (KillReason.DRAIN, False, False), (KillReason.USER, False, True)],
+)
+def test_a_job_that_was_gone_before_it_was_killed_perhaps_runs_unless_a_user_gives_it_up(
+    kill: KillReason, was_killed: bool, ended: bool
+) -> None:
+    _, ends = look(a_job(missing=500, kill=kill)._replace(was_killed=was_killed), told=STARTED)
+    assert bool(ends.jobs) is ended
+
+
+@pytest.mark.parametrize(("missing", "lost"), [(119.0, False), (120.0, True)])
+def test_a_job_that_nobody_knows_is_lost_after_a_while(missing: float, lost: bool) -> None:
+    _, ends = look(a_job(missing=missing))
+    assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
+
+
+def test_history_that_says_it_runs_finds_a_missing_job_again() -> None:
+    findings, ends = look(a_job(missing=500), past=remote(RemoteState.RUNNING))
+    assert findings.seen == [SeenJob(7, JobState.RUNNING, "12_1", "")]
+    assert not ends.jobs
+
+
+def test_history_that_does_not_know_lets_a_missing_job_be_lost_in_time() -> None:
+    _, ends = look(a_job(missing=50), past=remote(RemoteState.UNKNOWN))
+    assert not ends.jobs
+    _, ends = look(a_job(missing=500), past=remote(RemoteState.UNKNOWN))
+    assert outcome(ends) is Outcome.LOST
+
+
+def test_a_job_we_killed_and_nobody_knows_any_more_is_dead_after_the_grace() -> None:
+    _, ends = look(a_job(missing=11, kill=KillReason.USER))
+    assert outcome(ends) is Outcome.KILLED
+    assert ends.attempts[0].verdict.state is TaskState.CANCELLED
+
+
+def test_the_record_of_an_attempt_that_lost_is_not_waited_for_but_the_batch_systems_word_is() -> None:
+    lost = a_job(kill=KillReason.SUPERSEDED)
+    _, ends = look(lost, past=remote(RemoteState.KILLED))
+    assert outcome(ends) is Outcome.SUPERSEDED
+    assert look(lost, listed=remote(RemoteState.RUNNING), past=remote(RemoteState.RUNNING))[1].jobs == []
+    findings, ends = look(lost)
+    assert (findings.missing, ends.jobs) == ([7], [])
+    assert look(a_job(kill=KillReason.USER), past=remote(RemoteState.KILLED))[1].jobs == []
+
+
+def test_preemption_is_free_and_first_in_line() -> None:
+    _, ends = look(a_job(missing=11), past=remote(RemoteState.PREEMPTED))
+    assert outcome(ends) is Outcome.PREEMPTED
+    assert ends.attempts[0].verdict == (TaskState.WAITING, 20, 0, 1, 0, 0)
+
+
+def test_a_second_start_that_proves_the_end_of_the_first_is_a_free_death_that_says_so() -> None:
+    past = replace(remote(RemoteState.FAILED, 76), reason="NonZeroExitCode", restarts=1)
+    _, ends = look(a_job(missing=11), past=past, told=STARTED)
+    assert outcome(ends) is Outcome.LOST
+    assert ends.attempts[0].verdict[:4] == (TaskState.WAITING, 20, 0, 1)
+    assert ends.jobs[0].reason == "NonZeroExitCode; begun again by the batch system, restarts: 1"
+
+
+def test_a_job_goes_on_while_some_of_its_tasks_have_ended() -> None:
+    findings, ends = look(a_job(), listed=remote(RemoteState.RUNNING), records=(a_record(1),), tasks=2)
+    assert [attempt.task_id for attempt in ends.attempts] == [101]
+    assert not ends.jobs
+    assert findings.seen
+
+
+def test_of_a_killed_job_only_the_task_that_ran_is_to_blame() -> None:
+    job = a_job(missing=11)
+    _, ends = look(job, past=remote(RemoteState.TIMEOUT), records=(a_record(1),), tasks=3)
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.SUCCESS, Outcome.PREEMPTED, Outcome.WITHDRAWN]
+    assert outcome(ends) is Outcome.PREEMPTED  # it did not have the walltime for itself alone
+
+
+def test_a_shared_job_that_stopped_in_order_began_no_other_task() -> None:
+    past = remote(RemoteState.FAILED, 3)
+    _, ends = look(a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, told=Told(2.5, is_stopped=True))
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.WITHDRAWN, Outcome.WITHDRAWN]
+
+
+@pytest.mark.parametrize("state", [RemoteState.KILLED, RemoteState.PREEMPTED, RemoteState.FAILED])
+@pytest.mark.parametrize("done", [0, 1])
+@pytest.mark.parametrize(
+    ("kill", "expected"), [(None, Outcome.PREEMPTED), (KillReason.FLOOD, Outcome.WITHDRAWN)], ids=["others", "us"]
+)
+def test_a_job_that_stopped_before_a_task_was_preempted_unless_by_us(
+    state: RemoteState, done: int, kill: KillReason | None, expected: Outcome
+) -> None:
+    job, records = a_job(missing=11, kill=kill), tuple(a_record(place) for place in range(1, done + 1))
+    _, ends = look(job, past=remote(state), records=records, tasks=3, told=Told(2.5 * done, is_stopped=True))
+    assert {attempt.outcome for attempt in ends.attempts[done:]} == {Outcome.WITHDRAWN}
+    assert [end.outcome for end in ends.jobs] == [expected]
+
+
+def test_the_exit_code_of_a_shared_job_is_not_that_of_a_task_without_record() -> None:
+    _, ends = look(a_job(missing=130), past=remote(RemoteState.FAILED, 3), records=(a_record(1, 3),), tasks=2)
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.LOST]
+
+
+def test_the_first_task_of_a_shared_job_had_the_walltime_for_itself() -> None:
+    _, ends = look(a_job(missing=11), past=remote(RemoteState.TIMEOUT), tasks=2)
+    assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WALLTIME, Outcome.WITHDRAWN]
+
+
+@pytest.mark.parametrize(("exit_code", "expected"), [(0, Outcome.SUCCESS), (2, Outcome.FAILURE), (66, Outcome.FAILURE)])
+def test_a_prologue_ends_by_its_record(exit_code: int, expected: Outcome) -> None:
+    _, ends = look(a_job(kind=JobKind.PROLOGUE), records=(a_record(exit_code=exit_code),))
+    assert outcome(ends) is expected
+    assert not ends.attempts
+
+
+def test_those_missed_last_are_asked_after_first_and_others_not_at_all() -> None:
+    """Of a full answer, the journals at its end are not read: their jobs are missed anew."""
+    superseded, old, new = a_job(kill=KillReason.SUPERSEDED), a_job(missing=600), a_job(missing=5)
+    assert list_asked_after([superseded, old, a_job(), new]) == [new, old, superseded]

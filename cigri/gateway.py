@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from cigri import drivers
 from cigri.drivers import Driver
 from cigri.errors import CigriError, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.clusters import ClusterRow
 from cigri.script.answers import Answer
 from cigri.settings.cluster import ClusterConfig
 from cigri.transports import Transport

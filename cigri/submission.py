@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 from cigri.states import CampaignType
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from datetime import datetime
 
 from cigri.errors import TransportError
-from cigri.flow.anyone_to_clusters import grid_key, list_clusters
-from cigri.flow.anyone_to_janitor import (
+from cigri.flow.archive import (
     Leftover,
     archive_campaign,
     forget,
@@ -16,8 +15,10 @@ from cigri.flow.anyone_to_janitor import (
     list_old_campaigns,
     put_purged,
 )
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.doctor_to_anyone import RULES, examine
+from cigri.flow.clusters import list_clusters
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.home import grid_key
+from cigri.flow.views.invariants import RULES, examine
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
 from cigri.wrapper import purge_campaign

@@ -9,15 +9,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from cigri.flow.anyone_to_matcher import (
-    StalePool,
-    has_stale,
-    list_campaigns_of,
-    put_off,
-    put_verdicts,
-    take_stale,
-)
-from cigri.flow.matcher_to_metascheduler import put_places
+from cigri.flow.found_clusters import put_places
+from cigri.flow.pools import StalePool, has_stale, list_campaigns_of, put_off, put_verdicts, take_stale
 from cigri.program.isolation import FAULTS, Isolation
 from cigri.program.tools import Report, Tools
 

@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection
 
 from cigri.drivers import Capacity
-from cigri.flow.almighty_to_operator import Pass, put_pass
-from cigri.flow.anyone_to_clusters import find_cluster, grid_key
-from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, move_seen, put_submitted
-from cigri.flow.updator_to_metascheduler import put_cluster_state
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.batches import put_batch, put_submitted
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.clusters import find_cluster, put_cluster
+from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
+from cigri.flow.events import NewEvent, put_events
+from cigri.flow.home import grid_key
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.live_jobs import SeenJob, list_watched, move_seen
+from cigri.flow.passes import Pass, put_pass
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.live_attempts import list_attempts
 from cigri.program.cycle import CYCLE
 from cigri.rules.verdicts import TaskPast, judge
 from cigri.settings.sections import JobSettings

@@ -16,10 +16,10 @@ from sqlalchemy import text
 from cigri import jdl
 from cigri.database import Database
 from cigri.errors import DatabaseUnavailable
-from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_metascheduler import put_campaign
+from cigri.flow.clusters import put_cluster
+from cigri.flow.kills import ask_kills
+from cigri.flow.submissions import put_campaign
+from cigri.flow.views.invariants import examine
 from cigri.gateway import Gateway
 from cigri.program.tools import Report, Tools
 from cigri.settings.sections import PolicySettings, Settings

@@ -11,7 +11,7 @@ from cigri import jdl
 from cigri.cli.command import print_json
 from cigri.database import Database
 from cigri.errors import DescriptionError
-from cigri.flow.anyone_to_operator import NewEvent, put_events
+from cigri.flow.events import NewEvent, put_events
 from cigri.states import EventLevel
 from cigri.text.alike_failures import last_said
 from cigri.text.harmless import SafeFormatter, one_line, safe, safe_json

@@ -12,9 +12,9 @@ from cigri.cli.failures import plain_kinds, read_failures
 from cigri.cli.obstacles import obstacle
 from cigri.cli.tried import plain_tried
 from cigri.estimates.calibration import calibration
-from cigri.flow.grid_to_user import CampaignView, PartView, list_parts, present
-from cigri.flow.predictor_to_user import list_told
-from cigri.flow.updator_to_user import list_tried
+from cigri.flow.forecasts import list_told
+from cigri.flow.views.campaigns import CampaignView, PartView, list_parts, present
+from cigri.flow.views.clusters import list_tried
 from cigri.states import CampaignType
 
 

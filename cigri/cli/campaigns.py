@@ -9,9 +9,9 @@ from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
 from cigri.cli.wording import LETTERS, duration, moment, percent, rate
 from cigri.estimates.calibration import Told, calibration
-from cigri.flow.campaign_schedulers_to_user import ReplicasView
-from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
-from cigri.flow.updator_to_user import TriedCluster
+from cigri.flow.views.campaigns import CampaignView, ErrorView, PartView
+from cigri.flow.views.clusters import TriedCluster
+from cigri.flow.views.replicas import ReplicasView
 from cigri.rules.scheduler_in_use import serving
 from cigri.states import CampaignState, CampaignType
 from cigri.text.alike_failures import as_ranges

@@ -9,7 +9,7 @@ from cigri.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from cigri.database import Database
     from cigri.drivers import BatchRequest
-    from cigri.flow.anyone_to_clusters import ClusterRow
+    from cigri.flow.clusters import ClusterRow
     from cigri.jdl import ClusterSettings, Description
     from cigri.jdl.needs import Peaks
 
@@ -20,7 +20,7 @@ def impossible(database: "Database", description: "Description", peaks: "Peaks")
     if not special:
         return
     from cigri.drivers import load
-    from cigri.flow.anyone_to_clusters import list_every_cluster
+    from cigri.flow.clusters import list_every_cluster
     from cigri.rules.jobtypes import NIGHTLY
 
     with database.begin() as conn:

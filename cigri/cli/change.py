@@ -18,7 +18,7 @@ def read_priority(word: str) -> int:
 
 def change_priority(campaign_id: int, priority: int, output: str) -> None:
     """Where it stands among the campaigns of its user from now on."""
-    from cigri.flow.user_to_metascheduler import set_own_priority
+    from cigri.flow.campaigns import set_own_priority
 
     with open_database() as database, database.begin() as conn:
         set_own_priority(conn, campaign_id, grid_user(), priority)

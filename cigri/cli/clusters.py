@@ -10,7 +10,7 @@ from typing import Any
 from cigri.cli.command import safe
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.wording import moment
-from cigri.flow.updator_to_user import ClusterView, Usage
+from cigri.flow.views.clusters import ClusterView, Usage
 
 LIST = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
 USAGE = ("Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable")

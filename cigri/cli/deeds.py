@@ -70,7 +70,7 @@ def carry_out(act: Act, wanted: Sequence[int], options: "Namespace") -> int:
 
 def left(conn: "Connection", campaign_id: int) -> str:
     """What is left of a campaign, for those who ask for more."""
-    from cigri.flow.user_to_killer import count_left
+    from cigri.flow.stops import count_left
 
     tasks, jobs = count_left(conn, campaign_id)
     counts = [f"{number} {state}" for state, number in tasks.items()]

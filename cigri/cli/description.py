@@ -10,12 +10,12 @@ from cigri.errors import NotFound
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.flow.user_to_user import StoredDescription
+    from cigri.flow.views.descriptions import StoredDescription
 
 
 def show_description(conn: "Connection", campaign_id: int) -> None:
     """One JSON object; parameters one a line, read as they are printed, for there may be millions."""
-    from cigri.flow.user_to_user import find_description, list_parameters
+    from cigri.flow.views.descriptions import find_description, list_parameters
     from cigri.jdl.writing import COMPUTED
 
     stored = find_description(conn, campaign_id)

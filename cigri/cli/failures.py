@@ -13,8 +13,8 @@ from cigri.text.exit_codes import explain
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.flow.grid_to_user import CampaignView, ErrorView
-    from cigri.flow.operator_to_user import SeenEvent
+    from cigri.flow.views.campaigns import CampaignView, ErrorView
+    from cigri.flow.views.events import SeenEvent
 
 ENDED = re.compile(rf"({'|'.join(Outcome)}), exit code (\d+|None)")
 MOST_READ = 10_000
@@ -25,7 +25,7 @@ GATHERED_FROM = 3  # events that are alike
 
 def read_failures(conn: "Connection", campaign: "CampaignView") -> list[Failure]:
     """The last ones, in order."""
-    from cigri.flow.failures_to_user import list_failures
+    from cigri.flow.views.failures import list_failures
 
     return list_failures(conn, campaign.id, MOST_READ) if campaign.failed else []
 

@@ -11,8 +11,8 @@ from cigri.wrapper.job_features import Figures, assess, parse_status
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from cigri.flow.anyone_to_clusters import ClusterRow
-    from cigri.flow.runner_to_anyone import RunningJob
+    from cigri.flow.clusters import ClusterRow
+    from cigri.flow.views.running_jobs import RunningJob
 
 
 def figures_of(running: "RunningJob", cluster: "ClusterRow", key: str, user: str, now: "datetime") -> Figures:

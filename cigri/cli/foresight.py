@@ -15,7 +15,7 @@ from cigri.errors import CigriError
 
 if TYPE_CHECKING:
     from cigri.database import Database
-    from cigri.flow.user_to_metascheduler import NewCampaign
+    from cigri.flow.submissions import NewCampaign
     from cigri.jdl import Description
 
 NEVER = "never, as the grid stands: no simulation came to its end"
@@ -42,7 +42,7 @@ class Laboratory:
 
     def simulate(self, database: "Database", descriptions: "Iterable[Description]", user: str, output: str) -> int:
         """Show what it answers; raise CigriError when a campaign could run nowhere."""
-        from cigri.flow.clusters_to_user import find_known
+        from cigri.flow.known_tasks import find_known_past
         from cigri.submission import new_campaign
 
         orders = []
@@ -50,7 +50,7 @@ class Laboratory:
             campaign = to_simulate(database, new_campaign(description, user))
             commands = {part.settings["exec_file"] for part in campaign.clusters.values()}
             with database.begin() as conn:
-                known = find_known(conn, user, commands, description.parameters())
+                known = find_known_past(conn, user, commands, description.parameters())
             orders.append({"campaign": _plain(campaign), "tasks": description.count, "known": [*known]})
         _show(self._ask(orders), output)
         return DONE

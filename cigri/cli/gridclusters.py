@@ -11,7 +11,7 @@ from cigri.errors import NotFound
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.flow.updator_to_user import ClusterView
+    from cigri.flow.views.clusters import ClusterView
 
 EXAMPLES = """\
   gridclusters             all clusters: state, free cores, our jobs
@@ -27,7 +27,7 @@ LINES = 24  # periods of `-u`, whatever its length
 @command
 def main(argv: list[str]) -> int:
     asked = _parse(argv)
-    from cigri.flow.grid_to_user import present
+    from cigri.flow.views.campaigns import present
 
     with open_database() as database, database.snapshot() as conn:
         clusters, now = _clusters(conn, asked), present(conn)
@@ -72,7 +72,7 @@ def _parse(argv: list[str]) -> Namespace:
 
 
 def _clusters(conn: "Connection", asked: Namespace) -> "list[ClusterView]":
-    from cigri.flow.updator_to_user import list_cluster_views
+    from cigri.flow.views.clusters import list_cluster_views
 
     found = list_cluster_views(conn, asked.clusters or None)
     known = {name for cluster in found for name in (cluster.name, str(cluster.id))}
@@ -96,7 +96,7 @@ def _print(clusters: "Sequence[ClusterView]", asked: Namespace, now: datetime) -
 
 def _usage(conn: "Connection", clusters: "Sequence[ClusterView]", asked: Namespace) -> int:
     from cigri.cli.clusters import print_usage
-    from cigri.flow.updator_to_user import list_usage
+    from cigri.flow.views.clusters import list_usage
 
     past = timedelta(hours=asked.hours or HOURS)
     usage = list_usage(conn, [cluster.id for cluster in clusters], past, past / LINES)

@@ -77,8 +77,7 @@ def _resume(conn: "Connection", id: int, user: str) -> Deed:
 
 
 def _move(conn: "Connection", id: int, user: str, target: str, consequence: str) -> Deed:
-    from cigri.flow.user_to_killer import move_campaign
-    from cigri.flow.user_to_metascheduler import own_campaign
+    from cigri.flow.campaigns import move_campaign, own_campaign
     from cigri.states import CampaignState
 
     before = own_campaign(conn, id, user)
@@ -90,7 +89,7 @@ def _move(conn: "Connection", id: int, user: str, target: str, consequence: str)
 
 
 def _purge(conn: "Connection", id: int, user: str) -> Deed:
-    from cigri.flow.user_to_janitor import purge_campaign
+    from cigri.flow.archive import purge_campaign
 
     if not purge_campaign(conn, id, user):
         return Deed(id, True, f"campaign {id} has no files on any cluster")
@@ -100,7 +99,7 @@ def _purge(conn: "Connection", id: int, user: str) -> Deed:
 
 
 def _checkpoint(conn: "Connection", id: int, user: str) -> Deed:
-    from cigri.flow.user_to_killer import ask_checkpoints
+    from cigri.flow.checkpoint_requests import ask_checkpoints
 
     asked = ask_checkpoints(conn, user, campaign_id=id)
     if not asked:
@@ -110,7 +109,7 @@ def _checkpoint(conn: "Connection", id: int, user: str) -> Deed:
 
 
 def _checkpoint_job(conn: "Connection", id: int, user: str) -> Deed:
-    from cigri.flow.user_to_killer import ask_checkpoints
+    from cigri.flow.checkpoint_requests import ask_checkpoints
 
     if not ask_checkpoints(conn, user, job_id=id):
         return Deed(id, False, f"job {id} is not running, or its campaign declares no checkpoint")
@@ -118,7 +117,7 @@ def _checkpoint_job(conn: "Connection", id: int, user: str) -> Deed:
 
 
 def _kill(conn: "Connection", id: int, user: str) -> Deed:
-    from cigri.flow.user_to_killer import kill_job
+    from cigri.flow.stops import kill_job
 
     if not kill_job(conn, id, user):
         return Deed(id, False, f"job {id} has ended already")

@@ -11,7 +11,7 @@ from cigri.errors import CigriError, NotFound
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cigri.flow.operator_to_user import Choice, SeenEvent
+    from cigri.flow.views.events import EventChoice, SeenEvent
 
 SHOWN = 100
 LONGEST_PARAMETER = 120
@@ -27,12 +27,12 @@ EXAMPLES = """\
 @command
 def main(argv: list[str]) -> int:
     """List, or fix."""
-    from cigri.flow.operator_to_user import Choice
+    from cigri.flow.views.events import EventChoice
 
     parser = _parser()
     options = parser.parse_args(argv)
     _check(parser, options)
-    choice = Choice(
+    choice = EventChoice(
         grid_user(),
         [id for group in [*options.campaigns, *options.campaign] for id in group],
         [id for group in options.event for id in group],
@@ -83,9 +83,9 @@ def _check(parser: Parser, options: argparse.Namespace) -> None:
         parser.error("fix what? give a campaign, or an event with -e")
 
 
-def _require(conn: "Connection", choice: "Choice") -> None:
+def _require(conn: "Connection", choice: "EventChoice") -> None:
     """What was named must be there, or it is a complaint, not an empty list."""
-    from cigri.flow.operator_to_user import count_events, require_own
+    from cigri.flow.views.events import count_events, require_own
 
     require_own(conn, choice.campaign_ids, choice.user)
     for id in choice.event_ids:
@@ -94,9 +94,9 @@ def _require(conn: "Connection", choice: "Choice") -> None:
             raise NotFound(f"event {id}: {where}; `gridevents{' --global' if choice.is_global else ''}` lists them")
 
 
-def _list(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> int:
+def _list(conn: "Connection", choice: "EventChoice", options: argparse.Namespace) -> int:
     from cigri.cli.failures import MOST_READ, gather, gathered_text
-    from cigri.flow.operator_to_user import Choice, count_events, list_events
+    from cigri.flow.views.events import EventChoice, count_events, list_events
 
     choice = choice._replace(closed_too=options.all or bool(choice.event_ids))
     if options.json:
@@ -111,12 +111,12 @@ def _list(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> 
     if options.limit != 0 and (older := count_events(conn, choice) - shown):
         complain(f"{older} older events are not shown: `--limit 0` shows all")
     if not events:
-        complain(_nothing(choice, 0 if choice.is_global else count_events(conn, Choice("", is_global=True))))
+        complain(_nothing(choice, 0 if choice.is_global else count_events(conn, EventChoice("", is_global=True))))
     _advise(events, choice)
     return DONE
 
 
-def _nothing(choice: "Choice", elsewhere: int) -> str:
+def _nothing(choice: "EventChoice", elsewhere: int) -> str:
     """So that nobody whose tasks wait for a cluster that is away looks in the wrong place."""
     text = "there is no event" if choice.closed_too else "there is no open event"
     if not elsewhere or choice.closed_too:
@@ -145,7 +145,7 @@ def _written(event: "SeenEvent") -> str:
     return "\n".join([head, *(f"    {line}" for line in said)])
 
 
-def _advise(events: "list[SeenEvent]", choice: "Choice") -> None:
+def _advise(events: "list[SeenEvent]", choice: "EventChoice") -> None:
     is_open = [event for event in events if event.closed_at is None]
     if choice.is_global or not is_open:
         return
@@ -154,10 +154,10 @@ def _advise(events: "list[SeenEvent]", choice: "Choice") -> None:
     complain(f"`gridevents {which} --fix` closes them; with --resubmit the failed tasks are done again")
 
 
-def _fix(conn: "Connection", choice: "Choice", options: argparse.Namespace) -> int:
-    from cigri.flow.failures_to_user import count_failed
-    from cigri.flow.operator_to_user import list_fixable
-    from cigri.flow.user_to_operator import fix_events, fix_global_events
+def _fix(conn: "Connection", choice: "EventChoice", options: argparse.Namespace) -> int:
+    from cigri.flow.fixes import fix_events, fix_global_events
+    from cigri.flow.views.events import list_fixable
+    from cigri.flow.views.failures import count_failed
 
     if choice.is_global:
         _require_operator(conn, choice.user)
@@ -184,7 +184,7 @@ def _accepted(campaign_id: int, failed: int) -> str:
 
 def _require_operator(conn: "Connection", user: str) -> None:
     """Root, the owner of the database, or whoever runs the embedded one."""
-    from cigri.flow.operator_to_user import database_owner
+    from cigri.flow.views.events import database_owner
     from cigri.settings import loading
 
     chosen = loading.load()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.drivers import Control
-    from cigri.flow.user_to_anyone import Share
+    from cigri.flow.holds import HeldShare
 
 HOLD_EXAMPLES = """\
   gridhold 12                    campaign 12 stands still: no new jobs, waiting ones are held, running ones suspended
@@ -36,7 +36,7 @@ def hold(argv: list[str]) -> int:
     campaigns, jobs = _targets(parser, options)
 
     def act(conn: "Connection", id: int, user: str) -> Deed:
-        from cigri.flow.user_to_anyone import hold_campaign, hold_job
+        from cigri.flow.holds import hold_campaign, hold_job
 
         if jobs:
             shares = hold_job(conn, id, user, waiting_only=options.waiting_only)
@@ -57,7 +57,7 @@ def resume(argv: list[str]) -> int:
     campaigns, jobs = _targets(parser, options)
 
     def act(conn: "Connection", id: int, user: str) -> Deed:
-        from cigri.flow.user_to_anyone import resume_campaign, resume_job
+        from cigri.flow.holds import resume_campaign, resume_job
 
         if jobs:
             resume_job(conn, id, user)
@@ -83,7 +83,7 @@ def _targets(parser: Parser, options: Namespace) -> tuple[list[int], list[int]]:
     return campaigns, jobs
 
 
-def _halted(shares: "Iterable[Share]", waiting_only: bool) -> list[str]:
+def _halted(shares: "Iterable[HeldShare]", waiting_only: bool) -> list[str]:
     """What happens to the jobs there are, cluster by cluster where a batch system cannot do all."""
     from cigri.drivers import Control
 
@@ -110,7 +110,7 @@ def _halted(shares: "Iterable[Share]", waiting_only: bool) -> list[str]:
     return facts + exceptions
 
 
-def _controls(share: "Share") -> "frozenset[Control]":
+def _controls(share: "HeldShare") -> "frozenset[Control]":
     """What the cluster's batch system can do; all, where its driver is not known on this host: the killer will tell."""
     from cigri import drivers
     from cigri.drivers import Control

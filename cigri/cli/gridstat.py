@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.database import Database
-    from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
+    from cigri.flow.views.jobs import AttemptView, JobView, TaskView
     from cigri.wrapper.directory import Stream
     from cigri.wrapper.job_features import Figures
 
@@ -139,7 +139,7 @@ def _list(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.campaign_json import plain_list, plain_whole
     from cigri.cli.campaigns import print_list, print_summary
     from cigri.cli.standstill import tell
-    from cigri.flow.grid_to_user import list_campaigns, present
+    from cigri.flow.views.campaigns import list_campaigns, present
 
     campaigns = list_campaigns(conn, asked.ids, user=asked.username, with_ended=asked.all)
     tell(conn, [campaign.id for campaign in campaigns if campaign.is_open])
@@ -165,10 +165,10 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.failures import print_kinds, read_failures, show_failed
     from cigri.cli.jobs import print_tasks
     from cigri.cli.standstill import tell
-    from cigri.flow.campaign_schedulers_to_user import count_replicas
-    from cigri.flow.grid_to_user import list_campaigns, list_parts, present
-    from cigri.flow.predictor_to_user import list_told
-    from cigri.flow.updator_to_user import list_tried
+    from cigri.flow.forecasts import list_told
+    from cigri.flow.views.campaigns import list_campaigns, list_parts, present
+    from cigri.flow.views.clusters import list_tried
+    from cigri.flow.views.replicas import count_replicas
     from cigri.states import CampaignType
 
     campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
@@ -200,12 +200,12 @@ def _campaign(conn: "Connection", asked: Namespace) -> int:
 def _why(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.reasons import Asked, plain_reasons, print_reasons
     from cigri.cli.standstill import nothing_runs, tell
-    from cigri.flow.almighty_to_anyone import find_pulse
-    from cigri.flow.anyone_to_user import list_quarantines
-    from cigri.flow.grid_to_user import list_campaigns, list_parts, present
-    from cigri.flow.matcher_to_user import list_whys
-    from cigri.flow.metascheduler_to_user import list_cuts
-    from cigri.flow.user_to_user import is_chosen_by_grid
+    from cigri.flow.cuts import list_cuts
+    from cigri.flow.quarantines import list_quarantines
+    from cigri.flow.views.campaigns import list_campaigns, list_parts, present
+    from cigri.flow.views.descriptions import is_chosen_by_grid
+    from cigri.flow.views.eligibility import list_whys
+    from cigri.flow.views.pulse import find_pulse
 
     campaign_id, bucket_id = _why_of(conn, asked) if asked.task else (asked.ids[0], None)
     campaign = next(iter(list_campaigns(conn, [campaign_id], user=asked.username)), None)
@@ -225,7 +225,7 @@ def _why(conn: "Connection", asked: Namespace) -> int:
 
 def _why_of(conn: "Connection", asked: Namespace) -> tuple[int, int]:
     """Campaign and bucket of a task."""
-    from cigri.flow.matcher_to_user import find_bucket
+    from cigri.flow.views.eligibility import find_bucket
 
     found = find_bucket(conn, *asked.task)
     if found is None:
@@ -237,7 +237,7 @@ def _why_of(conn: "Connection", asked: Namespace) -> tuple[int, int]:
 
 def _tasks(conn: "Connection", campaign_id: int, total: int, asked: Namespace) -> "list[TaskView]":
     """In order where an offset is given or all have room; else those launched last."""
-    from cigri.flow.runner_to_user import list_latest_tasks, list_tasks
+    from cigri.flow.views.jobs import list_latest_tasks, list_tasks
 
     number = {None: NUMBER, 0: total}.get(asked.number, asked.number)
     if asked.offset is None and total > number:
@@ -248,7 +248,7 @@ def _tasks(conn: "Connection", campaign_id: int, total: int, asked: Namespace) -
 
 def _errors(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.campaigns import print_errors
-    from cigri.flow.grid_to_user import list_campaigns, list_errors
+    from cigri.flow.views.campaigns import list_campaigns, list_errors
 
     if asked.ids and not list_campaigns(conn, asked.ids):
         raise NotFound(f"no campaign {', '.join(map(str, asked.ids))}; `gridstat -a` lists all")
@@ -265,7 +265,7 @@ def _errors(conn: "Connection", asked: Namespace) -> int:
 def _job(database: "Database", asked: Namespace) -> int:
     from cigri.cli.figures import fields_of
     from cigri.cli.jobs import given, print_job
-    from cigri.flow.runner_to_user import find_job, list_attempts_of_job
+    from cigri.flow.views.jobs import find_job, list_attempts_of_job
     from cigri.states import JobState
     from cigri.text.exit_codes import explain
 
@@ -289,9 +289,10 @@ def _job(database: "Database", asked: Namespace) -> int:
 def _figures(database: "Database", job: "JobView") -> "Figures | None":
     """None when the job has ended meanwhile."""
     from cigri.cli.figures import figures_of
-    from cigri.flow.anyone_to_clusters import find_cluster, grid_key
-    from cigri.flow.grid_to_user import present
-    from cigri.flow.runner_to_anyone import list_running
+    from cigri.flow.clusters import find_cluster
+    from cigri.flow.home import grid_key
+    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.running_jobs import list_running
 
     with database.snapshot() as conn:
         cluster, key, now = find_cluster(conn, job.cluster), grid_key(conn), present(conn)
@@ -302,7 +303,8 @@ def _figures(database: "Database", job: "JobView") -> "Figures | None":
 
 def _outputs(database: "Database", job: "JobView", attempts: "list[AttemptView]", asked: Namespace) -> int:
     from cigri.cli.outputs import print_outputs, require_owner
-    from cigri.flow.anyone_to_clusters import find_cluster, grid_key
+    from cigri.flow.clusters import find_cluster
+    from cigri.flow.home import grid_key
 
     require_owner(job, grid_user())
     with database.snapshot() as conn:
@@ -315,7 +317,7 @@ def _outputs(database: "Database", job: "JobView", attempts: "list[AttemptView]"
 
 def _task(conn: "Connection", asked: Namespace) -> int:
     from cigri.cli.jobs import print_task
-    from cigri.flow.runner_to_user import find_task, list_attempts_of_task, list_tasks
+    from cigri.flow.views.jobs import find_task, list_attempts_of_task, list_tasks
 
     campaign_id, number = asked.task
     task = (

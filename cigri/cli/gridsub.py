@@ -32,7 +32,7 @@ from cigri.errors import AdmissionRefused, CigriError, DatabaseUnavailable, Desc
 
 if TYPE_CHECKING:
     from cigri.database import Database
-    from cigri.flow.user_to_metascheduler import Company
+    from cigri.flow.submissions import Company
     from cigri.jdl import Description, Parameter
     from cigri.jdl.needs import Peaks
     from cigri.settings.cluster import ClusterConfig
@@ -229,8 +229,8 @@ def _admit(
     """Ask the site's rules, and keep as many tasks as the campaign's type runs."""
     from cigri import admission, shipped
     from cigri.cli.capabilities import task_peaks
-    from cigri.flow.user_to_metascheduler import tested_tasks
-    from cigri.flow.user_to_operator import end_broken_rules, put_broken_rule
+    from cigri.flow.fixes import end_broken_rules, put_broken_rule
+    from cigri.flow.submissions import tested_tasks
     from cigri.settings import loading
 
     rules = loading.load().admission_directory or shipped.directory("etc") / "admission.d"
@@ -276,7 +276,7 @@ def _check_scheduler(name: str) -> None:
 
 def _possible(database: "Database", candidate: Candidate, user: str, faults: list[str]) -> Candidate:
     """As the clusters can take it; what can never be goes to `faults`."""
-    from cigri.flow.user_to_metascheduler import list_impossible
+    from cigri.flow.submissions import list_impossible
     from cigri.submission import new_campaign
 
     name, description, _, _, peaks = candidate
@@ -309,7 +309,7 @@ def _show(candidates: Sequence[Candidate], user: str, missing: frozenset[str], o
 def _store(database: "Database", candidates: Sequence[Candidate], user: str, options: argparse.Namespace) -> int:
     from cigri.cli.preview import preview, preview_json
     from cigri.cli.standstill import tell
-    from cigri.flow.user_to_metascheduler import put_campaign
+    from cigri.flow.submissions import put_campaign
     from cigri.submission import new_campaign
 
     stored: list[dict[str, Any]] = []
@@ -338,7 +338,7 @@ def _store(database: "Database", candidates: Sequence[Candidate], user: str, opt
 
 def _add(sources: Sequence[Source], options: argparse.Namespace) -> int:
     """All tasks are checked, then added in one transaction."""
-    from cigri.flow.user_to_metascheduler import find_company, put_tasks
+    from cigri.flow.submissions import find_company, put_tasks
 
     user, campaign_id = grid_user(), options.campaign[0]
     with open_database() as database:

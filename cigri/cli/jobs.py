@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.wording import duration, moment, parameter_words, shortened
-from cigri.flow.runner_to_user import AttemptView, JobView, TaskView
+from cigri.flow.views.jobs import AttemptView, JobView, TaskView
 from cigri.rules.buckets import formulas_of
 from cigri.states import JobState, Outcome, TaskState
 from cigri.text.exit_codes import explain

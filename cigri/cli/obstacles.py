@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.cli.wording import moment
-from cigri.flow.grid_to_user import CampaignView, PartView
+from cigri.flow.views.campaigns import CampaignView, PartView
 from cigri.states import CampaignState, StepState
 
 

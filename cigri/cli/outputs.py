@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from cigri.cli.command import safe
 from cigri.cli.wording import moment
 from cigri.errors import CigriError, NotFound
-from cigri.flow.runner_to_user import AttemptView, JobView
+from cigri.flow.views.jobs import AttemptView, JobView
 from cigri.script.answers import Bundle
 from cigri.states import JobKind, JobState
 from cigri.wrapper import parse_tail, tail
 from cigri.wrapper.directory import Stream
 
 if TYPE_CHECKING:
-    from cigri.flow.anyone_to_clusters import ClusterRow
+    from cigri.flow.clusters import ClusterRow
 
 MAX_BYTES = 1_000_000
 

@@ -13,7 +13,7 @@ MOST_SHOWN = 20
 
 if TYPE_CHECKING:
     from cigri.database import Database
-    from cigri.flow.user_to_metascheduler import NewCampaign
+    from cigri.flow.submissions import NewCampaign
     from cigri.jdl import Description
     from cigri.jdl.needs import Peaks
     from cigri.settings.cluster import ClusterConfig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def declared(database: "Database") -> "dict[str, ClusterConfig]":
     """Every cluster of the grid."""
-    from cigri.flow.anyone_to_clusters import list_every_cluster
+    from cigri.flow.clusters import list_every_cluster
 
     with database.begin() as conn:
         return {cluster.name: cluster.config for cluster in list_every_cluster(conn)}
@@ -72,7 +72,7 @@ def on_eligible(database: "Database", description: "Description") -> "Descriptio
     """Where the grid chooses: on the clusters that are eligible, unless none is; why, is told elsewhere."""
     if description.anywhere is None:
         return description
-    from cigri.flow.matcher_to_user import choose_clusters
+    from cigri.flow.views.eligibility import choose_clusters
 
     settings = {name: one.model_dump(mode="json") for name, one in description.clusters.items()}
     try:
@@ -106,7 +106,7 @@ def tell_unheard(database: "Database | None", name: str, description: "Descripti
     """What may be meant all the same, as `not el7` where no queue has it, or one site of several: it goes on."""
     if database is None or description.requirements is None:
         return
-    from cigri.flow.matcher_to_user import unheard_of
+    from cigri.flow.views.eligibility import unheard_of
 
     with suppress(DescriptionError), database.begin() as conn:
         unheard = unheard_of(conn, description.project, description.requirements)
@@ -116,7 +116,7 @@ def tell_unheard(database: "Database | None", name: str, description: "Descripti
 
 def to_simulate(database: "Database", campaign: "NewCampaign") -> "NewCampaign":
     """Without requirements, of which simulated clusters know nothing: on the clusters that satisfy them."""
-    from cigri.flow.matcher_to_user import choose_clusters
+    from cigri.flow.views.eligibility import choose_clusters
 
     settings = {name: part.settings for name, part in campaign.clusters.items()}
     with database.begin() as conn:

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Any
 from cigri.cli.command import complain, print_json
 from cigri.cli.tables import print_table
 from cigri.errors import RequirementError, UsageError
-from cigri.flow.resources_to_anyone import (
-    SourcedQueue,
-    list_queues,
-    list_sourced,
-    list_unreadable,
-    property_kinds,
-)
+from cigri.flow.views.queues import SourcedQueue, list_queues, list_sourced, list_unreadable, property_kinds
 from cigri.requirements import Kinds, parse_requirement, shown
 from cigri.resources.inheritance import queue_name
 from cigri.resources.requires import show_requires

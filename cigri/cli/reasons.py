@@ -9,10 +9,10 @@ from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.standstill import left_out
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
-from cigri.flow.anyone_to_user import QuarantineView
-from cigri.flow.grid_to_user import CampaignView, PartView
-from cigri.flow.matcher_to_user import QueueWhy
-from cigri.flow.metascheduler_to_user import CutView
+from cigri.flow.cuts import CutView
+from cigri.flow.quarantines import QuarantineView
+from cigri.flow.views.campaigns import CampaignView, PartView
+from cigri.flow.views.eligibility import QueueWhy
 from cigri.requirements import Reject, sentence
 from cigri.states import CutReason
 

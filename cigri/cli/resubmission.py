@@ -11,7 +11,7 @@ from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, grid_user, ids
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cigri.flow.user_to_failures import Span
+    from cigri.flow.tasks import Span
     from cigri.states import TaskState
 
 
@@ -43,7 +43,7 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
 
 def resubmit(options: argparse.Namespace) -> int:
     """Say how many tasks wait again."""
-    from cigri.flow.user_to_failures import redo_tasks
+    from cigri.flow.tasks import redo_tasks
 
     [campaign_id] = options.resubmit
     states = _states(options)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain
 from cigri.cli.wording import gist, moment
-from cigri.flow.almighty_to_anyone import AwayCluster, Pulse, find_pulse, list_away
-from cigri.flow.anyone_to_user import QuarantineView, list_quarantines
+from cigri.flow.quarantines import QuarantineView, list_quarantines
+from cigri.flow.views.pulse import AwayCluster, Pulse, find_pulse, list_away
 from cigri.program.cycle import CYCLE
 
 if TYPE_CHECKING:

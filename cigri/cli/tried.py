@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from cigri.cli.obstacles import obstacle
 from cigri.cli.tables import print_table
 from cigri.cli.wording import duration, shortened
-from cigri.flow.grid_to_user import CampaignView, PartView
-from cigri.flow.updator_to_user import TriedCluster
+from cigri.flow.views.campaigns import CampaignView, PartView
+from cigri.flow.views.clusters import TriedCluster
 from cigri.states import JobState, TaskState
 
 COLUMNS = ("Cluster", "Job", "Test", "Why")

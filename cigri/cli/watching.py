@@ -16,7 +16,7 @@ from cigri.cli.tables import INDENT, LEAST
 from cigri.cli.wording import rate
 from cigri.database import Database
 from cigri.errors import NotFound
-from cigri.flow.grid_to_user import CampaignView, PartView, list_campaigns, list_parts, present
+from cigri.flow.views.campaigns import CampaignView, PartView, list_campaigns, list_parts, present
 from cigri.states import CampaignState, StepState
 
 PERIOD = 1.0  # seconds

@@ -1,6 +1,7 @@
-"""All run-time SQL, one file per arrow of the architecture, named <giver>_to_<taker>.
+"""All run-time SQL, one file per thing that is handed over: who gives it and who takes it stands in its second line.
 
-A module imports only arrows that carry its name, or `anyone`; a test forbids the rest. Functions take a Connection
-inside the caller's short transaction. `put_` gives across the arrow, `take_` claims, `list_` only reads, `move_`
-changes a state by compare-and-set. What needs the time takes `now`; None is the server's clock.
+`head -2 cigri/flow/*.py` is the data-flow diagram; a test holds these lines against those who import the functions. A
+file holds all writes of its thing; what is only looked at is in `views`. Functions take a Connection inside the
+caller's short transaction. `put_` gives, `take_` claims, `list_` only reads, `move_` changes a state by
+compare-and-set. What needs the time takes `now`; None is the server's clock.
 """

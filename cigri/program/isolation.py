@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, SQLAlchemyError
 
 from cigri.errors import DatabaseUnavailable
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_user import (
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.quarantines import (
     end_quarantines,
     end_visit_quarantine,
     list_quarantined,

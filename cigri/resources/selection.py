@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cigri.requirements import Kinds, Requirement, judge_all
 
 if TYPE_CHECKING:
-    from cigri.flow.resources_to_anyone import QueueView
+    from cigri.flow.views.queues import QueueView
 
 Tree = dict[str, dict[str, list[str]]]
 """Queues (the default one is "") by site and cluster."""

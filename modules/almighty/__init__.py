@@ -14,9 +14,8 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
-from cigri.flow.almighty_to_anyone import HOLD_LIFE
-from cigri.flow.almighty_to_operator import Pass, put_pass
-from cigri.flow.anyone_to_user import put_campaign_failures
+from cigri.flow.passes import HOLD_LIFE, Pass, put_pass
+from cigri.flow.quarantines import put_campaign_failures
 from cigri.program.cycle import CYCLE
 from cigri.program.tools import has_news, whoami
 from cigri.settings.sections import Settings

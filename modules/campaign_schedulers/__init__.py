@@ -15,19 +15,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.errors import ConfigError
-from cigri.flow.campaign_schedulers_to_anyone import list_asked, list_queued, lock_queues
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_replicas
-from cigri.flow.matcher_to_anyone import Share, list_closed
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, take_offers
-from cigri.flow.runner_to_campaign_schedulers import burnt, list_tries
-from cigri.flow.updator_to_campaign_schedulers import list_crews, list_grounds, list_paces
-from cigri.flow.user_to_campaign_schedulers import (
-    Backlog,
-    WaitingTask,
-    list_backlogs,
-    take_continuing,
-    take_waiting,
-)
+from cigri.flow.launches import NewJob, put_jobs, put_replicas
+from cigri.flow.offers import TakenOffer, take_offers
+from cigri.flow.tasks import Backlog, WaitingTask, list_backlogs, take_continuing, take_waiting
+from cigri.flow.views.destinations import Share, list_closed
+from cigri.flow.views.job_sizes import list_crews, list_grounds, list_share_paces
+from cigri.flow.views.queued_jobs import list_asked, list_queued, lock_queues
+from cigri.flow.views.tries import burnt, list_tries
 from cigri.program.isolation import FAULTS, Isolation, once_more_isolated
 from cigri.program.time_limit import LIMIT, refuse_stopped, time_limit
 from cigri.program.tools import Report, Tools
@@ -140,7 +134,7 @@ def _serve(
 def _paces(conn: Connection, offers: Sequence[TakenOffer]) -> Paces:
     """Of the campaigns that are no tests."""
     wanted = {offer.campaign_id for offer in offers if offer.type is not CampaignType.TEST}
-    return {(pace.campaign_id, pace.cluster_id): pace for pace in list_paces(conn, wanted)} if wanted else {}
+    return {(pace.campaign_id, pace.cluster_id): pace for pace in list_share_paces(conn, wanted)} if wanted else {}
 
 
 def _served(offers: Sequence[TakenOffer], paces: Paces, default: str) -> list[TakenOffer]:

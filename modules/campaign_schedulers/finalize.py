@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from cigri.flow.runner_to_campaign_schedulers import LiveTry
+from cigri.flow.views.tries import LiveTry
 from modules.campaign_schedulers import Assignment, Place
 from modules.campaign_schedulers.jobs.outlook import Outlook
 from modules.campaign_schedulers.workqueue import choose as workqueue

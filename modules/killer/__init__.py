@@ -14,12 +14,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters, put_account_failure
-from cigri.flow.anyone_to_killer import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
-from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.killer_to_updator import HaltOrder, is_any_held, take_halts, unsend_halts
-from cigri.flow.operator_to_anyone import list_out_of_hours
-from cigri.flow.updator_to_killer import LARGEST, Patience, list_queues, list_unwanted
+from cigri.flow.clusters import ClusterRow, list_clusters
+from cigri.flow.events import NewEvent, put_events
+from cigri.flow.halts import HaltOrder, is_any_held, take_halts, unsend_halts
+from cigri.flow.kills import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
+from cigri.flow.views.out_of_hours import list_out_of_hours
+from cigri.flow.views.unwanted_jobs import LARGEST, Patience, list_queues, list_unwanted
+from cigri.flow.visits import put_account_failure
 from cigri.program.isolation import described, isolated_visit
 from cigri.program.tools import Report, Tools, summed
 from cigri.script.answers import Bundle

@@ -5,13 +5,9 @@ from collections import defaultdict
 from datetime import datetime
 
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow, grid_key
-from cigri.flow.user_to_killer import (
-    CheckpointOrder,
-    put_heard,
-    take_checkpoint_orders,
-    unsend_checkpoints,
-)
+from cigri.flow.checkpoint_requests import CheckpointOrder, put_heard, take_checkpoint_orders, unsend_checkpoints
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.home import grid_key
 from cigri.program.tools import Tools
 from cigri.wrapper import Hearing, JobKey, Wish, ask_checkpoints, parse_checkpoints
 

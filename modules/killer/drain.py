@@ -5,19 +5,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cigri.database import server_time
-from cigri.flow.anyone_to_clusters import ClusterRow, grid_key, list_refused
-from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.operator_to_killer import (
-    DrainWish,
-    NodeDrain,
-    find_drain,
-    list_node_drains,
-    list_past,
-    list_unfit,
-    take_back,
-)
-from cigri.flow.runner_to_anyone import RunningJob, list_running
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.drains import DrainWish, NodeDrain, find_drain, list_node_drains, list_past, list_unfit, take_back
+from cigri.flow.events import NewEvent, put_events
+from cigri.flow.home import grid_key
+from cigri.flow.kills import ask_kills
+from cigri.flow.views.running_jobs import RunningJob, list_running
+from cigri.flow.visits import list_refused
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel, KillReason
 from cigri.wrapper.job_features import Victim, enough, least_waste_first

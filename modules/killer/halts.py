@@ -6,9 +6,9 @@ from datetime import datetime
 
 from cigri.drivers import Control, Driver
 from cigri.errors import AnswerUnreadable
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.killer_to_updator import MANY_TRIES, HaltOrder
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.halts import MANY_TRIES, HaltOrder
 from cigri.program.tools import Report, Tools
 from cigri.script.answers import Answer
 from cigri.states import EventLevel, JobState

@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from cigri.flow.updator_to_killer import Queue
+from cigri.flow.views.unwanted_jobs import Queue
 from cigri.settings.cluster import ClusterConfig
 
 PLAIN = 2  # times what is useful

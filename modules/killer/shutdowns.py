@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.operator_to_killer import ToldJob, put_past, put_told
-from cigri.flow.runner_to_anyone import RunningJob
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.drains import ToldJob, put_past, put_told
+from cigri.flow.views.running_jobs import RunningJob
 from cigri.program.tools import Tools
 from cigri.wrapper import JobKey
 from cigri.wrapper.job_features import Victim, assess, parse_status

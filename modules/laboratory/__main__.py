@@ -16,8 +16,8 @@ from typing import Any
 from cigri import installation
 from cigri.database import Database
 from cigri.errors import CigriError
-from cigri.flow.clusters_to_user import Known
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
+from cigri.flow.known_tasks import KnownPast
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 from cigri.settings.loading import load
 from cigri.states import CampaignType
 from modules.laboratory.whatif import prepared
@@ -58,7 +58,7 @@ def _order(values: dict[str, Any]) -> Order:
     campaign = values["campaign"]
     parts = {name: NewCampaignCluster(**part) for name, part in campaign["clusters"].items()}
     new = NewCampaign(**campaign | {"type": CampaignType(campaign["type"]), "clusters": parts})
-    return Order(new, values["tasks"], Known._make(values["known"]))
+    return Order(new, values["tasks"], KnownPast._make(values["known"]))
 
 
 def _progress() -> Callable[[int, int], None]:

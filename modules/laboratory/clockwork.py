@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from cigri.database import Database
 from cigri.drivers import Driver
-from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway, Seen
 from cigri.program.cycle import CYCLE
 from cigri.program.tools import Report, RunOnce, Tools

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_metascheduler import NewCampaign, put_campaign
+from cigri.flow.campaigns import close_campaigns
+from cigri.flow.clusters import find_cluster
+from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.submissions import NewCampaign, put_campaign
+from cigri.flow.tasks import take_waiting
 from cigri.rules.verdicts import TaskPast, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, Outcome

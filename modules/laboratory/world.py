@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from cigri import jdl
 from cigri.database import Database
-from cigri.flow.anyone_to_laboratory import has_work, list_doubts
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_metascheduler import NewCampaign, put_campaign
-from cigri.flow.user_to_operator import fix_events
+from cigri.flow.clusters import put_cluster
+from cigri.flow.fixes import fix_events
+from cigri.flow.submissions import NewCampaign, put_campaign
+from cigri.flow.views.laboratory import has_work, list_doubts
 from cigri.submission import new_campaign
 from modules.laboratory.clockwork import Clockwork
 from modules.laboratory.cluster.batch_system import BatchSystem

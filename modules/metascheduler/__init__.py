@@ -9,24 +9,21 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.anyone_to_operator import put_events
-from cigri.flow.anyone_to_user import list_left_out
-from cigri.flow.campaign_schedulers_to_metascheduler import find_ceilings
-from cigri.flow.matcher_to_anyone import list_barred
-from cigri.flow.metascheduler_to_campaign_schedulers import (
-    Want,
-    has_open_campaigns,
-    list_claims,
-    put_offers,
-)
-from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
-from cigri.flow.metascheduler_to_user import put_cuts
-from cigri.flow.operator_to_anyone import list_shut
-from cigri.flow.operator_to_metascheduler import list_affinities, list_targets
-from cigri.flow.runner_to_metascheduler import Recall, Recalled, list_holdings, list_recalled
-from cigri.flow.updator_to_metascheduler import Room, add_up_usage, list_rooms, list_usage
+from cigri.flow.campaigns import close_campaigns
+from cigri.flow.ceilings import find_ceilings
+from cigri.flow.cuts import put_cuts
+from cigri.flow.events import put_events
+from cigri.flow.kills import ask_kills
+from cigri.flow.offers import put_offers
+from cigri.flow.precedence import list_affinities, list_targets
+from cigri.flow.quarantines import list_left_out
+from cigri.flow.steps import put_epilogues, put_prologues
+from cigri.flow.usage import add_up_usage, list_usage
+from cigri.flow.views.destinations import list_barred
+from cigri.flow.views.holdings import Recall, Recalled, list_holdings, list_recalled
+from cigri.flow.views.out_of_hours import list_shut
+from cigri.flow.views.rooms import Room, list_rooms
+from cigri.flow.views.wants import Want, has_open_campaigns, list_claims, list_wants
 from cigri.program.isolation import Isolation
 from cigri.program.tools import Report, Tools
 from cigri.settings.sections import Settings

@@ -6,9 +6,10 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from cigri.estimates.completion import expected_seconds
-from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings, Left
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, Want
-from cigri.flow.updator_to_metascheduler import Room
+from cigri.flow.ceilings import Ceilings, Left
+from cigri.flow.offers import Offer
+from cigri.flow.views.rooms import Room
+from cigri.flow.views.wants import Want
 from cigri.states import CampaignType
 
 MOST_DOUBLINGS = 20

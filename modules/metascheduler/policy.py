@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import isfinite, isnan
 
 from cigri.errors import CigriError
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from cigri.flow.views.wants import Claim
 from cigri.program.isolation import FAULTS, described
 from cigri.program.time_limit import LIMIT, time_limit
 from modules.metascheduler.policies import Facts, Turn, load

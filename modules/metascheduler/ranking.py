@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from cigri.flow.views.wants import Claim
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import Facts, Order, Turn

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.estimates.fair_shares import fair_shares
-from cigri.flow.anyone_to_operator import NewEvent
-from cigri.flow.metascheduler_to_campaign_schedulers import Want
-from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled
-from cigri.flow.updator_to_metascheduler import Room
+from cigri.flow.events import NewEvent
+from cigri.flow.views.holdings import Holding, Recall, Recalled
+from cigri.flow.views.rooms import Room
+from cigri.flow.views.wants import Want
 from cigri.states import EventLevel
 from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policies import Turn, pools

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain, groupby
 
-from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
-from cigri.flow.updator_to_metascheduler import Room
+from cigri.flow.ceilings import Ceilings
+from cigri.flow.views.rooms import Room
+from cigri.flow.views.wants import Claim, Want
 from cigri.settings.sections import PolicySettings
 from modules.metascheduler.capacity_left import Scouts, Stock
 from modules.metascheduler.policies import Facts, Order, Turn, pools

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Want
-from cigri.flow.metascheduler_to_user import Cut
+from cigri.flow.cuts import Cut
+from cigri.flow.views.wants import Want
 from cigri.states import CampaignType, CutReason
 from modules.metascheduler.capacity_left import Stock
 

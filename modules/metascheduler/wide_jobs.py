@@ -7,7 +7,7 @@ each core as it comes free, wide ones that wait here would hardly ever begin.
 from collections import defaultdict
 from collections.abc import Sequence
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Want
+from cigri.flow.views.wants import Want
 from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policies import Turn
 

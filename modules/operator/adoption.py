@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from cigri.database import Database
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_doctor import list_accounts
-from cigri.flow.operator_to_updator import list_unknown_batches, put_adopted
+from cigri.flow.adopted_jobs import list_unknown_batches, put_adopted
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.views.stuck import list_accounts
 from cigri.gateway import Gateway
 from cigri.wrapper.manifest import WrittenJob, list_batches, parse_batches, parse_jobs, read_batches
 

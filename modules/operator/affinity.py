@@ -2,7 +2,7 @@
 
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
-from cigri.flow.operator_to_metascheduler import list_affinity_views, put_affinity, remove_affinity
+from cigri.flow.precedence import list_affinity_views, put_affinity, remove_affinity
 
 
 def run(argv: list[str]) -> int:

@@ -12,7 +12,7 @@ def run(argv: list[str]) -> int:
         "  cigri almighty",
     ).parse_args(argv)
     from cigri.database import Database, schema
-    from cigri.flow.operator_to_almighty import require_home
+    from cigri.flow.home import require_home
     from cigri.installation import database_place, database_url
     from cigri.program.logs import set_up_log
     from modules.almighty import Almighty

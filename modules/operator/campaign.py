@@ -2,7 +2,7 @@
 
 from cigri.cli.command import Parser, open_database
 from cigri.errors import UsageError
-from cigri.flow.operator_to_metascheduler import set_priority
+from cigri.flow.campaigns import set_priority
 
 LARGEST = 1_000_000
 

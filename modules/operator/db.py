@@ -3,7 +3,7 @@
 from cigri.cli.command import Parser, complain
 from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
-from cigri.flow.operator_to_almighty import put_detached, put_home
+from cigri.flow.home import put_detached, put_home
 from cigri.installation import database_place, database_url
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings

@@ -8,10 +8,10 @@ from sqlalchemy import Connection
 
 from cigri.cli.command import Parser, print_json
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import grid_key, list_every_cluster
-from cigri.flow.anyone_to_doctor import list_old_events, list_stuck
-from cigri.flow.doctor_to_anyone import RULES, examine
-from cigri.flow.operator_to_almighty import require_home
+from cigri.flow.clusters import list_every_cluster
+from cigri.flow.home import grid_key, require_home
+from cigri.flow.views.invariants import RULES, examine
+from cigri.flow.views.stuck import list_old_events, list_stuck
 from cigri.gateway import Gateway
 from cigri.installation import database_place, database_url
 from cigri.settings.loading import load

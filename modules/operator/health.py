@@ -7,9 +7,9 @@ from typing import NamedTuple
 from cigri.cli.wording import gist
 from cigri.database import Database, embedded, schema, server_time
 from cigri.errors import DatabaseUnavailable
-from cigri.flow.almighty_to_operator import Standing, list_standings
-from cigri.flow.anyone_to_doctor import count_open_events
-from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings
+from cigri.flow.passes import ModuleStanding, list_module_standings
+from cigri.flow.views.clusters import ClusterStanding, list_cluster_standings
+from cigri.flow.views.stuck import count_open_events
 from cigri.program.cycle import CYCLE
 from cigri.settings.sections import Settings
 from modules.operator import installed
@@ -27,7 +27,7 @@ class Health(NamedTuple):
     now: datetime | None
     almighty: int | None
     has_died: bool
-    modules: Sequence[Standing]
+    modules: Sequence[ModuleStanding]
     clusters: Sequence[ClusterStanding]
     events: dict[str, int]
 
@@ -50,7 +50,9 @@ def look(settings: Settings) -> Health:
             health = health._replace(revision=schema.current(conn), now=server_time(conn, None))
             if health.is_current:
                 health = health._replace(
-                    modules=list_standings(conn), clusters=list_cluster_standings(conn), events=count_open_events(conn)
+                    modules=list_module_standings(conn),
+                    clusters=list_cluster_standings(conn),
+                    events=count_open_events(conn),
                 )
     except DatabaseUnavailable as error:
         return health._replace(trouble=str(error), now=None)

@@ -4,8 +4,7 @@ import re
 
 from cigri.cli.command import Parser, open_database
 from cigri.errors import CigriError, UsageError
-from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.operator_to_runner import put_grid_key
+from cigri.flow.home import grid_key, put_grid_key
 
 KEY = re.compile("[a-z0-9]{4,8}")
 

@@ -3,7 +3,7 @@
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.errors import UsageError
-from cigri.flow.operator_to_campaign_schedulers import LimitView, list_limits, put_limit, remove_limit
+from cigri.flow.ceilings import LimitView, list_limits, put_limit, remove_limit
 from cigri.jdl.fields import LARGEST, LIMIT_NAME
 
 

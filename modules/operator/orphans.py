@@ -6,8 +6,8 @@ from typing import NamedTuple
 from cigri.database import Database
 from cigri.drivers import RemoteJob
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_doctor import KnownJob, list_accounts, list_known
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.views.stuck import KnownJob, list_accounts, list_known
 from cigri.gateway import Gateway
 
 Element = tuple[str, int]

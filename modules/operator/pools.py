@@ -6,7 +6,7 @@ from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
 from cigri.errors import NotFound
-from cigri.flow.matcher_to_operator import PoolView, find_queue, list_pools
+from cigri.flow.pools import PoolView, find_queue, list_pools
 from cigri.requirements import JobShape, Kind, shown
 from cigri.rules.eligibility import read_wanted
 

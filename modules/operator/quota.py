@@ -3,8 +3,8 @@
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.errors import UsageError
-from cigri.flow.operator_to_campaign_schedulers import QuotaView, list_quotas, put_quota, remove_quota
-from cigri.flow.operator_to_metascheduler import Subject
+from cigri.flow.ceilings import QuotaView, list_quotas, put_quota, remove_quota
+from cigri.flow.precedence import Subject
 from cigri.jdl.fields import LARGEST
 from cigri.states import SubjectKind
 

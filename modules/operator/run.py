@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 
 from cigri.cli.command import Parser, complain, safe
 from cigri.errors import CigriError, DatabaseUnavailable, UsageError
-from cigri.flow.almighty_to_operator import Pass, put_pass
+from cigri.flow.passes import Pass, put_pass
 from cigri.installation import database_place, database_url
 from cigri.program.logs import set_up_log
 from cigri.program.tools import RunOnce, Tools, collect_seldom, has_news, whoami
@@ -54,7 +54,7 @@ def _load(name: str, names: list[str]) -> RunOnce:
 def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: threading.Event) -> int:
     """Passes until one is enough or it is asked to stop; the exit status of the last."""
     from cigri.database import Database, schema
-    from cigri.flow.operator_to_almighty import require_home
+    from cigri.flow.home import require_home
     from cigri.gateway import Gateway
 
     settings = load()

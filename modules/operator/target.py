@@ -5,7 +5,7 @@ from math import isfinite
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.errors import UsageError
-from cigri.flow.operator_to_metascheduler import Subject, list_targets, put_target, remove_target
+from cigri.flow.precedence import Subject, list_targets, put_target, remove_target
 from cigri.states import SubjectKind
 
 

@@ -45,7 +45,7 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("--no-almighty", action="store_true", help="only the database; modules are started elsewhere")
     options = parser.parse_args(argv)
-    from cigri.flow.operator_to_almighty import require_home
+    from cigri.flow.home import require_home
 
     settings = load()
     almighty = installed.almighty(settings)
@@ -89,8 +89,8 @@ def _start_database(settings: Settings) -> "Database":
 
 def _declare_localhost(settings: Settings, database: "Database") -> None:
     """When nothing is declared: this host, its files in the data directory."""
-    from cigri.flow.operator_to_updator import put_cluster
-    from cigri.flow.updator_to_operator import has_clusters
+    from cigri.flow.clusters import put_cluster
+    from cigri.flow.views.clusters import has_clusters
     from cigri.settings.cluster import parse_config
 
     values = {
@@ -137,7 +137,7 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
 
 def _tell_of_clusters(database: "Database") -> None:
     """What the first cycle found out of them."""
-    from cigri.flow.almighty_to_anyone import list_all_away
+    from cigri.flow.views.pulse import list_all_away
 
     with database.begin() as conn:
         for cluster in list_all_away(conn):
@@ -148,14 +148,14 @@ def _wait_for_cycle(
     settings: Settings, database: "Database", process: "subprocess.Popen[bytes]", began: datetime
 ) -> dict[str, str]:
     """Wait until each module of a cycle had its first pass; give the errors by module."""
-    from cigri.flow.almighty_to_operator import list_standings
+    from cigri.flow.passes import list_module_standings
 
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise CigriError(f"the almighty does not start:\n{service.tail(installed.log(settings))}")
         with database.begin() as conn:
-            fresh = {standing.name: standing.error for standing in list_standings(conn) if standing.at > began}
+            fresh = {standing.name: standing.error for standing in list_module_standings(conn) if standing.at > began}
         if LAST_OF_CYCLE in fresh:
             return {name: error for name, error in fresh.items() if error}
         time.sleep(LOOK)

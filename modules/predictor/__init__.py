@@ -9,10 +9,11 @@ from typing import NamedTuple
 from cigri.database import server_time
 from cigri.estimates.durations import quantile
 from cigri.estimates.speeds import Work, known_speeds
-from cigri.flow.anyone_to_predictor import Progress, add_up_counts, is_any_open, list_alike, list_progress
-from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
-from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
-from cigri.flow.user_to_predictor import match_tasks
+from cigri.flow.expectations import match_tasks
+from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
+from cigri.flow.totals import add_up_counts
+from cigri.flow.views.progress import Progress, is_any_open, list_alike, list_progress
+from cigri.flow.views.service import Ending, list_ages, list_cluster_services, list_endings
 from cigri.program.isolation import FAULTS, Isolation
 from cigri.program.time_limit import LIMIT, Stopped, refuse_stopped, time_limit
 from cigri.program.tools import Report, Tools
@@ -42,7 +43,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         others = [id for remaining in alike.values() for id in remaining]
         progress = list_progress(conn, settings.window, now, others)
         time = server_time(conn, now)
-        paces = list_paces(conn, settings.recent, now, settings.window)
+        paces = list_cluster_services(conn, settings.recent, now, settings.window)
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         endings = list_endings(conn, horizons, now)

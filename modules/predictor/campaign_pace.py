@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.estimates.durations import STEPS, added, counted, edge, scaled
-from cigri.flow.anyone_to_predictor import Progress
+from cigri.flow.views.progress import Progress
 from modules.predictor.estimates import MINUTE, SHORTEST_WINDOW, estimate, mean, together
 from modules.predictor.eta.last_task import Running
 from modules.predictor.lifetimes import HALF, Lifetimes, middle

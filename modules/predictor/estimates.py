@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from cigri.estimates.durations import added, quantile
-from cigri.flow.anyone_to_predictor import Progress
+from cigri.flow.views.progress import Progress
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
 MINUTE = 60.0

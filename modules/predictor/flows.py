@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.estimates.plausible import within
-from cigri.flow.anyone_to_predictor import Progress
-from cigri.flow.predictor_to_metascheduler import NewClusterForecast
-from cigri.flow.runner_to_predictor import Ending, Pace
+from cigri.flow.forecasts import NewClusterForecast
+from cigri.flow.views.progress import Progress
+from cigri.flow.views.service import ClusterService, Ending
 from cigri.settings.cluster import ClusterConfig, look
 from modules.predictor.algorithms import Flow
 from modules.predictor.estimates import deviation, mean
@@ -51,7 +51,7 @@ class Service(NamedTuple):
         return min(self.usual_sending, self.look)
 
 
-def measure(pace: Pace, now: datetime) -> Service:
+def measure(pace: ClusterService, now: datetime) -> Service:
     """Rates of what was counted in the window."""
     pace = plausible_pace(pace)
     cycle = _cycle(pace, now)
@@ -113,7 +113,7 @@ def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending])
     )
 
 
-def _cycle(pace: Pace, now: datetime) -> float:
+def _cycle(pace: ClusterService, now: datetime) -> float:
     """Half of it from the past, so that one long pass does not double it."""
     before = pace.cycle or FIRST_CYCLE
     passed = (now - pace.at).total_seconds() if pace.at else 0.0

@@ -1,8 +1,8 @@
 """What is told of campaigns and clusters, as far as it can be; an odd figure spoils its own forecast only; pure."""
 
 from cigri.estimates.plausible import LARGEST, LARGEST_TIME, are_within, known_speed, known_within, within
-from cigri.flow.anyone_to_predictor import Progress
-from cigri.flow.runner_to_predictor import Ending, Pace
+from cigri.flow.views.progress import Progress
+from cigri.flow.views.service import ClusterService, Ending
 
 
 def plausible_progress(part: Progress) -> Progress:
@@ -27,7 +27,7 @@ def plausible_progress(part: Progress) -> Progress:
     )
 
 
-def plausible_pace(pace: Pace) -> Pace:
+def plausible_pace(pace: ClusterService) -> ClusterService:
     return pace._replace(
         cycle=known_within(pace.cycle),
         start_rate=known_within(pace.start_rate),

@@ -5,7 +5,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple
 
-from cigri.flow.anyone_to_predictor import Progress
+from cigri.flow.views.progress import Progress
 from modules.predictor.campaign_pace import Standing
 
 IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use

@@ -17,27 +17,17 @@ from cigri.errors import (
     TransportError,
     Unreachable,
 )
-from cigri.flow.anyone_to_clusters import (
-    ClusterRow,
-    grid_key,
-    list_clusters,
-    list_refused,
-    put_account_failure,
-    put_array_limit,
-    put_failure,
-)
-from cigri.flow.anyone_to_runner import list_all_excluded, list_excluded_nodes
-from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch, list_busy, list_launches, put_batch
-from cigri.flow.clusters_to_anyone import list_paces
-from cigri.flow.operator_to_anyone import list_shut
-from cigri.flow.runner_to_campaign_schedulers import (
-    LaunchingBatch,
-    list_launching,
-    put_back,
-    put_back_unlaunched,
-)
-from cigri.flow.runner_to_metascheduler import count_waiting, put_refusal
-from cigri.flow.runner_to_updator import put_submitted
+from cigri.flow.batches import PreparedBatch, put_batch, put_submitted
+from cigri.flow.clusters import ClusterRow, list_clusters
+from cigri.flow.excluded_nodes import list_all_excluded, list_excluded_nodes
+from cigri.flow.home import grid_key
+from cigri.flow.launches import Launch, list_busy, list_launches
+from cigri.flow.stress import list_front_end_paces
+from cigri.flow.trials import put_refusal
+from cigri.flow.views.holdings import count_waiting
+from cigri.flow.views.out_of_hours import list_shut
+from cigri.flow.visits import list_refused, put_account_failure, put_array_limit, put_failure
+from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back, put_back_unlaunched
 from cigri.program.isolation import described, isolated_visit
 from cigri.program.tools import Report, Tools, summed
 from cigri.rules.jobtypes import hours_of
@@ -61,7 +51,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         shut = list_shut(conn, tools.settings.hours, now)
         given_back = put_back_unlaunched(conn, tools.settings.jobs, now, shut)
         busy = list_busy(conn)
-        paces, excluded = list_paces(conn), list_all_excluded(conn, now)
+        paces, excluded = list_front_end_paces(conn), list_all_excluded(conn, now)
     clusters = [cluster for cluster in clusters if cluster.id in busy]
     known = {id: Known(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience

@@ -8,8 +8,9 @@ from typing import cast
 
 from cigri.drivers import BatchRequest, ResourceRequest
 from cigri.estimates.start_dates import Due
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.campaign_schedulers_to_runner import Launch, PreparedBatch
+from cigri.flow.batches import PreparedBatch
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.launches import Launch
 from cigri.jdl import ClusterSettings, Command, Parameter, names_of, script
 from cigri.jdl.checkpoint import SIGNALS
 from cigri.requirements import read_condition

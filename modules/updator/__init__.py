@@ -9,30 +9,17 @@ from sqlalchemy import Connection
 
 from cigri.database import server_time
 from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
-from cigri.flow.anyone_to_clusters import (
-    ClusterRow,
-    grid_key,
-    list_clusters,
-    list_refused,
-    put_account_failure,
-    put_account_success,
-    put_failure,
-    put_success,
-)
-from cigri.flow.anyone_to_operator import put_events
-from cigri.flow.runner_to_updator import (
-    LiveAttempt,
-    WatchedJob,
-    list_attempts,
-    list_attempts_at,
-    list_watched,
-    mark_missing,
-    move_seen,
-)
-from cigri.flow.updator_to_killer import list_accounts_with_listed_again
-from cigri.flow.updator_to_metascheduler import count_ours, put_trials
-from cigri.flow.updator_to_predictor import EndedAttempt, put_ended
-from cigri.flow.updator_to_resources import list_undiscovered
+from cigri.flow.cluster_states import count_ours
+from cigri.flow.clusters import ClusterRow, list_clusters
+from cigri.flow.discovered_nodes import list_undiscovered
+from cigri.flow.ends import EndedAttempt, put_ended
+from cigri.flow.events import put_events
+from cigri.flow.home import grid_key
+from cigri.flow.listed_again import list_accounts_with_listed_again
+from cigri.flow.live_jobs import WatchedJob, list_watched, mark_missing, move_seen
+from cigri.flow.trials import put_trials
+from cigri.flow.views.live_attempts import LiveAttempt, list_attempts, list_attempts_at
+from cigri.flow.visits import list_refused, put_account_failure, put_account_success, put_failure, put_success
 from cigri.program.isolation import described, isolated_visit
 from cigri.program.tools import Report, Tools, summed
 from cigri.rules.verdicts import FAULT_OF_TASK

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cigri.drivers import Driver, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
-from cigri.flow.runner_to_updator import WatchedJob
+from cigri.flow.live_jobs import WatchedJob
 from cigri.script.answers import Answer
 from cigri.states import KillReason
 from cigri.wrapper import Collected, JobKey, Journal, JournalState, TaskRecord, parse_collect, parse_journal

@@ -7,10 +7,10 @@ from sqlalchemy import Connection
 
 from cigri.drivers import Capacity
 from cigri.errors import AnswerUnreadable
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.clusters_to_anyone import Strain, put_pace, take_pace
-from cigri.flow.runner_to_updator import WatchedJob
-from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.live_jobs import WatchedJob
+from cigri.flow.stress import Strain, put_front_end_pace, take_front_end_pace
 from cigri.program.tools import Tools
 from cigri.script.answers import Answer
 from cigri.states import JobState
@@ -50,8 +50,8 @@ def is_front_end(cluster: ClusterRow) -> bool:
 
 def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float, now: datetime | None) -> None:
     """What may be asked of it from now on."""
-    before, refused, elapsed = take_pace(conn, cluster.id, now)
+    before, refused, elapsed = take_front_end_pace(conn, cluster.id, now)
     strain = Strain(seconds, load, refused, elapsed)
     after = next_pace(before, strain, cluster.config.most_load)
     if after.pace < 1.0 or before.pace < 1.0 or before.usual is None or elapsed >= NOTED_EVERY:
-        put_pace(conn, cluster.id, after, now)
+        put_front_end_pace(conn, cluster.id, after, now)

@@ -5,8 +5,8 @@ from collections import Counter
 from datetime import datetime
 
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.updator_to_resources import put_no_nodes, put_nodes
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
 from cigri.program.tools import Report, Tools
 
 logger = logging.getLogger(__name__)

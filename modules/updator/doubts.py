@@ -7,10 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.estimates.durations import added, bin_of
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_runner import admit_nodes, list_excluded, put_exclusion
-from cigri.flow.resources_to_anyone import count_nodes
-from cigri.flow.updator_to_anyone import (
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.doubts import (
     Doubted,
     NodeEnds,
     Span,
@@ -20,7 +18,9 @@ from cigri.flow.updator_to_anyone import (
     list_spans_here,
     put_doubts,
 )
-from cigri.flow.updator_to_predictor import EndedAttempt
+from cigri.flow.ends import EndedAttempt
+from cigri.flow.excluded_nodes import admit_nodes, list_excluded, put_exclusion
+from cigri.flow.views.queues import count_nodes
 from cigri.program.tools import Report, Tools
 from cigri.rules.verdicts import FAULT_OF_TASK
 from cigri.states import Outcome

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_operator import NewEvent
-from cigri.flow.updator_to_metascheduler import Trial
-from cigri.flow.updator_to_predictor import EndedAttempt
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.ends import EndedAttempt
+from cigri.flow.events import NewEvent
+from cigri.flow.trials import Trial
 from cigri.rules.verdicts import FAULT_OF_TASK
 from cigri.states import EventLevel, JobKind, Outcome, TaskState
 from cigri.text.alike_failures import STDERR, TASK_FAILED

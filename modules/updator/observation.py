@@ -6,8 +6,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.drivers import RemoteJob, RemoteState
-from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
+from cigri.flow.ends import EndedAttempt, EndedJob
+from cigri.flow.live_jobs import SeenJob, WatchedJob
+from cigri.flow.views.live_attempts import LiveAttempt
 from cigri.rules.verdicts import TaskPast, is_proof, judge, outcome_of_kill, outcome_of_record, outcome_of_state
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import JobSettings

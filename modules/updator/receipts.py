@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.runner_to_updator import WatchedJob, list_unended
+from cigri.flow.live_jobs import WatchedJob, list_unended
 from cigri.program.tools import Tools
 from cigri.wrapper import Receipt, place_of
 from modules.updator.observation import Findings

@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cigri.drivers import RemoteJob
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.runner_to_updator import WatchedJob
-from cigri.flow.updator_to_killer import list_over, put_listed_again
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.listed_again import put_listed_again
+from cigri.flow.live_jobs import WatchedJob
+from cigri.flow.views.unwanted_jobs import list_over
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
 

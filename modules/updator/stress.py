@@ -7,7 +7,7 @@ What is usual follows slower answers only in the course of hours, so that a last
 
 import re
 
-from cigri.flow.clusters_to_anyone import Pace, Strain
+from cigri.flow.stress import FrontEndPace, Strain
 from cigri.script.answers import Answer
 
 LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
@@ -22,14 +22,14 @@ FORGETTING = 14_400.0  # seconds in which what is usual comes near to slower ans
 QUICKER = 0.2  # of the difference, at each quicker answer
 
 
-def next_pace(before: Pace, seen: Strain, most_load: float) -> Pace:
+def next_pace(before: FrontEndPace, seen: Strain, most_load: float) -> FrontEndPace:
     """The pace after one more look."""
     usual = _usual(before.usual, seen)
     why = "; ".join(_signs(before.usual or seen.answer, seen, most_load))
     step = min(seen.elapsed, LONGEST_STEP)
     pace = before.pace * 0.5 ** (step / REACTION) if why else before.pace + step / RECOVERY
     pace = min(1.0, max(LOWEST, pace))
-    return Pace(pace, usual, why or (before.why if pace < 1.0 else ""))
+    return FrontEndPace(pace, usual, why or (before.why if pace < 1.0 else ""))
 
 
 def parse_load(answer: Answer) -> float | None:

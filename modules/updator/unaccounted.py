@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from cigri.errors import AnswerUnreadable, TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.runner_to_updator import WatchedJob, mark_unaccounted
+from cigri.flow.clusters import ClusterRow
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.live_jobs import WatchedJob, mark_unaccounted
 from cigri.program.tools import Tools
 from cigri.states import EventLevel
 from cigri.wrapper import JournalState, parse_revoked, revoke

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.clusters import put_cluster
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.gateway import Gateway
 from cigri.jdl import ClusterSettings
 from cigri.program.tools import Tools, collect_seldom

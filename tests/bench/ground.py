@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import text
 
 from cigri.database import Database, embedded
-from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.home import grid_key
 from cigri.settings.cluster import ClusterConfig
 
 PROGRAMS = Path(sys.executable).parent

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from tests.bench.ground import Ground, ground
 from tests.bench.slurm import NotHereError, testbed
 from tests.bench.table import Row, row

@@ -7,8 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ALL = ("cigri", "modules")
 MEASURED: Mapping[str, tuple[str, ...]] = {
-    "submission": ("cigri/cli/gridsub.py", "cigri/jdl", "cigri/flow/user_to_metascheduler.py", "migrations"),
-    "stat": ("cigri/cli", "cigri/flow/grid_to_user.py", "migrations"),
+    "submission": ("cigri/cli/gridsub.py", "cigri/jdl", "cigri/flow/submissions.py", "migrations"),
+    "stat": ("cigri/cli", "cigri/flow/views/campaigns.py", "migrations"),
     "first_task": ALL,
     "cycle": ALL,
     "share": ("modules/metascheduler",),

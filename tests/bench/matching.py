@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_matcher import take_stale
-from cigri.flow.anyone_to_resources import mark_changed
-from cigri.flow.matcher_to_anyone import list_barred, list_closed
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.clusters import put_cluster
+from cigri.flow.pools import take_stale
+from cigri.flow.resources import mark_changed
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.views.destinations import list_barred, list_closed
 from cigri.jdl import ClusterSettings
 from cigri.states import CampaignType
 from cigri.tables.clusters import Cluster

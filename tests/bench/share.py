@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from random import Random
 from time import process_time
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
-from cigri.flow.updator_to_metascheduler import Room
+from cigri.flow.views.rooms import Room
+from cigri.flow.views.wants import Claim, Want
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.home import grid_key
 from modules.laboratory.report.words import percent, times
 from modules.metascheduler.policies import names
 from tests.bench import history

@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from cigri.cli import gridstat, gridsub
 from cigri.database import Database
-from cigri.flow.anyone_to_janitor import archive_campaign
-from cigri.flow.metascheduler_to_runner import close_campaigns
+from cigri.flow.archive import archive_campaign
+from cigri.flow.campaigns import close_campaigns
 from cigri.jdl import Description, parse
 from tests.cli.conftest import AsUser
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs

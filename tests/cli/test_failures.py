@@ -8,12 +8,12 @@ from sqlalchemy import select, update
 
 from cigri.cli import gridevents, gridstat, gridsub
 from cigri.database import Database
-from cigri.flow.anyone_to_janitor import archive_campaign, put_purged
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.operator_to_user import Choice, list_fixable
-from cigri.flow.user_to_killer import count_left, kill_job, move_campaign
-from cigri.flow.user_to_operator import fix_events
+from cigri.flow.archive import archive_campaign, put_purged
+from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.fixes import fix_events
+from cigri.flow.stops import count_left, kill_job
+from cigri.flow.views.events import EventChoice, list_fixable
+from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event
@@ -62,7 +62,7 @@ def accepted(grid: Database, exit_codes: Sequence[int]) -> int:
     """Its failures were accepted, and it has ended."""
     campaign = failed(grid, exit_codes, [])
     with grid.begin() as conn:
-        fix_events(conn, list_fixable(conn, Choice("alice", [campaign])), "alice", resubmit=False)
+        fix_events(conn, list_fixable(conn, EventChoice("alice", [campaign])), "alice", resubmit=False)
         assert close_campaigns(conn) == 1
     return campaign
 
@@ -184,7 +184,7 @@ def test_cancelled_tasks_are_done_again_by_number_and_their_ended_campaign_goes_
     campaign = cancelled(grid)
     with grid.begin() as conn:
         end_jobs(conn, 1, [3], Outcome.KILLED, exit_code=None)
-        fix_events(conn, list_fixable(conn, Choice("alice", [campaign])), "alice", resubmit=False)
+        fix_events(conn, list_fixable(conn, EventChoice("alice", [campaign])), "alice", resubmit=False)
         close_campaigns(conn)
         assert conn.scalar(select(Campaign.c.state)) is CampaignState.TERMINATED
     assert say(gridsub, "--resubmit", campaign, "--tasks", "0-1").out == "2 tasks of campaign 1 will be done again\n"

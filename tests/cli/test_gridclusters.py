@@ -10,12 +10,12 @@ from cigri.cli import gridclusters
 from cigri.cli.clusters import widths
 from cigri.database import Database, server_time
 from cigri.drivers import Capacity
-from cigri.flow.anyone_to_clusters import find_cluster, put_failure
-from cigri.flow.anyone_to_runner import put_exclusion
-from cigri.flow.clusters_to_anyone import Pace, put_pace
-from cigri.flow.operator_to_killer import NodeDrain, put_node_drain
-from cigri.flow.operator_to_updator import enable_cluster, put_cluster
-from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
+from cigri.flow.drains import NodeDrain, put_node_drain
+from cigri.flow.excluded_nodes import put_exclusion
+from cigri.flow.stress import FrontEndPace, put_front_end_pace
+from cigri.flow.visits import put_failure
 from cigri.settings.sections import NodeSettings
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
@@ -152,7 +152,7 @@ def test_sick_and_drained_nodes_are_named(run: Run, database: Database) -> None:
 
 def test_a_cluster_under_stress_tells_its_figures(run: Run, database: Database) -> None:
     with database.begin() as conn:
-        put_pace(conn, a_cluster(conn), Pace(0.25, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
+        put_front_end_pace(conn, a_cluster(conn), FrontEndPace(0.25, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
     told = "under stress, 25% of the usual is asked of it: it answers in 8.0 s, usually in 0.5 s"
     assert told in run().out
     assert told in run("-i", "dahu").out

@@ -8,9 +8,10 @@ from sqlalchemy import select, update
 from cigri.cli.griddel import main
 from cigri.cli.gridstat import main as gridstat
 from cigri.database import Database
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.user_to_killer import count_left, move_campaign, put_heard
+from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.checkpoint_requests import put_heard
+from cigri.flow.stops import count_left
+from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event

@@ -9,19 +9,17 @@ from sqlalchemy import text
 from cigri.cli import gridstat
 from cigri.cli.reasons import SENTENCES
 from cigri.database import Database, server_time
-from cigri.flow.anyone_to_clusters import find_cluster, put_failure
-from cigri.flow.anyone_to_janitor import archive_campaign
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs, put_replicas
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.metascheduler_to_user import Cut, put_cuts
-from cigri.flow.operator_to_metascheduler import set_priority
-from cigri.flow.operator_to_updator import enable_cluster
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
-from cigri.flow.updator_to_anyone import Doubted, put_doubts
-from cigri.flow.updator_to_metascheduler import Trial, put_trials
-from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
-from cigri.flow.user_to_killer import kill_job, move_campaign
-from cigri.flow.user_to_metascheduler import set_own_priority
+from cigri.flow.archive import archive_campaign
+from cigri.flow.campaigns import close_campaigns, move_campaign, set_own_priority, set_priority
+from cigri.flow.clusters import enable_cluster, find_cluster
+from cigri.flow.cuts import Cut, put_cuts
+from cigri.flow.doubts import Doubted, put_doubts
+from cigri.flow.forecasts import NewForecast, put_forecasts
+from cigri.flow.launches import NewJob, put_jobs, put_replicas
+from cigri.flow.stops import kill_job
+from cigri.flow.tasks import WaitingTask, take_waiting
+from cigri.flow.trials import Trial, put_trials
+from cigri.flow.visits import put_failure
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from tests.cli.running import Run

@@ -14,7 +14,7 @@ from sqlalchemy import delete, select, update
 
 from cigri.cli.gridsub import main
 from cigri.database import Database
-from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, CampaignType, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster

@@ -10,14 +10,13 @@ import pytest
 
 from cigri.cli import gridclusters, griddel, gridevents, gridstat, gridsub
 from cigri.database import Database
-from cigri.flow.almighty_to_operator import Pass, put_pass
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.anyone_to_runner import put_exclusion
-from cigri.flow.metascheduler_to_user import Cut, put_cuts
-from cigri.flow.operator_to_resources import put_description
-from cigri.flow.operator_to_updator import map_user
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
-from cigri.flow.updator_to_resources import put_nodes
+from cigri.flow.clusters import find_cluster, map_user
+from cigri.flow.cuts import Cut, put_cuts
+from cigri.flow.discovered_nodes import put_nodes
+from cigri.flow.excluded_nodes import put_exclusion
+from cigri.flow.forecasts import NewForecast, put_forecasts
+from cigri.flow.passes import Pass, put_pass
+from cigri.flow.resources import put_description
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
 from cigri.settings.sections import NodeSettings

@@ -9,7 +9,7 @@ import pytest
 
 from cigri.cli import gridsub
 from cigri.database import Database
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from tests.cli.conftest import AsUser
 from tests.cli.running import Run
 from tests.grid import front_end

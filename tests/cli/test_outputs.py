@@ -11,10 +11,10 @@ import pytest
 from cigri import jdl
 from cigri.cli import command, gridstat
 from cigri.database import Database
-from cigri.flow.anyone_to_janitor import put_purged
-from cigri.flow.grid_to_user import list_campaigns
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.archive import put_purged
+from cigri.flow.clusters import put_cluster
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.views.campaigns import list_campaigns
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.sections import Settings

@@ -6,9 +6,9 @@ import pytest
 
 from cigri.cli import gridclusters
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.operator_to_resources import put_description
-from cigri.flow.updator_to_resources import put_no_nodes, put_nodes
+from cigri.flow.clusters import find_cluster
+from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
+from cigri.flow.resources import put_description
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
 from tests.cli.running import Run

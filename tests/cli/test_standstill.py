@@ -9,10 +9,12 @@ import pytest
 from cigri.cli import gridstat, watching
 from cigri.cli.standstill import LATE, standstills
 from cigri.database import Database
-from cigri.flow.almighty_to_anyone import HOLD_LIFE, ModulePulse, Pulse, find_pulse
-from cigri.flow.anyone_to_clusters import find_cluster, put_failure
-from cigri.flow.anyone_to_user import put_campaign_failures, put_visit_failure
-from cigri.flow.user_to_killer import move_campaign
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.clusters import find_cluster
+from cigri.flow.passes import HOLD_LIFE
+from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
+from cigri.flow.views.pulse import ModulePulse, Pulse, find_pulse
+from cigri.flow.visits import put_failure
 from cigri.program.cycle import CYCLE
 from cigri.states import CampaignState
 from tests.cli.running import Run

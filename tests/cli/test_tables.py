@@ -14,7 +14,7 @@ from cigri.cli.command import complain
 from cigri.cli.folding import folded, width_of
 from cigri.cli.tables import fitted, print_fields, print_table
 from cigri.cli.wording import parameter_words, shortened
-from cigri.flow.grid_to_user import ErrorView
+from cigri.flow.views.campaigns import ErrorView
 from tests.cli.running import Terminal
 from tests.cli.screens import WIDTHS, screen, stored
 from tests.factories import NOON

@@ -9,7 +9,7 @@ import pytest
 
 from cigri.cli import watching
 from cigri.database import Database
-from cigri.flow.almighty_to_operator import Pass, put_pass
+from cigri.flow.passes import Pass, put_pass
 from tests.cli.walking import WIDTH, Walk, blocks
 from tests.grid import CYCLE, Grid, Site
 from tests.localbatch.host import Host

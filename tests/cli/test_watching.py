@@ -8,8 +8,7 @@ import pytest
 
 from cigri.cli import gridstat, watching
 from cigri.database import Database
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.user_to_killer import move_campaign
+from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.states import CampaignState, Outcome
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

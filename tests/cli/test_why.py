@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from cigri.cli import gridstat
 from cigri.database import Database
-from cigri.flow.anyone_to_janitor import forget_pools
+from cigri.flow.archive import forget_pools
 from cigri.states import RejectCode
 from tests.cli.running import Run
 from tests.factories import NOON, a_cluster

@@ -8,8 +8,8 @@ from sqlalchemy import text
 from cigri.cli import gridclusters, gridstat
 from cigri.cli.wording import LETTERS
 from cigri.database import Database
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
+from cigri.flow.campaigns import close_campaigns
+from cigri.flow.forecasts import NewForecast, put_forecasts
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
 

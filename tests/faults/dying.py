@@ -11,7 +11,7 @@ import threading
 import time
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.script.answers import Answer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cigri.flow.user_to_killer import ask_checkpoints
+from cigri.flow.checkpoint_requests import ask_checkpoints
 from tests.grid import Grid, until
 
 pytestmark = pytest.mark.cluster

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import grid_key, list_every_cluster
+from cigri.flow.clusters import list_every_cluster
+from cigri.flow.home import grid_key
 from modules.operator.orphans import Differences, compare
 from modules.updator.observation import Element
 from tests.faults.test_kill import kill_group, start_almighty

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from cigri.database import server_time
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
-from cigri.flow.operator_to_killer import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.drains import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
+from cigri.flow.forecasts import NewForecast, put_forecasts
+from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.tasks import take_waiting
 from modules import killer, runner, updator
 from tests.grid import Grid
 

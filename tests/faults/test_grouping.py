@@ -2,7 +2,7 @@
 
 import pytest
 
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from tests.grid import Grid
 
 TASKS = 2000

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from cigri.flow.user_to_anyone import hold_campaign, resume_campaign
+from cigri.flow.holds import hold_campaign, resume_campaign
 from tests.grid import Grid
 
 pytestmark = pytest.mark.cluster

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.user_to_killer import move_campaign
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.home import grid_key
 from cigri.states import CampaignState
 from tests.grid import Grid, until
 

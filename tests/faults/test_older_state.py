@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.kills import ask_kills
 from cigri.states import KillReason
 from tests.clusters import bring_up
 from tests.faults.memories import MEMORIES, fall_back, forget_copy, remember, repair

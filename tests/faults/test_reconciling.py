@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import TransportError
-from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters
+from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.gateway import Gateway
 from cigri.script.answers import Answer
 from modules import runner, updator

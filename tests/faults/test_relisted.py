@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from cigri.drivers import BatchRequest
-from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import ClusterRow, find_cluster, put_cluster
 from modules import updator
 from tests.grid import Grid, until
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cigri.database import Database
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from modules import killer
 from tests.faults.conftest import slurm_grid
 from tests.grid import Grid, slurm_site, until

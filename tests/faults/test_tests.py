@@ -4,9 +4,9 @@ import pytest
 
 from cigri.cli.obstacles import obstacle
 from cigri.cli.tried import results_of
-from cigri.flow.grid_to_user import list_campaigns, list_parts, present
-from cigri.flow.operator_to_updator import enable_cluster
-from cigri.flow.updator_to_user import list_tried
+from cigri.flow.clusters import enable_cluster
+from cigri.flow.views.campaigns import list_campaigns, list_parts, present
+from cigri.flow.views.clusters import list_tried
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]

@@ -9,8 +9,8 @@ import pytest
 
 from cigri.drivers import RemoteJob, RemoteState
 from cigri.drivers.local import Local
-from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
+from cigri.flow.kills import ask_kills
 from cigri.script.answers import Answer
 from cigri.states import KillReason
 from tests.grid import Grid, until

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from cigri.tables.campaigns import Forecast
 from modules import campaign_schedulers, killer, metascheduler, predictor, runner, updator
 from tests.grid import Grid, until

@@ -5,13 +5,13 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.estimates.durations import averaged
-from cigri.flow.anyone_to_predictor import list_progress
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
-from cigri.flow.clusters_to_predictor import learn_anew
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.updator_to_anyone import Doubted, put_doubts
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_updator import believe
+from cigri.flow.doubts import Doubted, put_doubts
+from cigri.flow.fixes import believe
+from cigri.flow.known_tasks import learn_anew
+from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.invariants import examine
+from cigri.flow.views.progress import list_progress
 from cigri.states import Outcome
 from cigri.tables.campaigns import BucketAverage
 from cigri.tables.tasks import Task

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, insert, select
 
 from cigri.database import Database
 from cigri.errors import CigriError
-from cigri.flow import user_to_matcher
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
+from cigri.flow import buckets as flow_buckets
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.invariants import examine
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
 from cigri.tables.resources import NodeClass
@@ -43,7 +43,7 @@ def buckets(conn: Connection, campaign: int) -> dict[int, list[int]]:
 def test_tasks_are_sorted_into_buckets_while_they_are_copied(
     database: Database, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(user_to_matcher, "COPY_BLOCK", block)
+    monkeypatch.setattr(flow_buckets, "COPY_BLOCK", block)
     with database.begin() as conn:
         a_cluster(conn, options={"spool": "/s", "pools": {"mem": 99}})
         campaign = sized(conn, [1, 9, 2, 1, 9.5, 8, 9.7])

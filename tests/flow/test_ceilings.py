@@ -8,9 +8,9 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.errors import CigriError
-from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, find_ceilings
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
-from cigri.flow.operator_to_campaign_schedulers import (
+from cigri.flow.ceilings import (
+    Ceiling,
+    find_ceilings,
     list_limits,
     list_quotas,
     put_limit,
@@ -18,9 +18,10 @@ from cigri.flow.operator_to_campaign_schedulers import (
     remove_limit,
     remove_quota,
 )
-from cigri.flow.operator_to_metascheduler import Subject
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.precedence import Subject
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.tasks import take_waiting
 from cigri.states import CampaignType, CeilingKind, SubjectKind
 from tests.factories import NOON, a_cluster, end_jobs, submitted_jobs
 

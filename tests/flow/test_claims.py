@@ -7,14 +7,16 @@ from sqlalchemy import Connection, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_busy, list_launches, put_batch, put_jobs
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
-from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back
-from cigri.flow.runner_to_updator import list_watched, put_submitted
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.flow.batches import put_batch, put_submitted
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.home import grid_key
+from cigri.flow.launches import NewJob, list_busy, list_launches, put_jobs
+from cigri.flow.live_jobs import list_watched
+from cigri.flow.offers import Offer, put_offers, take_offers
+from cigri.flow.stops import kill_job
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.invariants import examine
+from cigri.flow.withdrawals import list_launching, put_back
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState, Outcome, TaskState
 from cigri.tables.jobs import Attempt, Batch, Job

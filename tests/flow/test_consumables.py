@@ -8,13 +8,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.operator_to_campaign_schedulers import list_limits, put_limit
-from cigri.flow.runner_to_campaign_schedulers import put_back, put_back_unlaunched
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_killer import move_campaign
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.batches import put_batch
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.ceilings import list_limits, put_limit
+from cigri.flow.home import grid_key
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.tasks import take_waiting
+from cigri.flow.withdrawals import put_back, put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, CampaignType, Outcome
 from tests.factories import NOON, a_cluster, end_jobs, launch_jobs

@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
-from cigri.flow.runner_to_updator import list_attempts
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
-from cigri.flow.user_to_campaign_schedulers import take_continuing, take_waiting
-from cigri.flow.user_to_killer import ask_checkpoints, put_heard, take_checkpoint_orders, unsend_checkpoints
+from cigri.flow.checkpoint_requests import ask_checkpoints, put_heard, take_checkpoint_orders, unsend_checkpoints
+from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.tasks import take_continuing, take_waiting
+from cigri.flow.views.live_attempts import list_attempts
+from cigri.flow.views.wants import list_wants
 from cigri.rules.verdicts import Saving, TaskPast, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, Outcome

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from cigri.database import Database
-from cigri.flow.metascheduler_to_user import Cut, CutView, list_cuts, put_cuts
+from cigri.flow.cuts import Cut, CutView, list_cuts, put_cuts
 from cigri.states import CutReason
 from tests.factories import NOON, a_campaign, a_cluster
 

@@ -1,7 +1,7 @@
 """What the laboratory takes for wanted."""
 
 from cigri.database import Database
-from cigri.flow.anyone_to_laboratory import list_demands
+from cigri.flow.views.laboratory import list_demands
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.pools.made import submit, two_clusters
 

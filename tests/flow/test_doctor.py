@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
-from cigri.flow.doctor_to_anyone import RULES, examine
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.kills import ask_kills
+from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.invariants import RULES, examine
 from cigri.states import KillReason
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 

@@ -8,18 +8,18 @@ from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
 from cigri.estimates.speeds import FEWEST
-from cigri.flow import clusters_to_user
-from cigri.flow.anyone_to_janitor import forget_durations
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.anyone_to_predictor import Progress, add_up_counts, list_progress
-from cigri.flow.clusters_to_predictor import learn_anew
-from cigri.flow.clusters_to_user import Known, find_known
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.runner_to_predictor import list_endings
-from cigri.flow.updator_to_campaign_schedulers import Crew, list_crews
-from cigri.flow.user_to_campaign_schedulers import Backlog, list_backlogs, take_waiting
-from cigri.flow.user_to_metascheduler import put_tasks
-from cigri.flow.user_to_predictor import match_tasks
+from cigri.flow import known_tasks
+from cigri.flow.archive import forget_durations
+from cigri.flow.expectations import match_tasks
+from cigri.flow.known_tasks import KnownPast, find_known_past, learn_anew
+from cigri.flow.submissions import put_tasks
+from cigri.flow.tasks import Backlog, list_backlogs, take_waiting
+from cigri.flow.totals import add_up_counts
+from cigri.flow.views.invariants import examine
+from cigri.flow.views.job_sizes import Crew, list_crews
+from cigri.flow.views.progress import Progress, list_progress
+from cigri.flow.views.service import list_endings
+from cigri.flow.views.wants import list_wants
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.sections import Settings
@@ -329,11 +329,11 @@ def test_who_thinks_of_submitting_tasks_hears_what_they_took(
         cluster = a_cluster(conn)
         do(conn, cluster, ["a", {"x": 1}, "c"], 10.0, 300.0, 50.0)
         wanted = ["a", "new", {"x": 1}, "a"]
-        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(4, 3, 320.0, 90200.0)
-        assert find_known(conn, "alice", {"/bin/true", "/bin/other"}, wanted).done == 3
-        assert find_known(conn, "bob", {"/bin/true"}, wanted) == Known()
-        assert find_known(conn, "alice", {"/bin/other"}, wanted) == Known()
-        monkeypatch.setattr(clusters_to_user, "AT_ONCE", 2)
-        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(4, 3, 320.0, 90200.0)
-        monkeypatch.setattr(clusters_to_user, "LOOKED_UP", 3)
-        assert find_known(conn, "alice", {"/bin/true"}, wanted) == Known(3, 2, 310.0, 90100.0)
+        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(4, 3, 320.0, 90200.0)
+        assert find_known_past(conn, "alice", {"/bin/true", "/bin/other"}, wanted).done == 3
+        assert find_known_past(conn, "bob", {"/bin/true"}, wanted) == KnownPast()
+        assert find_known_past(conn, "alice", {"/bin/other"}, wanted) == KnownPast()
+        monkeypatch.setattr(known_tasks, "AT_ONCE", 2)
+        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(4, 3, 320.0, 90200.0)
+        monkeypatch.setattr(known_tasks, "LOOKED_UP", 3)
+        assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(3, 2, 310.0, 90100.0)

@@ -4,11 +4,13 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_predictor import list_progress
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.runner_to_updator import SeenJob, list_attempts, list_watched, mark_missing, move_seen
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob, put_ended
-from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
+from cigri.flow.live_jobs import SeenJob, list_watched, mark_missing, move_seen
+from cigri.flow.stops import kill_job
+from cigri.flow.views.invariants import examine
+from cigri.flow.views.live_attempts import list_attempts
+from cigri.flow.views.progress import list_progress
 from cigri.rules.verdicts import Verdict
 from cigri.states import CampaignState, JobKind, JobState, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster, Completion

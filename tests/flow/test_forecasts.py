@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlalchemy import select
 
 from cigri.database import Database
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
+from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.tables.campaigns import Forecast
 from tests.factories import NOON, a_campaign, a_cluster
 

@@ -5,18 +5,19 @@ from sqlalchemy import Connection, select, text
 
 from cigri.database import Database
 from cigri.errors import CigriError, NotFound
-from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.killer_to_updator import is_any_held, take_halts
-from cigri.flow.metascheduler_to_runner import put_prologues
-from cigri.flow.runner_to_campaign_schedulers import put_back_unlaunched
-from cigri.flow.runner_to_metascheduler import count_waiting
-from cigri.flow.updator_to_metascheduler import list_rooms
-from cigri.flow.user_to_anyone import Share, hold_campaign, hold_job, resume_campaign, resume_job
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_killer import move_campaign
+from cigri.flow.batches import put_batch
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.halts import is_any_held, take_halts
+from cigri.flow.holds import HeldShare, hold_campaign, hold_job, resume_campaign, resume_job
+from cigri.flow.home import grid_key
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.steps import put_prologues
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.holdings import count_waiting
+from cigri.flow.views.invariants import examine
+from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.wants import list_wants
+from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState
 from cigri.tables.campaigns import Hold
@@ -42,10 +43,10 @@ def test_a_wish_is_one_whatever_is_asked_again(database: Database) -> None:
         campaign = a_campaign(conn, 3)
         (job, other) = submitted_jobs(conn, campaign, cluster, 2)
         run_jobs(conn, [other])
-        assert hold_campaign(conn, campaign, "alice") == [Share("dahu", {"driver": "local"}, 1, 1)]
+        assert hold_campaign(conn, campaign, "alice") == [HeldShare("dahu", {"driver": "local"}, 1, 1)]
         hold_campaign(conn, campaign, "alice", waiting_only=True)
         hold_campaign(conn, campaign, "alice", cluster="dahu")
-        assert hold_job(conn, job, "alice") == [Share("dahu", {"driver": "local"}, 1, 0)]
+        assert hold_job(conn, job, "alice") == [HeldShare("dahu", {"driver": "local"}, 1, 0)]
         hold_job(conn, job, "alice")
         assert wishes(conn) == [
             (campaign, None, None, True),

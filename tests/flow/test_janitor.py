@@ -6,12 +6,12 @@ from sqlalchemy import func, select, update
 
 from cigri.database import Database
 from cigri.drivers import Capacity
-from cigri.flow.anyone_to_janitor import archive_campaign, forget, list_leftovers, list_old_campaigns, put_purged
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.updator_to_metascheduler import put_cluster_state
-from cigri.flow.user_to_killer import count_left, move_campaign
+from cigri.flow.archive import archive_campaign, forget, list_leftovers, list_old_campaigns, put_purged
+from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.stops import count_left
+from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, EventLevel, Outcome, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, Completion
 from cigri.tables.clusters import ClusterUsage

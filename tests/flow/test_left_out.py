@@ -7,8 +7,9 @@ from sqlalchemy import Connection, insert, select
 
 from cigri.database import Database
 from cigri.drivers import Capacity
-from cigri.flow.anyone_to_runner import put_exclusion
-from cigri.flow.updator_to_metascheduler import list_rooms, put_cluster_state
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.excluded_nodes import put_exclusion
+from cigri.flow.views.rooms import list_rooms
 from cigri.settings.sections import NodeSettings
 from cigri.tables.clusters import ClusterState, ClusterUsage
 from cigri.tables.resources import NodeClass

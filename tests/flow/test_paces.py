@@ -8,11 +8,11 @@ from sqlalchemy import Connection, select, text
 from cigri.database import Database
 from cigri.drivers import Capacity
 from cigri.estimates.durations import counted, quantile
-from cigri.flow.anyone_to_predictor import Progress, list_progress
-from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
-from cigri.flow.runner_to_predictor import Ending, list_ages, list_endings, list_paces
-from cigri.flow.runner_to_updator import mark_missing
-from cigri.flow.updator_to_metascheduler import count_ours, put_cluster_state
+from cigri.flow.cluster_states import count_ours, put_cluster_state
+from cigri.flow.forecasts import NewClusterForecast, put_cluster_forecasts
+from cigri.flow.live_jobs import mark_missing
+from cigri.flow.views.progress import Progress, list_progress
+from cigri.flow.views.service import Ending, list_ages, list_cluster_services, list_endings
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterForecast, ClusterState
 from modules.predictor.flows import measure
@@ -33,7 +33,7 @@ def progress(conn: Connection, now: datetime = NOON) -> Progress:
 def test_a_cluster_that_has_served_nobody_is_not_known(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn, free=10, keep_waiting=7)
-        pace = list_paces(conn, 900.0, NOON)[cluster]
+        pace = list_cluster_services(conn, 900.0, NOON)[cluster]
         assert (pace.config.keep_waiting, pace.total, pace.free) == (7, 10, 10)
         assert (pace.start_rate, pace.queue_delay, pace.kills, pace.core_seconds) == (None, None, 0, 0.0)
         assert list_endings(conn, {cluster: 15.0}, NOON) == {}
@@ -44,10 +44,10 @@ def test_the_start_rate_is_that_of_the_best_ten_seconds(database: Database) -> N
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 60), cluster, 60)
         run_jobs(conn, jobs[:10], now=later(100))
-        assert list_paces(conn, 900.0, later(200))[cluster].start_rate == 1.0
+        assert list_cluster_services(conn, 900.0, later(200))[cluster].start_rate == 1.0
         run_jobs(conn, jobs[10:], now=later(110))
-        assert list_paces(conn, 900.0, later(200))[cluster].start_rate == 5.0
-        assert list_paces(conn, 60.0, later(200))[cluster].start_rate is None
+        assert list_cluster_services(conn, 900.0, later(200))[cluster].start_rate == 5.0
+        assert list_cluster_services(conn, 60.0, later(200))[cluster].start_rate is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_wave_that_starts_between_two_looks_is_seen_as_one(
         cluster = a_cluster(conn, poll_interval=poll_interval)
         put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster, cycle=cycle)], NOON)
         run_jobs(conn, submitted_jobs(conn, a_campaign(conn, 30), cluster, 30), now=later(100))
-        assert list_paces(conn, 900.0, later(200))[cluster].start_rate == rate
+        assert list_cluster_services(conn, 900.0, later(200))[cluster].start_rate == rate
 
 
 def test_the_next_jobs_have_to_be_sent_before_the_cores_are_free(database: Database) -> None:
@@ -74,11 +74,11 @@ def test_the_next_jobs_have_to_be_sent_before_the_cores_are_free(database: Datab
         conn.execute(
             text("UPDATE jobs SET submitted_at = created_at + interval '0.5 s' WHERE id < :id"), {"id": jobs[19]}
         )
-        service = measure(list_paces(conn, 900.0, later(2))[cluster], later(2))
+        service = measure(list_cluster_services(conn, 900.0, later(2))[cluster], later(2))
         assert (service.look, service.sending, service.measured.queue_delay) == (2.0, 0.5, 1.0)
         assert service.horizon == 3.5
         conn.execute(text("UPDATE jobs SET submitted_at = created_at + interval '1 hour'"))
-        assert measure(list_paces(conn, 900.0, later(2))[cluster], later(2)).sending == 2.0
+        assert measure(list_cluster_services(conn, 900.0, later(2))[cluster], later(2)).sending == 2.0
 
 
 def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -> None:
@@ -89,9 +89,9 @@ def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -
         jobs, others = submitted_jobs(conn, campaign, cluster, 20), submitted_jobs(conn, campaign, full, 20)
         run_jobs(conn, jobs[:10], now=later(12))
         run_jobs(conn, [*jobs[10:], *others], now=later(300))
-        assert list_paces(conn, 900.0, later(400))[cluster].queue_delay == 12.0
-        assert list_paces(conn, 900.0, later(400))[full].queue_delay is None
-        assert list_paces(conn, 200.0, later(400))[cluster].queue_delay is None
+        assert list_cluster_services(conn, 900.0, later(400))[cluster].queue_delay == 12.0
+        assert list_cluster_services(conn, 900.0, later(400))[full].queue_delay is None
+        assert list_cluster_services(conn, 200.0, later(400))[cluster].queue_delay is None
 
 
 def test_the_queue_delay_of_a_queue_that_never_empties_is_what_it_was_before(database: Database) -> None:
@@ -105,10 +105,10 @@ def test_the_queue_delay_of_a_queue_that_never_empties_is_what_it_was_before(dat
         second = submitted_jobs(conn, campaign, cluster, 10, now=later(61))
         run_jobs(conn, first[10:], now=later(90))
         run_jobs(conn, second, now=later(300))
-        pace = list_paces(conn, 900.0, later(400))[cluster]
+        pace = list_cluster_services(conn, 900.0, later(400))[cluster]
         assert pace.queue_delay == 7.0
         put_cluster_forecasts(conn, [measure(pace, later(400)).measured], later(400))
-        assert list_paces(conn, 350.0, later(400))[cluster].queue_delay == 7.0
+        assert list_cluster_services(conn, 350.0, later(400))[cluster].queue_delay == 7.0
 
 
 def test_the_queue_delay_is_the_median_of_submissions(database: Database) -> None:
@@ -118,7 +118,7 @@ def test_the_queue_delay_is_the_median_of_submissions(database: Database) -> Non
         for at, seconds in ((0, 5), (60, 50), (120, 8)):
             put_cluster_state(conn, cluster, Capacity(10, 10, 0, 0), 0, later(at))
             run_jobs(conn, submitted_jobs(conn, campaign, cluster, 1, now=later(at)), now=later(at + seconds))
-        assert list_paces(conn, 900.0, later(400))[cluster].queue_delay == 8.0
+        assert list_cluster_services(conn, 900.0, later(400))[cluster].queue_delay == 8.0
 
 
 def test_the_swing_is_what_others_took_or_gave_back_at_once(database: Database) -> None:
@@ -126,9 +126,9 @@ def test_the_swing_is_what_others_took_or_gave_back_at_once(database: Database) 
         cluster = a_cluster(conn, used=10)
         for minute, others in enumerate((10, 16, 4, 5)):
             put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute, later(60 * minute))
-        pace = list_paces(conn, 900.0, later(240))[cluster]
+        pace = list_cluster_services(conn, 900.0, later(240))[cluster]
         assert (pace.others, pace.swing) == (5, 12)
-        assert list_paces(conn, 900.0, later(240), 130.0)[cluster].swing == 1
+        assert list_cluster_services(conn, 900.0, later(240), 130.0)[cluster].swing == 1
 
 
 def test_jobs_that_a_visit_finds_begun_are_ours_in_what_it_wrote(database: Database) -> None:
@@ -159,12 +159,12 @@ def test_jobs_that_a_visit_no_longer_finds_are_not_ours(database: Database) -> N
 
 
 def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cigri.flow.runner_to_predictor.SAMPLE", 5)
+    monkeypatch.setattr("cigri.flow.views.service.SAMPLE", 5)
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 30), cluster, 30)
         run_jobs(conn, jobs[:25], now=later(10))
-        pace = list_paces(conn, 900.0, later(100))[cluster]
+        pace = list_cluster_services(conn, 900.0, later(100))[cluster]
         assert (pace.start_rate, pace.queue_delay) == (0.5, None)
 
 
@@ -177,11 +177,11 @@ def test_kills_count_against_the_core_seconds_of_ours(database: Database) -> Non
             put_cluster_state(conn, cluster, Capacity(30, 10, 20, 0), 10, later(60 * minute))
         end_jobs(conn, cluster, jobs[:2], Outcome.PREEMPTED, now=later(200))
         end_jobs(conn, cluster, jobs[2:3], now=later(200))
-        pace = list_paces(conn, 900.0, later(300))[cluster]
+        pace = list_cluster_services(conn, 900.0, later(300))[cluster]
         assert (pace.kills, pace.core_seconds) == (2, 4 * 10 * 60.0)  # the first minute is the factory's
         assert measure(pace, later(300)).measured.hazard == 2 / (2400 + 3600)
-        assert list_paces(conn, 90.0, later(300))[cluster].kills == 2
-        assert list_paces(conn, 60.0, later(300), 90.0)[cluster].kills == 0
+        assert list_cluster_services(conn, 90.0, later(300))[cluster].kills == 2
+        assert list_cluster_services(conn, 60.0, later(300), 90.0)[cluster].kills == 0
 
 
 def test_local_load_comes_and_goes(database: Database) -> None:
@@ -190,9 +190,9 @@ def test_local_load_comes_and_goes(database: Database) -> None:
         cluster = a_cluster(conn, used=10)
         for minute, others in enumerate((10, 16, 13, 13, 20)):
             put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute, later(60 * minute))
-        pace = list_paces(conn, 900.0, later(240))[cluster]
+        pace = list_cluster_services(conn, 900.0, later(240))[cluster]
         assert (pace.taken, pace.given, pace.usage_seconds) == (13.0, 3.0, 240.0)
-        late = list_paces(conn, 130.0, later(240))[cluster]
+        late = list_cluster_services(conn, 130.0, later(240))[cluster]
         assert (late.taken, late.given, late.usage_seconds) == (7.0, 3.0, 180.0)
         measured = measure(pace, later(240)).measured
         assert (measured.arrivals, measured.releases) == (13 / 240, 3 / 240)
@@ -200,7 +200,7 @@ def test_local_load_comes_and_goes(database: Database) -> None:
 
 def test_the_cycle_is_the_time_between_two_forecasts(database: Database) -> None:
     def cycle(now: datetime) -> float:
-        pace = list_paces(conn, 900.0, now)[cluster]
+        pace = list_cluster_services(conn, 900.0, now)[cluster]
         service = measure(pace, now)
         put_cluster_forecasts(conn, [service.measured], now)
         return service.cycle
@@ -380,5 +380,5 @@ def test_what_others_change_in_the_long_window_is_added_up(
         cluster = a_cluster(conn)
         for minute, cores in enumerate(others, start=1):
             put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), 0, later(60 * minute))
-        pace = list_paces(conn, 60.0, later(200), 181.0)[cluster]
+        pace = list_cluster_services(conn, 60.0, later(200), 181.0)[cluster]
         assert (pace.restless, pace.drift, pace.watched) == (restless, drift, 120.0)

@@ -9,24 +9,26 @@ import pytest
 from sqlalchemy import Connection, event, text
 
 from cigri.database import Database, embedded
-from cigri.flow.anyone_to_killer import list_wished, take_kills
-from cigri.flow.anyone_to_matcher import has_stale
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.anyone_to_predictor import list_progress
-from cigri.flow.campaign_schedulers_to_runner import list_busy, list_launches
-from cigri.flow.killer_to_updator import take_halts
-from cigri.flow.matcher_to_anyone import find_destination, list_barred, list_closed
-from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
-from cigri.flow.operator_to_anyone import list_out_of_hours, list_shut
-from cigri.flow.runner_to_campaign_schedulers import list_launching, put_back_unlaunched
-from cigri.flow.runner_to_metascheduler import Recall, count_waiting, list_holdings, list_recalled
-from cigri.flow.runner_to_predictor import list_ages, list_endings, list_paces
-from cigri.flow.runner_to_updator import list_attempts, list_watched
-from cigri.flow.updator_to_killer import Patience, list_unwanted
-from cigri.flow.updator_to_metascheduler import list_rooms
-from cigri.flow.user_to_campaign_schedulers import claim, take_continuing
-from cigri.flow.user_to_killer import take_checkpoint_orders
-from cigri.flow.user_to_predictor import match_tasks
+from cigri.flow.campaigns import close_campaigns
+from cigri.flow.checkpoint_requests import take_checkpoint_orders
+from cigri.flow.expectations import match_tasks
+from cigri.flow.halts import take_halts
+from cigri.flow.kills import list_wished, take_kills
+from cigri.flow.launches import list_busy, list_launches
+from cigri.flow.live_jobs import list_watched
+from cigri.flow.pools import has_stale
+from cigri.flow.steps import put_epilogues, put_prologues
+from cigri.flow.tasks import claim, take_continuing
+from cigri.flow.views.destinations import find_destination, list_barred, list_closed
+from cigri.flow.views.holdings import Recall, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.live_attempts import list_attempts
+from cigri.flow.views.out_of_hours import list_out_of_hours, list_shut
+from cigri.flow.views.progress import list_progress
+from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.service import list_ages, list_cluster_services, list_endings
+from cigri.flow.views.unwanted_jobs import Patience, list_unwanted
+from cigri.flow.views.wants import list_wants
+from cigri.flow.withdrawals import list_launching, put_back_unlaunched
 from cigri.settings.sections import HoursSettings, JobSettings
 from cigri.states import JobState
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
@@ -144,7 +146,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "matching": lambda large, conn: match_tasks(conn),
     "closing": lambda large, conn: close_campaigns(conn),
     "progress": lambda large, conn: list_progress(conn, 3600.0),
-    "paces": lambda large, conn: list_paces(conn, 900.0),
+    "paces": lambda large, conn: list_cluster_services(conn, 900.0),
     "ages": lambda large, conn: list_ages(conn, [1]),
     "endings": lambda large, conn: list_endings(conn, {large.cluster: 15.0}),
     "halts": lambda large, conn: conn.execute(text(HOLD)) and take_halts(conn, large.cluster, LIVE, 60.0),

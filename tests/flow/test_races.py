@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import Connection, Select, select, text
 
 from cigri.database import Database
-from cigri.flow import metascheduler_to_runner
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
-from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_killer import move_campaign
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
+from cigri.flow import campaigns
+from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.clusters import put_cluster
+from cigri.flow.offers import Offer, put_offers, take_offers
+from cigri.flow.steps import put_epilogues, put_prologues
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign, put_tasks
+from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, CampaignType
 from cigri.tables.campaigns import Campaign
 
@@ -74,7 +74,7 @@ def test_a_campaign_that_got_a_task_between_the_look_and_the_lock_is_not_ended(
     campaign = a_campaign(database, 0)
     with database.begin() as conn:
         conn.execute(text("UPDATE campaign_clusters SET prologue = 'none', epilogue = 'none'"))
-    hold = metascheduler_to_runner._hold
+    hold = campaigns.keep_in_treatment
 
     def hold_late(conn: Connection, wanted: Select[int]) -> list[int]:
         seen = list(conn.scalars(wanted))
@@ -83,7 +83,7 @@ def test_a_campaign_that_got_a_task_between_the_look_and_the_lock_is_not_ended(
             add(user, campaign)
         return hold(conn, select(Campaign.c.id).where(Campaign.c.id.in_(seen)))
 
-    monkeypatch.setattr(metascheduler_to_runner, "_hold", hold_late)
+    monkeypatch.setattr(campaigns, "keep_in_treatment", hold_late)
     with database.begin() as module:
         assert close_campaigns(module) == 0
     with database.begin() as conn:

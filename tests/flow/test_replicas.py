@@ -8,17 +8,17 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_janitor import archive_campaign
-from cigri.flow.anyone_to_killer import take_kills
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_replicas
-from cigri.flow.campaign_schedulers_to_user import count_replicas
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
-from cigri.flow.runner_to_campaign_schedulers import LiveTry, burnt, list_tries, put_back_unlaunched
-from cigri.flow.runner_to_user import find_task, list_tasks
-from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
-from cigri.flow.user_to_killer import kill_job
+from cigri.flow.archive import archive_campaign
+from cigri.flow.kills import take_kills
+from cigri.flow.launches import NewJob, put_replicas
+from cigri.flow.stops import kill_job
+from cigri.flow.tasks import WaitingTask, take_waiting
+from cigri.flow.views.invariants import examine
+from cigri.flow.views.jobs import find_task, list_tasks
+from cigri.flow.views.replicas import count_replicas
+from cigri.flow.views.tries import LiveTry, burnt, list_tries
+from cigri.flow.views.wants import list_claims, list_wants
+from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_resources import mark_changed
-from cigri.flow.operator_to_resources import find_description, put_description
-from cigri.flow.operator_to_updator import put_cluster, remove_cluster
-from cigri.flow.resources_to_anyone import QueueView, list_queues, resources_version
+from cigri.flow.clusters import put_cluster, remove_cluster
+from cigri.flow.resources import find_description, mark_changed, put_description
+from cigri.flow.views.queues import QueueView, list_queues, resources_version
 from cigri.resources.document import read_document
 from cigri.resources.inheritance import Declared, Where
 from cigri.states import PropertyLevel

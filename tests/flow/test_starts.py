@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.runner_to_updator import SeenJob, move_seen
+from cigri.flow.live_jobs import SeenJob, move_seen
 from cigri.states import JobState
 from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
 

@@ -6,15 +6,18 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster, grid_key, put_failure
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.metascheduler_to_runner import close_campaigns, put_epilogues, put_prologues
-from cigri.flow.operator_to_updator import enable_cluster
-from cigri.flow.runner_to_campaign_schedulers import put_back
-from cigri.flow.runner_to_metascheduler import put_refusal
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.flow.batches import put_batch
+from cigri.flow.campaigns import close_campaigns, move_campaign
+from cigri.flow.clusters import enable_cluster, find_cluster
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.home import grid_key
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.steps import put_epilogues, put_prologues
+from cigri.flow.stops import kill_job
+from cigri.flow.tasks import take_waiting
+from cigri.flow.trials import put_refusal
+from cigri.flow.visits import put_failure
+from cigri.flow.withdrawals import put_back
 from cigri.settings.sections import BudgetSettings, JobSettings
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster

@@ -6,10 +6,9 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
-from cigri.flow.updator_to_metascheduler import Consumption, add_up_usage, list_usage
-from cigri.flow.updator_to_predictor import EndedJob, put_ended
+from cigri.flow.ends import EndedJob, put_ended
+from cigri.flow.usage import Consumption, add_up_usage, list_usage
+from cigri.flow.views.wants import list_claims, list_wants
 from cigri.states import JobKind, Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -11,16 +11,17 @@ from sqlalchemy import Connection, event
 
 from cigri.database import Database
 from cigri.drivers import Capacity
-from cigri.flow.anyone_to_clusters import find_cluster, put_failure
-from cigri.flow.anyone_to_janitor import archive_campaign
-from cigri.flow.grid_to_user import (
-    list_campaigns,
-    list_errors,
-    list_parts,
-)
-from cigri.flow.operator_to_updator import enable_cluster
-from cigri.flow.predictor_to_metascheduler import NewForecast, put_forecasts
-from cigri.flow.runner_to_user import (
+from cigri.flow.archive import archive_campaign
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.clusters import enable_cluster, find_cluster
+from cigri.flow.forecasts import NewForecast, put_forecasts
+from cigri.flow.stops import kill_job
+from cigri.flow.trials import Trial, put_trials
+from cigri.flow.views.campaigns import list_campaigns, list_errors, list_parts
+from cigri.flow.views.clusters import list_cluster_views, list_usage
+from cigri.flow.views.descriptions import find_description
+from cigri.flow.views.jobs import (
     find_job,
     find_task,
     list_attempts_of_job,
@@ -28,10 +29,7 @@ from cigri.flow.runner_to_user import (
     list_latest_tasks,
     list_tasks,
 )
-from cigri.flow.updator_to_metascheduler import Trial, put_cluster_state, put_trials
-from cigri.flow.updator_to_user import list_cluster_views, list_usage
-from cigri.flow.user_to_killer import kill_job, move_campaign
-from cigri.flow.user_to_user import find_description
+from cigri.flow.visits import put_failure
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, JobState, KillReason, Outcome, TaskState
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

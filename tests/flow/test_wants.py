@@ -5,11 +5,9 @@ from datetime import timedelta
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
-from cigri.flow.operator_to_metascheduler import set_priority
-from cigri.flow.updator_to_metascheduler import list_rooms
-from cigri.flow.user_to_metascheduler import set_own_priority
+from cigri.flow.campaigns import set_own_priority, set_priority
+from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.wants import list_claims, list_wants
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 FORECAST = """

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from cigri.database import Database, embedded
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from cigri.settings.cluster import parse_config
 from tests.forker import Forker
 from tests.fuzz.descriptions import EVERY, Written

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from cigri.flow.user_to_metascheduler import put_campaign
+from cigri.flow.submissions import put_campaign
 from cigri.jdl import ClusterSettings, Command, Format, Heading, Resources, format_of, parse
 from cigri.jdl.parameters import SOURCES
 from cigri.jdl.reading import KNOWN

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cigri.flow.anyone_to_laboratory import Demand
+from cigri.flow.views.laboratory import Demand
 from modules.laboratory.evaluation.figures import Service
 from modules.laboratory.evaluation.notebook import service
 

@@ -11,9 +11,9 @@ from sqlalchemy import text
 
 from cigri.database import Database, schema
 from cigri.errors import CigriError
-from cigri.flow.clusters_to_user import Known
-from cigri.flow.grid_to_laboratory import take_picture
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster
+from cigri.flow.known_tasks import KnownPast
+from cigri.flow.picture import take_picture
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules.laboratory.whatif import local_load
@@ -65,7 +65,7 @@ def test_what_these_very_tasks_took_goes_before_what_others_of_the_same_command_
 def test_an_order_is_planned_by_what_its_tasks_took(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
-    order = an_order(50)._replace(known=Known(50, 50, 1500.0, 45000.0))
+    order = an_order(50)._replace(known=KnownPast(50, 50, 1500.0, 45000.0))
     assert made(database, order).works[-1].durations.means == {1: 30.0}
 
 

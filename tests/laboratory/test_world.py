@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.doctor_to_anyone import examine
+from cigri.flow.views.invariants import examine
 from modules.laboratory.evaluation.notebook import Notebook
 from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import START, World

@@ -4,7 +4,7 @@ import pytest
 
 from cigri.drivers import load
 from cigri.errors import AnswerUnreadable
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from cigri.localbatch import client
 from cigri.localbatch.pools import default_pools
 from cigri.script.answers import Answer

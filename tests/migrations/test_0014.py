@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.anyone_to_metascheduler import list_wants
+from cigri.flow.views.wants import list_wants
 from cigri.states import Outcome
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 

@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.resources_to_anyone import list_queues
+from cigri.flow.views.queues import list_queues
 from tests.factories import a_cluster
 
 

@@ -3,8 +3,8 @@
 from sqlalchemy import select, text
 
 from cigri.database import Database, schema
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.user_to_predictor import match_tasks
+from cigri.flow.expectations import match_tasks
+from cigri.flow.views.invariants import examine
 from cigri.tables.campaigns import Campaign
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 

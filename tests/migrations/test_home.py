@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.operator_to_almighty import require_home
+from cigri.flow.home import require_home
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 

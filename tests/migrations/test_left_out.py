@@ -5,8 +5,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database, schema
-from cigri.flow.almighty_to_operator import Pass, put_pass
-from cigri.flow.anyone_to_user import put_campaign_failures, put_visit_failure
+from cigri.flow.passes import Pass, put_pass
+from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
 from tests.factories import NOON, a_campaign, a_cluster
 
 SINCE = text("SELECT name, failing_since, by_almighty FROM modules ORDER BY name")

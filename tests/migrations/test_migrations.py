@@ -12,7 +12,7 @@ from sqlalchemy import text
 from cigri import shipped
 from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
-from cigri.flow.user_to_anyone import hold_job
+from cigri.flow.holds import hold_job
 from cigri.tables import everything
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
@@ -42,7 +42,7 @@ def test_the_newest_migration_is_the_end_of_the_one_line_of_them() -> None:
 
 
 def test_the_version_is_known_without_alembic(database: Database) -> None:
-    look = f"import sys; from cigri import schema; from cigri.database import Database; d = Database({database.url!r})"
+    look = f"import sys; from cigri.database import Database, schema; d = Database({database.url!r})"
     look += "; schema.require_current(d); schema.upgrade(d); d.close(); sys.exit('alembic' in sys.modules)"
     subprocess.run([sys.executable, "-P", "-c", look], check=True)
 

@@ -3,10 +3,11 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
-from cigri.flow.metascheduler_to_user import Cut, list_cuts, put_cuts
-from cigri.flow.operator_to_campaign_schedulers import put_limit, put_quota
-from cigri.flow.operator_to_metascheduler import Subject, put_affinity, put_target, set_priority
+from cigri.flow.campaigns import set_priority
+from cigri.flow.ceilings import put_limit, put_quota
+from cigri.flow.cuts import Cut, list_cuts, put_cuts
+from cigri.flow.offers import Offer, put_offers, take_offers
+from cigri.flow.precedence import Subject, put_affinity, put_target
 from cigri.states import CutReason, SubjectKind
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 

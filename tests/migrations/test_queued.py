@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers, take_offers
+from cigri.flow.offers import Offer, put_offers, take_offers
 from tests.factories import a_campaign, a_cluster
 
 

@@ -3,9 +3,9 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.anyone_to_killer import ask_kills
-from cigri.flow.metascheduler_to_user import Cut, list_cuts, put_cuts
-from cigri.flow.user_to_metascheduler import set_own_priority
+from cigri.flow.campaigns import set_own_priority
+from cigri.flow.cuts import Cut, list_cuts, put_cuts
+from cigri.flow.kills import ask_kills
 from cigri.states import CutReason, KillReason
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 

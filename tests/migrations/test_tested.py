@@ -3,8 +3,8 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.matcher_to_anyone import list_closed
-from cigri.flow.updator_to_user import list_tried
+from cigri.flow.views.clusters import list_tried
+from cigri.flow.views.destinations import list_closed
 from cigri.states import CampaignType
 from tests.pools.made import submit, two_clusters
 

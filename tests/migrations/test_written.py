@@ -3,7 +3,7 @@
 from sqlalchemy import text
 
 from cigri.database import Database, schema
-from cigri.flow.user_to_user import find_description
+from cigri.flow.views.descriptions import find_description
 from tests.factories import a_campaign, a_cluster
 
 

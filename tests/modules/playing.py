@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
-from cigri.flow.operator_to_metascheduler import Affinity, Subject
-from cigri.flow.updator_to_metascheduler import Consumption, Room
+from cigri.flow.precedence import Affinity, Subject
+from cigri.flow.usage import Consumption
+from cigri.flow.views.rooms import Room
+from cigri.flow.views.wants import Claim, Want
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType

@@ -16,9 +16,9 @@ from sqlalchemy import text
 
 from cigri.cli.standstill import standstills
 from cigri.database import Database
-from cigri.flow.almighty_to_anyone import find_pulse
-from cigri.flow.anyone_to_user import list_quarantines
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
+from cigri.flow.offers import Offer, put_offers
+from cigri.flow.quarantines import list_quarantines
+from cigri.flow.views.pulse import find_pulse
 from cigri.settings.sections import AlmightySettings, Settings
 from modules.almighty import Almighty
 from modules.almighty.worker import PRELOADED, Worker

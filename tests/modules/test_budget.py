@@ -5,9 +5,9 @@ from pathlib import Path
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.updator_to_predictor import EndedAttempt, EndedJob
-from cigri.flow.user_to_operator import fix_events
+from cigri.flow.clusters import find_cluster
+from cigri.flow.ends import EndedAttempt, EndedJob
+from cigri.flow.fixes import fix_events
 from cigri.rules.verdicts import Verdict
 from cigri.settings.sections import BudgetSettings
 from cigri.states import JobKind, Outcome, TaskState

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.errors import ConfigError
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
-from cigri.flow.user_to_campaign_schedulers import WaitingTask
+from cigri.flow.offers import TakenOffer
+from cigri.flow.tasks import WaitingTask
 from cigri.rules.scheduler_in_use import serving
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.flow.operator_to_updator import enable_cluster
-from cigri.flow.user_to_killer import ask_checkpoints
+from cigri.flow.checkpoint_requests import ask_checkpoints
+from cigri.flow.clusters import enable_cluster
 from tests.grid import Grid, local_site, until
 from tests.localbatch.host import Host
 

@@ -11,8 +11,9 @@ from types import ModuleType
 import pytest
 
 from cigri.errors import OutcomeUnknown
-from cigri.flow.anyone_to_clusters import ClusterRow, list_clusters, put_account_failure
-from cigri.flow.anyone_to_killer import ask_kills
+from cigri.flow.clusters import ClusterRow, list_clusters
+from cigri.flow.kills import ask_kills
+from cigri.flow.visits import put_account_failure
 from cigri.gateway import ACCOUNTS, Gateway
 from cigri.script.answers import Answer
 from cigri.states import KillReason

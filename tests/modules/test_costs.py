@@ -12,13 +12,12 @@ import pytest
 from sqlalchemy import Connection, event
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import ClusterRow
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.anyone_to_predictor import list_progress
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_killer import move_campaign
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.clusters import ClusterRow, put_cluster
+from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.progress import list_progress
+from cigri.flow.views.wants import list_wants
 from cigri.gateway import Gateway
 from cigri.localbatch import client
 from cigri.program.tools import Tools

@@ -7,12 +7,11 @@ import pytest
 from sqlalchemy import update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_jobs
-from cigri.flow.grid_to_user import list_campaigns
-from cigri.flow.metascheduler_to_campaign_schedulers import list_claims
-from cigri.flow.predictor_to_metascheduler import NewForecast, list_in_all, put_forecasts
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.forecasts import NewForecast, list_in_all, put_forecasts
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.campaigns import list_campaigns
+from cigri.flow.views.wants import list_claims, list_wants
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignState
 from cigri.tables.campaigns import Campaign

@@ -9,11 +9,10 @@ from sqlalchemy import Connection
 from cigri.database import Database
 from cigri.drivers.local import Local
 from cigri.errors import AnswerUnreadable
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.operator_to_user import Choice, list_events
-from cigri.flow.resources_to_anyone import list_queues, list_sourced, resources_version
-from cigri.flow.updator_to_resources import list_undiscovered, put_no_nodes, put_nodes
+from cigri.flow.clusters import find_cluster, put_cluster
+from cigri.flow.discovered_nodes import list_undiscovered, put_no_nodes, put_nodes
+from cigri.flow.views.events import EventChoice, list_events
+from cigri.flow.views.queues import list_queues, list_sourced, resources_version
 from cigri.resources.nodes import NodeClass
 from cigri.script.answers import Answer
 from tests.factories import NOON, a_cluster
@@ -81,10 +80,10 @@ def test_an_answer_that_makes_no_sense_is_told_and_what_was_known_holds_on(datab
         assert cores(conn) == [32]
         assert resources_version(conn) == version
         assert list_undiscovered(conn, 900.0, NOON) == set()
-        [event] = list_events(conn, Choice("root", is_global=True))
+        [event] = list_events(conn, EventChoice("root", is_global=True))
         assert (event.code, event.subject) == ("NODES_UNREADABLE", "cluster dahu")
         put(conn, [THIN])
-        assert list_events(conn, Choice("root", is_global=True)) == []
+        assert list_events(conn, EventChoice("root", is_global=True)) == []
 
 
 def test_a_visit_finds_the_pools_of_this_host(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:

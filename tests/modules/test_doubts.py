@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import Connection, insert, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.anyone_to_runner import list_excluded, list_excluded_nodes
-from cigri.flow.doctor_to_anyone import examine as find_broken
-from cigri.flow.metascheduler_to_runner import close_campaigns
-from cigri.flow.updator_to_predictor import EndedAttempt
-from cigri.flow.user_to_operator import fix_events
+from cigri.flow.campaigns import close_campaigns
+from cigri.flow.clusters import find_cluster
+from cigri.flow.ends import EndedAttempt
+from cigri.flow.excluded_nodes import list_excluded, list_excluded_nodes
+from cigri.flow.fixes import fix_events
+from cigri.flow.views.invariants import examine as find_broken
+from cigri.flow.views.wants import list_wants
 from cigri.gateway import Gateway
 from cigri.program.tools import Report, Tools
 from cigri.rules.verdicts import Verdict

@@ -8,9 +8,9 @@ import pytest
 
 from cigri.cli import gridclusters, gridstat
 from cigri.database import server_time
-from cigri.flow.anyone_to_runner import list_all_excluded
-from cigri.flow.operator_to_killer import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
-from cigri.flow.operator_to_updator import enable_cluster
+from cigri.flow.clusters import enable_cluster
+from cigri.flow.drains import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
+from cigri.flow.excluded_nodes import list_all_excluded
 from modules import killer
 from modules.operator.cluster.drain import parse_time
 from tests.cli.running import Run, running

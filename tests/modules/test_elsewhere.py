@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_runner import NewJob
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, Want
-from cigri.flow.user_to_campaign_schedulers import WaitingTask, take_waiting
+from cigri.flow.launches import NewJob
+from cigri.flow.offers import TakenOffer
+from cigri.flow.tasks import WaitingTask, take_waiting
+from cigri.flow.views.wants import Want, list_wants
 from cigri.states import CampaignType, Outcome
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs

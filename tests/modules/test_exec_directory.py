@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from cigri import jdl
-from cigri.flow.user_to_metascheduler import put_campaign
+from cigri.flow.submissions import put_campaign
 from cigri.submission import new_campaign
 from tests.grid import Grid
 

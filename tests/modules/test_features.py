@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from tests.grid import Grid
 
 ROOT = Path(__file__).parents[2]

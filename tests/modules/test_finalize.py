@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.estimates.durations import counted
-from cigri.flow.runner_to_campaign_schedulers import LiveTry
-from cigri.flow.updator_to_campaign_schedulers import Ground
+from cigri.flow.views.job_sizes import Ground
+from cigri.flow.views.tries import LiveTry
 from modules.campaign_schedulers.finalize import replicate
 from modules.campaign_schedulers.jobs.outlook import Outlook
 

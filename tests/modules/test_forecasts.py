@@ -12,8 +12,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from cigri.database import Database
 from cigri.estimates.durations import counted
-from cigri.flow.anyone_to_predictor import Progress
-from cigri.flow.predictor_to_metascheduler import NewForecast
+from cigri.flow.forecasts import NewForecast
+from cigri.flow.views.progress import Progress
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.sections import Settings

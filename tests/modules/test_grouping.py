@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from cigri.database import Database
 from cigri.drivers import Capacity
-from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings, fitting
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
-from cigri.flow.predictor_to_metascheduler import NewClusterForecast, put_cluster_forecasts
-from cigri.flow.runner_to_updator import mark_missing
-from cigri.flow.updator_to_campaign_schedulers import Pace, list_paces
-from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.ceilings import Ceiling, Ceilings, fitting
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.forecasts import NewClusterForecast, put_cluster_forecasts
+from cigri.flow.live_jobs import mark_missing
+from cigri.flow.offers import Offer, put_offers
+from cigri.flow.views.job_sizes import SharePace, list_share_paces
 from cigri.gateway import Gateway
 from cigri.jdl import ClusterSettings
 from cigri.program.tools import Tools
@@ -42,13 +42,13 @@ def later(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
-def a_pace(mean: float = 0.01, rate: float = 20.0, done: int = 100_000, waiting: int = 10_000_000) -> Pace:
+def a_pace(mean: float = 0.01, rate: float = 20.0, done: int = 100_000, waiting: int = 10_000_000) -> SharePace:
     starts = [number / rate for number in range(100)]
-    return Pace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting, 0.0, 0, 0.0)
+    return SharePace(1, 1, True, 1, done, done * mean, done * mean**2, 0, starts, 0, 0.0, waiting, 0.0, 0, 0.0)
 
 
 paces = st.builds(
-    Pace,
+    SharePace,
     st.just(1),
     st.just(1),
     st.booleans(),
@@ -75,10 +75,10 @@ rooms = st.builds(
 )
 
 
-@example(Pace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0, 0, 0.0), Room(1, 1, 1, 1, 0), 5e-324)
+@example(SharePace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0, 0, 0.0), Room(1, 1, 1, 1, 0), 5e-324)
 @given(pace=paces, room=rooms, target=st.floats(0, 1e4))
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
-    pace: Pace, room: Room, target: float
+    pace: SharePace, room: Room, target: float
 ) -> None:
     tasks, side, jobs = size(pace, room, target)
     assert 1 <= tasks <= max(1, GROWTH * pace.done)
@@ -128,7 +128,7 @@ def test_tasks_alone_in_their_jobs_have_been_under_way_since_then_till_the_last_
         mark_missing(conn, jobs[:1], later(20))
         put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4, later(30))
         put_cluster_forecasts(conn, [NewClusterForecast(cluster, 20.0, None, None, None, None, None)], later(30))
-        paces = {pace.cluster_id: pace for pace in list_paces(conn, [campaign])}
+        paces = {pace.cluster_id: pace for pace in list_share_paces(conn, [campaign])}
     assert {cluster_id: pace.under_way for cluster_id, pace in paces.items()} == {cluster: 40.0, other: 0.0}
     assert {cluster_id: pace.carried for cluster_id, pace in paces.items()} == {cluster: 6, other: 1}
     assert {cluster_id: pace.cycle for cluster_id, pace in paces.items()} == {cluster: 20.0, other: 0.0}
@@ -205,7 +205,7 @@ def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Dat
             put_offers(conn, [Offer(campaign, here, offered, offered, 0)])
         campaign_schedulers.run_once(tools, later(1))
     with database.begin() as conn:
-        (carried,) = [pace.carried for pace in list_paces(conn, [campaign]) if pace.cluster_id == here]
+        (carried,) = [pace.carried for pace in list_share_paces(conn, [campaign]) if pace.cluster_id == here]
     assert 400 < carried < 700
 
 

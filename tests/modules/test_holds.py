@@ -7,8 +7,8 @@ import pytest
 
 from cigri.drivers import Control
 from cigri.drivers.local import Local
-from cigri.flow.user_to_anyone import hold_campaign, hold_job, resume_campaign, resume_job
-from cigri.flow.user_to_killer import kill_job
+from cigri.flow.holds import hold_campaign, hold_job, resume_campaign, resume_job
+from cigri.flow.stops import kill_job
 from modules import killer, updator
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host

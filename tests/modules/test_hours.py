@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cigri.drivers import BatchRequest
 from cigri.drivers.local import Local
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from modules import campaign_schedulers, killer, metascheduler, runner, updator
 from tests.grid import Grid
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from cigri.estimates.durations import counted
-from cigri.flow.anyone_to_predictor import Progress
+from cigri.flow.views.progress import Progress
 from modules.predictor.campaign_pace import standing
 from modules.predictor.eta.intervals import Interval, interval
 from modules.predictor.eta.last_task import Bag, Running, last_end

@@ -9,7 +9,7 @@ import pytest
 
 from cigri.estimates.calibration import Told, calibration
 from cigri.estimates.durations import counted
-from cigri.flow.anyone_to_predictor import Progress
+from cigri.flow.views.progress import Progress
 from modules.predictor import Known, forecast
 from modules.predictor.algorithms import Prediction
 from modules.predictor.campaign_pace import Standing, standing

@@ -11,9 +11,10 @@ from sqlalchemy import text
 
 import modules.campaign_schedulers as schedulers
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster, list_clusters
-from cigri.flow.anyone_to_user import list_quarantines
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, TakenOffer, Want, put_offers
+from cigri.flow.clusters import ClusterRow, find_cluster, list_clusters
+from cigri.flow.offers import Offer, TakenOffer, put_offers
+from cigri.flow.quarantines import list_quarantines
+from cigri.flow.views.wants import Want
 from cigri.gateway import Gateway
 from cigri.program.isolation import isolated_visit
 from cigri.program.tools import Report, Tools

@@ -7,8 +7,9 @@ import pytest
 
 from cigri.drivers import Driver
 from cigri.drivers.local import Local
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_killer import kill_job, move_campaign
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.clusters import put_cluster
+from cigri.flow.stops import kill_job
 from cigri.states import CampaignState
 from modules import killer, updator
 from tests.grid import Grid, Site, local_site, until

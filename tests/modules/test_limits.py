@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.operator_to_updator import enable_cluster, put_cluster
-from cigri.flow.user_to_killer import move_campaign
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
 from cigri.states import CampaignState
 from modules import campaign_schedulers, metascheduler, updator
 from tests.grid import Grid

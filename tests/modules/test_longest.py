@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.updator_to_campaign_schedulers import Crew, Ground
-from cigri.flow.user_to_campaign_schedulers import Backlog
-from cigri.flow.user_to_predictor import match_tasks
+from cigri.flow.expectations import match_tasks
+from cigri.flow.tasks import Backlog
+from cigri.flow.views.job_sizes import Crew, Ground
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.sections import Settings

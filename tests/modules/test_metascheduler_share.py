@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.estimates.completion import expected_seconds
-from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Offer, Want
-from cigri.flow.metascheduler_to_user import Cut
-from cigri.flow.updator_to_metascheduler import Room
+from cigri.flow.ceilings import Ceiling, Ceilings
+from cigri.flow.cuts import Cut
+from cigri.flow.offers import Offer
+from cigri.flow.views.rooms import Room
+from cigri.flow.views.wants import Claim, Want
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, CutReason

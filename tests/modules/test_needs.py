@@ -9,11 +9,11 @@ from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.drivers import ResourceRequest
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.campaign_schedulers_to_runner import NewJob, PreparedBatch, list_launches, put_jobs
-from cigri.flow.matcher_to_user import list_whys
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.batches import PreparedBatch
+from cigri.flow.clusters import find_cluster, put_cluster
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.eligibility import list_whys
 from cigri.states import RejectCode
 from modules import updator
 from modules.runner.plan import plan_batch

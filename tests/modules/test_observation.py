@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cigri.drivers import RemoteJob, RemoteState
-from cigri.flow.runner_to_updator import LiveAttempt, SeenJob, WatchedJob
+from cigri.flow.live_jobs import SeenJob, WatchedJob
+from cigri.flow.views.live_attempts import LiveAttempt
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState

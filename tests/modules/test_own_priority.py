@@ -2,9 +2,9 @@
 
 import pytest
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
-from cigri.flow.operator_to_metascheduler import Affinity
-from cigri.flow.runner_to_metascheduler import Holding
+from cigri.flow.precedence import Affinity
+from cigri.flow.views.holdings import Holding
+from cigri.flow.views.wants import Claim, Want
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType
 from modules.metascheduler.policies import Facts, load, names

@@ -6,9 +6,9 @@ from math import exp
 import pytest
 
 from cigri.errors import ConfigError
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim
-from cigri.flow.operator_to_metascheduler import Affinity, Subject
-from cigri.flow.updator_to_metascheduler import Consumption
+from cigri.flow.precedence import Affinity, Subject
+from cigri.flow.usage import Consumption
+from cigri.flow.views.wants import Claim
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, SubjectKind
 from modules.metascheduler.policies import Facts, load, names

@@ -6,8 +6,8 @@ import pytest
 
 from cigri.estimates.calibration import Told, calibration
 from cigri.estimates.durations import counted
-from cigri.flow.anyone_to_predictor import Progress
-from cigri.flow.predictor_to_metascheduler import NewForecast
+from cigri.flow.forecasts import NewForecast
+from cigri.flow.views.progress import Progress
 from modules.predictor import forecast
 from modules.predictor.algorithms import Prediction
 from modules.predictor.campaign_pace import standing

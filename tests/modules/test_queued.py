@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, text, update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_anyone import Queued
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer, Want
-from cigri.flow.metascheduler_to_user import Cut, list_cuts
-from cigri.flow.updator_to_metascheduler import Room, list_rooms
-from cigri.flow.user_to_campaign_schedulers import WaitingTask
+from cigri.flow.cuts import Cut, list_cuts
+from cigri.flow.offers import TakenOffer
+from cigri.flow.tasks import WaitingTask
+from cigri.flow.views.queued_jobs import Queued
+from cigri.flow.views.rooms import Room, list_rooms
+from cigri.flow.views.wants import Want, list_wants
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.cluster import ClusterConfig

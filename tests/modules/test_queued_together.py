@@ -7,14 +7,14 @@ import pytest
 from sqlalchemy import Connection, func, select, text, update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_anyone import list_queued, lock_queues
-from cigri.flow.campaign_schedulers_to_runner import NewJob, put_jobs
-from cigri.flow.metascheduler_to_user import list_cuts
-from cigri.flow.runner_to_metascheduler import Recall, list_recalled
-from cigri.flow.updator_to_metascheduler import list_rooms
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.cuts import list_cuts
+from cigri.flow.launches import NewJob, put_jobs
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.holdings import Recall, list_recalled
+from cigri.flow.views.queued_jobs import list_queued, lock_queues
+from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.wants import list_wants
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.sections import PolicySettings, Settings

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, text
 
 from cigri.database import Database
 from cigri.drivers import Capacity
-from cigri.flow.updator_to_killer import Patience, Queue, list_queues, list_unwanted
-from cigri.flow.updator_to_metascheduler import put_cluster_state
+from cigri.flow.cluster_states import put_cluster_state
+from cigri.flow.views.unwanted_jobs import Patience, Queue, list_queues, list_unwanted
 from cigri.settings.cluster import ClusterConfig
 from cigri.states import KillReason, Outcome
 from modules.killer.queues import most_useful

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_killer import ask_kills, take_kills
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.doctor_to_anyone import examine
-from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
-from cigri.flow.runner_to_updator import mark_missing
-from cigri.flow.updator_to_killer import list_queues
-from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.flow.kills import ask_kills, take_kills
+from cigri.flow.live_jobs import mark_missing
+from cigri.flow.views.holdings import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
+from cigri.flow.views.invariants import examine
+from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.unwanted_jobs import list_queues
+from cigri.flow.views.wants import list_wants
 from cigri.states import CutReason, KillReason, Outcome
 from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import World

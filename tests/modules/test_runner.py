@@ -7,8 +7,8 @@ import pytest
 from cigri.drivers import BatchRequest
 from cigri.drivers.local import Local
 from cigri.errors import ArrayTooLarge
-from cigri.flow.clusters_to_anyone import Pace, put_pace
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
+from cigri.flow.stress import FrontEndPace, put_front_end_pace
 from cigri.script.answers import Answer
 from modules import campaign_schedulers, metascheduler, runner, updator
 from tests.grid import Grid
@@ -102,7 +102,7 @@ def test_a_cluster_under_stress_gets_fewer_and_smaller_batches(local: Grid) -> N
     metascheduler.run_once(local.tools)
     campaign_schedulers.run_once(local.tools)
     with local.database.begin() as conn:
-        put_pace(conn, 1, Pace(0.1, 0.1, "why"))
+        put_front_end_pace(conn, 1, FrontEndPace(0.1, 0.1, "why"))
     assert runner.run_once(local.tools)["submitted jobs"] <= 4  # two batches of two
     assert local.one("SELECT max(size) FROM batches") == 2
     local.kill_all_jobs()

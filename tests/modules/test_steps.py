@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cigri.flow.user_to_operator import fix_events
+from cigri.flow.fixes import fix_events
 from tests.grid import Grid
 
 

@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster, list_clusters
-from cigri.flow.anyone_to_metascheduler import list_wants
-from cigri.flow.campaign_schedulers_to_metascheduler import Ceilings
-from cigri.flow.clusters_to_anyone import Pace, Strain, list_paces, put_pace, take_pace
-from cigri.flow.runner_to_metascheduler import put_refusal
-from cigri.flow.updator_to_metascheduler import list_rooms
+from cigri.flow.ceilings import Ceilings
+from cigri.flow.clusters import find_cluster, list_clusters
+from cigri.flow.stress import FrontEndPace, Strain, list_front_end_paces, put_front_end_pace, take_front_end_pace
+from cigri.flow.trials import put_refusal
+from cigri.flow.views.rooms import list_rooms
+from cigri.flow.views.wants import list_wants
 from cigri.script.answers import Answer
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import BudgetSettings
@@ -21,14 +21,18 @@ from modules.metascheduler.why_not import explain
 from modules.updator.stress import LOWEST, next_pace, parse_load
 from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
 
-QUICK = Pace(1.0, 0.5)
+QUICK = FrontEndPace(1.0, 0.5)
 CASES = {
-    "the first answer is usual": (Pace(), Strain(9.0), Pace(1.0, 9.0)),
-    "all is well": (QUICK, Strain(0.5, 2.0, 0, 30.0), Pace(1.0, 0.5)),
+    "the first answer is usual": (FrontEndPace(), Strain(9.0), FrontEndPace(1.0, 9.0)),
+    "all is well": (QUICK, Strain(0.5, 2.0, 0, 30.0), FrontEndPace(1.0, 0.5)),
     "slow answers halve it": (QUICK, Strain(6.0, None, 0, 30.0), "it answers in 6.0 s, usually in 0.5 s"),
     "not so slow that it would matter": (QUICK, Strain(4.9, None, 0, 30.0), ""),
-    "slow, as always there": (Pace(1.0, 3.0), Strain(11.9, None, 0, 30.0), ""),
-    "slower than always": (Pace(1.0, 3.0), Strain(12.1, None, 0, 30.0), "it answers in 12.1 s, usually in 3.0 s"),
+    "slow, as always there": (FrontEndPace(1.0, 3.0), Strain(11.9, None, 0, 30.0), ""),
+    "slower than always": (
+        FrontEndPace(1.0, 3.0),
+        Strain(12.1, None, 0, 30.0),
+        "it answers in 12.1 s, usually in 3.0 s",
+    ),
     "a load": (QUICK, Strain(0.5, 10.1, 0, 30.0), "its load is 10.1 per core, 10 is borne"),
     "refusals": (QUICK, Strain(0.5, None, 3, 30.0), "it refused jobs of 3 campaigns"),
     "one campaign refused": (QUICK, Strain(0.5, None, 1, 30.0), ""),
@@ -44,7 +48,7 @@ CASES = {
 def test_what_is_stress(case: str) -> None:
     before, seen, after = CASES[case]
     found = next_pace(before, seen, 10.0)
-    if isinstance(after, Pace):
+    if isinstance(after, FrontEndPace):
         assert found == after
     else:
         assert (found.pace, found.why) == (0.5 if after else 1.0, after)
@@ -70,8 +74,8 @@ def test_stress_halves_the_pace_in_half_a_minute_and_ten_minutes_heal_it() -> No
 
 
 def test_what_is_usual_follows_quicker_answers_soon_and_slower_ones_in_hours() -> None:
-    assert next_pace(Pace(1.0, 2.0), Strain(1.0, None, 0, 5.0), 10.0).usual == pytest.approx(1.8)
-    assert next_pace(Pace(1.0, 2.0), Strain(3.0, None, 0, 60.0), 10.0).usual == pytest.approx(2.0 + 1 / 240)
+    assert next_pace(FrontEndPace(1.0, 2.0), Strain(1.0, None, 0, 5.0), 10.0).usual == pytest.approx(1.8)
+    assert next_pace(FrontEndPace(1.0, 2.0), Strain(3.0, None, 0, 60.0), 10.0).usual == pytest.approx(2.0 + 1 / 240)
 
 
 def test_the_load_is_read_or_not_there() -> None:
@@ -83,14 +87,14 @@ def test_the_load_is_read_or_not_there() -> None:
 def test_refusals_are_told_once_and_counted_by_campaign(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
-        put_pace(conn, cluster, QUICK, NOON)
+        put_front_end_pace(conn, cluster, QUICK, NOON)
         for campaign in (a_campaign(conn, 1), a_campaign(conn, 1)):
             for _ in range(3):  # its batches of one pass
                 put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings(), NOON)
-        assert take_pace(conn, cluster, NOON + timedelta(seconds=7)) == (QUICK, 2, 7.0)
-        put_pace(conn, cluster, Pace(0.5, 0.5, "why"), NOON)
-        assert take_pace(conn, cluster, NOON) == (Pace(0.5, 0.5, "why"), 0, 0.0)
-        assert list_paces(conn)[cluster] == 0.5
+        assert take_front_end_pace(conn, cluster, NOON + timedelta(seconds=7)) == (QUICK, 2, 7.0)
+        put_front_end_pace(conn, cluster, FrontEndPace(0.5, 0.5, "why"), NOON)
+        assert take_front_end_pace(conn, cluster, NOON) == (FrontEndPace(0.5, 0.5, "why"), 0, 0.0)
+        assert list_front_end_paces(conn)[cluster] == 0.5
 
 
 def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> None:
@@ -101,7 +105,7 @@ def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> Non
             return bool(list_clusters(conn, "updator", due_only=True, now=NOON + timedelta(seconds=after)))
 
         assert (is_due(4), is_due(6)) == (False, True)
-        put_pace(conn, cluster, Pace(0.1, 0.5, "why"), NOON)
+        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"), NOON)
         assert (is_due(49), is_due(51)) == (False, True)
 
 
@@ -110,7 +114,7 @@ def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None
         cluster = a_cluster(conn, free=50, max_waiting=100)
         campaign = a_campaign(conn, 200)
         submitted_jobs(conn, campaign, cluster, 5)
-        put_pace(conn, cluster, Pace(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"), NOON)
+        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"), NOON)
         stock = Stock(list_rooms(conn), list_wants(conn, 10, 3600.0, NOON), Ceilings({}, {}, {}))
         (want,) = stock.open_to(campaign, [cluster])
         assert stock.most(want) == 5  # ten may wait, and five do
@@ -126,12 +130,12 @@ def test_a_migration_later_all_is_at_its_usual_pace(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         a_campaign(conn, 1)
-        put_pace(conn, cluster, Pace(0.1, 0.5, "why"), NOON)
+        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"), NOON)
         conn.execute(text("INSERT INTO cuts VALUES (1, 1, 'stress', 'why', 1, 1, now())"))
     schema.downgrade(database, "0014")
     schema.upgrade(database)
     with database.begin() as conn:
-        assert list_paces(conn) == {}
+        assert list_front_end_paces(conn) == {}
         assert conn.scalar(text("SELECT count(*) FROM cuts")) == 0
         assert find_cluster(conn, "dahu") is not None
         assert ClusterConfig(driver="local").most_load == 10.0

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import text
 
 from cigri.cli import gridstat
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.campaign_schedulers_to_runner import PreparedBatch, list_launches
-from cigri.flow.operator_to_updator import enable_cluster, put_cluster
-from cigri.flow.user_to_operator import fix_events
+from cigri.flow.batches import PreparedBatch
+from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
+from cigri.flow.fixes import fix_events
+from cigri.flow.launches import list_launches
 from modules import campaign_schedulers, metascheduler, updator
 from modules.runner.plan import plan_batch
 from tests.cli.running import Run, running

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import OutcomeUnknown
-from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.script.answers import Answer
 from cigri.transports.shell import LARGEST_ANSWER

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import insert
 
 from cigri.database import Database
-from cigri.flow.metascheduler_to_campaign_schedulers import Want
-from cigri.flow.updator_to_metascheduler import Room, list_rooms
+from cigri.flow.views.rooms import Room, list_rooms
+from cigri.flow.views.wants import Want
 from cigri.states import CampaignType
 from cigri.tables.resources import NodeClass
 from modules.metascheduler.share import share

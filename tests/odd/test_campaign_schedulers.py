@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
-from cigri.flow.runner_to_campaign_schedulers import LiveTry
-from cigri.flow.updator_to_campaign_schedulers import Crew, Ground, Pace
-from cigri.flow.user_to_campaign_schedulers import Backlog, WaitingTask
+from cigri.flow.offers import TakenOffer
+from cigri.flow.tasks import Backlog, WaitingTask
+from cigri.flow.views.job_sizes import Crew, Ground, SharePace
+from cigri.flow.views.tries import LiveTry
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names
 from modules.campaign_schedulers.finalize import replicate
@@ -24,7 +24,7 @@ ids = st.integers(1, 3)
 few = st.integers(1, 5)
 walltimes = st.one_of(st.integers(1, 100_000), st.just(2**31 - 1))
 paces = st.builds(
-    Pace,
+    SharePace,
     campaign_id=st.just(1),
     cluster_id=ids,
     is_temporal=st.booleans(),
@@ -81,7 +81,7 @@ tries = st.builds(
 
 @quickly
 @given(paces, rooms, st.sampled_from((0.0, 30.0, 1e9)))
-def test_a_job_has_a_size_whatever_was_measured(pace: Pace, room: Room, target: float) -> None:
+def test_a_job_has_a_size_whatever_was_measured(pace: SharePace, room: Room, target: float) -> None:
     found = size(pace, room, target)
     assert 1 <= found.side <= max(1, min(pace.side, room.offered))
     assert found.side <= found.tasks < 2**63

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.flow.campaign_schedulers_to_metascheduler import Ceiling, Ceilings
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim, Want
-from cigri.flow.operator_to_metascheduler import Affinity, Subject
-from cigri.flow.runner_to_metascheduler import Holding, Recall, Recalled
-from cigri.flow.updator_to_metascheduler import Consumption, Room
+from cigri.flow.ceilings import Ceiling, Ceilings
+from cigri.flow.precedence import Affinity, Subject
+from cigri.flow.usage import Consumption
+from cigri.flow.views.holdings import Holding, Recall, Recalled
+from cigri.flow.views.rooms import Room
+from cigri.flow.views.wants import Claim, Want
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import PolicySettings
 from cigri.states import CampaignType, CeilingKind, SubjectKind

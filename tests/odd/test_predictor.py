@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.flow.anyone_to_predictor import Progress
-from cigri.flow.predictor_to_metascheduler import NewForecast
-from cigri.flow.runner_to_predictor import Ending, Pace
+from cigri.flow.forecasts import NewForecast
+from cigri.flow.views.progress import Progress
+from cigri.flow.views.service import ClusterService, Ending
 from cigri.settings.algorithms import names
 from cigri.settings.cluster import ClusterConfig, look
 from modules.predictor import Known, forecast
@@ -106,7 +106,7 @@ parts = st.builds(
 )
 progress = st.lists(parts, max_size=6, unique_by=lambda part: (part.campaign_id, part.cluster_id))
 paces = st.builds(
-    Pace,
+    ClusterService,
     st.integers(1, 3),
     st.just(ClusterConfig(driver="local")),
     counts,
@@ -159,7 +159,7 @@ def test_an_algorithm_predicts_what_can_be_stored(name: str, flow: Flow) -> None
 @quickly
 @given(progress, st.dictionaries(st.integers(1, 3), paces), floats, floats, st.sampled_from(("fifo", "fairshare")))
 def test_whatever_was_measured_is_forecast(
-    progress: list[Progress], paces: Mapping[int, Pace], cores: float, variance: float, order: str
+    progress: list[Progress], paces: Mapping[int, ClusterService], cores: float, variance: float, order: str
 ) -> None:
     services = {cluster_id: measure(pace, NOW) for cluster_id, pace in paces.items()}
     endings = {cluster_id: Ending(cores, variance) for cluster_id in services}

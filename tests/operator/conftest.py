@@ -103,7 +103,7 @@ class Installation:
         """A campaign on localhost, as gridsub stores it."""
         from cigri import jdl
         from cigri.database import Database
-        from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+        from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 
         described = f'{{"name": "x", "nb_jobs": {tasks}, "clusters": {{"localhost": {{}}}}, "exec_file": "{command}"}}'
         description = jdl.parse(described, base=self.home, home=self.home)

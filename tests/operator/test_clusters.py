@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
-from cigri.flow.updator_to_operator import list_mappings
+from cigri.flow.clusters import ClusterRow, find_cluster
+from cigri.flow.views.clusters import list_mappings
 from modules.operator.cluster.declaration import pair
 from tests.operator.conftest import Cigri
 

@@ -5,9 +5,9 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_doctor import list_stuck
-from cigri.flow.anyone_to_operator import NewEvent, put_events
-from cigri.flow.doctor_to_anyone import RULES
+from cigri.flow.events import NewEvent, put_events
+from cigri.flow.views.invariants import RULES
+from cigri.flow.views.stuck import list_stuck
 from cigri.states import EventLevel
 from tests.operator.conftest import Cigri
 

@@ -6,8 +6,8 @@ import pytest
 
 from cigri.database import Database
 from cigri.errors import ConfigError
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.operator_to_killer import DrainWish, find_drain
+from cigri.flow.clusters import find_cluster
+from cigri.flow.drains import DrainWish, find_drain
 from cigri.settings.cluster import parse_config
 from tests.operator.conftest import Cigri
 

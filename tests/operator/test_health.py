@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cigri.cli.wording import TRACEBACK
-from cigri.flow.almighty_to_operator import Standing
+from cigri.flow.passes import ModuleStanding
 from cigri.program.cycle import CYCLE
 from modules.operator.health import Health, problems
 from tests.operator.conftest import Cigri
@@ -14,15 +14,15 @@ NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LONGEST_PASS = 120.0
 
 
-def standing(name: str, age: float = 5, error: str | None = None) -> Standing:
-    return Standing(name, "host", 7, 3, 0, NOW - timedelta(seconds=age), 0.1, {}, error)
+def standing(name: str, age: float = 5, error: str | None = None) -> ModuleStanding:
+    return ModuleStanding(name, "host", 7, 3, 0, NOW - timedelta(seconds=age), 0.1, {}, error)
 
 
-def health(*modules: Standing, almighty: int | None = 7) -> Health:
+def health(*modules: ModuleStanding, almighty: int | None = 7) -> Health:
     return Health("here", "", "1", "1", NOW, almighty, False, modules, (), {})
 
 
-def all_of_the_cycle(age: float = 5) -> list[Standing]:
+def all_of_the_cycle(age: float = 5) -> list[ModuleStanding]:
     return [standing(name, age) for name in CYCLE]
 
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from cigri.database import Database
-from cigri.flow.anyone_to_runner import list_all_excluded, list_excluded, put_exclusion
-from cigri.flow.operator_to_killer import list_node_drains
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
+from cigri.flow.drains import list_node_drains
+from cigri.flow.excluded_nodes import list_all_excluded, list_excluded, put_exclusion
 from cigri.settings.sections import NodeSettings
 from tests.factories import a_cluster
 from tests.operator.conftest import Cigri

@@ -3,7 +3,8 @@
 import pytest
 
 from cigri.drivers import BatchRequest, RemoteJob
-from cigri.flow.anyone_to_clusters import find_cluster, grid_key
+from cigri.flow.clusters import find_cluster
+from cigri.flow.home import grid_key
 from modules.operator import main
 from tests.grid import Grid, until
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.flow.metascheduler_to_campaign_schedulers import take_offers
-from cigri.flow.metascheduler_to_user import list_cuts
+from cigri.flow.cuts import list_cuts
+from cigri.flow.offers import take_offers
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.sections import Settings

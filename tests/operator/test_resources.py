@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.resources_to_anyone import list_queues
-from cigri.flow.updator_to_resources import put_nodes
+from cigri.flow.clusters import find_cluster
+from cigri.flow.discovered_nodes import put_nodes
+from cigri.flow.views.queues import list_queues
 from cigri.resources.nodes import NodeClass
 from tests.factories import NOON, a_cluster
 from tests.operator.conftest import Cigri

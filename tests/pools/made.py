@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, literal, select, update
 
 from cigri.database import Database
-from cigri.flow.anyone_to_resources import mark_changed
-from cigri.flow.matcher_to_user import list_whys, place_of
-from cigri.flow.user_to_metascheduler import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.resources import mark_changed
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
+from cigri.flow.views.eligibility import list_whys, place_of
 from cigri.gateway import Gateway
 from cigri.program.tools import Report, Tools
 from cigri.settings.sections import Settings

@@ -8,12 +8,12 @@ from sqlalchemy import Connection, select, text
 from cigri.database import Database, schema
 from cigri.drivers import BatchRequest
 from cigri.errors import CigriError
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.matcher_to_user import list_whys
-from cigri.flow.operator_to_updator import put_cluster
-from cigri.flow.resources_to_anyone import QueueView, list_queues
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.batches import put_batch
+from cigri.flow.clusters import find_cluster, put_cluster
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.eligibility import list_whys
+from cigri.flow.views.queues import QueueView, list_queues
 from cigri.requirements import BUILT_IN, Compare, Kind, Operator, parse_requirement
 from cigri.rules.eligibility import choice_of
 from cigri.states import RejectCode

@@ -7,14 +7,15 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.anyone_to_matcher import put_verdicts, take_stale
-from cigri.flow.campaign_schedulers_to_runner import Launch, NewJob, PreparedBatch, list_launches, put_batch, put_jobs
-from cigri.flow.matcher_to_anyone import Destination, find_destination, list_barred, list_closed
-from cigri.flow.metascheduler_to_campaign_schedulers import Offer, put_offers
-from cigri.flow.metascheduler_to_runner import put_prologues
-from cigri.flow.runner_to_campaign_schedulers import put_back_unlaunched
-from cigri.flow.user_to_campaign_schedulers import take_continuing, take_waiting
+from cigri.flow.batches import PreparedBatch, put_batch
+from cigri.flow.clusters import find_cluster
+from cigri.flow.launches import Launch, NewJob, list_launches, put_jobs
+from cigri.flow.offers import Offer, put_offers
+from cigri.flow.pools import put_verdicts, take_stale
+from cigri.flow.steps import put_prologues
+from cigri.flow.tasks import take_continuing, take_waiting
+from cigri.flow.views.destinations import Destination, find_destination, list_barred, list_closed
+from cigri.flow.withdrawals import put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job

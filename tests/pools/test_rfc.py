@@ -7,14 +7,15 @@ from sqlalchemy import func, insert, select
 
 from cigri.database import Database
 from cigri.errors import CigriError
-from cigri.flow.anyone_to_janitor import forget_pools
-from cigri.flow.anyone_to_resources import mark_changed
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.matcher_to_operator import list_pools
-from cigri.flow.resources_to_anyone import list_queues
-from cigri.flow.user_to_campaign_schedulers import take_waiting
-from cigri.flow.user_to_killer import move_campaign
-from cigri.flow.user_to_metascheduler import put_tasks
+from cigri.flow.archive import forget_pools
+from cigri.flow.batches import put_batch
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.pools import list_pools
+from cigri.flow.resources import mark_changed
+from cigri.flow.submissions import put_tasks
+from cigri.flow.tasks import take_waiting
+from cigri.flow.views.queues import list_queues
 from cigri.requirements import digest
 from cigri.rules.eligibility import read_wanted
 from cigri.states import CampaignState, PropertyLevel

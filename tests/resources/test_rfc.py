@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Connection
 
 from cigri.database import Database
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.operator_to_resources import put_description
-from cigri.flow.resources_to_anyone import list_queues, property_kinds, resources_version
-from cigri.flow.updator_to_resources import put_nodes
+from cigri.flow.clusters import find_cluster
+from cigri.flow.discovered_nodes import put_nodes
+from cigri.flow.resources import put_description
+from cigri.flow.views.queues import list_queues, property_kinds, resources_version
 from cigri.requirements import Value, parse_requirement
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass

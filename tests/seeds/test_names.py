@@ -6,9 +6,10 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database, schema
 from cigri.drivers import BatchRequest, load
-from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.batches import put_batch
+from cigri.flow.home import grid_key
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.tasks import take_waiting
 from tests.factories import NOON, a_campaign, a_cluster
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, event
 from cigri.database import Database
 from cigri.drivers import BatchRequest, ResourceRequest, load
 from cigri.errors import ConfigError
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.tasks import take_waiting
 from cigri.jdl import ClusterSettings, Resources
 from cigri.jdl.needs import Sorting, exact, find_peaks, rounded
 from cigri.localbatch.pools import Pools, default_pools

@@ -9,10 +9,11 @@ from sqlalchemy import Connection, event, select
 from cigri.database import Database
 from cigri.drivers import load
 from cigri.errors import CigriError
-from cigri.flow.anyone_to_clusters import grid_key
-from cigri.flow.campaign_schedulers_to_runner import NewJob, list_launches, put_batch, put_jobs
-from cigri.flow.operator_to_resources import put_description
-from cigri.flow.user_to_campaign_schedulers import take_waiting
+from cigri.flow.batches import put_batch
+from cigri.flow.home import grid_key
+from cigri.flow.launches import NewJob, list_launches, put_jobs
+from cigri.flow.resources import put_description
+from cigri.flow.tasks import take_waiting
 from cigri.requirements import read_canonical
 from cigri.resources.document import read_document
 from cigri.script.answers import Answer

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from cigri import gateway as gateways
 from cigri.database import Database
 from cigri.errors import OutcomeUnknown
-from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
+from cigri.flow.clusters import ClusterRow, find_cluster
 from cigri.gateway import Closed, Gateway
 from cigri.program.isolation import isolated_visit
 from cigri.program.tools import Report, Tools

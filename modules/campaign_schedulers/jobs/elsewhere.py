@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
-from cigri.flow.campaign_schedulers_to_runner import NewJob
-from cigri.flow.matcher_to_anyone import Share
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
-from cigri.flow.user_to_campaign_schedulers import WaitingTask
+from cigri.flow.launches import NewJob
+from cigri.flow.offers import TakenOffer
+from cigri.flow.tasks import WaitingTask
+from cigri.flow.views.destinations import Share
 
 Where = tuple[int, int]
 """A job, and a place in it."""

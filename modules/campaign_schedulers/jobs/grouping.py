@@ -25,7 +25,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cigri.flow.updator_to_campaign_schedulers import Pace
+from cigri.flow.views.job_sizes import SharePace
 from modules.campaign_schedulers.jobs.plausible import plausible_pace
 
 TASK_START = 0.003  # seconds a job needs for the next task, whatever it does
@@ -59,7 +59,7 @@ class Size(NamedTuple):
     jobs: int | None = None
 
 
-def size(pace: Pace, room: Room, target: float) -> Size:
+def size(pace: SharePace, room: Room, target: float) -> Size:
     """`target` in seconds, 0: always one task."""
     pace = plausible_pace(pace)
     rate = start_rate(pace.starts)
@@ -85,19 +85,19 @@ def size(pace: Pace, room: Room, target: float) -> Size:
     return Size(tasks, side, math.ceil(share / tasks) if worth > fair else None)
 
 
-def _share(pace: Pace, room: Room, each: float) -> float:
+def _share(pace: SharePace, room: Room, each: float) -> float:
     """Of the waiting tasks, those that this cluster may get at once."""
     if pace.waiting * each <= room.here * pace.cycle:
         return pace.waiting
     return max(0.0, (pace.waiting + room.carried) * room.here / room.everywhere - pace.carried)
 
 
-def mean(pace: Pace) -> float:
+def mean(pace: SharePace) -> float:
     """Seconds that a task takes."""
     return (pace.seconds + pace.under_way) / pace.done
 
 
-def longest(tasks: int, pace: Pace) -> float:
+def longest(tasks: int, pace: SharePace) -> float:
     """Seconds that so many tasks take at the most: the mean itself is known from `done` of them only."""
     variance = max(0.0, (pace.squares - pace.seconds**2 / pace.done) / (pace.done - 1))
     spread = math.sqrt(variance * (tasks + tasks**2 / pace.done))

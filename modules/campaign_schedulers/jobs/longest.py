@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 from math import inf
 from typing import NamedTuple
 
-from cigri.flow.updator_to_campaign_schedulers import Crew
-from cigri.flow.user_to_campaign_schedulers import Backlog
+from cigri.flow.tasks import Backlog
+from cigri.flow.views.job_sizes import Crew
 from modules.campaign_schedulers.jobs.outlook import Outlook
 from modules.campaign_schedulers.jobs.plausible import plausible_backlog, plausible_crew
 

@@ -15,8 +15,8 @@ from cigri.estimates.completion import expected_seconds, longest_within
 from cigri.estimates.durations import added, longest, mean_beyond, scaled, with_running
 from cigri.estimates.plausible import within
 from cigri.estimates.speeds import FEWEST, Work, known_speeds
-from cigri.flow.runner_to_campaign_schedulers import LiveTry
-from cigri.flow.updator_to_campaign_schedulers import Ground
+from cigri.flow.views.job_sizes import Ground
+from cigri.flow.views.tries import LiveTry
 from modules.campaign_schedulers.jobs.plausible import plausible_ground, plausible_try
 
 LATE = 1.25  # times what it took before; a task that still runs then is another one

@@ -1,9 +1,9 @@
 """What is told of a campaign and its clusters, as far as it can be: odd figures make odd jobs, and no failure; pure."""
 
 from cigri.estimates.plausible import LARGEST, known_speed, known_within, within
-from cigri.flow.runner_to_campaign_schedulers import LiveTry
-from cigri.flow.updator_to_campaign_schedulers import Crew, Ground, Pace
-from cigri.flow.user_to_campaign_schedulers import Backlog
+from cigri.flow.tasks import Backlog
+from cigri.flow.views.job_sizes import Crew, Ground, SharePace
+from cigri.flow.views.tries import LiveTry
 
 
 def plausible_ground(ground: Ground) -> Ground:
@@ -29,7 +29,7 @@ def plausible_crew(crew: Crew) -> Crew:
     return crew._replace(ran=within(crew.ran, LARGEST))
 
 
-def plausible_pace(pace: Pace) -> Pace:
+def plausible_pace(pace: SharePace) -> SharePace:
     return pace._replace(
         seconds=within(pace.seconds, LARGEST),
         squares=within(pace.squares, LARGEST),

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cigri.flow.campaign_schedulers_to_anyone import Queued
-from cigri.flow.matcher_to_anyone import Share
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
+from cigri.flow.offers import TakenOffer
+from cigri.flow.views.destinations import Share
+from cigri.flow.views.queued_jobs import Queued
 from cigri.states import CampaignType
 
 EMPTY = Queued()

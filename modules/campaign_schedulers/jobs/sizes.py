@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from cigri.flow.metascheduler_to_campaign_schedulers import TakenOffer
-from cigri.flow.updator_to_campaign_schedulers import Pace
+from cigri.flow.offers import TakenOffer
+from cigri.flow.views.job_sizes import SharePace
 from cigri.states import CampaignType
 from modules.campaign_schedulers.jobs.grouping import Room, Size, size
 
-Paces = Mapping[tuple[int, int], Pace]
+Paces = Mapping[tuple[int, int], SharePace]
 Sizes = Mapping[tuple[int, int], Size]
 """What a job may carry, by campaign and cluster."""
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.database import Database
-from cigri.flow.anyone_to_laboratory import (
+from cigri.flow.views.laboratory import (
     Demand,
     EndedTask,
     Lost,

@@ -12,7 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from cigri.database import Database, embedded
-from cigri.flow.grid_to_laboratory import take_picture
+from cigri.flow.picture import take_picture
 from cigri.settings.sections import Settings
 from modules.laboratory.whatif.future import Future, Outcome
 from modules.laboratory.whatif.interval import ERRORS, End, interval

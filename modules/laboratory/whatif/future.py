@@ -9,9 +9,9 @@ from random import Random
 from typing import NamedTuple
 
 from cigri.database import Database
-from cigri.flow.anyone_to_laboratory import count_left, list_ended_tasks
-from cigri.flow.grid_to_laboratory import put_picture
-from cigri.flow.user_to_metascheduler import put_campaign
+from cigri.flow.picture import put_picture
+from cigri.flow.submissions import put_campaign
+from cigri.flow.views.laboratory import count_left, list_ended_tasks
 from cigri.settings.sections import Settings
 from modules.laboratory.clockwork import Clockwork
 from modules.laboratory.cluster.batch_system import BatchSystem

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cigri.errors import CigriError
-from cigri.flow.clusters_to_user import Known
-from cigri.flow.grid_to_laboratory import Past, Picture
-from cigri.flow.user_to_metascheduler import NewCampaign
+from cigri.flow.known_tasks import KnownPast
+from cigri.flow.picture import Past, Picture
+from cigri.flow.submissions import NewCampaign
 from cigri.states import SubjectKind
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.scale import Scale, Work, scale
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = KnownPast()
 
 Command = tuple[str, str]
 """A user and what they run."""
@@ -23,7 +23,7 @@ class Order(NamedTuple):
 
     campaign: NewCampaign
     tasks: int
-    known: Known = NOTHING_KNOWN
+    known: KnownPast = NOTHING_KNOWN
 
     @property
     def command(self) -> Command:
@@ -142,7 +142,7 @@ def _stored(picture: Picture, names: Mapping[int, str], past: Mapping[Command, M
 
 
 def _durations(
-    settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total], known: Known = NOTHING_KNOWN
+    settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total], known: KnownPast = NOTHING_KNOWN
 ) -> Durations:
     said = {cluster_id: one.get("duration") for cluster_id, one in settings.items()}
     walltimes = {cluster_id: one["walltime"] for cluster_id, one in settings.items()}

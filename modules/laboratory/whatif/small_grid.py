@@ -4,8 +4,8 @@ from collections.abc import Container, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
-from cigri.flow.grid_to_laboratory import Rows
-from cigri.flow.user_to_metascheduler import NewCampaignCluster
+from cigri.flow.picture import Rows
+from cigri.flow.submissions import NewCampaignCluster
 from cigri.rules.buckets import without_formulas
 from cigri.settings.cluster import parse_config
 from cigri.states import StepState

@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cigri.errors import ConfigError
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim
-from cigri.flow.operator_to_metascheduler import Affinity, Subject
-from cigri.flow.updator_to_metascheduler import Consumption
+from cigri.flow.precedence import Affinity, Subject
+from cigri.flow.usage import Consumption
+from cigri.flow.views.wants import Claim
 
 
 class Facts(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from cigri.flow.views.wants import Claim
 from modules.metascheduler.policies import Facts, Turn
 
 

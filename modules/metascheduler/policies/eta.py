@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import inf, isnan
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim
+from cigri.flow.views.wants import Claim
 from modules.metascheduler.policies import Facts, Turn
 
 

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp
 
-from cigri.flow.metascheduler_to_campaign_schedulers import Claim
-from cigri.flow.operator_to_metascheduler import Subject
-from cigri.flow.updator_to_metascheduler import Consumption
+from cigri.flow.precedence import Subject
+from cigri.flow.usage import Consumption
+from cigri.flow.views.wants import Claim
 from cigri.states import SubjectKind
 from modules.metascheduler.policies import Facts, Turn
 

@@ -2,8 +2,7 @@
 
 from cigri.cli.command import Parser, open_database
 from cigri.errors import UsageError
-from cigri.flow.anyone_to_clusters import find_cluster
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import find_cluster, put_cluster
 from modules.operator.cluster import standing_in
 from modules.operator.cluster.declaration import add_options, put_together
 

@@ -1,7 +1,7 @@
 """`cigri cluster change`: some settings of a declared cluster; all others stay."""
 
 from cigri.cli.command import Parser, open_database
-from cigri.flow.operator_to_updator import put_cluster
+from cigri.flow.clusters import put_cluster
 from modules.operator.cluster import standing_in
 from modules.operator.cluster.declaration import add_options, put_together
 from modules.operator.cluster.declared import find

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from cigri.errors import NotFound
-from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
+from cigri.flow.clusters import ClusterRow, find_cluster
 
 
 def find(conn: Connection, name: str) -> ClusterRow:

@@ -1,7 +1,7 @@
 """`cigri cluster disable`: keeps new jobs away from it."""
 
 from cigri.cli.command import Parser, open_database
-from cigri.flow.operator_to_updator import enable_cluster
+from cigri.flow.clusters import enable_cluster
 
 
 def run(argv: list[str]) -> int:

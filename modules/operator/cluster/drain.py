@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from cigri.cli.command import Parser, grid_user, open_database
 from cigri.database import server_time
 from cigri.errors import UsageError
-from cigri.flow.operator_to_killer import DrainWish, put_drain
+from cigri.flow.drains import DrainWish, put_drain
 from cigri.settings.cluster import ClusterConfig
 from modules.operator.cluster.declared import find
 

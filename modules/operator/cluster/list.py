@@ -5,7 +5,7 @@ from typing import Any
 
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
-from cigri.flow.updator_to_operator import ClusterStanding, list_cluster_standings, list_mappings
+from cigri.flow.views.clusters import ClusterStanding, list_cluster_standings, list_mappings
 
 
 def run(argv: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 from cigri.cli.command import Parser, open_database
 from cigri.errors import UsageError
-from cigri.flow.operator_to_updator import map_user
+from cigri.flow.clusters import map_user
 from cigri.transports.address import ACCOUNT
 
 

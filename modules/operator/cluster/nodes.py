@@ -9,9 +9,9 @@ from cigri.cli.command import Parser, grid_user, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
 from cigri.errors import UsageError
-from cigri.flow.anyone_to_runner import ExcludedNode, admit_nodes, list_excluded_nodes
-from cigri.flow.operator_to_killer import NodeDrain, end_node_drains, put_node_drain
-from cigri.flow.operator_to_metascheduler import find_cluster_id
+from cigri.flow.drains import NodeDrain, end_node_drains, put_node_drain
+from cigri.flow.excluded_nodes import ExcludedNode, admit_nodes, list_excluded_nodes
+from cigri.flow.precedence import find_cluster_id
 from modules.operator.cluster.declared import find
 from modules.operator.cluster.drain import parse_deadline
 

@@ -11,7 +11,7 @@ from cigri import drivers
 from cigri.cli.command import grid_user
 from cigri.database import Database, server_time
 from cigri.errors import AnswerUnreadable, CigriError, Unreachable
-from cigri.flow.anyone_to_clusters import ClusterRow
+from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.requirements import BUILT_IN, shown
 from cigri.script.answers import Answer

@@ -1,7 +1,7 @@
 """`cigri cluster remove`: forgets a cluster without a history."""
 
 from cigri.cli.command import Parser, open_database
-from cigri.flow.operator_to_updator import remove_cluster
+from cigri.flow.clusters import remove_cluster
 
 
 def run(argv: list[str]) -> int:

@@ -1,7 +1,7 @@
 """`cigri cluster show`: one cluster, its configuration as `--file` takes it."""
 
 from cigri.cli.command import Parser, open_database, print_json, safe
-from cigri.flow.updator_to_operator import list_cluster_standings, list_mappings
+from cigri.flow.views.clusters import list_cluster_standings, list_mappings
 from modules.operator.cluster.declaration import to_toml
 from modules.operator.cluster.declared import find
 from modules.operator.cluster.list import plain

@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 
 from cigri import drivers
 from cigri.errors import AnswerUnreadable, TransportError, UsageError
-from cigri.flow.anyone_to_clusters import ClusterRow, find_cluster
-from cigri.flow.anyone_to_doctor import list_known
-from cigri.flow.anyone_to_operator import NewEvent, close_events, put_events
+from cigri.flow.clusters import ClusterRow, find_cluster
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.views.stuck import list_known
 from cigri.gateway import Gateway
 from cigri.settings.cluster import ClusterConfig
 from cigri.states import EventLevel

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from cigri.cli.command import Parser, open_database, safe
 from cigri.errors import CigriError
-from cigri.flow.anyone_to_clusters import grid_key
+from cigri.flow.home import grid_key
 from cigri.gateway import Gateway
 from modules.operator.cluster import probes
 from modules.operator.cluster.declared import find

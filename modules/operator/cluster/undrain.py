@@ -2,8 +2,8 @@
 
 from cigri.cli.command import Parser, open_database
 from cigri.errors import UsageError
-from cigri.flow.operator_to_killer import find_drain
-from cigri.flow.operator_to_updator import enable_cluster
+from cigri.flow.clusters import enable_cluster
+from cigri.flow.drains import find_drain
 from modules.operator.cluster.declared import find
 
 

@@ -6,13 +6,7 @@ from pathlib import Path
 from cigri import drivers
 from cigri.cli.command import Parser, complain, grid_user, open_database
 from cigri.errors import ConfigError
-from cigri.flow.operator_to_resources import (
-    find_description,
-    list_documents,
-    list_drivers,
-    list_found_queues,
-    put_description,
-)
+from cigri.flow.resources import find_description, list_documents, list_drivers, list_found_queues, put_description
 from cigri.resources.description import difference
 from cigri.resources.document import misplaced, read_document, unheard_of
 

@@ -2,7 +2,7 @@
 
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
-from cigri.flow.operator_to_resources import list_documents
+from cigri.flow.resources import list_documents
 
 
 def run(argv: list[str]) -> int:

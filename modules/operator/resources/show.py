@@ -3,7 +3,7 @@
 import sys
 
 from cigri.cli.command import Parser, open_database
-from cigri.flow.operator_to_resources import find_document
+from cigri.flow.resources import find_document
 
 
 def run(argv: list[str]) -> int:

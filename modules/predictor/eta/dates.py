@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from cigri.flow.anyone_to_predictor import Progress
+from cigri.flow.views.progress import Progress
 from modules.predictor.estimates import longest, usual
 
 PART = 16  # a date is told anew when it has moved by more than this part of what is left

@@ -9,9 +9,9 @@ import pytest
 
 from cigri.cli import campaigns, clusters, jobs
 from cigri.cli.watching import Look, drawn
-from cigri.flow.grid_to_user import CampaignView, ErrorView, PartView
-from cigri.flow.runner_to_user import TaskView
-from cigri.flow.updator_to_user import ClusterView
+from cigri.flow.views.campaigns import CampaignView, ErrorView, PartView
+from cigri.flow.views.clusters import ClusterView
+from cigri.flow.views.jobs import TaskView
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, StepState, TaskState
 from tests.cli.running import Terminal
 

@@ -1,0 +1,119 @@
+"""Batches: jobs under a tag that is committed before they are submitted, and then in a cluster's queue.
+Given by: runner.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Text, bindparam, cast, func, insert, literal, select, true
+from sqlalchemy.sql.dml import ReturningUpdate
+from sqlalchemy.sql.selectable import Select
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import NOW, given, packed
+from cigri.flow.launches import Launch
+from cigri.flow.views.destinations import ANYWHERE, Destination, find_destination
+from cigri.states import BatchState, JobState
+from cigri.tables.campaigns import Campaign
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.moves import begun, moving
+from cigri.wrapper.manifest import new_batch_id
+
+PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
+INDEXES: Mapping[str, TypeEngine[Any]] = {"array_index": BigInteger(), "remote_id": Text()}
+
+
+class PreparedBatch(NamedTuple):
+    """A batch that is committed, and where it goes; `campaign_from`: when its campaign was submitted."""
+
+    id: int
+    tag: str
+    created_at: datetime
+    destination: Destination = ANYWHERE
+    campaign_from: datetime | None = None
+
+
+def put_batch(
+    conn: Connection, launch: Launch, cluster_id: int, grid_key: str, now: datetime | None = None
+) -> PreparedBatch | None:
+    """Commit the intention to submit: a batch with its tag.
+
+    None when a job has been taken away meanwhile, or no queue is eligible any more.
+    """
+    destination = find_destination(conn, launch.campaign_id, launch.bucket_id, cluster_id)
+    if destination is None:
+        return None
+    about = {
+        "fresh": new_batch_id(),
+        "prefix": f"cigri.{grid_key}.",
+        "campaign": launch.campaign_id,
+        "here": cluster_id,
+        "account": launch.local_user,
+        "jobs": len(launch.jobs),
+        "places": packed(PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
+        "now": now,
+    }
+    batch = conn.execute(_new_batch(), about).one_or_none()
+    if batch is None:
+        return None
+    return PreparedBatch(batch.id, batch.tag, batch.created_at, destination, batch.submitted_at)
+
+
+@cache
+def _new_batch() -> Select[*tuple[Any, ...]]:
+    """None of the jobs, or all of them: those that wait to be launched are locked and counted first."""
+    places, jobs = given("places", PLACES), bindparam("jobs", type_=BigInteger)
+    waiting = select(Job.c.id, places.c.i).join(places, places.c.id == Job.c.id)
+    locked = waiting.where(Job.c.state == JobState.TO_LAUNCH).with_for_update(of=Job).cte("locked")
+    are_all_there = select(func.count()).select_from(locked).scalar_subquery() == jobs
+    new = select(bindparam("fresh", type_=BigInteger).label("id")).where(are_all_there).subquery("new")
+    values = {
+        "id": new.c.id,
+        "tag": bindparam("prefix", type_=Text) + cast(new.c.id, Text),
+        "campaign_id": bindparam("campaign", type_=BigInteger),
+        "cluster_id": bindparam("here", type_=BigInteger),
+        "local_user": bindparam("account", type_=Text),
+        "state": literal(begun(Batch.c.state, BatchState.LAUNCHING), Batch.c.state.type),
+        "size": jobs,
+        "created_at": NOW,
+    }
+    created = insert(Batch).from_select(list(values), select(*values.values()))
+    batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")
+    chosen = select(locked.c.id, locked.c.i, batch.c.id.label("batch_id")).join(batch, true()).subquery("chosen")
+    launching = (
+        moving(Job.c.state, JobState.LAUNCHING)
+        .where(Job.c.id == chosen.c.id)
+        .values(batch_id=chosen.c.batch_id, array_index=chosen.c.i)
+    )
+    taken = select(batch.c.id, batch.c.tag, batch.c.created_at, Campaign.c.submitted_at)
+    whose = Campaign.c.id == bindparam("campaign", type_=BigInteger)
+    return taken.join(Campaign, whose).add_cte(launching.cte("launching"))
+
+
+def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str], now: datetime | None = None) -> int:
+    """The batch is in the cluster's queue; indexes without a remote id are known by the tag alone."""
+    moved = conn.execute(_submitted(), {"ids": packed(INDEXES, remote_ids.items()), "batch": batch_id, "now": now})
+    return len(moved.all())
+
+
+@cache
+def _submitted() -> ReturningUpdate[int]:
+    ids, batch_id = given("ids", INDEXES), bindparam("batch", type_=BigInteger)
+    settled = (
+        moving(Batch.c.state, BatchState.SUBMITTED).where(Batch.c.id == batch_id).values(settled_at=NOW).cte("settled")
+    )
+    told = (
+        select(Job.c.id, ids.c.remote_id)
+        .outerjoin(ids, ids.c.array_index == Job.c.array_index)
+        .where(Job.c.batch_id == batch_id)
+        .subquery("told")
+    )
+    return (
+        moving(Job.c.state, JobState.SUBMITTED, out_of=[JobState.LAUNCHING])
+        .where(Job.c.id == told.c.id)
+        .values(submitted_at=NOW, remote_id=told.c.remote_id)
+        .returning(Job.c.id)
+        .add_cte(settled)
+    )

@@ -1,0 +1,158 @@
+"""Buckets: tasks sorted by what they ask for, on their way into the tables.
+Given by: users.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from psycopg import Copy
+from sqlalchemy import Connection, insert, select
+
+from cigri.errors import ConfigError
+from cigri.flow.views.queues import list_queues
+from cigri.requirements import property_of
+from cigri.rules.buckets import AMOUNTS, Formulas, formulas_of
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+
+if TYPE_CHECKING:
+    from cigri.jdl.needs import Sorting
+
+
+MEGABYTE = 2**20
+COPY_BLOCK = 2**18  # characters
+
+BucketKey = tuple[int | None, tuple[int, ...]]
+"""The cluster that is tested, and the sizes asked for: tasks that have it in common are in one bucket."""
+
+
+class Buckets:
+    """The buckets of a campaign on its clusters, which are there already; each is made when the first task needs it.
+
+    `only` has all tasks where nothing is computed for them. `tested`: task number n of a test is for the n-th of these
+    clusters, in a bucket of its own.
+    """
+
+    def __init__(
+        self, conn: Connection, campaign_id: int, requirements: Mapping[str, Any], tested: Sequence[int] = ()
+    ) -> None:
+        self._conn, self._campaign_id, self._tested = conn, campaign_id, tested
+        self.made: list[int] = []
+        self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
+        formulas = _formulas(conn, campaign_id)
+        self._sorting = _sorting(conn, formulas) if any(formulas.values()) else None
+        self.only: int | None = None
+        self._ids: dict[BucketKey, int] = {}
+        known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
+        rows = conn.execute(known.order_by(Bucket.c.id)).all()
+        self._is_none = not rows
+        if self._sorting is not None:
+            sizes = [(row.id, row.requirements.get(AMOUNTS)) for row in rows]
+            self._ids = {(None, self._sorting.key_of(amounts)): id for id, amounts in sizes if amounts is not None}
+        elif not tested:
+            self.only = rows[0].id if rows else self._insert({})
+
+    def find(self, number: int, parameter: object) -> int | None:
+        """The bucket of a task; None when it has to be made."""
+        return self.only if self.only is not None else self._ids.get(self._key(number, parameter))
+
+    def make(self, number: int, parameter: object) -> None:
+        """Let there be one for this task."""
+        if self.only is not None or (key := self._key(number, parameter)) in self._ids:
+            return
+        cluster_id, sizes = key
+        amounts = {AMOUNTS: self._sorting.amounts(sizes)} if self._sorting is not None else {}
+        self._ids[key] = self._insert(amounts, cluster_id)
+
+    def finish(self) -> None:
+        """A campaign has one even before it has a task."""
+        if self.only is None and self._is_none and not self._ids:
+            self._insert({})
+
+    def _key(self, number: int, parameter: object) -> BucketKey:
+        cluster_id = self._tested[number] if self._tested else None
+        return cluster_id, () if self._sorting is None else self._sorting.key(parameter, number)
+
+    def _insert(self, amounts: Mapping[str, Any], cluster_id: int | None = None) -> int:
+        requirements = {**self._shared, **amounts}
+        new = insert(Bucket).values(campaign_id=self._campaign_id, requirements=requirements, cluster_id=cluster_id)
+        self.made.append(self._conn.execute(new.returning(Bucket.c.id)).scalar_one())
+        return self.made[-1]
+
+
+def copy_tasks(conn: Connection, campaign_id: int, buckets: Buckets, first: int, parameters: Iterable[object]) -> int:
+    """In one pass; COPY pauses only where a task is the first of its bucket."""
+    raw = conn.connection.driver_connection
+    assert raw is not None
+    tasks = enumerate(parameters, start=first)
+    task = next(tasks, None)
+    copied = 0
+    with raw.cursor() as cursor:
+        while task is not None:
+            buckets.make(*task)
+            with cursor.copy("COPY tasks (campaign_id, bucket_id, number, parameter) FROM STDIN") as out:
+                number, task = _copy_known(out, campaign_id, buckets, chain([task], tasks))
+            copied += number
+    return copied
+
+
+def _formulas(conn: Connection, campaign_id: int) -> dict[str, Formulas]:
+    """By cluster, those that the campaign may get later too."""
+    part = CampaignCluster.c
+    anywhere = conn.scalar(select(Campaign.c.anywhere).where(Campaign.c.id == campaign_id)) or {}
+    mine = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
+    found = conn.execute(mine.where(part.campaign_id == campaign_id))
+    settings = {name: one["settings"] for name, one in anywhere.items()} | {name: own for name, own in found}
+    return {name: formulas_of(own) for name, own in settings.items()}
+
+
+def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
+    """By what is asked for, and by what jobs may have at the most on each cluster, as far as that is known."""
+    from cigri.drivers import load
+    from cigri.jdl.needs import Sorting
+    from cigri.settings.cluster import parse_config
+
+    sizes: dict[str, set[int]] = defaultdict(set)
+    nodes = [one for queue in list_queues(conn) if queue.cluster in formulas for one in queue.classes]
+    for name in {name for wanted in formulas.values() for name in wanted}:
+        there = (one.get(property_of(name)) for one in nodes)
+        sizes[name] = {size // MEGABYTE if name == "mem" else size for size in there if type(size) is int}
+    clusters = select(Cluster.c.name, Cluster.c.config).where(Cluster.c.name.in_(formulas))
+    for name, values in conn.execute(clusters).all():
+        config = parse_config(name, dict(values)).in_use
+        try:
+            largest = load(config.driver, config.options).largest()
+        except ConfigError:  # whoever speaks to that cluster says so; here it only rounds less finely
+            continue
+        for resource, most in largest.items():
+            sizes[resource].add(most)
+    return Sorting(formulas.values(), {resource: sorted(found) for resource, found in sizes.items()})
+
+
+def _copy_known(
+    out: Copy, campaign_id: int, buckets: Buckets, tasks: Iterable[tuple[int, object]]
+) -> tuple[int, tuple[int, object] | None]:
+    """In blocks of text, which need little memory: so many tasks, and the one whose bucket is not there yet."""
+    escape = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    lines: list[str] = []
+    copied = size = 0
+    rest = None
+    for number, parameter in tasks:
+        bucket_id = buckets.only or buckets.find(number, parameter)
+        if bucket_id is None:
+            rest = number, parameter
+            break
+        line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
+        lines.append(line)
+        copied += 1
+        size += len(line)
+        if size > COPY_BLOCK:
+            out.write("".join(lines))
+            lines.clear()
+            size = 0
+    out.write("".join(lines))
+    return copied, rest

@@ -1,0 +1,186 @@
+"""Campaigns on their way: put before others, paused, cancelled, ended, and opened again.
+Given by: metascheduler, operator, users; taken by: metascheduler, users.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import Connection, and_, func, select, update
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import clock, wake
+from cigri.errors import NotFound
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.pools import put_pools
+from cigri.flow.stops import IS_LIVE, stop_jobs
+from cigri.states import (
+    CAMPAIGN_LIFE,
+    OPEN_CAMPAIGNS,
+    CampaignState,
+    CampaignType,
+    EventLevel,
+    JobKind,
+    JobState,
+    StepState,
+    TaskState,
+)
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Job
+from cigri.tables.moves import moved, moving
+from cigri.tables.tasks import Task, TaskCount
+
+
+def set_own_priority(conn: Connection, campaign_id: int, user: str, priority: int) -> None:
+    """Among the campaigns of its user, higher ones go first; 0 is that of a campaign that says nothing."""
+    state = own_campaign(conn, campaign_id, user)
+    if state not in OPEN_CAMPAIGNS:
+        raise NotFound(f"campaign {campaign_id} is {state}: it goes before none any more")
+    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(own_priority=priority))
+    wake(conn)
+
+
+def own_campaign(conn: Connection, campaign_id: int, user: str) -> CampaignState:
+    """The state of a campaign of the user's, locked; raise NotFound when it is not theirs (root owns all)."""
+    row = conn.execute(
+        select(Campaign.c.state, Campaign.c.grid_user).where(Campaign.c.id == campaign_id).with_for_update()
+    ).one_or_none()
+    if row is None or (row.grid_user != user and user != "root"):
+        raise NotFound(f"you have no campaign {campaign_id}; `gridstat` lists yours")
+    state: CampaignState = row.state
+    return state
+
+
+def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime | None = None) -> None:
+    """There is something to do again: after an epilogue, which may have undone the prologue, both run once more.
+
+    A wish to have its files removed, or the note that they are, holds no longer.
+    """
+    conn.execute(
+        moving(Campaign.c.state, CampaignState.IN_TREATMENT, out_of=[CampaignState.TERMINATED])
+        .where(Campaign.c.id == campaign_id)
+        .values(ended_at=None, purged_at=None)
+    )
+    put_pools(conn, [campaign_id], now)
+    part = CampaignCluster
+    conn.execute(
+        moving(part.c.epilogue, StepState.WAITING, out_of=[StepState.DONE, StepState.FAILED])
+        .where(part.c.campaign_id == campaign_id)
+        .values(prologue=moved(part.c.prologue, StepState.DONE, StepState.WAITING))
+    )
+    close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user, now)
+
+
+def require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None:
+    """Raise NotFound unless it is the user's, and neither cancelled nor archived."""
+    state = own_campaign(conn, campaign_id, user)
+    if conn.scalar(select(Campaign.c.type).where(Campaign.c.id == campaign_id)) is CampaignType.TEST:
+        raise NotFound(f"campaign {campaign_id} is a test, which has one task for each cluster; submit a new one")
+    if state is CampaignState.CANCELLED:
+        raise NotFound(f"campaign {campaign_id} is cancelled; submit a new one")
+    if conn.scalar(select(Campaign.c.archived_at).where(Campaign.c.id == campaign_id)) is not None:
+        raise NotFound(f"campaign {campaign_id} ended long ago and is archived; submit a new one")
+
+
+def set_priority(conn: Connection, campaign_id: int, priority: int) -> None:
+    """Campaigns of a higher priority go first, whatever the policy; 0 is that of a new campaign."""
+    changed = update(Campaign).where(Campaign.c.id == campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS))
+    if not conn.execute(changed.values(priority=priority).returning(Campaign.c.id)).all():
+        raise NotFound(f"no open campaign {campaign_id}; `gridstat` lists them")
+    wake(conn)
+
+
+def move_campaign(
+    conn: Connection, campaign_id: int, user: str, target: CampaignState, now: datetime | None = None
+) -> bool:
+    """Pause, resume or cancel a campaign of the user's; False when it is in no state for that.
+
+    Cancelling ends all: waiting tasks are cancelled, jobs not yet launched end, launched ones get a kill request.
+    """
+    own_campaign(conn, campaign_id, user)
+    before = [state for state in CAMPAIGN_LIFE.sources(target) if state in OPEN_CAMPAIGNS]  # new tasks open ended ones
+    moved = conn.execute(
+        moving(Campaign.c.state, target, out_of=before)
+        .where(Campaign.c.id == campaign_id)
+        .values(ended_at=clock(now) if target is CampaignState.CANCELLED else None)
+        .returning(Campaign.c.id)
+    ).all()
+    if not moved:
+        return False
+    if target is CampaignState.CANCELLED:
+        conn.execute(
+            moving(Task.c.state, TaskState.CANCELLED, out_of=[TaskState.WAITING, TaskState.FAILED]).where(
+                Task.c.campaign_id == campaign_id
+            )
+        )
+        stop_jobs(
+            conn, list(conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))), user, now
+        )
+        conn.execute(
+            update(Event)
+            .where(Event.c.campaign_id == campaign_id, Event.c.closed_at.is_(None))
+            .values(closed_at=clock(now), closed_by=user)
+        )
+    code = {CampaignState.PAUSED: "PAUSED", CampaignState.IN_TREATMENT: "RESUMED"}.get(target, "CANCELLED")
+    subject = f"campaign {campaign_id}"
+    put_events(conn, [NewEvent(code, EventLevel.INFO, subject, f"{code.lower()} by {user}", campaign_id)], now)
+    wake(conn)
+    return True
+
+
+def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
+    """End the campaigns whose tasks and steps are all over, and whose failures and doubts nobody still looks at."""
+    part = CampaignCluster
+    steps = select(part.c.campaign_id).where(
+        part.c.campaign_id == Campaign.c.id, part.c.epilogue.in_((StepState.WAITING, StepState.RUNNING))
+    )
+    failures = select(Event.c.id).where(
+        Event.c.campaign_id == Campaign.c.id,
+        Event.c.closed_at.is_(None),
+        Event.c.code.in_(("TASK_FAILED", "EPILOGUE_FAILED", "RESULTS_DOUBTED")),
+    )
+    idle = and_(is_over(), ~steps.exists(), ~failures.exists())
+    treated = keep_in_treatment(conn, select(Campaign.c.id).where(idle))
+    if not treated:
+        return 0
+    # looked at again now that nobody can add a task meanwhile
+    ended = conn.execute(
+        moving(Campaign.c.state, CampaignState.TERMINATED)
+        .where(Campaign.c.id.in_(treated), idle)
+        .values(ended_at=clock(now))
+        .returning(Campaign.c.id, Campaign.c.name)
+    ).all()
+    put_events(
+        conn,
+        [
+            NewEvent("FINISHED", EventLevel.INFO, f"campaign {row.id}", f"campaign {row.name} has ended", row.id)
+            for row in ended
+        ],
+        now,
+    )
+    return len(ended)
+
+
+def keep_in_treatment(conn: Connection, wanted: Select[int]) -> list[int]:
+    """Those of the wanted campaigns that are in treatment, kept so until the end of the transaction.
+
+    One that its user is just changing is left for the next cycle.
+    """
+    held = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT, Campaign.c.id.in_(wanted))
+    return list(conn.scalars(held.order_by(Campaign.c.id).with_for_update(skip_locked=True)))
+
+
+def is_over() -> ColumnElement[bool]:
+    """Of the campaign in the statement around it: no task waits or is assigned, no job with tasks lives."""
+    live = select(Job.c.id).where(
+        Job.c.campaign_id == Campaign.c.id, Job.c.state != JobState.ENDED, Job.c.kind != JobKind.EPILOGUE
+    )
+    return and_(~has_tasks(TaskState.WAITING, TaskState.ASSIGNED), ~live.exists())
+
+
+def has_tasks(*states: TaskState) -> ColumnElement[bool]:
+    """Of the campaign in the statement around it."""
+    counted = select(TaskCount.c.campaign_id).where(
+        TaskCount.c.campaign_id == Campaign.c.id, TaskCount.c.state.in_(states)
+    )
+    return counted.group_by(TaskCount.c.campaign_id).having(func.sum(TaskCount.c.n) > 0).exists()

@@ -1,0 +1,110 @@
+"""Cuts: what keeps a campaign from more jobs on a cluster.
+Given by: metascheduler; taken by: users.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ARRAY, BigInteger, Connection, Text, case, cast, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import clock, rows
+from cigri.states import CutReason
+from cigri.tables.clusters import Cluster
+from cigri.tables.policy import Cut as CutRow
+
+NOBODY: AbstractSet[int] = frozenset()
+
+KINDS: Mapping[str, TypeEngine[Any]] = {
+    "cluster_id": BigInteger(),
+    "reason": Text(),
+    "name": Text(),
+    "used": BigInteger(),
+    "most": BigInteger(),
+    "campaign_ids": ARRAY(BigInteger),
+}
+KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
+_ABOUT = (CutRow.c.reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)
+
+Why = tuple[int, str, str, int, int]
+"""All of a cut but the campaign, of which most often many are cut alike: they are read and written as one."""
+
+
+class Cut(NamedTuple):
+    """Why a campaign with tasks waiting was offered no more there: `used` of `most`; `name` as the reason has it."""
+
+    campaign_id: int
+    cluster_id: int
+    reason: CutReason
+    name: str
+    used: int
+    most: int
+
+
+class CutView(NamedTuple):
+    """`since`: when this reason began to be the first one."""
+
+    cluster: str
+    reason: CutReason
+    name: str
+    used: int
+    most: int
+    since: datetime
+
+
+def put_cuts(conn: Connection, cuts: Iterable[Cut], now: datetime | None = None) -> int:
+    """Replace those of the last cycle, writing what has changed only; give the number written."""
+    new: dict[Why, set[int]] = defaultdict(set)
+    for cut in cuts:
+        new[cut.cluster_id, cut.reason, cut.name, cut.used, cut.most].add(cut.campaign_id)
+    known = _known(conn)
+    if gone := sorted(_shares(known) - _shares(new)):
+        kinds = {"campaign_id": CutRow.c.campaign_id.type, "cluster_id": CutRow.c.cluster_id.type}
+        over = rows("over", kinds, gone)
+        conn.execute(
+            delete(CutRow).where(CutRow.c.campaign_id == over.c.campaign_id, CutRow.c.cluster_id == over.c.cluster_id)
+        )
+    changed = {why: some for why, ids in new.items() if (some := ids - known.get(why, NOBODY))}
+    if changed:
+        _write(conn, changed, now)
+    return sum(map(len, changed.values()))
+
+
+def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
+    """Of one campaign, by cluster."""
+    found = conn.execute(
+        select(Cluster.c.name, *_ABOUT, CutRow.c.since)
+        .join(Cluster, Cluster.c.id == CutRow.c.cluster_id)
+        .where(CutRow.c.campaign_id == campaign_id)
+        .order_by(Cluster.c.name)
+    )
+    return [CutView._make(row) for row in found]
+
+
+def _known(conn: Connection) -> dict[Why, frozenset[int]]:
+    about = (CutRow.c.cluster_id, cast(CutRow.c.reason, Text), CutRow.c.name, CutRow.c.used, CutRow.c.most)
+    found = conn.execute(select(*about, func.array_agg(CutRow.c.campaign_id)).group_by(*about))
+    return {(cluster, reason, name, used, most): frozenset(ids) for cluster, reason, name, used, most, ids in found}
+
+
+def _shares(cuts: Mapping[Why, AbstractSet[int]]) -> set[tuple[int, int]]:
+    return {(campaign_id, why[0]) for why, ids in cuts.items() for campaign_id in ids}
+
+
+def _write(conn: Connection, cuts: Mapping[Why, AbstractSet[int]], now: datetime | None) -> None:
+    new = rows("new", KINDS, [(*why, sorted(ids)) for why, ids in cuts.items()])
+    values = [
+        func.unnest(new.c.campaign_ids),
+        new.c.cluster_id,
+        cast(new.c.reason, CutRow.c.reason.type),
+        *(new.c[name] for name in ("name", "used", "most")),
+        clock(now),
+    ]
+    statement = insert(CutRow).from_select([*Cut._fields, "since"], select(*values))
+    fresh = {name: statement.excluded[name] for name in ("reason", "name", "used", "most")}
+    began = case((CutRow.c.reason == statement.excluded.reason, CutRow.c.since), else_=statement.excluded.since)
+    conn.execute(statement.on_conflict_do_update(index_elements=list(KEY), set_=fresh | {"since": began}))

@@ -1,0 +1,134 @@
+"""Drains: clusters and nodes that are to be empty by a date.
+Given by: operator; taken by: killer, operator.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, func, literal, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import clock, rows, wake
+from cigri.errors import NotFound
+from cigri.states import JobState
+from cigri.tables.clusters import Cluster, Drain
+from cigri.tables.clusters import NodeDrain as NodeDrainRow
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.wishes import Kill, Shutdown
+from cigri.wrapper import JobKey
+
+
+class DrainWish(NamedTuple):
+    """A cluster is to be empty at `deadline`, or our jobs to have `keep` cores; `kills` those that do not go."""
+
+    deadline: datetime
+    kills: bool
+    keep: int
+    asked_by: str
+
+
+class NodeDrain(NamedTuple):
+    """A node is to be empty at `deadline`; nobody is killed for it."""
+
+    node: str
+    deadline: datetime
+    asked_by: str
+
+
+class ToldJob(NamedTuple):
+    job_id: int
+    key: JobKey
+    local_user: str
+
+
+def put_drain(conn: Connection, cluster: str, wish: DrainWish, now: datetime | None = None) -> None:
+    """The cluster gets no more jobs; a later wish replaces an earlier one. Enabling the cluster ends it."""
+    cluster_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == cluster))
+    if cluster_id is None:
+        raise NotFound(f"no cluster {cluster}; `cigri cluster list` shows them")
+    conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(is_enabled=False))
+    values = {**wish._asdict(), "asked_at": clock(now)}
+    statement = insert(Drain).values(cluster_id=cluster_id, **values)
+    conn.execute(statement.on_conflict_do_update(index_elements=[Drain.c.cluster_id], set_=values))
+    wake(conn)
+
+
+def find_drain(conn: Connection, cluster_id: int) -> DrainWish | None:
+    statement = select(Drain.c.deadline, Drain.c.kills, Drain.c.keep, Drain.c.asked_by)
+    row = conn.execute(statement.where(Drain.c.cluster_id == cluster_id)).one_or_none()
+    return DrainWish._make(row) if row else None
+
+
+def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrain, now: datetime | None = None) -> None:
+    """The node gets no more jobs; a later wish replaces an earlier one."""
+    values = {**drain._asdict(), "asked_at": clock(now)}
+    statement = insert(NodeDrainRow).values(cluster_id=cluster_id, **values)
+    conn.execute(statement.on_conflict_do_update(index_elements=["cluster_id", "node"], set_=values))
+    wake(conn)
+
+
+def end_node_drains(conn: Connection, cluster_id: int, nodes: Collection[str]) -> None:
+    """These nodes get jobs again, as far as nothing else is held against them."""
+    conn.execute(delete(NodeDrainRow).where(NodeDrainRow.c.cluster_id == cluster_id, NodeDrainRow.c.node.in_(nodes)))
+    wake(conn)
+
+
+def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrain]:
+    row = NodeDrainRow.c
+    found = select(row.node, row.deadline, row.asked_by).where(row.cluster_id == cluster_id).order_by(row.node)
+    return [NodeDrain._make(drain) for drain in conn.execute(found)]
+
+
+def list_unfit(conn: Connection, cluster_id: int, deadline: datetime, now: datetime | None = None) -> list[int]:
+    """Jobs that wait on the cluster, and could not end before the deadline if they started now."""
+    asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
+    end = clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, cast(Job.c.walltime, Float))
+    statement = select(Job.c.id).where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.SUBMITTED)
+    return list(conn.scalars(statement.where(end > deadline, ~asked)))
+
+
+def put_told(conn: Connection, told: Sequence[tuple[int, bool]], at: datetime, *, machine_only: bool = False) -> None:
+    """These jobs were told of their shutdown, or their machine's; or could not be, and are not tried again."""
+    if not told:
+        return
+    jobs = rows("told", {"job_id": BigInteger(), "was_heard": Boolean()}, told)
+    statement = insert(Shutdown).from_select(
+        ["job_id", "at", "was_heard", "machine_only"],
+        select(jobs.c.job_id, clock(at), jobs.c.was_heard, literal(machine_only)).join(Job, Job.c.id == jobs.c.job_id),
+    )
+    fresh = {name: statement.excluded[name] for name in ("at", "was_heard", "machine_only", "is_past")}
+    conn.execute(statement.on_conflict_do_update(index_elements=[Shutdown.c.job_id], set_=fresh))
+
+
+def take_back(conn: Connection, cluster_id: int) -> list[ToldJob]:
+    """Running jobs whose cluster and node are no longer drained: they are to be told that they may go on."""
+    row = NodeDrainRow.c
+    of_cluster = select(Drain.c.cluster_id).where(Drain.c.cluster_id == Job.c.cluster_id)
+    of_node = select(row.node).where(row.cluster_id == Job.c.cluster_id, row.node == Job.c.node)
+    mine = select(Job.c.id).where(Job.c.cluster_id == cluster_id, ~of_cluster.exists(), ~of_node.exists())
+    taken = delete(Shutdown).where(Shutdown.c.job_id.in_(mine)).returning(Shutdown.c.job_id).cte("taken")
+    return [*_told(conn, select(taken.c.job_id))]
+
+
+def list_past(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[ToldJob]:
+    """Running jobs whose machine was to be down by now: they are to find no such time any longer."""
+    past = select(Shutdown.c.job_id).join(Job, Job.c.id == Shutdown.c.job_id)
+    return [*_told(conn, past.where(Job.c.cluster_id == cluster_id, Shutdown.c.at <= clock(now), ~Shutdown.c.is_past))]
+
+
+def put_past(conn: Connection, job_ids: Collection[int]) -> None:
+    """These jobs find none."""
+    conn.execute(update(Shutdown).where(Shutdown.c.job_id.in_(job_ids)).values(is_past=True))
+
+
+def _told(conn: Connection, jobs: Select[int]) -> Iterator[ToldJob]:
+    """Those of them that run."""
+    found = conn.execute(
+        select(Job.c.id, Job.c.campaign_id, Batch.c.id, Job.c.array_index, Batch.c.local_user)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .where(Job.c.id.in_(jobs), Job.c.state == JobState.RUNNING)
+    )
+    for job_id, campaign_id, batch_id, index, local_user in found:
+        yield ToldJob(job_id, JobKey(campaign_id, batch_id, index or 0), local_user)

@@ -1,0 +1,341 @@
+"""Ends: what became of attempts and jobs, and so of their tasks.
+Given by: operator, runner, updator, users.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    ScalarSelect,
+    Text,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, Insert, insert
+from sqlalchemy.sql.dml import Update
+from sqlalchemy.sql.selectable import CTE, Select
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import NOW, given, packed
+from cigri.flow.kills import closing
+from cigri.flow.known_tasks import learn
+from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
+from cigri.flow.totals import changed_totals, totals
+from cigri.flow.usage import USED, used
+from cigri.rules.verdicts import FAULT_OF_TASK, NEVER_RAN, STAYS, TRIED_ELSEWHERE, Verdict
+from cigri.states import ATTEMPT_LIFE, CampaignState, JobKind, JobState, Outcome, StepState, TaskState
+from cigri.tables.campaigns import Campaign, CampaignCluster, Completion
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.moves import moving, moving_as_told
+from cigri.tables.tasks import Task
+
+ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
+    "task_id": BigInteger(),
+    "number": BigInteger(),
+    "outcome": Text(),
+    "exit_code": BigInteger(),
+    "started": DOUBLE_PRECISION(),
+    "seconds": DOUBLE_PRECISION(),
+}
+
+TASKS: Mapping[str, TypeEngine[Any]] = {
+    "id": BigInteger(),
+    "number": BigInteger(),
+    "state": Text(),
+    **dict.fromkeys(("priority", "failures", "deaths", "resubmissions", "checkpoints"), BigInteger()),
+    "has_saved": Boolean(),
+    "has_run": Boolean(),
+    "has_failed": Boolean(),
+}
+
+JOBS: Mapping[str, TypeEngine[Any]] = {
+    "id": BigInteger(),
+    "outcome": Text(),
+    "exit_code": BigInteger(),
+    "node": Text(),
+    "reason": Text(),
+    "started": DOUBLE_PRECISION(),
+}
+
+
+class EndedAttempt(NamedTuple):
+    """`started` in epoch seconds of the cluster's clock, `seconds` of its duration; None when nobody knows."""
+
+    campaign_id: int
+    job_id: int
+    task_id: int
+    number: int
+    outcome: Outcome
+    exit_code: int | None
+    started: float | None
+    seconds: float | None
+    verdict: Verdict
+    has_saved: bool = False
+    position: int = 1
+
+
+class EndedJob(NamedTuple):
+    job_id: int
+    campaign_id: int
+    kind: JobKind
+    outcome: Outcome
+    exit_code: int | None
+    node: str
+    reason: str
+    started: float | None
+
+
+def put_ended(
+    conn: Connection,
+    cluster_id: int,
+    attempts: Sequence[EndedAttempt],
+    jobs: Sequence[EndedJob],
+    now: datetime | None = None,
+) -> list[EndedAttempt]:
+    """Settle ends by compare-and-set and give those that were news; an end already settled changes nothing.
+
+    Of several attempts at a task the first success is the task's. That one loses is decided here, too: it comes back as
+    superseded; and one that ends badly while another lives leaves the task ASSIGNED.
+    """
+    standing, fresh, over = _end(conn, cluster_id, attempts, jobs, now)
+    _end_steps(conn, cluster_id, over)
+    _add_up(conn, cluster_id, fresh, now)
+    if standing:
+        supersede(conn, list(standing), now)
+    if lasted := {attempt.task_id: attempt.seconds or 0.0 for attempt in fresh if attempt.outcome is Outcome.SUCCESS}:
+        learn(conn, cluster_id, lasted, now)
+    return fresh
+
+
+def put_unsent(
+    conn: Connection,
+    attempts: Sequence[EndedAttempt],
+    jobs: Mapping[int, Sequence[EndedJob]],
+    now: datetime | None = None,
+) -> None:
+    """As `put_ended`, of attempts that have not run, in jobs for many clusters, by their ids."""
+    standing, fresh, over = _end(conn, None, attempts, [job for there in jobs.values() for job in there], now)
+    ended = {job.job_id for job in over}
+    for cluster_id, there in jobs.items():
+        ids = {job.job_id for job in there}
+        _end_steps(conn, cluster_id, [job for job in there if job.job_id in ended])
+        _add_up(conn, cluster_id, [attempt for attempt in fresh if attempt.job_id in ids], now)
+    if standing:
+        supersede(conn, list(standing), now)
+
+
+def _end(
+    conn: Connection,
+    cluster_id: int | None,
+    attempts: Sequence[EndedAttempt],
+    jobs: Sequence[EndedJob],
+    now: datetime | None,
+) -> tuple[Mapping[int, ReplicatedTask], list[EndedAttempt], list[EndedJob]]:
+    """The tasks of several attempts; the ends that were news, of attempts and of jobs."""
+    standing = lock_replicated(conn, {a.campaign_id for a in attempts}, [a.task_id for a in attempts])
+    attempts = list(settle(attempts, standing))
+    moved = _end_attempts(conn, cluster_id, attempts, now)
+    over = _end_jobs(conn, jobs, now)
+    fresh = [attempt for attempt in attempts if (attempt.task_id, attempt.number) in moved]
+    return standing, fresh, [job for job in jobs if job.job_id in over]
+
+
+def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, ReplicatedTask]) -> Iterator[EndedAttempt]:
+    """What each end means to a task that has, or had, several attempts; pure.
+
+    A user's kill ends the task as a whole. Whatever else ends while another attempt lives costs nothing.
+    """
+    over = {task_id for task_id, task in standing.items() if task.state is not TaskState.ASSIGNED}
+    live = {task_id: set(task.live) for task_id, task in standing.items()}
+    for attempt in attempts:
+        task_id = attempt.task_id
+        others = live.get(task_id, set()) - {attempt.number}
+        if task_id in standing and attempt.number not in standing[task_id].live:
+            yield attempt  # settled before
+        elif task_id in over and attempt.outcome is not Outcome.KILLED:
+            yield attempt._replace(outcome=Outcome.SUPERSEDED, verdict=STAYS)
+        elif others and attempt.verdict.state not in (TaskState.DONE, TaskState.CANCELLED):
+            live[task_id] = others
+            yield attempt._replace(verdict=STAYS)
+        else:
+            if task_id in standing:
+                over.add(task_id)
+            yield attempt
+
+
+def _end_attempts(
+    conn: Connection, cluster_id: int | None, attempts: Sequence[EndedAttempt], now: datetime | None
+) -> set[tuple[int, int]]:
+    """Those that had not ended; their tasks move with them, but for those that are superseded.
+
+    A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster; one that
+    stays where it is may have left a checkpoint. Those of no cluster have not run.
+    """
+    if not attempts:
+        return set()
+    ended = [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds) for a in attempts]
+    telling = [(a, bool(cluster_id) and a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
+    judged = [
+        (a.task_id, a.number, *a.verdict, a.has_saved, *ended)
+        for a, *ended in telling
+        if a.outcome is not Outcome.SUPERSEDED
+    ]
+    about = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASKS, judged), "here": cluster_id, "now": now}
+    return {(task_id, number) for task_id, number in conn.execute(_attempts_ended(), about)}
+
+
+@cache
+def _attempts_ended() -> Select[int, int]:
+    ended = given("ended", ATTEMPTS)
+    moved = (
+        moving_as_told(Attempt.c.outcome, cast(ended.c.outcome, Attempt.c.outcome.type), ATTEMPT_LIFE.targets(None))
+        .where(Attempt.c.task_id == ended.c.task_id, Attempt.c.number == ended.c.number)
+        .values(
+            exit_code=ended.c.exit_code,
+            started_at=func.to_timestamp(ended.c.started),
+            seconds=ended.c.seconds,
+        )
+        .returning(Attempt.c.task_id, Attempt.c.number)
+        .cte("moved")
+    )
+    return select(moved.c.task_id, moved.c.number).add_cte(_tasks_moved(moved).cte("tasks_moved"))
+
+
+def _tasks_moved(moved: CTE) -> Update:
+    judged = given("judged", TASKS)
+    again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
+    gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
+    waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))
+    state = cast(case((gone, TaskState.CANCELLED.value), else_=judged.c.state), Task.c.state.type)
+    return (
+        moving_as_told(Task.c.state, state, among=list(TaskState))
+        .where(moved.c.task_id == judged.c.id, moved.c.number == judged.c.number)
+        .where(Task.c.id == judged.c.id, Campaign.c.id == Task.c.campaign_id)
+        .values(
+            priority=judged.c.priority,
+            failures=Task.c.failures + judged.c.failures,
+            deaths=Task.c.deaths + judged.c.deaths,
+            resubmissions=Task.c.resubmissions + judged.c.resubmissions,
+            checkpoints=Task.c.checkpoints + judged.c.checkpoints,
+            checkpoint_cluster_id=case(
+                (judged.c.has_saved, bindparam("here", type_=BigInteger)), else_=Task.c.checkpoint_cluster_id
+            ),
+            failed_cluster_id=case(
+                (judged.c.has_failed, bindparam("here", type_=BigInteger)), else_=Task.c.failed_cluster_id
+            ),
+            stopped_at=case((or_(judged.c.has_saved, waits_anew), NOW), else_=Task.c.stopped_at),
+        )
+    )
+
+
+def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> set[int]:
+    """A job began with the first of its tasks, and one of several is no success unless each of them is.
+
+    Those that were not over add to the usage of their users, and nobody wishes any longer that one of them is killed.
+    """
+    if not jobs:
+        return set()
+    ended = [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs]
+    return set(conn.scalars(_jobs_ended(), {"ended": packed(JOBS, ended), "now": now}))
+
+
+@cache
+def _jobs_ended() -> Select[int]:
+    ended = given("ended", JOBS)
+    begun = select(func.min(Attempt.c.started_at)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    is_success = ended.c.outcome == Outcome.SUCCESS.value
+    outcome = cast(ended.c.outcome, Job.c.outcome.type)
+    over = (
+        moving(Job.c.state, JobState.ENDED)
+        .where(Job.c.id == ended.c.id)
+        .values(
+            outcome=case((is_success, func.coalesce(_worse(Attempt.c.outcome), outcome)), else_=outcome),
+            exit_code=case(
+                (is_success, func.coalesce(_worse(Attempt.c.exit_code), ended.c.exit_code)), else_=ended.c.exit_code
+            ),
+            node=func.coalesce(func.nullif(ended.c.node, ""), Job.c.node),
+            reason=func.nullif(ended.c.reason, ""),
+            started_at=func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at),
+            ended_at=NOW,
+        )
+        .returning(*(Job.c[name] for name in ("id", *USED)))
+        .cte("over")
+    )
+    return select(over.c.id).add_cte(used(over).cte("used"), closing(ended).cte("closed"))
+
+
+def _worse(field: Column[Any]) -> ScalarSelect[Any]:
+    """Of the first attempt of a job that was no success."""
+    is_odd = Attempt.c.outcome != Outcome.SUCCESS
+    found = select(field).where(Attempt.c.job_id == Job.c.id, is_odd).order_by(Attempt.c.position).limit(1)
+    return found.correlate(Job).scalar_subquery()
+
+
+def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> None:
+    """A prologue or epilogue that died by the grid's fault is done again."""
+    part = CampaignCluster.c
+    for job in jobs:
+        if job.kind is JobKind.TASKS:
+            continue
+        if job.outcome is Outcome.SUCCESS:
+            state = StepState.DONE
+        else:
+            state = StepState.FAILED if job.outcome in FAULT_OF_TASK | {Outcome.KILLED} else StepState.WAITING
+        step = part.prologue if job.kind is JobKind.PROLOGUE else part.epilogue
+        here = part.campaign_id == job.campaign_id, part.cluster_id == cluster_id
+        conn.execute(moving(step, state, out_of=[StepState.RUNNING]).where(*here))
+
+
+def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
+    done: dict[int, list[float]] = defaultdict(list)
+    failed: Counter[int] = Counter()
+    again: Counter[int] = Counter()
+    for attempt in attempts:
+        if attempt.outcome is Outcome.SUCCESS:
+            done[attempt.campaign_id].append(attempt.seconds or 0.0)
+        elif attempt.verdict.state is TaskState.FAILED:
+            failed[attempt.campaign_id] += 1
+        elif attempt.verdict.state is TaskState.WAITING:
+            again[attempt.campaign_id] += 1
+    for campaign_id in done.keys() | failed.keys() | again.keys():
+        lasted = done.get(campaign_id, [])
+        about = {"campaign": campaign_id, "here": cluster_id, "now": now}
+        about |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
+        conn.execute(_added_up(has_done=bool(lasted)), about | (totals(lasted) if lasted else {}))
+
+
+@cache
+def _added_up(*, has_done: bool) -> Update:
+    """Of one campaign on a cluster, and the tasks that were done there in this minute."""
+    part = CampaignCluster.c
+    campaign_id, cluster_id, failed, again = (
+        bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failed_more", "again_more")
+    )
+    statement = update(CampaignCluster).where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+    values: dict[str, Any] = {"failed": part.failed + failed, "resubmitted": part.resubmitted + again}
+    if not has_done:
+        return statement.values(values)
+    return statement.values(values | changed_totals()).add_cte(_completed().cte("completed"))
+
+
+def _completed() -> Insert:
+    campaign_id, cluster_id, more = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "done_more"))
+    minute = func.date_trunc("minute", NOW)
+    statement = insert(Completion).values(campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=more)
+    return statement.on_conflict_do_update(
+        index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],
+        set_={"tasks": Completion.c.tasks + statement.excluded.tasks},
+    )

@@ -1,0 +1,85 @@
+"""Events: what happened, open until fixed or healed.
+Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, operator, predictor, runner, updator,
+users.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Text, case, cast, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import clock, rows
+from cigri.states import EventLevel
+from cigri.tables.grid import Event
+from cigri.text.harmless import one_line, safe
+
+COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(("code", "level", "subject", "message"), Text()) | dict.fromkeys(
+    ("campaign_id", "cluster_id", "job_id", "task_id"), BigInteger()
+)
+
+
+class NewEvent(NamedTuple):
+    """`subject` says what it is about, e.g. "campaign 3 on dahu": one open event per code and subject."""
+
+    code: str
+    level: EventLevel
+    subject: str
+    message: str
+    campaign_id: int | None = None
+    cluster_id: int | None = None
+    job_id: int | None = None
+    task_id: int | None = None
+
+
+def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | None = None) -> None:
+    """Open events; one that is open already counts up and takes the new message. INFO is closed from the start.
+
+    They quote jobs, users and clusters: what steers a terminal is spelled out.
+    """
+    quoted = (event._replace(subject=one_line(event.subject), message=safe(event.message)) for event in events)
+    latest = {(event.code, event.subject): event for event in quoted}
+    if not latest:
+        return
+    told = rows("told", COLUMNS, list(latest.values()))
+    is_news = told.c.level == EventLevel.INFO.value
+    statement = insert(Event).from_select(
+        [*COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
+        select(
+            *(cast(told.c[name], Event.c[name].type) for name in COLUMNS),
+            clock(now),
+            clock(now),
+            case((is_news, clock(now))),
+            case((is_news, "cigri")),
+        ),
+    )
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=[Event.c.code, Event.c.subject],
+            index_where=Event.c.closed_at.is_(None),
+            set_={
+                "count": Event.c.count + 1,
+                "last_at": statement.excluded.last_at,
+                "message": statement.excluded.message,
+                "job_id": statement.excluded.job_id,
+            },
+        )
+    )
+
+
+def close_events(
+    conn: Connection, codes: Sequence[str], subjects: Sequence[str], by: str, now: datetime | None = None
+) -> int:
+    """Close the open events with these codes about these subjects; give their number."""
+    if not subjects:
+        return 0
+    healed = rows("healed", {"subject": Text()}, [(one_line(subject),) for subject in subjects])
+    closed = conn.execute(
+        update(Event)
+        .where(Event.c.closed_at.is_(None), Event.c.code.in_(codes), Event.c.subject == healed.c.subject)
+        .values(closed_at=clock(now), closed_by=by)
+        .returning(Event.c.id)
+    )
+    return len(closed.all())

@@ -1,0 +1,120 @@
+"""Excluded nodes: sick ones get no job for a while.
+Given by: operator, updator; taken by: operator, runner, updator.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, delete, false, func, literal, select, true
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.database import clock
+from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.settings.sections import NodeSettings
+from cigri.states import EventLevel
+from cigri.tables.clusters import Cluster, NodeDrain
+from cigri.tables.clusters import ExcludedNode as NodeRow
+
+CODE = "NODE_EXCLUDED"
+DRAINED = "its operator wants it empty by then"
+
+
+class ExcludedNode(NamedTuple):
+    """`is_out`: it gets no job now; else it is on trial, until a task has ended there well.
+
+    `is_drained`: an operator wants it empty at `until`, and it stays out after that.
+    """
+
+    cluster: str
+    node: str
+    since: datetime
+    until: datetime
+    strikes: int
+    reason: str
+    asked_by: str
+    is_out: bool
+    is_drained: bool = False
+
+
+def list_excluded(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[str]:
+    """Nodes that get no job now because they are sick."""
+    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > clock(now))
+    return list(conn.scalars(mine.order_by(NodeRow.c.node)))
+
+
+def list_all_excluded(conn: Connection, now: datetime | None = None) -> dict[int, list[str]]:
+    """By cluster those that get no job now: they are sick, or drained."""
+    sick = select(NodeRow.c.cluster_id, NodeRow.c.node).where(NodeRow.c.until > clock(now))
+    excluded: dict[int, list[str]] = defaultdict(list)
+    for cluster_id, node in conn.execute(sick.union(select(NodeDrain.c.cluster_id, NodeDrain.c.node)).order_by("node")):
+        excluded[cluster_id].append(node)
+    return dict(excluded)
+
+
+def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | None = None) -> list[ExcludedNode]:
+    """For people: of one cluster, or of all."""
+    row = NodeRow
+    about = (Cluster.c.name, row.c.node, row.c.since, row.c.until, row.c.strikes, row.c.reason, row.c.asked_by)
+    sick = select(*about, row.c.until > clock(now), false()).join(Cluster, Cluster.c.id == row.c.cluster_id)
+    wish = NodeDrain.c
+    drained = select(Cluster.c.name, wish.node, wish.asked_at, wish.deadline, literal(0), literal(DRAINED))
+    drained = drained.add_columns(wish.asked_by, true(), true()).join(Cluster, Cluster.c.id == wish.cluster_id)
+    found = [nodes.where(Cluster.c.name == cluster) if cluster else nodes for nodes in (sick, drained)]
+    return sorted(ExcludedNode._make(one) for nodes in found for one in conn.execute(nodes))
+
+
+def put_exclusion(
+    conn: Connection,
+    cluster_id: int,
+    cluster: str,
+    node: str,
+    reason: str,
+    limits: NodeSettings,
+    now: datetime | None = None,
+) -> bool:
+    """Leave the node out for a while, twice as long as the last time; False when it is out already."""
+    pause = func.least(limits.backoff * func.power(2.0, func.least(NodeRow.c.strikes, 20)), limits.longest)
+    new = insert(NodeRow).values(
+        cluster_id=cluster_id,
+        node=node,
+        since=clock(now),
+        until=clock(now) + timedelta(seconds=min(limits.backoff, limits.longest)),
+        strikes=1,
+        reason=reason,
+        asked_by="cigri",
+    )
+    again = {"since": clock(now), "until": clock(now) + _seconds(pause), "strikes": NodeRow.c.strikes + 1}
+    again |= {"reason": reason, "asked_by": "cigri"}
+    until = conn.scalar(
+        new.on_conflict_do_update(
+            index_elements=[NodeRow.c.cluster_id, NodeRow.c.node], set_=again, where=NodeRow.c.until <= clock(now)
+        ).returning(NodeRow.c.until)
+    )
+    if until is None:
+        return False
+    words = f"{reason}; it gets no job until {until:%Y-%m-%d %H:%M:%S} UTC, then it is tried again"
+    advice = f"`cigri cluster nodes {cluster} --admit {node}` gives it jobs at once"
+    event = NewEvent(CODE, EventLevel.WARNING, _subject(cluster, node), f"{words}; {advice}", cluster_id=cluster_id)
+    put_events(conn, [event], now)
+    return True
+
+
+def admit_nodes(
+    conn: Connection, cluster_id: int, cluster: str, nodes: Collection[str], by: str, now: datetime | None = None
+) -> int:
+    """Forget what was held against these nodes; give the number of those of which something was."""
+    mine = and_(NodeRow.c.cluster_id == cluster_id, NodeRow.c.node.in_(nodes))
+    gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
+    close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by, now)
+    return len(gone)
+
+
+def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
+    return func.make_interval(0, 0, 0, 0, 0, 0, number)
+
+
+def _subject(cluster: str, node: str) -> str:
+    return f"node {node} of {cluster}"

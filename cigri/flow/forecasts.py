@@ -1,0 +1,164 @@
+"""Forecasts of campaigns and clusters: the present ones, and their history.
+Given by: predictor; taken by: predictor, users.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, select, union_all
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import among, clock, rows
+from cigri.estimates.calibration import Told
+from cigri.states import OPEN_CAMPAIGNS, CampaignState
+from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
+from cigri.tables.clusters import ClusterForecast
+
+
+class NewForecast(NamedTuple):
+    """As the table `forecasts`; cluster_id None is the campaign as a whole."""
+
+    campaign_id: int
+    cluster_id: int | None
+    ratio: float
+    throughput: float | None
+    mean: float | None
+    deviation: float | None
+    remaining: int
+    eta: datetime | None
+    median: float | None = None
+    p95: float | None = None
+    keep: int | None = None
+    send: int | None = None
+    memory: Mapping[str, float] = MappingProxyType({})
+    submitted: int = 0
+    free: int | None = None
+    eta_low: datetime | None = None
+    eta_high: datetime | None = None
+    pressure: float | None = None
+    published: datetime | None = None
+
+
+FIELDS = NewForecast._fields
+COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in FIELDS}
+OTHER: dict[str, TypeEngine[Any]] = {"first": BigInteger(), "campaign_id": BigInteger(), "remaining": BigInteger()}
+NOBODY: Mapping[int, int] = MappingProxyType({})
+NONE_ALIKE: Mapping[int, Mapping[int, int]] = MappingProxyType({})
+
+
+class NewClusterForecast(NamedTuple):
+    """As the table `cluster_forecasts`."""
+
+    cluster_id: int
+    cycle: float | None
+    start_rate: float | None
+    queue_delay: float | None
+    arrivals: float | None
+    releases: float | None
+    hazard: float | None
+
+
+MEASURES = NewClusterForecast._fields[1:]
+
+
+def list_in_all(conn: Connection, besides: Collection[int] = ()) -> dict[int, NewForecast]:
+    """The present forecast of each open campaign as a whole, `besides` some."""
+    statement = (
+        select(*(Forecast.c[name] for name in FIELDS))
+        .join(Campaign, Campaign.c.id == Forecast.c.campaign_id)
+        .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
+        .where(Forecast.c.campaign_id.not_in(among(besides)))
+    )
+    return {row.campaign_id: NewForecast._make(row) for row in conn.execute(statement).all()}
+
+
+def put_forecasts(
+    conn: Connection,
+    forecasts: Sequence[NewForecast],
+    history_period: float,
+    now: datetime | None = None,
+    alike: Mapping[int, Mapping[int, int]] = NONE_ALIKE,
+) -> None:
+    """Replace the present forecasts that have changed, and keep all of a campaign whose history is older than that.
+
+    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest. Those of a
+    campaign are also those of the ones that are `alike`, each with so many tasks remaining.
+    """
+    values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
+    told = dict.fromkeys(forecast.campaign_id for forecast in forecasts)
+    others = [(first, id, remaining) for first in told for id, remaining in alike.get(first, NOBODY).items()]
+    for with_cluster in (True, False):
+        if some := [value for value in values if (value[1] is not None) is with_cluster]:
+            _put_present(conn, _of_all(rows("new", COLUMNS, some), others), with_cluster, now)
+    kept = select(ForecastHistory.c.id).where(ForecastHistory.c.campaign_id == Campaign.c.id)
+    recent = kept.where(ForecastHistory.c.at > clock(now) - timedelta(seconds=history_period)).limit(1)
+    due = select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS), recent.scalar_subquery().is_(None))
+    present = select(*(Forecast.c[name] for name in FIELDS), clock(now)).where(Forecast.c.campaign_id.in_(due))
+    conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], present))
+
+
+def put_cluster_forecasts(
+    conn: Connection, forecasts: Sequence[NewClusterForecast], now: datetime | None = None
+) -> None:
+    """Replace what is known of these clusters; `at` tells when the last pass was."""
+    new = rows("new", {name: ClusterForecast.c[name].type for name in NewClusterForecast._fields}, forecasts)
+    values = select(*(new.c[name] for name in NewClusterForecast._fields), clock(now))
+    statement = insert(ClusterForecast).from_select([*NewClusterForecast._fields, "at"], values)
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=[ClusterForecast.c.cluster_id],
+            set_={name: statement.excluded[name] for name in (*MEASURES, "at")},
+        )
+    )
+
+
+def _of_all(new: TableValuedAlias, others: Sequence[tuple[int, int, int]]) -> FromClause:
+    """With what is the same of `others`: first, campaign, tasks remaining."""
+    if not others:
+        return new
+    other = rows("other", OTHER, others)
+    theirs: dict[str, ColumnElement[Any]] = {"campaign_id": other.c.campaign_id, "remaining": other.c.remaining}
+    same = select(*(theirs.get(name, new.c[name]) for name in FIELDS)).join(other, other.c.first == new.c.campaign_id)
+    return union_all(select(*(new.c[name] for name in FIELDS)), same).subquery("said")
+
+
+def _put_present(conn: Connection, new: FromClause, with_cluster: bool, now: datetime | None) -> None:
+    """Replace those that have changed, of clusters or of whole campaigns: each kind has a unique index of its own."""
+    of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
+    same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
+    known = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
+    changed = select(*(new.c[name] for name in FIELDS), clock(now)).where(~known.exists())
+    statement = insert(Forecast).from_select([*FIELDS, "at"], changed)
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=["campaign_id", "cluster_id"] if with_cluster else ["campaign_id"],
+            index_where=None if with_cluster else Forecast.c.cluster_id.is_(None),
+            set_={name: statement.excluded[name] for name in (*FIELDS[2:], "at")},
+        )
+    )
+
+
+def _as_json(value: object) -> object:
+    if value is None or isinstance(value, (int, float)):  # nearly all: the others cost more to tell apart
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[Told]:
+    """Every interval in the history of those campaigns that came to their own end."""
+    statement = (
+        select(ForecastHistory.c.eta_low, ForecastHistory.c.eta_high, Campaign.c.ended_at)
+        .join(Campaign, Campaign.c.id == ForecastHistory.c.campaign_id)
+        .where(Campaign.c.id.in_(campaign_ids), Campaign.c.state == CampaignState.TERMINATED)
+        .where(ForecastHistory.c.cluster_id.is_(None), ForecastHistory.c.eta_low.is_not(None))
+        .where(ForecastHistory.c.at < Campaign.c.ended_at, ForecastHistory.c.remaining > 0)
+        .order_by(ForecastHistory.c.at)
+    )
+    return [Told(low, high, end) for low, high, end in conn.execute(statement) if low and high and end]

@@ -1,0 +1,227 @@
+"""Known tasks: how long they take, as clusters have shown; of successful ones only.
+Given by: runner, updator, users; taken by: predictor, users.
+
+Moving averages by bucket and cluster, and what each task took last, by the command and the parameter of its user.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Text,
+    Uuid,
+    and_,
+    bindparam,
+    cast,
+    column,
+    delete,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, Insert, distinct_on, insert
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import NOW, given, packed
+from cigri.estimates.durations import averaged
+from cigri.states import Outcome
+from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import LastDuration, Task
+
+IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
+LASTED: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "seconds": DOUBLE_PRECISION()}
+
+AVERAGES: Mapping[str, TypeEngine[Any]] = {
+    "bucket_id": BigInteger(),
+    "weight": BigInteger(),
+    "seconds": DOUBLE_PRECISION(),
+}
+REMEMBERED = 500  # latest successes, after which a duration counts for less than a hundredth of a hundredth
+LOOKED_UP = 100_000  # tasks, the first ones; they stand for the others
+AT_ONCE = 10_000
+
+
+class KnownPast(NamedTuple):
+    """Of so many tasks that were looked up, those that ran before: their seconds in all, and the squares of these."""
+
+    looked_up: int = 0
+    done: int = 0
+    seconds: float = 0.0
+    squares: float = 0.0
+
+
+def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: datetime | None = None) -> None:
+    """These tasks have succeeded in so many seconds, in this order; it is remembered for the same ones later, too.
+
+    Rows of what is remembered are written in one order by all.
+    """
+    buckets: dict[int, list[float]] = defaultdict(list)
+    known: dict[int, tuple[int, float]] = {}
+    found = conn.execute(_averages(), {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}).all()
+    of = {task_id: (bucket_id, weight, seconds) for task_id, bucket_id, weight, seconds, *_ in found}
+    for task_id, duration in lasted.items():
+        bucket_id, weight, seconds = of[task_id]
+        buckets[bucket_id].append(duration)
+        known[bucket_id] = weight or 0, seconds or 0.0
+    _compare(conn, cluster_id, [(campaign_id, expected) for *_, campaign_id, expected in found])
+    new = {id: averaged(*known[id], durations) for id, durations in buckets.items()}
+    about = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id, "now": now}
+    conn.execute(_remembered(), {**about, "averages": _packed(new)})
+
+
+def _compare(conn: Connection, cluster_id: int, expected: Iterable[tuple[int, float | None]]) -> None:
+    """Tasks of these campaigns have succeeded; what those that ran before were expected to take says how fast it is."""
+    known: dict[int, list[float]] = defaultdict(list)
+    for campaign_id, seconds in expected:
+        if seconds is not None:
+            known[campaign_id].append(seconds)
+    part = CampaignCluster.c
+    for campaign_id, some in known.items():
+        conn.execute(
+            update(CampaignCluster)
+            .where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+            .values(known=part.known + len(some), expected=part.expected + sum(some))
+        )
+
+
+def command_of(user: ColumnElement[str], settings: ColumnElement[Any]) -> ColumnElement[UUID]:
+    """The digest of what a user runs."""
+    return _digest(func.concat(user, literal_column("E'\\n'"), settings["exec_file"].astext))
+
+
+def parameter_of(parameter: ColumnElement[object]) -> ColumnElement[UUID]:
+    """The digest of a task's parameter, whatever the order of its names."""
+    return _digest(cast(parameter, Text))
+
+
+def _digest(words: ColumnElement[str]) -> ColumnElement[UUID]:
+    whole = func.sha256(func.convert_to(words, literal_column("'UTF8'")))
+    return cast(func.encode(func.substr(whole, 1, 16), literal_column("'hex'")), Uuid)
+
+
+@cache
+def _remembered() -> Insert:
+    ended, here = given("ended", LASTED), bindparam("here", type_=BigInteger)
+    part = CampaignCluster.c
+    task = (
+        select(Task.c.id, Task.c.campaign_id, Task.c.parameter, ended.c.seconds)
+        .join(ended, ended.c.id == Task.c.id)
+        .cte("task")
+        .prefix_with("MATERIALIZED", dialect="postgresql")
+    )
+    known = (
+        select(
+            command_of(Campaign.c.grid_user, part.settings).label("command"),
+            parameter_of(task.c.parameter).label("parameter"),
+            task.c.seconds,
+            task.c.id,
+        )
+        .join(Campaign, Campaign.c.id == task.c.campaign_id)
+        .join(CampaignCluster, and_(part.campaign_id == Campaign.c.id, part.cluster_id == here))
+        .subquery()
+    )
+    same = (known.c.command, known.c.parameter)
+    last = select(*same, known.c.seconds, NOW, here).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
+    statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at", "cluster_id"], last)
+    remembered = statement.on_conflict_do_update(
+        index_elements=[LastDuration.c.command, LastDuration.c.parameter],
+        set_={name: statement.excluded[name] for name in ("seconds", "at", "cluster_id")},
+    )
+    return remembered.add_cte(_written().cte("averaged"))
+
+
+def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:
+    """From the latest successes, when it has turned out which ones are none, or are after all.
+
+    How fast the cluster is for known tasks is measured on those to come.
+    """
+    latest = (
+        select(Job.c.bucket_id, Attempt.c.seconds)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .where(Job.c.campaign_id == campaign_id, Job.c.cluster_id == cluster_id, Job.c.bucket_id.is_not(None))
+        .where(Attempt.c.outcome == Outcome.SUCCESS)
+        .order_by(Job.c.id.desc(), Attempt.c.position.desc())
+        .limit(REMEMBERED)
+    )
+    buckets: dict[int, list[float]] = defaultdict(list)
+    for bucket_id, seconds in reversed(conn.execute(latest).all()):
+        if bucket_id is not None:
+            buckets[bucket_id].append(seconds or 0.0)
+    mine = select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id)
+    conn.execute(
+        delete(BucketAverage).where(BucketAverage.c.cluster_id == cluster_id, BucketAverage.c.bucket_id.in_(mine))
+    )
+    _write(conn, cluster_id, {id: averaged(0, 0.0, durations) for id, durations in buckets.items()})
+    part = CampaignCluster.c
+    here = and_(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
+    conn.execute(update(CampaignCluster).where(here).values(known=0, expected=0.0))
+
+
+def _write(conn: Connection, cluster_id: int, averages: Mapping[int, tuple[int, float]]) -> None:
+    if averages:
+        conn.execute(_written(), {"averages": _packed(averages), "here": cluster_id})
+
+
+def _packed(averages: Mapping[int, tuple[int, float]]) -> str:
+    return packed(AVERAGES, [(id, *average) for id, average in averages.items()])
+
+
+@cache
+def _averages() -> Select[*tuple[Any, ...]]:
+    ended = given("ended", IDS)
+    average, here = BucketAverage.c, bindparam("here", type_=BigInteger)
+    mine = and_(average.bucket_id == Task.c.bucket_id, average.cluster_id == here)
+    return (
+        select(Task.c.id, Task.c.bucket_id, average.weight, average.seconds, Task.c.campaign_id, Task.c.expected)
+        .join(ended, ended.c.id == Task.c.id)
+        .outerjoin(BucketAverage, mine)
+    )
+
+
+@cache
+def _written() -> Insert:
+    new, here = given("averages", AVERAGES), bindparam("here", type_=BigInteger)
+    values = select(new.c.bucket_id, here, new.c.weight, new.c.seconds)
+    statement = insert(BucketAverage).from_select(["bucket_id", "cluster_id", "weight", "seconds"], values)
+    return statement.on_conflict_do_update(
+        index_elements=[BucketAverage.c.bucket_id, BucketAverage.c.cluster_id],
+        set_={name: statement.excluded[name] for name in ("weight", "seconds")},
+    )
+
+
+def find_known_past(conn: Connection, user: str, commands: Collection[str], parameters: Iterable[object]) -> KnownPast:
+    """What these tasks took, if they have run before; it only reads."""
+    settings = (cast(literal(json.dumps({"exec_file": command})), JSONB) for command in commands)
+    is_same = or_(*(LastDuration.c.command == command_of(literal(user, Text), one) for one in settings))
+    if conn.scalar(select(LastDuration.c.command).where(is_same).limit(1)) is None:
+        return KnownPast()
+    known, left = KnownPast(), islice(parameters, LOOKED_UP)
+    while some := list(islice(left, AT_ONCE)):
+        each = func.jsonb_array_elements(cast(literal(json.dumps(some)), JSONB))
+        wanted = each.table_valued(column("parameter", JSONB), name="wanted").render_derived()
+        seconds = LastDuration.c.seconds
+        totals = (func.count(), func.coalesce(func.sum(seconds), 0.0), func.coalesce(func.sum(seconds * seconds), 0.0))
+        done, total, squares = conn.execute(
+            select(*(totals[0], *(cast(one, DOUBLE_PRECISION) for one in totals[1:])))
+            .select_from(wanted)
+            .join(LastDuration, LastDuration.c.parameter == parameter_of(wanted.c.parameter))
+            .where(is_same)
+        ).one()
+        known = KnownPast(
+            known.looked_up + len(some), known.done + done, known.seconds + total, known.squares + squares
+        )
+    return known

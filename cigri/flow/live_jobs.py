@@ -1,0 +1,202 @@
+"""Live jobs: watched from their submission to their end, as their cluster lists them.
+Given by: updator; taken by: updator.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Connection,
+    Float,
+    Text,
+    and_,
+    bindparam,
+    case,
+    cast,
+    false,
+    func,
+    select,
+    type_coerce,
+    update,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.dml import Update
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select, TableValuedAlias
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import NOW, given, packed
+from cigri.states import JobKind, JobState, KillReason
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.moves import moving_as_told
+from cigri.tables.wishes import Kill
+
+IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
+
+SEEN: Mapping[str, TypeEngine[Any]] = {
+    "id": BigInteger(),
+    "state": Text(),
+    "remote_id": Text(),
+    "node": Text(),
+    "is_halted": Boolean(),
+    "started": DOUBLE_PRECISION(),
+}
+EARLIEST = timedelta(minutes=1)  # no cluster's clock makes a job older than that when it is first seen to run
+
+
+class WatchedJob(NamedTuple):
+    """A submitted job that has not ended; `kill` is why we asked for its death, if we did.
+
+    `is_halted`: at the last visit it was held in the queue, or suspended. `side`: how many tasks it runs at a time.
+    `runs_until`: when its walltime is over, counted from when it was first seen to run, else from when it was missing;
+    None when it was neither. `is_unaccounted`: people were told that it perhaps still runs.
+    `was_killed`: it was there when the kill was sent, and is gone since.
+    """
+
+    job_id: int
+    campaign_id: int
+    kind: JobKind
+    state: JobState
+    width: int
+    batch_id: int
+    tag: str
+    array_index: int
+    remote_id: str
+    local_user: str
+    missing_since: datetime | None
+    kill: KillReason | None
+    is_halted: bool = False
+    side: int = 1
+    submitted_at: datetime | None = None
+    runs_until: datetime | None = None
+    is_unaccounted: bool = False
+    was_killed: bool = False
+
+
+class SeenJob(NamedTuple):
+    """A job as its cluster lists it; `state` is submitted or running. `started`: in epoch seconds, if it says so."""
+
+    job_id: int
+    state: JobState
+    remote_id: str
+    node: str
+    is_halted: bool = False
+    started: float | None = None
+
+
+def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
+    """Every job of a cluster that has been submitted and has not ended."""
+    return [WatchedJob._make(row) for row in conn.execute(_watched(), {"here": cluster_id}).all()]
+
+
+def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
+    """Batch and index of the jobs of these batches that have not ended, those still being submitted among them."""
+    return {(batch_id, index) for batch_id, index in conn.execute(_unended(), chosen_jobs(batch_ids))}
+
+
+def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = None) -> None:
+    """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
+    conn.execute(_seen(), {"listed": packed(SEEN, seen), "now": now})
+
+
+def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> None:
+    """Jobs that were started and of which nobody knows whether they still run."""
+    conn.execute(update(Job).where(Job.c.id.in_(job_ids), Job.c.state != JobState.ENDED).values(reason=reason))
+
+
+def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
+    """Jobs that their cluster no longer lists and of which no record has come yet."""
+    conn.execute(_missing(), {**chosen_jobs(job_ids), "now": now})
+
+
+@cache
+def _watched() -> Select[*tuple[Any, ...]]:
+    lasts = _seconds(cast(Job.c.walltime, Float) + Job.c.halted_seconds)
+    return (
+        select(
+            Job.c.id,
+            Job.c.campaign_id,
+            Job.c.kind,
+            Job.c.state,
+            Job.c.width,
+            Batch.c.id,
+            Batch.c.tag,
+            Job.c.array_index,
+            func.coalesce(Job.c.remote_id, ""),
+            Batch.c.local_user,
+            Job.c.missing_since,
+            Kill.c.reason,
+            Job.c.halted_since.is_not(None),
+            func.greatest(Job.c.width // CampaignCluster.c.width, 1),
+            Job.c.submitted_at,
+            func.coalesce(Job.c.started_at, Job.c.missing_since) + lasts,
+            Job.c.reason.is_not(None),
+            func.coalesce(Kill.c.sent_at <= Job.c.missing_since, false()),
+        )
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .join(
+            CampaignCluster,
+            and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
+        )
+        .outerjoin(Kill, and_(Kill.c.job_id == Job.c.id, Kill.c.is_open))
+        .where(Job.c.cluster_id == bindparam("here"), Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
+        .order_by(Job.c.id)
+    )
+
+
+@cache
+def _unended() -> Select[int, int]:
+    wanted = given("wanted", IDS)
+    places = select(Batch.c.id, type_coerce(Job.c.array_index, BigInteger)).join(wanted, wanted.c.id == Batch.c.id)
+    return places.join(Job, Job.c.batch_id == Batch.c.id).where(Job.c.state != JobState.ENDED)
+
+
+@cache
+def _missing() -> Update:
+    wanted = given("wanted", IDS)
+    is_live = and_(Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
+    return update(Job).where(Job.c.id == wanted.c.id, is_live).values(missing_since=NOW)
+
+
+@cache
+def _seen() -> Update:
+    listed = given("listed", SEEN)
+    state = cast(listed.c.state, Job.c.state.type)
+    running = listed.c.state == JobState.RUNNING.value
+    halted = func.coalesce(func.extract("epoch", NOW - Job.c.halted_since), 0.0)
+    return (
+        moving_as_told(Job.c.state, state, among=(JobState.SUBMITTED, JobState.RUNNING))
+        .where(Job.c.id == listed.c.id)
+        .values(
+            remote_id=listed.c.remote_id,
+            node=func.nullif(listed.c.node, ""),
+            started_at=case((running, func.coalesce(Job.c.started_at, _begun(listed))), else_=None),
+            missing_since=None,
+            reason=None,
+            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, NOW)), else_=None),
+            halted_seconds=case(
+                (Job.c.state != state, 0.0),
+                (listed.c.is_halted, Job.c.halted_seconds),
+                else_=Job.c.halted_seconds + halted,
+            ),
+        )
+    )
+
+
+def _begun(listed: TableValuedAlias) -> ColumnElement[datetime]:
+    """When it was seen to run for the first time, or before, as its cluster says, whose clock may be wrong."""
+    told = func.greatest(func.to_timestamp(listed.c.started), Job.c.submitted_at, NOW - EARLIEST)
+    return case((listed.c.started.is_not(None), func.least(told, NOW)), else_=NOW)
+
+
+def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
+    return func.make_interval(0, 0, 0, 0, 0, 0, number)
+
+
+def chosen_jobs(ids: Sequence[int]) -> dict[str, str]:
+    return {"wanted": packed(IDS, [(id,) for id in ids])}

@@ -1,0 +1,276 @@
+"""Submit pools: jobs that demand the same, and the queues that are eligible for them; kept fresh.
+Given by: users; taken by: matcher, operator.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ARRAY, BigInteger, Connection, Text, and_, cast, delete, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.sql.dml import ReturningInsert, Update
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import clock, rows
+from cigri.flow.views.queues import list_queues, property_kinds, resources_version
+from cigri.requirements import NOTHING, Reject, digest, parse_requirement
+from cigri.rules.eligibility import Eligible, Wanted, decide, read_wanted, wanted_of
+from cigri.states import OPEN_CAMPAIGNS
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Grid, Project
+from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
+from cigri.tables.resources import Queue
+
+NEVER = -1  # the version of a pool that was not computed yet
+PAIR: dict[str, TypeEngine[Any]] = {"pool_id": BigInteger(), "queue_id": BigInteger()}
+CONDITION: dict[str, TypeEngine[Any]] = {"condition": JSONB(none_as_null=True)}
+REASON: dict[str, TypeEngine[Any]] = dict.fromkeys(("code", "name", "wanted", "found"), Text())
+SHARE = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
+
+Plain = tuple[object, ...] | dict[str, Any] | None
+"""A verdict as it is kept: why not; or else, for an eligible queue, what nodes have to be chosen by (None: any)."""
+
+
+class Pool(NamedTuple):
+    id: int
+    project: str
+    wanted: Wanted
+
+
+class StalePool(NamedTuple):
+    """Its demands are read by `pool`, which may raise."""
+
+    id: int
+    project: str
+    requirements: Any
+
+    @property
+    def pool(self) -> Pool:
+        return Pool(self.id, self.project, read_wanted(self.requirements))
+
+
+class _Verdict(NamedTuple):
+    pool_id: int
+    queue_id: int
+    plain: Plain
+
+
+class _Share(NamedTuple):
+    """A bucket on one of its campaign's clusters, and what its jobs demand there."""
+
+    bucket_id: int
+    cluster_id: int
+    project: str
+    digest: str
+    wanted: Wanted
+
+
+class PoolView(NamedTuple):
+    """A submit pool as operators see it; `queues` eligible, and `buckets` of open campaigns that are of it."""
+
+    id: int
+    digest: str
+    project: str
+    requirements: Mapping[str, Any]
+    updated_at: datetime
+    last_used_at: datetime
+    queues: int
+    buckets: int
+
+
+def put_pools(conn: Connection, campaign_ids: Collection[int], now: datetime | None = None) -> None:
+    """Let each bucket of these campaigns be of a pool on each of their clusters, and compute the pools that are new.
+
+    Others that want the same pools wait for the end of the transaction.
+    """
+    shares = list(_unpooled(conn, campaign_ids))
+    if not shares:
+        return
+    version = resources_version(conn)
+    ids, stale = {}, []
+    for (digest_, project), wanted in sorted({share[2:4][::-1]: share.wanted for share in shares}.items()):
+        id, computed = conn.execute(_put_pool(digest_, project, wanted, now)).one()
+        ids[digest_, project] = id
+        if computed < version:
+            stale.append(Pool(id, project, wanted))
+    put_verdicts(conn, stale, now)
+    new = rows("new", SHARE, [(one.bucket_id, one.cluster_id, ids[one.digest, one.project]) for one in shares])
+    conn.execute(insert(BucketPool).from_select(list(SHARE), select(*(new.c[name] for name in SHARE))))
+
+
+def has_stale(conn: Connection, seconds: float, now: datetime | None = None) -> bool:
+    """Is there a pool to compute anew?"""
+    version = select(func.min(SubmitPool.c.version)).scalar_subquery()
+    updated_at = select(func.min(SubmitPool.c.updated_at)).scalar_subquery()
+    return bool(conn.scalar(select(or_(*_staleness(version, updated_at, seconds, now)))))
+
+
+def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | None = None) -> list[StalePool]:
+    """Lock pools that were computed more than `seconds` ago, or before the resources changed; the oldest first."""
+    stale = (
+        select(SubmitPool.c.id, SubmitPool.c.project, SubmitPool.c.requirements)
+        .where(or_(*_staleness(SubmitPool.c.version, SubmitPool.c.updated_at, seconds, now)))
+        .order_by(SubmitPool.c.updated_at, SubmitPool.c.id)
+        .limit(limit)
+    )
+    found = conn.execute(stale.with_for_update(of=SubmitPool, skip_locked=True))
+    return [StalePool(id, project, requirements) for id, project, requirements in found]
+
+
+def put_off(conn: Connection, pool_id: int, now: datetime | None = None) -> None:
+    """Keep what is known of a pool until it is stale again."""
+    version = select(Grid.c.resources_version).scalar_subquery()
+    values = {"version": version, "updated_at": clock(now)}
+    conn.execute(update(SubmitPool).where(SubmitPool.c.id == pool_id).values(values))
+
+
+def list_campaigns_of(conn: Connection, pool_ids: Collection[int]) -> set[int]:
+    """Those that have buckets in these pools."""
+    buckets = select(Bucket.c.campaign_id).join(BucketPool, BucketPool.c.bucket_id == Bucket.c.id)
+    return set(conn.scalars(buckets.where(BucketPool.c.pool_id.in_(pool_ids)).distinct()))
+
+
+def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None = None) -> int:
+    """Compute which queues are eligible for these pools, and note what is new; give the number of changes."""
+    if not pools:
+        return 0
+    version, kinds = resources_version(conn), property_kinds(conn)
+    queues = {project: list_queues(conn, project) for project in {pool.project for pool in pools}}
+    known = _known(conn, [pool.id for pool in pools])
+    changed: list[_Verdict] = []
+    closed: list[tuple[int, list[int]]] = []
+    for pool in pools:
+        mine = queues[pool.project]
+        verdicts = decide(pool.wanted, mine, kinds)
+        open_to = {queue.cluster_id for queue in mine if isinstance(verdicts[queue.queue_id], Eligible)}
+        closed.append((pool.id, sorted({queue.cluster_id for queue in mine} - open_to)))
+        before = known[pool.id]
+        new = (_Verdict(pool.id, queue_id, _plain(found)) for queue_id, found in verdicts.items())
+        changed += [one for one in new if before[one.queue_id] != one.plain]
+    if changed:
+        _write(conn, changed, now)
+    conn.execute(_put_computed(closed, version, now))
+    return len(changed)
+
+
+def _put_computed(closed: Sequence[tuple[int, list[int]]], version: int, now: datetime | None) -> Update:
+    """Pools with the clusters that are closed to them."""
+    arrays = [(pool_id, f"{{{','.join(map(str, clusters))}}}") for pool_id, clusters in closed]
+    new = rows("new", {"pool_id": BigInteger(), "clusters": Text()}, arrays)
+    clusters = cast(new.c.clusters, ARRAY(BigInteger))
+    values = {"closed": clusters, "version": version, "updated_at": clock(now)}
+    return update(SubmitPool).where(SubmitPool.c.id == new.c.pool_id).values(values)
+
+
+def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Share]:
+    part, pool = CampaignCluster.c, BucketPool.c
+    kinds = property_kinds(conn)
+    found = conn.execute(
+        select(Bucket.c.id, part.cluster_id, func.coalesce(Project.c.name, ""), Campaign.c.wanted)
+        .add_columns(part.settings["resources"], part.settings["walltime"], part.settings["queue"])
+        .add_columns(Bucket.c.requirements)
+        .join(Campaign, Campaign.c.id == Bucket.c.campaign_id)
+        .join(CampaignCluster, part.campaign_id == Bucket.c.campaign_id)
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .outerjoin(BucketPool, and_(pool.bucket_id == Bucket.c.id, pool.cluster_id == part.cluster_id))
+        .where(Campaign.c.id.in_(campaign_ids), pool.pool_id.is_(None))
+        .where(or_(Bucket.c.cluster_id.is_(None), Bucket.c.cluster_id == part.cluster_id))
+        .order_by(Bucket.c.id, part.cluster_id)
+    )
+    known: dict[str, tuple[str, Wanted]] = {}  # few are distinct
+    for bucket_id, cluster_id, project, *about in found:
+        if (key := json.dumps([project, *about], sort_keys=True)) not in known:
+            raw, resources, walltime, queue, bucket = about
+            requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
+            wanted = wanted_of(requirement, {"resources": resources, "walltime": walltime, "queue": queue}, bucket)
+            known[key] = digest(wanted.canonical(), project), wanted
+        yield _Share(bucket_id, cluster_id, project, *known[key])
+
+
+def _put_pool(digest: str, project: str, wanted: Wanted, now: datetime | None) -> ReturningInsert[int, int]:
+    """Its id, and the version that it was computed from."""
+    times = dict.fromkeys(("created_at", "updated_at", "last_used_at"), clock(now))
+    new = upsert(SubmitPool).values(
+        digest=digest, project=project, requirements=wanted.canonical(), version=NEVER, **times
+    )
+    known = new.on_conflict_do_update(
+        index_elements=["digest", "project"], set_={"last_used_at": new.excluded.last_used_at}
+    )
+    return known.returning(SubmitPool.c.id, SubmitPool.c.version)
+
+
+def _staleness(
+    version: ColumnElement[Any], updated_at: ColumnElement[Any], seconds: float, now: datetime | None
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The resources have changed since, or it was long ago."""
+    current = select(Grid.c.resources_version).scalar_subquery()
+    return version < current, updated_at < clock(now) - timedelta(seconds=seconds)
+
+
+def _plain(verdict: Reject | Eligible) -> Plain:
+    """As it is kept."""
+    if isinstance(verdict, Reject):
+        return verdict[:4]
+    return None if verdict.condition is None else verdict.condition.canonical()
+
+
+def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Plain | object]]:
+    """Verdicts of before, by pool and queue; what is missing is none of them."""
+    known: dict[int, dict[int, Plain | object]] = {pool_id: defaultdict(object) for pool_id in pool_ids}
+    eligible, rejected = SubmitPoolQueue.c, SubmitPoolReject.c
+    for pool_id, queue_id, condition in conn.execute(
+        select(eligible.pool_id, eligible.queue_id, eligible.condition).where(eligible.pool_id.in_(pool_ids))
+    ):
+        known[pool_id][queue_id] = condition
+    reasons = (rejected.code, rejected.name, rejected.wanted, rejected.found)
+    for pool_id, queue_id, *reason in conn.execute(
+        select(rejected.pool_id, rejected.queue_id, *reasons).where(rejected.pool_id.in_(pool_ids))
+    ):
+        known[pool_id][queue_id] = tuple(reason)
+    return known
+
+
+def _write(conn: Connection, changed: Sequence[_Verdict], now: datetime | None) -> None:
+    """A verdict takes the place of another one; what changed is its `at`."""
+    gone = rows("gone", PAIR, [one[:2] for one in changed])
+    for table in (SubmitPoolQueue, SubmitPoolReject):
+        here = and_(table.c.pool_id == gone.c.pool_id, table.c.queue_id == gone.c.queue_id)
+        conn.execute(delete(table).where(here))
+    kinds = PAIR | CONDITION
+    eligible = rows("new", kinds, [one for one in changed if not isinstance(one.plain, tuple)])
+    chosen = select(*(eligible.c[name] for name in kinds), clock(now))
+    conn.execute(insert(SubmitPoolQueue).from_select([*kinds, "at"], chosen))
+    kinds = PAIR | REASON
+    new = rows("new", kinds, [(*one[:2], *one.plain) for one in changed if isinstance(one.plain, tuple)])
+    code = cast(new.c.code, SubmitPoolReject.c.code.type)
+    reasons = select(*(code if name == "code" else new.c[name] for name in kinds), clock(now))
+    conn.execute(insert(SubmitPoolReject).from_select([*kinds, "at"], reasons))
+
+
+def list_pools(conn: Connection, queue_id: int | None = None) -> list[PoolView]:
+    """All of them, or those for which a queue is eligible."""
+    pool, mine = SubmitPool.c, SubmitPoolQueue.c
+    queues = select(func.count()).where(mine.pool_id == pool.id).correlate(SubmitPool).scalar_subquery()
+    buckets = (
+        select(func.count(BucketPool.c.bucket_id.distinct()))
+        .join(Bucket, Bucket.c.id == BucketPool.c.bucket_id)
+        .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .where(BucketPool.c.pool_id == pool.id)
+        .scalar_subquery()
+    )
+    about = (pool.id, pool.digest, pool.project, pool.requirements, pool.updated_at, pool.last_used_at)
+    found = select(*about, queues, buckets).order_by(pool.id)
+    if queue_id is not None:
+        found = found.where(pool.id.in_(select(mine.pool_id).where(mine.queue_id == queue_id)))
+    return [PoolView._make(row) for row in conn.execute(found)]
+
+
+def find_queue(conn: Connection, cluster: str, queue: str) -> int | None:
+    """By its logical name; empty: the default one."""
+    found = select(Queue.c.id).join(Cluster, Cluster.c.id == Queue.c.cluster_id)
+    return conn.scalar(found.where(Cluster.c.name == cluster, Queue.c.name == queue))

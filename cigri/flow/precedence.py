@@ -1,0 +1,84 @@
+"""Precedence: whom operators want to go first, and where.
+Given by: operator; taken by: metascheduler, operator.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from cigri.database import wake
+from cigri.errors import NotFound
+from cigri.states import SubjectKind
+from cigri.tables.clusters import Cluster
+from cigri.tables.policy import Affinity as AffinityRow
+from cigri.tables.policy import Target
+
+
+class Affinity(NamedTuple):
+    """A user goes before others on a cluster."""
+
+    grid_user: str
+    cluster_id: int
+
+
+class Subject(NamedTuple):
+    """A user or a project."""
+
+    kind: SubjectKind
+    name: str
+
+
+class AffinityView(NamedTuple):
+    user: str
+    cluster: str
+
+
+def put_affinity(conn: Connection, user: str, cluster: str) -> bool:
+    """False: it was declared before."""
+    new = insert(AffinityRow).values(grid_user=user, cluster_id=find_cluster_id(conn, cluster))
+    wake(conn)
+    return bool(conn.execute(new.on_conflict_do_nothing().returning(AffinityRow.c.cluster_id)).all())
+
+
+def remove_affinity(conn: Connection, user: str, cluster: str) -> None:
+    mine = (AffinityRow.c.grid_user == user, AffinityRow.c.cluster_id == find_cluster_id(conn, cluster))
+    if not conn.execute(delete(AffinityRow).where(*mine).returning(AffinityRow.c.cluster_id)).all():
+        raise NotFound(f"{user} has no affinity with {cluster}; `cigri affinity list` shows them")
+
+
+def list_affinities(conn: Connection) -> frozenset[Affinity]:
+    found = conn.execute(select(AffinityRow.c.grid_user, AffinityRow.c.cluster_id))
+    return frozenset(Affinity._make(row) for row in found)
+
+
+def list_affinity_views(conn: Connection) -> list[AffinityView]:
+    """By the names of users and clusters."""
+    named = select(AffinityRow.c.grid_user, Cluster.c.name).join(Cluster, Cluster.c.id == AffinityRow.c.cluster_id)
+    found = conn.execute(named.order_by(AffinityRow.c.grid_user, Cluster.c.name))
+    return [AffinityView._make(row) for row in found]
+
+
+def put_target(conn: Connection, subject: Subject, share: float) -> None:
+    new = insert(Target).values(**subject._asdict(), share=share)
+    conn.execute(new.on_conflict_do_update(index_elements=["kind", "name"], set_={"share": new.excluded.share}))
+    wake(conn)
+
+
+def remove_target(conn: Connection, subject: Subject) -> None:
+    mine = (Target.c.kind == subject.kind, Target.c.name == subject.name)
+    if not conn.execute(delete(Target).where(*mine).returning(Target.c.name)).all():
+        raise NotFound(f"{subject.kind} {subject.name} has no target; `cigri target list` shows them")
+
+
+def list_targets(conn: Connection) -> dict[Subject, float]:
+    """By kind and name; whoever is not there has 1."""
+    found = conn.execute(select(Target.c.kind, Target.c.name, Target.c.share).order_by(Target.c.kind, Target.c.name))
+    return {Subject(kind, name): share for kind, name, share in found}
+
+
+def find_cluster_id(conn: Connection, name: str) -> int:
+    cluster_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
+    if cluster_id is None:
+        raise NotFound(f"no cluster {name}; `cigri cluster list` shows them")
+    return cluster_id

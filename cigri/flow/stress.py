@@ -1,0 +1,80 @@
+"""Stress: how front-ends bear what is asked of them, and the pace that follows.
+Given by: runner; taken by: runner, updator.
+"""
+
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Double, bindparam, cast, func, select, update
+from sqlalchemy.dialects.postgresql import Insert, insert
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import NOW
+from cigri.tables.clusters import ClusterPace
+
+
+class FrontEndPace(NamedTuple):
+    """The part, up to 1, of what may be asked of a cluster in good times; `usual`: seconds that its answers take."""
+
+    pace: float = 1.0
+    usual: float | None = None
+    why: str = ""
+
+
+NEW = FrontEndPace(), 0, 0.0
+HERE = bindparam("here", type_=BigInteger)
+
+
+class Strain(NamedTuple):
+    """What was seen of a front-end, `elapsed` seconds after the last look: seconds of its answer, load per core.
+
+    `refused`: campaigns whose jobs it has refused since then.
+    """
+
+    answer: float
+    load: float | None = None
+    refused: int = 0
+    elapsed: float = 0.0
+
+
+def list_front_end_paces(conn: Connection) -> dict[int, float]:
+    """Of the clusters that have been visited."""
+    return {cluster_id: pace for cluster_id, pace in conn.execute(select(ClusterPace.c.cluster_id, ClusterPace.c.pace))}
+
+
+def take_front_end_pace(
+    conn: Connection, cluster_id: int, now: datetime | None = None
+) -> tuple[FrontEndPace, int, float]:
+    """The present pace, the campaigns refused since it was put (which are told once), and its age in seconds."""
+    found = conn.execute(_pace(), {"here": cluster_id, "now": now}).one_or_none()
+    return NEW if found is None else (FrontEndPace(found[0], found[1], found[2]), found[3], found[4])
+
+
+def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndPace, now: datetime | None = None) -> None:
+    conn.execute(_new_pace(), {"here": cluster_id, "now": now, **{f"new_{k}": v for k, v in pace._asdict().items()}})
+
+
+def add_refusal(conn: Connection, cluster_id: int) -> None:
+    """One more campaign whose jobs it refuses."""
+    row = ClusterPace
+    conn.execute(update(row).where(row.c.cluster_id == cluster_id).values(refused=row.c.refused + 1))
+
+
+@cache
+def _pace() -> Select[*tuple[Any, ...]]:
+    row = ClusterPace.c
+    age = cast(func.greatest(func.extract("epoch", NOW - row.at), 0.0), Double)
+    return select(row.pace, row.usual, row.why, row.refused, age).where(row.cluster_id == HERE).with_for_update()
+
+
+@cache
+def _new_pace() -> Insert:
+    fields: dict[str, Any] = {
+        name: bindparam(f"new_{name}", type_=ClusterPace.c[name].type) for name in FrontEndPace._fields
+    }
+    fields |= {"at": NOW, "refused": 0}
+    new = insert(ClusterPace).values(cluster_id=HERE, **fields)
+    return new.on_conflict_do_update(
+        index_elements=[ClusterPace.c.cluster_id], set_={name: new.excluded[name] for name in fields}
+    )

@@ -1,0 +1,244 @@
+"""Submissions: campaigns, and more tasks for them, as their users hand them over.
+Given by: matcher, users; taken by: users.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import cycle, islice
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from cigri.database import clock, wake
+from cigri.errors import CigriError, NotFound, RequirementError
+from cigri.flow.buckets import Buckets, copy_tasks
+from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
+from cigri.flow.pools import put_pools
+from cigri.flow.views.eligibility import choose_clusters, list_misses, unheard_of
+from cigri.states import CampaignState, CampaignType, StepState, SubjectKind
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Project
+from cigri.tables.moves import begun
+from cigri.tables.policy import CampaignLimit, Limit, Quota
+from cigri.tables.tasks import Task
+
+
+class NewCampaign(NamedTuple):
+    """`clusters` gives the settings (ClusterSettings as JSON) by name; `requirements` are those of the bucket.
+
+    `replica_budget` and `max_replicas` are those of the table; both None: no task is replicated. `wanted`: what it
+    requires of nodes, as it was written. `anywhere`: the clusters are the grid's choice, and these are used as soon as
+    they are eligible: others than the rules of admission were asked about never are; None: they are the user's.
+    `written` is the description as its user wrote it, without parameters that are not computed.
+    """
+
+    name: str
+    user: str
+    type: CampaignType
+    project: str
+    scheduler: str
+    requirements: Mapping[str, Any]
+    clusters: Mapping[str, "NewCampaignCluster"]
+    replica_budget: float | None = None
+    max_replicas: int | None = None
+    wanted: str | Mapping[str, Any] | None = None
+    anywhere: Mapping[str, "NewCampaignCluster"] | None = None
+    own_priority: int = 0
+    written: Mapping[str, Any] | None = None
+
+
+class NewCampaignCluster(NamedTuple):
+    settings: Mapping[str, Any]
+    width: int
+    max_jobs: int | None
+    has_prologue: bool
+    has_epilogue: bool
+    limits: Mapping[str, int] = MappingProxyType({})
+
+
+class Company(NamedTuple):
+    """What more tasks of a campaign come to: its first parameter, and the settings on each cluster."""
+
+    parameter: object | None
+    settings: Mapping[str, Mapping[str, Any]]
+
+
+def put_campaign(
+    conn: Connection, campaign: NewCampaign, parameters: Iterable[object], now: datetime | None = None
+) -> int:
+    """Store a campaign and its tasks, wake the almighty, and give the campaign's id.
+
+    A test gets one task for each of its clusters, whatever the number of parameters.
+    """
+    campaign_id = conn.execute(
+        insert(Campaign)
+        .values(
+            name=campaign.name,
+            grid_user=campaign.user,
+            project_id=_project(conn, campaign.project),
+            type=campaign.type,
+            state=begun(Campaign.c.state, CampaignState.IN_TREATMENT),
+            scheduler=campaign.scheduler,
+            submitted_at=clock(now),
+            replica_budget=campaign.replica_budget,
+            max_replicas=campaign.max_replicas,
+            wanted=campaign.wanted,
+            anywhere=_plain(campaign.anywhere),
+            own_priority=campaign.own_priority,
+            written=None if campaign.written is None else dict(campaign.written),
+        )
+        .returning(Campaign.c.id)
+    ).scalar_one()
+    ids = {row.name: row.id for row in conn.execute(select(Cluster.c.name, Cluster.c.id))}
+    if unknown := set(campaign.clusters) - set(ids):
+        raise NotFound(f"no cluster {', '.join(sorted(unknown))}; there are: {', '.join(sorted(ids)) or 'none'}")
+    if problems := [*list_impossible(conn, campaign)]:
+        raise CigriError("; ".join(problems))
+    put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
+    tested = [ids[name] for name in campaign.clusters] if campaign.type is CampaignType.TEST else []
+    buckets = Buckets(conn, campaign_id, campaign.requirements, tested)
+    copy_tasks(conn, campaign_id, buckets, 0, tested_tasks(parameters, len(tested)) if tested else parameters)
+    buckets.finish()
+    put_pools(conn, [campaign_id], now)
+    if not tested:  # what cannot be tested on one cluster is tested on the others, and `gridstat` says why
+        _require_places(conn, buckets.made)
+    wake(conn)
+    return campaign_id
+
+
+def tested_tasks(parameters: Iterable[object], clusters: int) -> Iterator[object]:
+    """Of a test: one for each cluster, from the first again where there are too few; without a parameter none."""
+    return islice(cycle(parameters), clusters)
+
+
+def _plain(parts: Mapping[str, NewCampaignCluster] | None) -> dict[str, Any] | None:
+    if parts is None:
+        return None
+    return {
+        name: part._asdict() | {"settings": dict(part.settings), "limits": dict(part.limits)}
+        for name, part in parts.items()
+    }
+
+
+def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaignCluster]) -> None:
+    """The campaign uses these clusters, by id."""
+    share = CampaignCluster.c
+    conn.execute(
+        insert(CampaignCluster),
+        [
+            {
+                "campaign_id": campaign_id,
+                "cluster_id": cluster_id,
+                "settings": dict(part.settings),
+                "width": part.width,
+                "max_jobs": part.max_jobs,
+                "prologue": begun(share.prologue, StepState.WAITING if part.has_prologue else StepState.NONE),
+                "epilogue": begun(share.epilogue, StepState.WAITING if part.has_epilogue else StepState.NONE),
+            }
+            for cluster_id, part in parts.items()
+        ],
+    )
+    if needs := [
+        {"campaign_id": campaign_id, "cluster_id": cluster_id, "limit_name": name, "tokens": tokens}
+        for cluster_id, part in parts.items()
+        for name, tokens in part.limits.items()
+    ]:
+        conn.execute(insert(CampaignLimit), needs)
+
+
+def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
+    """Jobs that can never be made under the limits and quotas of now, or on its clusters as they are, in words."""
+    parts = {name: part.settings for name, part in campaign.clusters.items()}
+    try:
+        unheard = unheard_of(conn, campaign.project, campaign.wanted)
+        sites = () if unheard.has_known_site else unheard.sites
+        miss = choose_clusters(conn, campaign.project, campaign.wanted, parts).miss
+    except RequirementError as error:
+        yield from (f"requirements: {problem}" for problem in error.problems)
+    else:
+        yield from (f"requirements: {unknown}" for unknown in sites)
+        yield from [f"requirements: no queue is eligible for its jobs; {miss}"] if miss and not sites else ()
+    limits = {row.name: row.capacity for row in conn.execute(select(Limit.c.name, Limit.c.capacity))}
+    for cluster, part in campaign.clusters.items():
+        for name, tokens in part.limits.items():
+            if name not in limits:
+                yield f"clusters.{cluster}.limits: no limit {name}; there are: {', '.join(sorted(limits)) or 'none'}"
+            elif tokens > limits[name]:
+                change = f"`cigri limit set {name} {tokens}` would change that"
+                problem = f"a job takes {tokens} of {name}, and there are {limits[name]}; {change}"
+                yield f"clusters.{cluster}.limits: {problem}"
+        for kind, name, cores, place in _quotas(conn, campaign, cluster):
+            if part.width > cores:
+                change = f"`cigri quota set {kind} {name} {part.width}{place}` would change that"
+                problem = f"a job has {part.width} cores, the quota of {kind} {name} is {cores}; {change}"
+                yield f"clusters.{cluster}.resources: {problem}"
+
+
+def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[tuple[str, str, int, str]]:
+    """Of the user and the project there, each by name or else everybody's; with the option that says where."""
+    here = or_(Quota.c.cluster_id.is_(None), Cluster.c.name == cluster)
+    found = select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Quota.c.cores)
+    rows = conn.execute(found.outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id).where(here)).all()
+    by_name = {(row.kind, row.name, row.cluster_id): row.cores for row in rows}
+    for kind, name in ((SubjectKind.USER, campaign.user), (SubjectKind.PROJECT, campaign.project)):
+        for cluster_id in {row.cluster_id for row in rows} if name else ():
+            cores = by_name.get((kind, name, cluster_id), by_name.get((kind, "*", cluster_id)))
+            if cores is not None:
+                yield kind, name, cores, f" --cluster {cluster}" if cluster_id else ""
+
+
+def put_tasks(
+    conn: Connection, campaign_id: int, user: str, parameters: Iterable[object], now: datetime | None = None
+) -> int:
+    """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
+    require_open_to_tasks(conn, campaign_id, user)
+    known = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
+    buckets = Buckets(conn, campaign_id, conn.execute(known).scalar_one())
+    first = conn.execute(
+        select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)
+    ).scalar_one()
+    added = copy_tasks(conn, campaign_id, buckets, first, parameters)
+    if added:
+        unmatched = func.coalesce(Campaign.c.unmatched_from, first)
+        conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=unmatched))
+        _forget_sources(conn, campaign_id)
+        reopen_campaign(conn, campaign_id, user, now)
+        _require_places(conn, buckets.made)
+        wake(conn)
+    return added
+
+
+def find_company(conn: Connection, campaign_id: int, user: str) -> Company:
+    """Of a campaign that may get more tasks."""
+    require_open_to_tasks(conn, campaign_id, user)
+    first = select(Task.c.parameter).where(Task.c.campaign_id == campaign_id).order_by(Task.c.number).limit(1)
+    part = CampaignCluster.c
+    parts = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
+    found = conn.execute(parts.where(part.campaign_id == campaign_id))
+    return Company(conn.scalar(first), {row.name: row.settings for row in found})
+
+
+def _forget_sources(conn: Connection, campaign_id: int) -> None:
+    """What computed its parameters tells no longer which tasks it has."""
+    from cigri.jdl.writing import COMPUTED  # takes a moment
+
+    written = conn.scalar(select(Campaign.c.written).where(Campaign.c.id == campaign_id))
+    if written and (left := {key: value for key, value in written.items() if key not in COMPUTED}) != written:
+        conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(written=left))
+
+
+def _project(conn: Connection, name: str) -> int | None:
+    if not name:
+        return None
+    conn.execute(upsert(Project).values(name=name).on_conflict_do_nothing())
+    return conn.execute(select(Project.c.id).where(Project.c.name == name)).scalar_one()
+
+
+def _require_places(conn: Connection, bucket_ids: Collection[int]) -> None:
+    """Raise CigriError for a bucket whose amounts, now that they are known, are more than any queue can give."""
+    for bucket_id, miss in list_misses(conn, bucket_ids):
+        first = conn.scalar(select(func.min(Task.c.number)).where(Task.c.bucket_id == bucket_id))
+        raise CigriError(f"requirements: no queue is eligible for task {first} and those like it; {miss}")

@@ -1,0 +1,230 @@
+"""Tasks that wait: claimed, the best first, and put back in line when their user wants them done again.
+Given by: users; taken by: campaign schedulers.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import inf
+from types import MappingProxyType
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Connection, TableValuedAlias, and_, cast, func, or_, select, true
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import clock, rows, wake
+from cigri.errors import CigriError
+from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
+from cigri.flow.events import close_events
+from cigri.flow.views.destinations import Share, is_closed
+from cigri.rules.verdicts import FIRST_IN_LINE
+from cigri.states import TaskState
+from cigri.tables.campaigns import Bucket
+from cigri.tables.jobs import Attempt
+from cigri.tables.moves import moving
+from cigri.tables.tasks import Task, TaskCount
+from cigri.text.alike_failures import TASK_FAILED
+
+_WAITING = (
+    *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
+    *(Task.c.failed_cluster_id, Task.c.expected),
+)
+_IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
+
+Span = tuple[int, int]
+"""Numbers of tasks, from the first to the last."""
+
+
+class WaitingTask(NamedTuple):
+    """`failed_on`: the cluster where its last attempt failed. `expected`: seconds, if it has succeeded before."""
+
+    id: int
+    bucket_id: int
+    attempts: int
+    priority: int
+    deaths: int = 0
+    failed_on: int | None = None
+    expected: float | None = None
+
+
+class Backlog(NamedTuple):
+    """Tasks of a campaign that are not done; `known` of them ran before, and took `expected` seconds in all at speed 1.
+
+    `longest`: the longest known one that waits.
+    """
+
+    tasks: int
+    known: int
+    expected: float
+    longest: float
+
+
+def list_backlogs(conn: Connection, campaign_ids: Collection[int]) -> dict[int, Backlog]:
+    """Of those of these campaigns of which tasks wait that ran before."""
+    count = TaskCount.c
+    waits = count.state == TaskState.WAITING
+    longest = (
+        select(func.max(Task.c.expected))
+        .where(Task.c.campaign_id == count.campaign_id, Task.c.state == TaskState.WAITING, Task.c.expected.is_not(None))
+        .correlate(TaskCount)
+        .scalar_subquery()
+    )
+    found = conn.execute(
+        select(
+            count.campaign_id,
+            cast(func.sum(count.n), BigInteger),
+            cast(func.sum(count.known), BigInteger),
+            cast(func.sum(count.expected), DOUBLE_PRECISION),
+            func.coalesce(longest, 0.0),
+        )
+        .where(count.campaign_id.in_(campaign_ids), count.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
+        .group_by(count.campaign_id)
+        .having(func.sum(count.known).filter(waits) > 0)
+    )
+    return {campaign_id: Backlog(*backlog) for campaign_id, *backlog in found}
+
+
+def claim(
+    bucket_id: int, limit: int, longest: float = inf
+) -> Select[int, int, int, int, int, int | None, float | None]:
+    """The waiting tasks of a bucket that any cluster may take, best first, skipping what somebody else is claiming.
+
+    Of the same priority those go first of which nobody knows how long they take, and then the longest; none of which it
+    is known that it takes more than `longest` seconds.
+    """
+    is_short = or_(Task.c.expected.is_(None), Task.c.expected <= longest) if longest < inf else true()
+    return (
+        select(*_WAITING)
+        .where(Task.c.bucket_id == bucket_id, Task.c.state == TaskState.WAITING, _IS_NEW, is_short)
+        .order_by(Task.c.priority.desc(), Task.c.expected.desc(), Task.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def take_waiting(
+    conn: Connection,
+    campaign_id: int,
+    limit: int,
+    rooms: Mapping[int, int] = MappingProxyType({}),
+    closed: Collection[Share] = (),
+    longest: float = inf,
+) -> list[WaitingTask]:
+    """Lock the best waiting tasks until the end of the transaction, none that is known to be longer than `longest`.
+
+    If there are buckets `closed` on clusters: of each bucket no more than its own clusters have room for, by `rooms`.
+    """
+    found: list[WaitingTask] = []
+    for bucket_id in conn.scalars(
+        select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
+    ).all():
+        most = sum(tasks for one, tasks in rooms.items() if (bucket_id, one) not in closed) if closed else limit
+        some = conn.execute(claim(bucket_id, most, longest)) if most > 0 else ()
+        found += [WaitingTask._make(row) for row in some]
+    found.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
+    return found if closed else found[:limit]
+
+
+def take_continuing(
+    conn: Connection, campaign_id: int, jobs: Mapping[int, int], patience: float, now: datetime | None = None
+) -> tuple[dict[int, list[WaitingTask]], list[WaitingTask]]:
+    """Lock tasks that have a checkpoint: for each cluster those of its own, at most as many as `jobs` says; and others.
+
+    The others have waited for their cluster longer than `patience` seconds, and are for any that is left.
+    """
+    stopped = Task.c.checkpoint_cluster_id
+    is_open = ~is_closed(Task.c.bucket_id, stopped)
+    mine = {
+        cluster_id: _continuing(conn, campaign_id, limit, and_(stopped == cluster_id, is_open))
+        for cluster_id, limit in jobs.items()
+    }
+    taken = {task.id for tasks in mine.values() for task in tasks}
+    places = sum(jobs.values())
+    others = _continuing(conn, campaign_id, places, Task.c.stopped_at <= clock(now) - timedelta(seconds=patience))
+    return mine, [task for task in others if task.id not in taken][: places - len(taken)]
+
+
+def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
+    found = (
+        select(*_WAITING)
+        .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
+        .order_by(Task.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return [WaitingTask._make(row) for row in conn.execute(found)]
+
+
+def redo_tasks(
+    conn: Connection,
+    campaign_id: int,
+    user: str,
+    chosen: Sequence[Span] | None,
+    states: Collection[TaskState],
+    now: datetime | None = None,
+) -> int:
+    """The tasks of these numbers, or all, that are in one of these states wait again: how many?
+
+    The campaign is opened if it ended. Raise CigriError when one of these numbers is of a task in another state.
+    """
+    require_open_to_tasks(conn, campaign_id, user)
+    ended = select(Task.c.id).where(Task.c.campaign_id == campaign_id, Task.c.state.in_(states), ~_is_carried())
+    if chosen is not None:
+        _require_ended(conn, campaign_id, chosen, states)
+        span = _spans(chosen)
+        ended = ended.join(span, Task.c.number.between(span.c.first, span.c.last))
+    redone = _redo(conn, conn.scalars(ended).all(), states)
+    if redone:
+        close_events(conn, [TASK_FAILED], [f"task {task_id}" for task_id in redone], user, now)
+        reopen_campaign(conn, campaign_id, user, now)
+        wake(conn)
+    return len(redone)
+
+
+def redo_failed(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
+    """Those of these that have failed wait again; give their campaigns."""
+    return _redo(conn, task_ids, (TaskState.FAILED,))
+
+
+def _redo(conn: Connection, task_ids: Collection[int], states: Collection[TaskState]) -> dict[int, int]:
+    """First in line and with a clean past."""
+    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
+    past = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
+    moved = conn.execute(
+        moving(Task.c.state, TaskState.WAITING, out_of=states)
+        .where(Task.c.id == wanted.c.id)
+        .values(priority=FIRST_IN_LINE, **past)
+        .returning(Task.c.id, Task.c.campaign_id)
+    )
+    return {row.id: row.campaign_id for row in moved}
+
+
+def _is_carried() -> ColumnElement[bool]:
+    """A job that was asked to end may still be at it."""
+    return select(Attempt.c.task_id).where(Attempt.c.task_id == Task.c.id, Attempt.c.outcome.is_(None)).exists()
+
+
+def _require_ended(conn: Connection, campaign_id: int, chosen: Sequence[Span], states: Collection[TaskState]) -> None:
+    span, is_carried = _spans(chosen), _is_carried().label("is_carried")
+    named = select(Task.c.number, Task.c.state, is_carried).join(span, Task.c.number.between(span.c.first, span.c.last))
+    tasks = {
+        row.number: row for row in conn.execute(named.where(Task.c.campaign_id == campaign_id).order_by(Task.c.number))
+    }
+    for number, task in tasks.items():
+        where = f"task {number} of campaign {campaign_id}"
+        if task.state not in states:
+            again = " or ".join(states)
+            raise CigriError(
+                f"{where} is {task.state}: only tasks that are {again} can be done again; nothing was changed"
+            )
+        if task.is_carried:
+            raise CigriError(f"{where} has a job that is still being killed: try again soon; nothing was changed")
+    for first, last in chosen:
+        for number in range(first, last + 1):
+            if number not in tasks:
+                raise CigriError(f"campaign {campaign_id} has no task {number}; nothing was changed")
+
+
+def _spans(chosen: Sequence[Span]) -> TableValuedAlias:
+    return rows("span", {"first": BigInteger(), "last": BigInteger()}, chosen)

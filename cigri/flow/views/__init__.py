@@ -1,0 +1,1 @@
+"""What is only looked at: no file here writes anything."""

@@ -1,0 +1,282 @@
+"""How the clusters are and how full they have been.
+Read by: operator, users.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ARRAY, BigInteger, Connection, Row, Text, and_, cast, func, null, or_, select, true
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+
+from cigri.database import clock
+from cigri.states import WAITING_JOBS, CampaignType, JobState, Outcome, TaskState
+from cigri.tables.campaigns import Bucket, Campaign
+from cigri.tables.clusters import (
+    Cluster,
+    ClusterPace,
+    ClusterState,
+    ClusterUsage,
+    Drain,
+    ExcludedNode,
+    NodeDrain,
+    UserMapping,
+)
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task, TaskHistory
+
+
+class ClusterView(NamedTuple):
+    """A cluster: cores at the last visit (None: never visited), our live jobs, since when and why it is away.
+
+    `drained_by`: when it is to be empty, if the operator drains it. `sick_nodes` and `drained_nodes` get no jobs now.
+    `pace`: the part of the usual that is asked of it, for the `stress` it is under.
+    """
+
+    id: int
+    name: str
+    config: dict[str, Any]
+    is_enabled: bool
+    paused_until: datetime | None
+    visited_at: datetime | None
+    total: int | None
+    free: int | None
+    used: int | None
+    used_by_us: int | None
+    unavailable: int | None
+    waiting: int
+    running: int
+    away_since: datetime | None
+    why: str | None
+    drained_by: datetime | None
+    sick_nodes: list[str]
+    drained_nodes: list[str]
+    pace: float
+    stress: str
+
+
+class Usage(NamedTuple):
+    """Mean cores of a cluster in the period that begins `at`."""
+
+    cluster: str
+    at: datetime
+    total: int
+    free: int
+    used: int
+    used_by_us: int
+    unavailable: int
+
+
+class TriedCluster(NamedTuple):
+    """A cluster that a test campaign tries, the task that does, its last attempt, and what was `said` of its failure.
+
+    Once the campaign is archived nobody knows any more of its job, nor of clusters where there was none.
+    """
+
+    cluster: str
+    task_number: int
+    state: TaskState
+    job_id: int | None
+    job_state: JobState | None
+    outcome: Outcome | None
+    exit_code: int | None
+    seconds: float | None
+    node: str | None
+    said: str | None
+
+
+class ClusterStanding(NamedTuple):
+    """A cluster as last seen, in cores, and our jobs there; None: it has never been seen."""
+
+    name: str
+    config: Mapping[str, Any]
+    is_enabled: bool
+    failures: int
+    blocked_until: datetime | None
+    visited_at: datetime | None
+    total: int | None
+    free: int | None
+    used_by_us: int | None
+    unavailable: int | None
+    waiting: int
+    running: int
+    drained_by: datetime | None
+
+    @property
+    def state(self) -> str:
+        if self.failures:
+            return "failing" if self.is_enabled else "failing, disabled"
+        if self.drained_by is not None:
+            return f"draining, by {self.drained_by:%Y-%m-%d %H:%M %Z}"
+        if not self.is_enabled:
+            return "disabled"
+        return "ok" if self.visited_at else "not visited yet"
+
+
+def list_tried(conn: Connection, campaign_id: int) -> list[TriedCluster]:
+    """By cluster; empty if the campaign is no test, or one whose tasks any of its clusters might take."""
+    last = and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts)
+    said = (
+        select(Event.c.message)
+        .where(Event.c.subject == func.concat("task ", Task.c.id), Event.c.code == "TASK_FAILED")
+        .order_by(Event.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    found = conn.execute(
+        select(Cluster.c.name, Task.c.number, Task.c.state, Job.c.id, Job.c.state)
+        .add_columns(Attempt.c.outcome, Attempt.c.exit_code, Attempt.c.seconds, Job.c.node, said)
+        .join(Bucket, Bucket.c.id == Task.c.bucket_id)
+        .join(Cluster, Cluster.c.id == Bucket.c.cluster_id)
+        .outerjoin(Attempt, last)
+        .outerjoin(Job, Job.c.id == Attempt.c.job_id)
+        .where(Task.c.campaign_id == campaign_id)
+        .order_by(Cluster.c.name)
+    ).all()
+    return [TriedCluster._make(row) for row in found or _archived_tests(conn, campaign_id)]
+
+
+def _archived_tests(conn: Connection, campaign_id: int) -> Sequence[Row[Any]]:
+    old, campaign = TaskHistory.c, Campaign.c
+    return conn.execute(
+        select(Cluster.c.name, old.number, old.state, null(), null(), null(), old.exit_code, old.seconds, old.node)
+        .add_columns(null())
+        .join(Cluster, Cluster.c.id == old.cluster_id)
+        .join(Campaign, campaign.id == old.campaign_id)
+        .where(old.campaign_id == campaign_id, campaign.type == CampaignType.TEST)
+        .order_by(Cluster.c.name, old.number)
+    ).all()
+
+
+def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> list[ClusterView]:
+    """All clusters, or those of these names or ids."""
+    live = (
+        select(
+            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+        )
+        .where(Job.c.cluster_id == Cluster.c.id, Job.c.state != JobState.ENDED)
+        .lateral()
+    )
+    away = (
+        select(Event.c.opened_at, Event.c.message)
+        .where(Event.c.subject == func.concat("cluster ", Cluster.c.name), Event.c.closed_at.is_(None))
+        .where(Event.c.code.in_(("CLUSTER_UNREACHABLE", "CLUSTER_ANSWER")))
+        .order_by(Event.c.id.desc())
+        .limit(1)
+        .lateral()
+    )
+    sick, drained = (
+        select(func.array_agg(aggregate_order_by(nodes.c.node, nodes.c.node), type_=ARRAY(Text)))
+        .where(nodes.c.cluster_id == Cluster.c.id)
+        .correlate(Cluster)
+        for nodes in (ExcludedNode, NodeDrain)
+    )
+    sick = sick.where(ExcludedNode.c.until > func.now())
+    state = ClusterState
+    statement = (
+        select(
+            Cluster.c.id,
+            Cluster.c.name,
+            Cluster.c.config,
+            Cluster.c.is_enabled,
+            Cluster.c.blocked_until,
+            Cluster.c.visited_at,
+            state.c.total,
+            state.c.free,
+            state.c.used,
+            state.c.used_by_us,
+            state.c.unavailable,
+            live.c.waiting,
+            live.c.running,
+            away.c.opened_at,
+            away.c.message,
+            Drain.c.deadline,
+            func.coalesce(sick.scalar_subquery(), []),
+            func.coalesce(drained.scalar_subquery(), []),
+            func.coalesce(ClusterPace.c.pace, 1.0),
+            func.coalesce(ClusterPace.c.why, ""),
+        )
+        .select_from(Cluster)
+        .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
+        .outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
+        .join(live, true())
+        .outerjoin(away, true())
+        .outerjoin(state, state.c.cluster_id == Cluster.c.id)
+        .order_by(Cluster.c.id)
+    )
+    if names is not None:
+        ids = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 19]
+        statement = statement.where(or_(Cluster.c.name.in_(names), Cluster.c.id.in_(ids)))
+    return [ClusterView._make(row) for row in conn.execute(statement)]
+
+
+def list_usage(
+    conn: Connection, cluster_ids: Sequence[int], past: timedelta, period: timedelta, now: datetime | None = None
+) -> list[Usage]:
+    """The mean of each `period` of the `past`, oldest first, cluster by cluster."""
+    row = ClusterUsage
+    start = func.date_bin(period, row.c.at, clock(now) - past).label("start")
+    columns = (row.c.total, row.c.free, row.c.used, row.c.used_by_us, row.c.unavailable)
+    means = (cast(func.round(func.avg(column)), BigInteger) for column in columns)
+    found = conn.execute(
+        select(Cluster.c.name, start, *means)
+        .join(Cluster, Cluster.c.id == row.c.cluster_id)
+        .where(row.c.cluster_id.in_(cluster_ids), row.c.at >= clock(now) - past)
+        .group_by(Cluster.c.id, start)
+        .order_by(Cluster.c.id, start)
+    )
+    return [Usage._make(usage) for usage in found]
+
+
+def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
+    """Every declared cluster, by name."""
+    jobs = (
+        select(
+            Job.c.cluster_id,
+            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+        )
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.cluster_id)
+        .subquery()
+    )
+    columns = (
+        Cluster.c.name,
+        Cluster.c.config,
+        Cluster.c.is_enabled,
+        Cluster.c.failures,
+        Cluster.c.blocked_until,
+        Cluster.c.visited_at,
+        ClusterState.c.total,
+        ClusterState.c.free,
+        ClusterState.c.used_by_us,
+        ClusterState.c.unavailable,
+        func.coalesce(jobs.c.waiting, 0),
+        func.coalesce(jobs.c.running, 0),
+        Drain.c.deadline,
+    )
+    found = conn.execute(
+        select(*columns)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
+        .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)
+        .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
+        .order_by(Cluster.c.name)
+    )
+    return [ClusterStanding._make(row) for row in found]
+
+
+def list_mappings(conn: Connection, name: str) -> list[tuple[str, str]]:
+    """Grid users with another name on the cluster: (grid user, local user)."""
+    found = conn.execute(
+        select(UserMapping.c.grid_user, UserMapping.c.local_user)
+        .join(Cluster, Cluster.c.id == UserMapping.c.cluster_id)
+        .where(Cluster.c.name == name)
+        .order_by(UserMapping.c.grid_user)
+    )
+    return [(row.grid_user, row.local_user) for row in found]
+
+
+def has_clusters(conn: Connection) -> bool:
+    return conn.scalar(select(Cluster.c.id).limit(1)) is not None

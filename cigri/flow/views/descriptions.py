@@ -1,0 +1,79 @@
+"""What was stored of a campaign's description.
+Read by: users.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from cigri.states import CampaignType
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Project
+from cigri.tables.tasks import Task, TaskHistory
+
+READ_AT_ONCE = 10_000
+
+
+class StoredDescription(NamedTuple):
+    """What was stored of a campaign's description; `clusters` are ClusterSettings as JSON.
+
+    `is_anywhere`: the grid chooses them. `written`: as its user wrote it, without parameters that only the tasks hold.
+    """
+
+    name: str
+    type: CampaignType
+    project: str
+    scheduler: str
+    replicate: dict[str, Any] | None
+    requirements: Any
+    is_anywhere: bool
+    clusters: dict[str, dict[str, Any]]
+    priority: int
+    written: dict[str, Any] | None
+
+
+def find_description(conn: Connection, campaign_id: int) -> StoredDescription | None:
+    row = conn.execute(
+        select(
+            Campaign.c.name,
+            Campaign.c.type,
+            func.coalesce(Project.c.name, ""),
+            Campaign.c.scheduler,
+            Campaign.c.replica_budget,
+            Campaign.c.max_replicas,
+            Campaign.c.wanted,
+            Campaign.c.anywhere.is_not(None),
+            Campaign.c.own_priority,
+            Campaign.c.written,
+        )
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Campaign.c.id == campaign_id)
+    ).one_or_none()
+    if row is None:
+        return None
+    part = CampaignCluster
+    clusters = conn.execute(
+        select(Cluster.c.name, part.c.settings)
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .where(part.c.campaign_id == campaign_id)
+        .order_by(Cluster.c.name)
+    )
+    settings = {name: dict(values) for name, values in clusters}
+    name, type, project, scheduler, budget, max_replicas, wanted, is_anywhere, priority, written = row
+    replicate = None if budget is None else {"budget": budget, "max_replicas": max_replicas}
+    about = (name, type, project, scheduler, replicate, wanted, is_anywhere)
+    return StoredDescription(*about, settings, priority, written)
+
+
+def list_parameters(conn: Connection, campaign_id: int) -> Iterator[object]:
+    """Of all tasks in their order, archived or not, a few at a time."""
+    for kept in (Task, TaskHistory):
+        chosen = select(kept.c.parameter).where(kept.c.campaign_id == campaign_id).order_by(kept.c.number)
+        yield from conn.execute(chosen, execution_options={"yield_per": READ_AT_ONCE}).scalars()
+
+
+def is_chosen_by_grid(conn: Connection, campaign_id: int) -> bool:
+    """Are its clusters the grid's choice?"""
+    return bool(conn.scalar(select(Campaign.c.anywhere.is_not(None)).where(Campaign.c.id == campaign_id)))

@@ -1,0 +1,214 @@
+"""Which queues are for a campaign, before it is submitted and after, and why others are not.
+Read by: users.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, and_, func, select
+
+from cigri.flow.views.destinations import is_closed
+from cigri.flow.views.queues import list_queues, property_kinds
+from cigri.requirements import (
+    NOTHING,
+    Reject,
+    has_known_sites,
+    nearest_miss,
+    parse_requirement,
+    unknown_properties,
+    unknown_sites,
+)
+from cigri.rules.eligibility import SHAPING, Eligible, Verdicts, decide, wanted_of
+from cigri.states import RejectCode, TaskState
+from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Project
+from cigri.tables.pools import BucketPool, SubmitPoolQueue, SubmitPoolReject
+from cigri.tables.resources import Queue
+from cigri.tables.tasks import Task
+
+NO_AMOUNTS: Mapping[str, Any] = MappingProxyType({})
+
+
+class ClusterChoice(NamedTuple):
+    """Which of a campaign's clusters have an eligible queue; `miss`: what is nearest to one, if none has."""
+
+    clusters: frozenset[str]
+    miss: str = ""
+
+
+class Unheard(NamedTuple):
+    """A sentence for each site that there is not, and for each property that no queue has.
+
+    `has_known_site`: of the sites that it wants, and of those that it bans, there is one at least.
+    """
+
+    sites: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    has_known_site: bool = False
+
+
+class QueueWhy(NamedTuple):
+    """A queue of the grid, judged for `buckets` buckets of a campaign, and eligible for `eligible` of them.
+
+    `is_used`: its cluster is one of the campaign's. The reason and since when it holds are those of the first bucket
+    that is refused; else since when it is eligible.
+    """
+
+    cluster: str
+    queue: str
+    is_used: bool
+    buckets: int
+    eligible: int
+    code: RejectCode | None
+    name: str
+    wanted: str
+    found: str
+    since: datetime | None
+
+    @property
+    def place(self) -> str:
+        return place_of(self.queue, self.cluster)
+
+
+class TaskPlace(NamedTuple):
+    campaign_id: int
+    bucket_id: int
+    state: TaskState
+
+
+class _Verdict(NamedTuple):
+    code: RejectCode | None
+    name: str
+    wanted: str
+    found: str
+    since: datetime | None
+
+
+def choose_clusters(
+    conn: Connection,
+    project: str,
+    raw: str | Mapping[str, Any] | None,
+    settings: Mapping[str, Mapping[str, Any]],
+    bucket: Mapping[str, Any] = NO_AMOUNTS,
+) -> ClusterChoice:
+    """For a campaign that requires `raw`, and has these settings (ClusterSettings as JSON) on its clusters.
+
+    Where amounts are computed for each task, they are those of the `bucket`.
+    """
+    kinds, queues = property_kinds(conn), list_queues(conn, project)
+    requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
+    computed: dict[str, Verdicts] = {}  # few are distinct
+    any_other = next(iter(settings.values()), {})
+    eligible, others, rejects = set[str](), set[str](), dict[str, Reject]()
+    for queue in queues:
+        own = settings.get(queue.cluster)
+        like = any_other if own is None else own
+        key = json.dumps([like.get(name) for name in SHAPING], sort_keys=True)
+        if key not in computed:
+            computed[key] = decide(wanted_of(requirement, like, bucket), queues, kinds)
+        verdict = computed[key][queue.queue_id]
+        if isinstance(verdict, Eligible):
+            (others if own is None else eligible).add(queue.cluster)
+        elif own is not None:
+            rejects[place_of(queue.queue, queue.cluster)] = verdict
+    if eligible or not rejects:
+        return ClusterChoice(frozenset(eligible))
+    miss = nearest_miss(rejects, {place_of(queue.queue, queue.cluster): queue.classes for queue in queues}, kinds)
+    if others:
+        miss += f"; eligible would be {', '.join(sorted(others))}"
+    return ClusterChoice(frozenset(), miss)
+
+
+def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | None) -> Unheard:
+    """Names that a requirement says, and that are of nothing in the grid."""
+    if raw is None:
+        return Unheard()
+    kinds = property_kinds(conn)
+    requirement = parse_requirement(raw, kinds)
+    classes = [properties for queue in list_queues(conn, project) for properties in queue.classes]
+    sites = tuple(unknown_sites(requirement, classes))
+    unknown = unknown_properties(requirement, classes, kinds)
+    return Unheard(sites, tuple(unknown), has_known_sites(requirement, classes))
+
+
+def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Of these buckets those that have no eligible queue on their campaign's clusters, and what is nearest to one."""
+    mine = BucketPool.c.bucket_id == Bucket.c.id
+    is_open = select(BucketPool.c.pool_id).where(mine, ~is_closed(BucketPool.c.bucket_id, BucketPool.c.cluster_id))
+    part, about = CampaignCluster.c, (Bucket.c.id, Bucket.c.campaign_id, Bucket.c.requirements, Campaign.c.wanted)
+    lost = conn.execute(
+        select(*about, func.coalesce(Project.c.name, ""))
+        .join(Campaign, Campaign.c.id == Bucket.c.campaign_id)
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Bucket.c.id.in_(bucket_ids), ~is_open.exists())
+        .order_by(Bucket.c.id)
+    )
+    for bucket_id, campaign_id, bucket, raw, project in lost.all():
+        parts = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
+        found = conn.execute(parts.where(part.campaign_id == campaign_id))
+        settings = {name: own for name, own in found}
+        yield bucket_id, choose_clusters(conn, project, raw, settings, bucket).miss
+
+
+def place_of(queue: str, cluster: str) -> str:
+    """As a person names a queue of a cluster."""
+    return f"{queue}@{cluster}" if queue else cluster
+
+
+def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) -> list[QueueWhy]:
+    """Every queue of the grid, by cluster, for a campaign or one of its buckets.
+
+    On clusters that are not the campaign's a bucket is judged as on the first of those that are.
+    """
+    part, pool = CampaignCluster.c, BucketPool.c
+    used = set(conn.scalars(select(part.cluster_id).where(part.campaign_id == campaign_id)))
+    mine = select(pool.bucket_id, pool.cluster_id, pool.pool_id).join(Bucket, Bucket.c.id == pool.bucket_id)
+    mine = mine.where(Bucket.c.campaign_id == campaign_id).order_by(pool.bucket_id, pool.cluster_id)
+    if bucket_id is not None:
+        mine = mine.where(pool.bucket_id == bucket_id)
+    pools: dict[int, dict[int, int]] = defaultdict(dict)
+    for bucket, cluster_id, pool_id in conn.execute(mine):
+        pools[bucket][cluster_id] = pool_id
+    verdicts = _verdicts(conn, {pool_id for by_cluster in pools.values() for pool_id in by_cluster.values()})
+    queues = select(Queue.c.id, Queue.c.cluster_id, Cluster.c.name.label("cluster"), Queue.c.name)
+    whys = []
+    for queue in conn.execute(
+        queues.join(Cluster, Cluster.c.id == Queue.c.cluster_id).order_by(Cluster.c.name, Queue.c.name)
+    ):
+        chosen = [some.get(queue.cluster_id, next(iter(some.values()))) for some in pools.values()]
+        found = [verdicts[key] for one in chosen if (key := (one, queue.id)) in verdicts]
+        refused = [verdict for verdict in found if verdict.code is not None]
+        first = next(iter(refused or found), _Verdict(None, "", "", "", None))
+        about = (queue.cluster, queue.name, queue.cluster_id in used, len(found), len(found) - len(refused))
+        whys.append(QueueWhy._make((*about, *first)))
+    return whys
+
+
+def find_bucket(conn: Connection, campaign_id: int | None, number: int) -> TaskPlace | None:
+    """Of a task in the hot tables, by its number in a campaign or (None) by its own."""
+    which = Task.c.id == number
+    if campaign_id is not None:
+        which = and_(Task.c.campaign_id == campaign_id, Task.c.number == number)
+    row = conn.execute(select(Task.c.campaign_id, Task.c.bucket_id, Task.c.state).where(which)).one_or_none()
+    return TaskPlace._make(row) if row else None
+
+
+def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, int], _Verdict]:
+    """By pool and queue."""
+    yes, no = SubmitPoolQueue.c, SubmitPoolReject.c
+    verdicts = {}
+    for pool_id, queue_id, since in conn.execute(
+        select(yes.pool_id, yes.queue_id, yes.at).where(yes.pool_id.in_(pool_ids))
+    ):
+        verdicts[pool_id, queue_id] = _Verdict(None, "", "", "", since)
+    reason = (no.code, no.name, no.wanted, no.found, no.at)
+    for pool_id, queue_id, *about in conn.execute(
+        select(no.pool_id, no.queue_id, *reason).where(no.pool_id.in_(pool_ids))
+    ):
+        verdicts[pool_id, queue_id] = _Verdict._make(about)
+    return verdicts

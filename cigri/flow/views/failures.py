@@ -1,0 +1,89 @@
+"""How tasks failed, whether their user accepted it or not.
+Read by: users.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Connection, and_, func, literal, null, select, true
+from sqlalchemy.sql.selectable import Select
+
+from cigri.states import TaskState
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task, TaskHistory
+from cigri.text.alike_failures import TASK_FAILED, Failure, last_said
+
+
+def list_failures(conn: Connection, campaign_id: int, most: int) -> list[Failure]:
+    """The last `most` of a campaign, in order."""
+    told = (
+        select(Event.c.id, Event.c.message)
+        .where(Event.c.task_id == Task.c.id, Event.c.code == TASK_FAILED)
+        .order_by(Event.c.id.desc())
+        .limit(1)
+        .lateral()
+    )
+    failed = (
+        select(
+            Task.c.number,
+            Cluster.c.name.label("cluster"),
+            Attempt.c.outcome,
+            Attempt.c.exit_code,
+            func.coalesce(told.c.message, "").label("message"),
+            Attempt.c.job_id,
+            told.c.id.label("event_id"),
+        )
+        .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts))
+        .outerjoin(Job, Job.c.id == Attempt.c.job_id)
+        .outerjoin(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .outerjoin(told, true())
+        .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.FAILED)
+        .order_by(Task.c.number.desc())
+        .limit(most)
+    )
+    found = conn.execute(failed).all() or conn.execute(_archived(campaign_id, most)).all()
+    return [
+        Failure(
+            campaign_id,
+            row.number,
+            row.cluster,
+            row.outcome,
+            row.exit_code,
+            last_said(row.message),
+            row.job_id,
+            row.event_id,
+        )
+        for row in reversed(found)
+    ]
+
+
+def count_failed(conn: Connection, campaign_ids: Collection[int]) -> dict[int, int]:
+    """Tasks that have failed, by campaign, of those that have any."""
+    counted = (
+        select(Task.c.campaign_id, func.count().label("failed"))
+        .where(Task.c.campaign_id.in_(campaign_ids), Task.c.state == TaskState.FAILED)
+        .group_by(Task.c.campaign_id)
+        .order_by(Task.c.campaign_id)
+    )
+    return {row.campaign_id: row.failed for row in conn.execute(counted)}
+
+
+def _archived(campaign_id: int, most: int) -> Select[*tuple[Any, ...]]:
+    row = TaskHistory.c
+    return (
+        select(
+            row.number,
+            Cluster.c.name.label("cluster"),
+            null().label("outcome"),
+            row.exit_code,
+            literal("").label("message"),
+            null().label("job_id"),
+            null().label("event_id"),
+        )
+        .outerjoin(Cluster, Cluster.c.id == row.cluster_id)
+        .where(row.campaign_id == campaign_id, row.state == TaskState.FAILED)
+        .order_by(row.number.desc())
+        .limit(most)
+    )

@@ -1,0 +1,127 @@
+"""What must always be true of the tables, and what is not.
+Read by: janitor, operator.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy.sql.selectable import Select
+
+from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, TaskState
+from cigri.tables.campaigns import Campaign
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task, TaskCount
+from cigri.tables.wishes import Kill
+
+_live = select(Attempt.c.task_id).where(Attempt.c.task_id == Task.c.id, Attempt.c.outcome.is_(None)).exists()
+
+_counted = (
+    select(
+        TaskCount.c.campaign_id,
+        TaskCount.c.state,
+        func.sum(TaskCount.c.n).label("n"),
+        func.sum(TaskCount.c.known).label("known"),
+    )
+    .group_by(TaskCount.c.campaign_id, TaskCount.c.state)
+    .subquery()
+)
+
+_there = (
+    select(Task.c.campaign_id, Task.c.state, func.count().label("n"), func.count(Task.c.expected).label("known"))
+    .group_by(Task.c.campaign_id, Task.c.state)
+    .subquery()
+)
+_of_live_job = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None)).exists()
+_other = Attempt.alias()
+_was_replicated = select(_other.c.task_id).where(_other.c.task_id == Attempt.c.task_id, _other.c.is_replica).exists()
+
+RULES: dict[str, Select[Any]] = {
+    "an assigned task has a live attempt": select(Task.c.id).where(Task.c.state == TaskState.ASSIGNED, ~_live),
+    "only assigned tasks, and losers, have live attempts": (
+        select(Attempt.c.task_id)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .where(Attempt.c.outcome.is_(None), Task.c.state != TaskState.ASSIGNED, ~_was_replicated)
+    ),
+    "a live attempt has a live job": (
+        select(Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .where(Attempt.c.outcome.is_(None), Job.c.state == JobState.ENDED)
+    ),
+    "a live job has a live attempt": (
+        select(Job.c.id).where(Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS, ~_of_live_job)
+    ),
+    "a submitted job has a submitted batch": (
+        select(Job.c.id)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Batch.c.state != BatchState.SUBMITTED)
+    ),
+    "a batch has as many jobs as its size": (
+        select(Batch.c.id)
+        .outerjoin(Job, Job.c.batch_id == Batch.c.id)
+        .group_by(Batch.c.id)
+        .having(func.count(Job.c.id) != Batch.c.size)
+    ),
+    "the counts of tasks are those of the tasks": (
+        select(func.coalesce(_counted.c.campaign_id, _there.c.campaign_id))
+        .select_from(_counted)
+        .join(
+            _there,
+            and_(_counted.c.campaign_id == _there.c.campaign_id, _counted.c.state == _there.c.state),
+            full=True,
+        )
+        .where(
+            or_(*(func.coalesce(_counted.c[name], 0) != func.coalesce(_there.c[name], 0) for name in ("n", "known")))
+        )
+        .where(
+            ~select(Campaign.c.id)
+            .where(
+                Campaign.c.id == func.coalesce(_counted.c.campaign_id, _there.c.campaign_id),
+                Campaign.c.archived_at.is_not(None),
+            )
+            .exists()
+        )
+    ),
+    "an ended campaign has no task left to do": (
+        select(Task.c.id)
+        .join(Campaign, Campaign.c.id == Task.c.campaign_id)
+        .where(
+            or_(
+                and_(
+                    Campaign.c.state == CampaignState.TERMINATED,
+                    Task.c.state.in_((TaskState.WAITING, TaskState.ASSIGNED)),
+                ),
+                and_(Campaign.c.state == CampaignState.CANCELLED, Task.c.state == TaskState.WAITING),
+            )
+        )
+    ),
+    "an ended job is not to be killed, unless its cluster lists it again": (
+        select(Kill.c.job_id)
+        .join(Job, Job.c.id == Kill.c.job_id)
+        .where(Kill.c.is_open, Kill.c.reason != KillReason.LISTED_AGAIN, Job.c.state == JobState.ENDED)
+    ),
+}
+
+
+class Finding(NamedTuple):
+    """A rule that does not hold, how often, and examples of what breaks it."""
+
+    rule: str
+    times: int
+    examples: Sequence[int]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.times} times, e.g. {', '.join(map(str, self.examples))}"
+
+
+def examine(conn: Connection) -> list[Finding]:
+    """Every rule that does not hold; one consistent view of the tables is the caller's transaction."""
+    return [finding for rule, broken in RULES.items() if (finding := _look(conn, rule, broken))]
+
+
+def _look(conn: Connection, rule: str, broken: Select[Any]) -> Finding | None:
+    examples = list(conn.scalars(broken.limit(5)))
+    if not examples:
+        return None
+    count = conn.execute(select(func.count()).select_from(broken.subquery())).scalar_one()
+    return Finding(rule, count, examples)

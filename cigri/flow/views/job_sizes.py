@@ -1,0 +1,207 @@
+"""How long tasks last and how jobs start and die, by which jobs are sized.
+Read by: campaign schedulers.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, and_, cast, func, select, true
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
+
+from cigri.database import clock
+from cigri.jdl import ClusterSettings
+from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import TaskCount
+
+RECENT = 100  # jobs that ended last
+DEATHS = (Outcome.PREEMPTED, Outcome.NODE_FAILURE, Outcome.LOST)
+
+
+class SharePace(NamedTuple):
+    """A campaign on one cluster: its successful tasks in all, its `live` jobs, and those that ended there last.
+
+    Its tasks may run one after the other in a job (`is_temporal`), and as many as `side` side by side on a node.
+    `seconds` and `squares` are sums over the `done` tasks; `starts` is when each of the last jobs began, in epoch
+    seconds; `deaths` of them were killed, and all together they lasted `lived` seconds. `waiting` tasks, anywhere.
+    `under_way`: seconds for which those tasks that are alone in their jobs had been running at the last visit.
+    `carried`: tasks of the live jobs. `cycle`: seconds between two looks at the cluster.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    is_temporal: bool
+    side: int
+    done: int
+    seconds: float
+    squares: float
+    live: int
+    starts: list[float]
+    deaths: int
+    lived: float
+    waiting: int
+    under_way: float
+    carried: int
+    cycle: float
+
+
+class Ground(NamedTuple):
+    """A campaign on one cluster: cores and walltime of a job, and what its `done` tasks and the cluster tell.
+
+    `seconds`: sum of the tasks' durations, `durations` as in estimates/durations.py; `delay`: seconds that a job waits
+    even if cores are free; `hazard`: kills per core-second. `speed` of the cluster in earlier campaigns; of the done
+    tasks `known` were expected to take `expected` seconds: estimates/speeds.py. `cycle`: seconds between two looks
+    there.
+    """
+
+    cluster_id: int
+    width: int
+    walltime: int
+    done: int
+    seconds: float
+    durations: Sequence[int]
+    delay: float
+    hazard: float
+    speed: float | None = None
+    known: int = 0
+    expected: float = 0.0
+    cycle: float = 0.0
+
+
+class Crew(NamedTuple):
+    """`running` jobs of a campaign on a cluster, which have run for `ran` seconds in all; others wait, or find room."""
+
+    running: int
+    ran: float
+    waiting: int
+    free: int
+
+
+def list_crews(conn: Connection, campaign_id: int, now: datetime | None = None) -> dict[int, Crew]:
+    """By cluster."""
+    part = CampaignCluster
+    age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
+    runs, waits = Job.c.started_at.is_not(None), Job.c.state.in_(WAITING_JOBS)
+    live = (
+        select(
+            Job.c.cluster_id,
+            func.count().filter(runs).label("running"),
+            cast(func.sum(age).filter(runs), DOUBLE_PRECISION).label("ran"),
+            func.count().filter(waits).label("waiting"),
+        )
+        .where(Job.c.campaign_id == campaign_id, Job.c.state != JobState.ENDED)
+        .group_by(Job.c.cluster_id)
+        .subquery()
+    )
+    found = conn.execute(
+        select(
+            part.c.cluster_id,
+            func.coalesce(live.c.running, 0),
+            func.coalesce(live.c.ran, 0.0),
+            func.coalesce(live.c.waiting, 0),
+            func.coalesce(ClusterState.c.free, 0) // part.c.width,
+        )
+        .outerjoin(live, live.c.cluster_id == part.c.cluster_id)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
+        .where(part.c.campaign_id == campaign_id)
+    )
+    return {cluster_id: Crew(*crew) for cluster_id, *crew in found}
+
+
+def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
+    """A campaign on each of its clusters."""
+    part = CampaignCluster
+    found = conn.execute(
+        select(
+            part.c.cluster_id,
+            part.c.width,
+            part.c.settings["walltime"].as_integer(),
+            part.c.done,
+            part.c.seconds,
+            part.c.durations,
+            func.coalesce(ClusterForecast.c.queue_delay, 0.0),
+            func.coalesce(ClusterForecast.c.hazard, 0.0),
+            part.c.speed,
+            part.c.known,
+            part.c.expected,
+            func.coalesce(ClusterForecast.c.cycle, 0.0),
+        )
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
+        .where(part.c.campaign_id == campaign_id)
+        .order_by(part.c.cluster_id)
+    )
+    return [Ground._make(row) for row in found]
+
+
+def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[SharePace]:
+    """Each of these campaigns on each of its clusters."""
+    part = CampaignCluster
+    here = and_(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
+    age = func.extract("epoch", ClusterState.c.at - Job.c.started_at) - Job.c.halted_seconds
+    load = select(func.max(Attempt.c.position)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    live = (
+        select(
+            and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("runs"),
+            func.greatest(age, 0.0).label("age"),
+            load.label("load"),
+        )
+        .select_from(Job)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == Job.c.cluster_id)
+        .where(here, Job.c.state != JobState.ENDED)
+        .correlate(part)
+        .lateral()
+    )
+    crew = select(
+        func.count().label("live"),
+        func.sum(live.c.age).filter(live.c.runs, live.c.load == 1).label("under_way"),
+        func.sum(live.c.load).label("carried"),
+    ).lateral()
+    last = (
+        select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
+        .where(here, Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
+        .order_by(Job.c.id.desc())
+        .limit(RECENT)
+        .correlate(part)
+        .lateral()
+    )
+    recent = select(
+        func.array_agg(func.extract("epoch", last.c.started_at)).label("starts"),
+        func.count().filter(last.c.outcome.in_(DEATHS)).label("deaths"),
+        func.sum(func.extract("epoch", last.c.ended_at - last.c.started_at)).label("lived"),
+    ).lateral()
+    mine = and_(TaskCount.c.campaign_id == part.c.campaign_id, TaskCount.c.state == TaskState.WAITING)
+    waiting = select(func.coalesce(func.sum(TaskCount.c.n), 0)).where(mine).scalar_subquery()
+    statement = (
+        select(
+            part.c.campaign_id,
+            part.c.cluster_id,
+            func.coalesce(part.c.settings["temporal_grouping"].as_boolean(), true()),
+            func.coalesce(Cluster.c.config["node_cores"].as_integer(), 1) // part.c.width,
+            part.c.done,
+            part.c.seconds,
+            part.c.squares,
+            crew.c.live,
+            cast(func.coalesce(recent.c.starts, []), ARRAY(DOUBLE_PRECISION)),
+            recent.c.deaths,
+            cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION),
+            cast(waiting, BigInteger),
+            cast(func.coalesce(crew.c.under_way, 0.0), DOUBLE_PRECISION),
+            cast(func.coalesce(crew.c.carried, 0), BigInteger),
+            func.coalesce(ClusterForecast.c.cycle, 0.0),
+            part.c.settings,
+        )
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
+        .join(crew, true())
+        .join(recent, true())
+        .where(part.c.campaign_id.in_(campaign_ids))
+    )
+    return [_allowed(SharePace._make(row[:-1]), row[-1]) for row in conn.execute(statement)]
+
+
+def _allowed(pace: SharePace, settings: Mapping[str, Any]) -> SharePace:
+    may_share = pace.side > 1 and ClusterSettings.model_validate(settings).may_share_a_node
+    return pace if may_share else pace._replace(side=1)

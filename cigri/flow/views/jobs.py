@@ -1,0 +1,278 @@
+"""Jobs, the tasks they carry, and each attempt.
+Read by: users.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, and_, case, null, select, true
+from sqlalchemy.sql.selectable import Select
+
+from cigri.flow.holds import is_job_held
+from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
+from cigri.tables.campaigns import Campaign, CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task, TaskHistory
+from cigri.tables.wishes import CheckpointRequest, Kill
+
+RESULTS = (Outcome.SUCCESS, Outcome.DOUBTFUL)
+_IS_LIVE = Job.c.state != JobState.ENDED
+_IS_HALTED = and_(_IS_LIVE, Job.c.halted_since.is_not(None))
+
+
+class TaskView(NamedTuple):
+    """A task and the attempt that was a success, or the last.
+
+    `id` and what is known of the job are None once the campaign is archived.
+    """
+
+    id: int | None
+    campaign_id: int
+    number: int
+    parameter: object
+    state: TaskState
+    attempts: int
+    job_id: int | None
+    job_state: JobState | None
+    cluster: str | None
+    remote_id: str | None
+    outcome: Outcome | None
+    exit_code: int | None
+    started_at: datetime | None
+    seconds: float | None
+    node: str | None
+    is_halted: bool | None
+
+
+class AttemptView(NamedTuple):
+    """One try of a task; `position` is its place in the job."""
+
+    task_id: int
+    task_number: int
+    number: int
+    is_replica: bool
+    job_id: int
+    position: int
+    job_state: JobState
+    cluster: str
+    remote_id: str | None
+    node: str | None
+    outcome: Outcome | None
+    exit_code: int | None
+    started_at: datetime | None
+    seconds: float | None
+    reason: str | None
+    parameter: object
+    is_halted: bool
+
+
+class JobView(NamedTuple):
+    """A job; `kill` is why somebody wanted it dead, `purged_at` when its campaign's files left the clusters.
+
+    `halted_since`: it is held in the queue, or suspended; `is_held`: its user wants it so. `resources`: what each task
+    of its campaign asks for there, as it is described.
+    """
+
+    id: int
+    campaign_id: int
+    user: str
+    kind: JobKind
+    state: JobState
+    cluster: str
+    width: int
+    walltime: int
+    batch_id: int | None
+    tag: str | None
+    array_index: int | None
+    remote_id: str | None
+    local_user: str | None
+    node: str | None
+    created_at: datetime
+    submitted_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    outcome: Outcome | None
+    exit_code: int | None
+    reason: str | None
+    kill: KillReason | None
+    kill_asked_by: str | None
+    checkpoint_asked_at: datetime | None
+    checkpoint_heard_at: datetime | None
+    purged_at: datetime | None
+    halted_since: datetime | None
+    is_held: bool
+    resources: Mapping[str, Any] | None = None
+
+
+def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> list[TaskView]:
+    """`number` tasks of a campaign from the number `first` on, in order, archived or not."""
+    last = first + number - 1
+    chosen = _tasks().where(Task.c.campaign_id == campaign_id, Task.c.number.between(first, last))
+    found = conn.execute(chosen.order_by(Task.c.number)).all()
+    if not found:
+        row = TaskHistory
+        old = _archived().where(row.c.campaign_id == campaign_id, row.c.number.between(first, last))
+        found = conn.execute(old.order_by(row.c.number)).all()
+    return [TaskView._make(row) for row in found]
+
+
+def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[TaskView]:
+    """The tasks whose last jobs are the newest, at most `number`, the newest first."""
+    part = CampaignCluster
+    recent = (
+        select(Job.c.id)
+        .where(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
+        .order_by(Job.c.id.desc())
+        .limit(number)
+        .lateral()
+    )
+    ids = select(recent.c.id).select_from(part).join(recent, true()).where(part.c.campaign_id == campaign_id)
+    newest = ids.order_by(recent.c.id.desc()).limit(number)
+    chosen = _tasks().where(Attempt.c.job_id.in_(newest)).order_by(Job.c.id.desc(), Attempt.c.position).limit(number)
+    return [TaskView._make(row) for row in conn.execute(chosen)]
+
+
+def find_task(conn: Connection, task_id: int) -> TaskView | None:
+    row = conn.execute(_tasks().where(Task.c.id == task_id)).one_or_none()
+    return TaskView._make(row) if row else None
+
+
+def find_job(conn: Connection, job_id: int) -> JobView | None:
+    part = CampaignCluster.c
+    statement = (
+        select(
+            Job.c.id,
+            Job.c.campaign_id,
+            Campaign.c.grid_user,
+            Job.c.kind,
+            Job.c.state,
+            Cluster.c.name,
+            Job.c.width,
+            Job.c.walltime,
+            Job.c.batch_id,
+            Batch.c.tag,
+            Job.c.array_index,
+            Job.c.remote_id,
+            Batch.c.local_user,
+            Job.c.node,
+            Job.c.created_at,
+            Job.c.submitted_at,
+            Job.c.started_at,
+            Job.c.ended_at,
+            Job.c.outcome,
+            Job.c.exit_code,
+            Job.c.reason,
+            Kill.c.reason,
+            Kill.c.asked_by,
+            CheckpointRequest.c.asked_at,
+            CheckpointRequest.c.heard_at,
+            Campaign.c.purged_at,
+            case((_IS_LIVE, Job.c.halted_since)),
+            and_(_IS_LIVE, is_job_held()),
+            case((Job.c.kind == JobKind.TASKS, part.settings["resources"])),
+        )
+        .join(Campaign, Campaign.c.id == Job.c.campaign_id)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
+        .outerjoin(Batch, Batch.c.id == Job.c.batch_id)
+        .outerjoin(Kill, Kill.c.job_id == Job.c.id)
+        .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Job.c.id)
+        .where(Job.c.id == job_id)
+    )
+    row = conn.execute(statement).one_or_none()
+    return JobView._make(row) if row else None
+
+
+def list_attempts_of_job(conn: Connection, job_id: int) -> list[AttemptView]:
+    """In the order in which the job runs its tasks."""
+    found = conn.execute(_attempts().where(Attempt.c.job_id == job_id).order_by(Attempt.c.position))
+    return [AttemptView._make(row) for row in found]
+
+
+def list_attempts_of_task(conn: Connection, task_id: int) -> list[AttemptView]:
+    """From the first to the last."""
+    found = conn.execute(_attempts().where(Attempt.c.task_id == task_id).order_by(Attempt.c.number))
+    return [AttemptView._make(row) for row in found]
+
+
+def _tasks() -> Select[*tuple[Any, ...]]:
+    """With the attempt that was a success, or the last."""
+    other = Attempt.alias()
+    won = select(other.c.number).where(other.c.task_id == Task.c.id, other.c.outcome.in_(RESULTS))
+    shown = case((Task.c.state == TaskState.DONE, won.scalar_subquery()), else_=Task.c.attempts)
+    return (
+        select(
+            Task.c.id,
+            Task.c.campaign_id,
+            Task.c.number,
+            Task.c.parameter,
+            Task.c.state,
+            Task.c.attempts,
+            Job.c.id,
+            Job.c.state,
+            Cluster.c.name,
+            Job.c.remote_id,
+            Attempt.c.outcome,
+            Attempt.c.exit_code,
+            Attempt.c.started_at,
+            Attempt.c.seconds,
+            Job.c.node,
+            _IS_HALTED,
+        )
+        .select_from(Task)
+        .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == shown))
+        .outerjoin(Job, Job.c.id == Attempt.c.job_id)
+        .outerjoin(Cluster, Cluster.c.id == Job.c.cluster_id)
+    )
+
+
+def _archived() -> Select[*tuple[Any, ...]]:
+    row = TaskHistory
+    return select(
+        null(),
+        row.c.campaign_id,
+        row.c.number,
+        row.c.parameter,
+        row.c.state,
+        row.c.attempts,
+        null(),
+        null(),
+        Cluster.c.name,
+        null(),
+        null(),
+        row.c.exit_code,
+        row.c.started_at,
+        row.c.seconds,
+        row.c.node,
+        null(),
+    ).outerjoin(Cluster, Cluster.c.id == row.c.cluster_id)
+
+
+def _attempts() -> Select[*tuple[Any, ...]]:
+    return (
+        select(
+            Task.c.id,
+            Task.c.number,
+            Attempt.c.number,
+            Attempt.c.is_replica,
+            Job.c.id,
+            Attempt.c.position,
+            Job.c.state,
+            Cluster.c.name,
+            Job.c.remote_id,
+            Job.c.node,
+            Attempt.c.outcome,
+            Attempt.c.exit_code,
+            Attempt.c.started_at,
+            Attempt.c.seconds,
+            Job.c.reason,
+            Task.c.parameter,
+            _IS_HALTED,
+        )
+        .select_from(Attempt)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+    )

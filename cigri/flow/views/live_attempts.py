@@ -1,0 +1,111 @@
+"""Live attempts: the tasks that watched jobs carry, with what they have been through.
+Read by: updator.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Integer, Row, and_, false, func, literal, or_, select
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select, TableValuedAlias
+from sqlalchemy.types import TypeEngine
+
+from cigri.database import given, packed
+from cigri.flow.live_jobs import IDS, chosen_jobs
+from cigri.rules.verdicts import Saving
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.jobs import Attempt, Job
+from cigri.tables.tasks import Task
+from cigri.tables.wishes import CheckpointRequest
+
+PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "position": Integer()}
+
+
+class LiveAttempt(NamedTuple):
+    """A task that a watched job carries, and its past; `is_shared`: the job carries others too.
+
+    `is_troubled`: of its campaign's latest tasks there some failed, or were refused. `live`: how many attempts of the
+    job have not ended, where that was asked for.
+    """
+
+    job_id: int
+    position: int
+    task_id: int
+    number: int
+    failures: int
+    deaths: int
+    resubmissions: int
+    retries: int
+    checkpoints: int = 0
+    saving: Saving = Saving()
+    is_shared: bool = False
+    is_troubled: bool = True
+    live: int = 1
+
+
+def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
+    """The live attempts of these jobs, with what their tasks have been through."""
+    return _live_attempts(conn.execute(_attempts(), chosen_jobs(job_ids)))
+
+
+def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
+    """Those of them at these places: (job, position); with the number of live ones of each job."""
+    return _live_attempts(conn.execute(_attempts_at(), {"wanted": packed(PLACES, places)})) if places else []
+
+
+@cache
+def _attempts() -> Select[*tuple[Any, ...]]:
+    wanted = given("wanted", IDS)
+    return _attempts_of(wanted, wanted.c.id == Attempt.c.job_id).add_columns(literal(1))
+
+
+@cache
+def _attempts_at() -> Select[*tuple[Any, ...]]:
+    wanted = given("wanted", PLACES)
+    counted = (
+        select(Attempt.c.job_id, func.count().label("live"))
+        .where(Attempt.c.job_id.in_(select(given("wanted", PLACES).c.id)), Attempt.c.outcome.is_(None))
+        .group_by(Attempt.c.job_id)
+        .subquery("counted")
+    )
+    found = _attempts_of(wanted, and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position))
+    return found.join(counted, counted.c.job_id == Attempt.c.job_id).add_columns(counted.c.live)
+
+
+def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    other = Attempt.alias()
+    part, settings = CampaignCluster.c, CampaignCluster.c.settings
+    retries = func.coalesce(settings["retries"].as_integer(), 0)
+    return (
+        select(
+            Attempt.c.job_id,
+            Attempt.c.position,
+            Attempt.c.task_id,
+            Attempt.c.number,
+            Task.c.failures,
+            Task.c.deaths,
+            Task.c.resubmissions,
+            retries,
+            Task.c.checkpoints,
+            func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()),
+            settings["checkpoint"]["period"].as_integer(),
+            func.coalesce(settings["idempotent"].as_boolean(), false()),
+            CheckpointRequest.c.heard_at.is_not(None),
+            select(other.c.task_id).where(other.c.job_id == Attempt.c.job_id, other.c.position == 2).exists(),
+            or_(part.errors != 0, part.strikes != 0, part.blocked_until.is_not(None)),
+        )
+        .join(wanted, here)
+        .join(Task, Task.c.id == Attempt.c.task_id)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(
+            CampaignCluster,
+            and_(CampaignCluster.c.campaign_id == Job.c.campaign_id, CampaignCluster.c.cluster_id == Job.c.cluster_id),
+        )
+        .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Attempt.c.job_id)
+        .where(Attempt.c.outcome.is_(None))
+    )
+
+
+def _live_attempts(found: Iterable[Row[*tuple[Any, ...]]]) -> list[LiveAttempt]:
+    return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), *row[13:])) for row in found]

@@ -1,0 +1,270 @@
+"""How each campaign goes on each of its clusters, for its forecast.
+Read by: predictor.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, func, select, text
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, aggregate_order_by
+
+from cigri.database import among, clock
+from cigri.flow.forecasts import NewForecast
+from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
+from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
+from cigri.tables.clusters import ClusterForecast
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.tasks import REMAINS, Task, TaskCount
+
+COUNTED = ("n", "known", "expected")
+
+FIGURES = ("throughput", "mean", "deviation", "remaining", "median", "p95", "keep", "send", "submitted")
+"""What the present forecast says of a campaign on a cluster, besides `ratio`, `free` and `memory`."""
+NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+class Progress(NamedTuple):
+    """A campaign on one cluster: totals of successful tasks, those of the window, and what is there now.
+
+    `window_seconds` reaches back to the first completion in the window, at most its length. `durations`:
+    cigri/estimates/durations.py. `submitted` jobs since the last pass;
+    `ratio`, `free`, `memory` are those of the last forecast; `algorithm`: as the campaign wants it there, or empty.
+    `guess`: seconds that a task takes there, as its user thinks; `average`: as the moving averages of its buckets say.
+    Of the remaining tasks `known` took `expected` seconds in all when they last succeeded, and one of them `longest`.
+    `speed` of the cluster in earlier campaigns; `done_known` of the done tasks were expected to take `done_expected`
+    seconds: cigri/estimates/speeds.py.
+    `doubted` tasks are done, but may have to be done again; `again`: attempts after which a task was not done.
+    `replicates`: at its end tasks may be begun a second time. `before`: the present forecast. So many campaigns are
+    `alike`, of which this is the first.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    width: int
+    done: int
+    seconds: float
+    squares: float
+    window_tasks: int
+    window_seconds: float
+    running: int
+    waiting: int
+    remaining: int
+    durations: Sequence[int] = ()
+    walltime: float = 0.0
+    submitted: int = 0
+    ratio: float | None = None
+    free: int | None = None
+    memory: Mapping[str, float] = MappingProxyType({})
+    algorithm: str = ""
+    guess: float | None = None
+    average: float | None = None
+    known: int = 0
+    expected: float = 0.0
+    longest: float | None = None
+    speed: float | None = None
+    done_known: int = 0
+    done_expected: float = 0.0
+    doubted: int = 0
+    again: int = 0
+    replicates: bool = False
+    before: NewForecast | None = None
+    alike: int = 1
+
+
+def is_any_open(conn: Connection) -> bool:
+    """Is there any campaign to be forecast?"""
+    return conn.scalar(select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1)) is not None
+
+
+def list_progress(
+    conn: Connection, window: float, now: datetime | None = None, besides: Collection[int] = ()
+) -> list[Progress]:
+    """Every open campaign on each of its clusters, `besides` some."""
+    part = CampaignCluster
+    recent, live, sent, left, averages = _recent(window, now), _live(), _sent(), _remaining(), _averages()
+    statement = (
+        select(
+            part.c.campaign_id,
+            part.c.cluster_id,
+            part.c.width,
+            part.c.done,
+            part.c.seconds,
+            part.c.squares,
+            cast(func.coalesce(recent.c.tasks, 0), BigInteger),
+            cast(func.least(func.coalesce(recent.c.seconds, 0.0), window), DOUBLE_PRECISION),
+            func.coalesce(live.c.running, 0),
+            func.coalesce(live.c.waiting, 0),
+            cast(func.coalesce(left.c.n, 0), BigInteger),
+            part.c.durations,
+            cast(part.c.settings["walltime"].as_integer(), DOUBLE_PRECISION),
+            cast(func.coalesce(sent.c.jobs, 0), BigInteger),
+            Forecast.c.ratio,
+            Forecast.c.free,
+            func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB).label("memory"),  # an empty one costs, too
+            func.coalesce(part.c.settings["algorithm"].astext, ""),
+            cast(part.c.settings["duration"].as_integer(), DOUBLE_PRECISION),
+            averages.c.seconds,
+            cast(func.coalesce(left.c.known, 0), BigInteger),
+            func.coalesce(left.c.expected, 0.0),
+            left.c.longest,
+            part.c.speed,
+            part.c.known,
+            part.c.expected,
+            part.c.doubted,
+            part.c.failed + part.c.resubmitted,
+            and_(Campaign.c.max_replicas.is_not(None), Campaign.c.type == CampaignType.DEFAULT),
+            *(Forecast.c[name].label(f"before_{name}") for name in FIGURES),
+        )
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
+        .outerjoin(recent, and_(recent.c.campaign_id == part.c.campaign_id, recent.c.cluster_id == part.c.cluster_id))
+        .outerjoin(live, and_(live.c.campaign_id == part.c.campaign_id, live.c.cluster_id == part.c.cluster_id))
+        .outerjoin(sent, and_(sent.c.campaign_id == part.c.campaign_id, sent.c.cluster_id == part.c.cluster_id))
+        .outerjoin(left, left.c.campaign_id == part.c.campaign_id)
+        .outerjoin(
+            averages, and_(averages.c.campaign_id == part.c.campaign_id, averages.c.cluster_id == part.c.cluster_id)
+        )
+        .outerjoin(
+            Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
+        )
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), part.c.campaign_id.not_in(among(besides)))
+        .order_by(part.c.campaign_id, part.c.cluster_id)
+    )
+    return [_progress(row) for row in conn.execute(statement).all()]
+
+
+def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
+    """Open campaigns of which no job was ever made: by the first of those that differ only in how many tasks they have,
+    the others, with the tasks that each has left.
+    """
+    asked, told, left = _asked(), _told(), _remaining()
+    alike = (
+        select(
+            func.array_agg(asked.c.campaign_id).label("ids"),
+            func.array_agg(cast(left.c.n, BigInteger)).label("remaining"),
+        )
+        .join(left, left.c.campaign_id == asked.c.campaign_id)
+        .outerjoin(told, told.c.campaign_id == asked.c.campaign_id)
+        .where(left.c.n > 0, left.c.known == 0)
+        .group_by(asked.c.shape, asked.c.replicates, told.c.shape)
+        .having(func.count() > 1)
+    )
+    found = {}
+    for row in conn.execute(alike):
+        remaining = dict(sorted(zip(row.ids, row.remaining, strict=True)))
+        first = next(iter(remaining))
+        del remaining[first]
+        found[first] = remaining
+    return found
+
+
+def _asked() -> Subquery:
+    """Of campaigns without jobs, all that their forecasts go by besides the clusters and the number of tasks."""
+    part, campaign = CampaignCluster.c, Campaign.c
+    settings = (part.settings[name] for name in ("walltime", "algorithm", "duration"))
+    on_cluster = func.row(part.cluster_id, part.width, part.speed, *settings)
+    has_jobs = select(Job.c.id).where(Job.c.campaign_id == campaign.id).exists()
+    replicates = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
+    shape = func.array_agg(aggregate_order_by(on_cluster, part.cluster_id)).label("shape")
+    return (
+        select(part.campaign_id, func.bool_or(replicates).label("replicates"), shape)
+        .join(Campaign, campaign.id == part.campaign_id)
+        .where(campaign.state.in_(OPEN_CAMPAIGNS), ~has_jobs)
+        .group_by(part.campaign_id)
+        .having(func.bool_and(and_(part.done == 0, part.failed == 0, part.resubmitted == 0, part.doubted == 0)))
+        .subquery()
+    )
+
+
+def _told() -> Subquery:
+    """Of each campaign the present forecasts, and whether they are of as many tasks as remain."""
+    forecast, left = Forecast.c, _remaining()
+    figures = (forecast[name] for name in NewForecast._fields[1:] if name != "remaining")
+    row = func.row(forecast.remaining == left.c.n, *figures)
+    shape = func.array_agg(aggregate_order_by(row, forecast.cluster_id)).label("shape")
+    of_campaigns = select(forecast.campaign_id, shape).join(left, left.c.campaign_id == forecast.campaign_id)
+    return of_campaigns.group_by(forecast.campaign_id).subquery()
+
+
+def _progress(row: Row[*tuple[Any, ...]]) -> Progress:
+    memory = row.memory or NOTHING
+    before = None
+    if row.ratio is not None:
+        about = {"ratio": row.ratio, "free": row.free, "memory": memory}
+        figures = dict(zip(FIGURES, row[-len(FIGURES) :], strict=True))
+        before = NewForecast(campaign_id=row.campaign_id, cluster_id=row.cluster_id, eta=None, **about, **figures)
+    kept = Progress._fields.index("memory")
+    return Progress._make((*row[:kept], memory, *row[kept + 1 : -len(FIGURES)], before, 1))
+
+
+def _recent(window: float, now: datetime | None) -> Subquery:
+    """What was done in the window."""
+    since = clock(now) - timedelta(seconds=window)
+    return (
+        select(
+            Completion.c.campaign_id,
+            Completion.c.cluster_id,
+            func.sum(Completion.c.tasks).label("tasks"),
+            func.extract("epoch", clock(now) - func.min(Completion.c.minute)).label("seconds"),
+        )
+        .where(Completion.c.minute > since)
+        .group_by(Completion.c.campaign_id, Completion.c.cluster_id)
+        .subquery()
+    )
+
+
+def _live() -> Subquery:
+    """Jobs that have not ended."""
+    return (
+        select(
+            Job.c.campaign_id,
+            Job.c.cluster_id,
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+            func.count().filter(Job.c.state != JobState.RUNNING).label("waiting"),
+        )
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
+        .subquery()
+    )
+
+
+def _sent() -> Subquery:
+    """Jobs sent since the last pass of the predictor."""
+    return (
+        select(Batch.c.campaign_id, Batch.c.cluster_id, func.sum(Batch.c.size).label("jobs"))
+        .where(Batch.c.state == BatchState.SUBMITTED)
+        .where(Batch.c.settled_at >= select(func.max(ClusterForecast.c.at)).scalar_subquery())
+        .group_by(Batch.c.campaign_id, Batch.c.cluster_id)
+        .subquery()
+    )
+
+
+def _averages() -> Subquery:
+    """Of the buckets of a campaign on a cluster, each with its weight."""
+    mean = func.sum(BucketAverage.c.seconds * BucketAverage.c.weight) / func.sum(BucketAverage.c.weight)
+    return (
+        select(Bucket.c.campaign_id, BucketAverage.c.cluster_id, cast(mean, DOUBLE_PRECISION).label("seconds"))
+        .join(Bucket, Bucket.c.id == BucketAverage.c.bucket_id)
+        .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .group_by(Bucket.c.campaign_id, BucketAverage.c.cluster_id)
+        .subquery()
+    )
+
+
+def _remaining() -> Subquery:
+    """Tasks that are not done yet, and what is known of them."""
+    states = TaskState.WAITING, TaskState.ASSIGNED
+    left = (
+        select(TaskCount.c.campaign_id, *(func.sum(TaskCount.c[name]).label(name) for name in COUNTED))
+        .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .where(TaskCount.c.state.in_(states))
+        .group_by(TaskCount.c.campaign_id)
+        .subquery()
+    )
+    longest = (
+        select(func.max(Task.c.expected))
+        .where(Task.c.campaign_id == left.c.campaign_id, text(REMAINS))
+        .scalar_subquery()
+    )
+    return select(left, case((left.c.known > 0, longest)).label("longest")).subquery()

@@ -1,0 +1,82 @@
+"""Whether the grid is at work.
+Read by: operator, users.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, select, text, true
+from sqlalchemy.sql.elements import ColumnElement
+
+from cigri.flow.views.campaigns import present
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import Event, ModuleState
+
+_IS_HELD = text(
+    "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND (classid::bigint << 32) | objid::bigint = hashtextextended('cigri.almighty', 0))"
+)
+
+
+class ModulePulse(NamedTuple):
+    """When its last pass was noted, and by whom; `failing_since`: none has succeeded since."""
+
+    name: str
+    at: datetime
+    by_almighty: bool
+    failing_since: datetime | None
+    error: str | None
+
+
+class Pulse(NamedTuple):
+    """`has_almighty`: one is connected to the database now."""
+
+    has_almighty: bool
+    modules: Sequence[ModulePulse]
+    now: datetime
+
+
+class AwayCluster(NamedTuple):
+    """It has failed since then, and why as far as an event tells; it is tried again at `until`."""
+
+    name: str
+    since: datetime | None
+    until: datetime
+    why: str | None
+
+
+def find_pulse(conn: Connection) -> Pulse:
+    row = ModuleState.c
+    modules = conn.execute(select(row.name, row.started_at, row.by_almighty, row.failing_since, row.error))
+    return Pulse(bool(conn.scalar(_IS_HELD)), [ModulePulse._make(one) for one in modules], present(conn))
+
+
+def list_away(conn: Connection, campaign_ids: Collection[int]) -> list[AwayCluster]:
+    """Clusters of these campaigns that are set aside because they fail."""
+    part = CampaignCluster.c
+    return _list_away(conn, Cluster.c.id.in_(select(part.cluster_id).where(part.campaign_id.in_(campaign_ids))))
+
+
+def list_all_away(conn: Connection) -> list[AwayCluster]:
+    """The same of the whole grid."""
+    return _list_away(conn, true())
+
+
+def _list_away(conn: Connection, which: ColumnElement[bool]) -> list[AwayCluster]:
+    event = Event.c
+    is_told = and_(
+        event.cluster_id == Cluster.c.id,
+        event.closed_at.is_(None),
+        event.code.in_(("CLUSTER_UNREACHABLE", "CLUSTER_ANSWER")),
+    )
+    found = conn.execute(
+        select(Cluster.c.name, event.opened_at, Cluster.c.blocked_until, event.message)
+        .outerjoin(Event, is_told)
+        .where(Cluster.c.failures > 0, which)
+        .order_by(Cluster.c.name, event.last_at)
+    )
+    latest = {name: AwayCluster(name, since, until, why) for name, since, until, why in found if until is not None}
+    return list(latest.values())

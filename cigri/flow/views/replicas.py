@@ -1,0 +1,42 @@
+"""How often the last tasks were replicated, what it brought and what it cost.
+Read by: users.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, cast, func, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+
+from cigri.states import Outcome
+from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.jobs import Attempt, Job
+
+
+class ReplicasView(NamedTuple):
+    """So many replicas were `begun`: some `won`, some are `live`. Losers, replicas or not, `burnt` core-seconds."""
+
+    begun: int
+    won: int
+    live: int
+    burnt: float
+
+
+def count_replicas(conn: Connection, campaign_id: int) -> ReplicasView:
+    """Of a campaign, as long as it is not archived."""
+    part = CampaignCluster
+    here = and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id)
+    lasted = func.coalesce(Attempt.c.seconds, func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
+    lost = func.sum(lasted * part.c.width).filter(Attempt.c.outcome == Outcome.SUPERSEDED)
+    row = conn.execute(
+        select(
+            func.count().filter(Attempt.c.is_replica),
+            func.count().filter(Attempt.c.is_replica, Attempt.c.outcome == Outcome.SUCCESS),
+            func.count().filter(Attempt.c.is_replica, Attempt.c.outcome.is_(None)),
+            cast(func.coalesce(lost, 0.0), DOUBLE_PRECISION),
+        )
+        .select_from(Attempt)
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(part, here)
+        .where(Job.c.campaign_id == campaign_id)
+    ).one()
+    return ReplicasView._make(row)

@@ -1,0 +1,203 @@
+"""Jobs that should no longer be: too many, too old, or past their walltime.
+Read by: killer, metascheduler, updator.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import CTE, BigInteger, Connection, Float, and_, case, cast, func, literal, or_, select, union_all
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import Select, TableValuedAlias
+
+from cigri.database import clock, rows
+from cigri.flow.listed_again import LISTED
+from cigri.flow.views.running_jobs import is_there
+from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
+from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
+from cigri.tables.clusters import Cluster, ClusterState
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.wishes import Halt, Kill
+
+LARGEST = 2**31 - 1
+SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
+
+
+class Queue(NamedTuple):
+    """Our jobs that wait on a cluster and the cores they ask for, free cores, and how many are forecast to be kept."""
+
+    cluster_id: int
+    waiting: int
+    waiting_cores: int
+    free: int
+    keep: int
+
+
+class Patience(NamedTuple):
+    """Seconds in a queue, seconds past the walltime; and how often a task may be taken out of a queue in all."""
+
+    waiting: float
+    walltime: float
+    moves: int
+
+
+class Unwanted(NamedTuple):
+    job_id: int
+    reason: KillReason
+
+
+def list_queues(conn: Connection) -> list[Queue]:
+    """Of clusters that were visited, and where jobs of ours wait that are not held."""
+    waiting = (
+        select(Job.c.cluster_id, func.count().label("jobs"), cast(func.sum(Job.c.width), BigInteger).label("cores"))
+        .where(Job.c.state == JobState.SUBMITTED, is_there())
+        .group_by(Job.c.cluster_id)
+        .subquery()
+    )
+    kept = case((Forecast.c.send.is_not(None), LARGEST), else_=Forecast.c.keep)  # what is sent in any case is of use
+    keep = select(func.max(kept)).where(Forecast.c.cluster_id == waiting.c.cluster_id).scalar_subquery()
+    found = conn.execute(
+        select(waiting.c.cluster_id, waiting.c.jobs, waiting.c.cores, ClusterState.c.free, func.coalesce(keep, 0))
+        .join(ClusterState, ClusterState.c.cluster_id == waiting.c.cluster_id)
+        .order_by(waiting.c.cluster_id)
+    )
+    return [Queue._make(row) for row in found]
+
+
+def list_unwanted(
+    conn: Connection, max_waiting: Mapping[int, tuple[int, int]], patience: Patience, now: datetime | None = None
+) -> list[Unwanted]:
+    """Jobs on these clusters that nobody has asked to kill yet.
+
+    `max_waiting` by cluster: how many may wait, and to how many an excess is cut that no longer is of use.
+    """
+    columns = dict.fromkeys(("id", "max_waiting", "useful"), BigInteger())
+    clusters = rows("visited", columns, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
+    found = conn.execute(
+        union_all(
+            _excess(clusters, patience, now),
+            _waiting_too_long(clusters, patience, now),
+            _late(clusters, patience.walltime, now),
+        )
+    )
+    return sorted(Unwanted(job_id, KillReason(reason)) for job_id, reason in found)
+
+
+def list_over(
+    conn: Connection,
+    cluster_id: int,
+    account: str,
+    listed: Sequence[tuple[str, int, str]],
+    lag: float,
+    now: datetime | None = None,
+) -> dict[int, str]:
+    """Of these (tag, index, remote id) the jobs of the account that are over for `lag` seconds, as they are listed."""
+    there = rows("listed", LISTED, listed)
+    over = (
+        select(Job.c.id, there.c.remote_id)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .join(there, and_(there.c.tag == Batch.c.tag, there.c.array_index == Job.c.array_index))
+        .where(Batch.c.cluster_id == cluster_id, Batch.c.local_user == account)
+        .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= clock(now) - timedelta(seconds=lag))
+    )
+    return {row.id: row.remote_id for row in conn.execute(over)}
+
+
+def _excess(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:
+    """Jobs waiting beyond a cluster's limit, or beyond what is of use, the newest; held ones are in nobody's way."""
+    place = func.row_number().over(partition_by=Job.c.cluster_id, order_by=Job.c.id).label("place")
+    settled = and_(Job.c.submitted_at <= clock(now) - timedelta(seconds=SETTLED), may_move(patience.moves))
+    waiting = (
+        _live(clusters, JobState.SUBMITTED, KillReason.FLOOD)
+        .add_columns(clusters.c.max_waiting, clusters.c.useful, place, settled.label("may_move"))
+        .where(Job.c.halted_since.is_(None))
+        .subquery()
+    )
+    is_idle = and_(waiting.c.place > waiting.c.useful, waiting.c.may_move)
+    return select(waiting.c.id, waiting.c.reason).where(or_(waiting.c.place > waiting.c.max_waiting, is_idle))
+
+
+def _waiting_too_long(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:
+    """Jobs that have waited too long, the newest, as many as have free cores on other clusters of their campaigns.
+
+    The time for which they were held does not count.
+    """
+    told = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
+    old = Job.c.submitted_at + _seconds(Job.c.halted_seconds + patience.waiting) <= clock(now)
+    order = func.row_number().over(partition_by=(Job.c.campaign_id, Job.c.cluster_id), order_by=Job.c.id.desc())
+    waiting = (
+        _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
+        .add_columns(Job.c.campaign_id, Job.c.cluster_id, (Job.c.width * order).label("cores"))
+        .where(old, ~told, may_move(patience.moves))
+        .cte("waiting")
+    )
+    free = _free_cores(waiting)
+    every = select(free.c.campaign_id, func.sum(free.c.cores).label("cores")).group_by(free.c.campaign_id).subquery()
+    here = and_(free.c.campaign_id == waiting.c.campaign_id, free.c.cluster_id == waiting.c.cluster_id)
+    return (
+        select(waiting.c.id, waiting.c.reason)
+        .join(every, every.c.campaign_id == waiting.c.campaign_id)
+        .outerjoin(free, here)
+        .where(waiting.c.cores <= every.c.cores - func.coalesce(free.c.cores, 0))
+    )
+
+
+def _free_cores(waiting: CTE) -> CTE:
+    """Free cores for which no job of ours waits, on the clusters that the campaigns of such jobs may use."""
+    part = CampaignCluster
+    claimed = (
+        select(Job.c.cluster_id, func.sum(Job.c.width).label("cores"))
+        .where(Job.c.state.in_(WAITING_JOBS))
+        .group_by(Job.c.cluster_id)
+        .subquery()
+    )
+    cores = func.greatest(ClusterState.c.free - func.coalesce(claimed.c.cores, 0), 0)
+    return (
+        select(part.c.campaign_id, part.c.cluster_id, cores.label("cores"))
+        .join(Cluster, Cluster.c.id == part.c.cluster_id)
+        .join(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
+        .outerjoin(claimed, claimed.c.cluster_id == part.c.cluster_id)
+        .where(part.c.campaign_id.in_(select(waiting.c.campaign_id)))
+        .where(part.c.blocked_until.is_(None), part.c.sink_since.is_(None), part.c.prologue != StepState.FAILED)
+        .where(Cluster.c.is_enabled, Cluster.c.failures == 0)
+        .cte("free")
+    )
+
+
+def may_move(moves: int) -> ColumnElement[bool]:
+    """A job of tasks, none of which was taken out of queues too often already.
+
+    What made way for others does not count: where such tasks go first in line again, they would soon be in the way.
+    """
+    mine, past = Attempt.alias(), Attempt.alias()
+    made_way = select(Kill.c.job_id).where(Kill.c.job_id == past.c.job_id, Kill.c.reason == KillReason.FAIRNESS)
+    often = (
+        select(func.count())
+        .where(past.c.task_id == mine.c.task_id, past.c.outcome == Outcome.WITHDRAWN, ~made_way.exists())
+        .correlate(mine)
+        .scalar_subquery()
+    )
+    stubborn = select(mine.c.task_id).where(mine.c.job_id == Job.c.id, often >= moves).correlate(Job).exists()
+    test = select(Campaign.c.id).where(Campaign.c.id == Job.c.campaign_id, Campaign.c.type == CampaignType.TEST)
+    return and_(Job.c.kind == JobKind.TASKS, ~test.correlate(Job).exists(), ~stubborn)
+
+
+def _late(clusters: TableValuedAlias, slack: float, now: datetime | None) -> Select[int, str]:
+    """Jobs that have run for longer than their walltime and `slack` seconds, not counting while they were suspended.
+
+    Of those that their cluster no longer lists nobody knows whether they run at all.
+    """
+    limit = _seconds(cast(Job.c.walltime, Float) + Job.c.halted_seconds + slack)
+    running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(is_there())
+    return running.where(Job.c.started_at + limit <= clock(now))
+
+
+def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
+    return func.make_interval(0, 0, 0, 0, 0, 0, number)
+
+
+def _live(clusters: TableValuedAlias, state: JobState, reason: KillReason) -> Select[int, str]:
+    """Jobs in this state that nobody has asked to kill yet, with the reason to do so."""
+    asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
+    here = select(Job.c.id, literal(reason.value).label("reason")).join(clusters, clusters.c.id == Job.c.cluster_id)
+    return here.where(Job.c.state == state, ~asked)

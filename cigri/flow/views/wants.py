@@ -1,0 +1,344 @@
+"""What each campaign wants of each of its clusters.
+Read by: metascheduler.
+
+Whatever there is less of than of campaigns on clusters is read by itself: joined to each of them it would be looked up
+for each of them, in an order that the planner chooses by what it thinks of tables that were filled a moment ago.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, and_, case, cast, func, or_, select
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.selectable import Select
+
+from cigri.database import clock
+from cigri.estimates.speeds import FEWEST
+from cigri.flow.holds import list_held
+from cigri.flow.views.destinations import only_waiting
+from cigri.flow.views.queued_jobs import list_asked
+from cigri.flow.views.running_jobs import is_there
+from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
+from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
+from cigri.tables.clusters import ClusterForecast
+from cigri.tables.grid import Project
+from cigri.tables.jobs import Batch, Job
+from cigri.tables.tasks import Task, TaskCount
+
+SENDINGS = 200  # latest batches, from which the time of a submission is taken
+
+Share = tuple[int, int]
+"""A campaign and a cluster."""
+
+
+class _Live(NamedTuple):
+    """Jobs of a share that have not ended, those of them that have run for a while, and those that wait for cores.
+
+    And waiting tasks that are `bound` to the cluster, or `shunned` there.
+    """
+
+    jobs: int = 0
+    proven: int = 0
+    queued: int = 0
+    bound: int = 0
+    shunned: int = 0
+
+
+class _Service(NamedTuple):
+    """Of a cluster: seconds in its queue, kills per core-second, seconds to submit a batch."""
+
+    delay: float = 0.0
+    hazard: float = 0.0
+    sending: float = 0.0
+
+
+NO_JOBS, NO_SERVICE = _Live(), _Service()
+
+
+class Claim(NamedTuple):
+    """A campaign that wants some clusters, and has got nothing for `waited` seconds.
+
+    `eta`: its forecast end, as it is published; `pressure`: seconds of the critical path to it. `own_priority`: among
+    the campaigns of its user only.
+    """
+
+    campaign_id: int
+    type: CampaignType
+    user: str
+    project: str
+    priority: int
+    waited: float
+    eta: datetime | None
+    pressure: float
+    clusters: tuple[int, ...] = ()
+    own_priority: int = 0
+
+
+class Want(NamedTuple):
+    """A campaign that could use a cluster: `width` cores a job, `live` jobs of its own there now.
+
+    `waiting` tasks that any cluster may take; `ratio` jobs per core as forecast; `is_on_trial` after too many failures
+    or doubts; `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay
+    waiting behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None:
+    as the rest allows. `proven`: tasks that succeeded there, those of the same command
+    in earlier campaigns with FEWEST, and jobs that have run for a while.
+
+    `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
+    are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
+    `sending`: seconds from the order to submit a batch to its acceptance, files of its tasks included; `shunned`: of
+    `waiting`, those that failed there last. `queued`: of `live`, those that do not run. `asked`: what its waiting
+    tasks ask the batch system for, one number for each bucket (views/queued_jobs.py).
+    """
+
+    campaign_id: int
+    cluster_id: int
+    type: CampaignType
+    width: int
+    max_jobs: int | None
+    live: int
+    waiting: int
+    ratio: float
+    is_on_trial: bool
+    bound: int = 0
+    keep: int | None = None
+    send: int | None = None
+    proven: int = 0
+    mean: float | None = None
+    delay: float = 0.0
+    hazard: float = 0.0
+    spare: int = 0
+    sending: float = 0.0
+    shunned: int = 0
+    queued: int = 0
+    asked: tuple[int, ...] = (0,)
+
+    @property
+    def waits(self) -> bool:
+        """Is there more to be given to it than what is left over?"""
+        return self.waiting > 0 or self.bound > 0 or not self.spare
+
+
+class _Tasks(NamedTuple):
+    """Of a campaign: those that wait for any cluster, and those in jobs that may have another attempt.
+
+    What those that wait ask for, one number for each bucket, beside the settings on a cluster.
+    """
+
+    type: CampaignType
+    waiting: int
+    spare: int
+    asked: Sequence[int] = ()
+
+
+def has_open_campaigns(conn: Connection) -> bool:
+    """Is there any campaign in treatment?"""
+    treated = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
+    return conn.scalar(treated.limit(1)) is not None
+
+
+def list_claims(
+    conn: Connection, wants: Sequence[Want], now: datetime | None = None, *, everybody: bool = False
+) -> list[Claim]:
+    """The campaigns that want something, in the order of submission; or all in treatment, these without clusters."""
+    clusters: dict[int, list[int]] = defaultdict(list)
+    for want in wants:
+        clusters[want.campaign_id].append(want.cluster_id)
+    waited = func.extract("epoch", clock(now) - func.coalesce(Campaign.c.served_at, Campaign.c.submitted_at))
+    found = conn.execute(
+        select(
+            Campaign.c.id,
+            Campaign.c.type,
+            Campaign.c.grid_user,
+            func.coalesce(Project.c.name, ""),
+            Campaign.c.priority,
+            cast(waited, DOUBLE_PRECISION),
+            Forecast.c.published,
+            func.coalesce(Forecast.c.pressure, 0.0),
+            Campaign.c.own_priority,
+        )
+        .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
+        .outerjoin(Project, Project.c.id == Campaign.c.project_id)
+        .where(Campaign.c.state == CampaignState.IN_TREATMENT)
+        .order_by(Campaign.c.id)
+    )
+    wanted = [row for row in found.all() if everybody or row.id in clusters]
+    return [Claim._make((*row[:-1], tuple(clusters[row.id]), row.own_priority)) for row in wanted]
+
+
+def list_wants(
+    conn: Connection, errors: int, same_cluster: float, now: datetime | None = None, scouting: float = 30.0
+) -> list[Want]:
+    """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
+
+    A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
+    counts as proven.
+    """
+    bound = _bound(conn, same_cluster, now)
+    tasks, live, services = _tasks(conn, bound), _live(conn, scouting, now), _services(conn)
+    for share, number in bound.items():
+        live[share] = live.get(share, NO_JOBS)._replace(bound=number)
+    for share, number in _shunned(conn).items():
+        live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
+    held = list_held(conn)
+    wants = []
+    for campaign_id, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean, asked in conn.execute(
+        _shares(errors, now)
+    ).all():
+        share = campaign_id, cluster_id
+        if (mine := tasks.get(campaign_id)) is None or (held and ((campaign_id, None) in held or share in held)):
+            continue
+        here, service = live.get(share, NO_JOBS), services.get(cluster_id, NO_SERVICE)
+        wants.append(
+            Want(
+                campaign_id,
+                cluster_id,
+                mine.type,
+                width,
+                max_jobs,
+                here.jobs,
+                mine.waiting,
+                ratio,
+                is_on_trial,
+                here.bound,
+                keep,
+                send,
+                proven + here.proven,
+                mean,
+                service.delay,
+                service.hazard,
+                mine.spare,
+                service.sending,
+                here.shunned,
+                here.queued,
+                tuple([asked ^ one for one in mine.asked]),
+            )
+        )
+    return wants
+
+
+def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
+    """Of the campaigns in treatment that have something to do; those `bound` to a cluster wait for no other."""
+    bound_anywhere, asked = Counter[int](), _asked(conn)
+    for (campaign_id, _), number in bound.items():
+        bound_anywhere[campaign_id] += number
+    count, campaign = TaskCount.c, Campaign.c
+    is_replicated = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
+    waiting = func.sum(count.n).filter(count.state == TaskState.WAITING)
+    spare = func.sum(count.n).filter(count.state == TaskState.ASSIGNED, is_replicated) * campaign.max_replicas
+    found = conn.execute(
+        select(
+            campaign.id,
+            campaign.type,
+            cast(func.coalesce(waiting, 0), BigInteger).label("waiting"),
+            cast(func.coalesce(spare, 0), BigInteger).label("spare"),
+        )
+        .join(TaskCount, count.campaign_id == campaign.id)
+        .where(campaign.state == CampaignState.IN_TREATMENT)
+        .group_by(campaign.id)
+    )
+    return {
+        row.id: _Tasks(row.type, row.waiting - bound_anywhere[row.id], row.spare, asked.get(row.id, ()))
+        for row in found.all()
+        if row.waiting > 0 or row.spare > 0
+    }
+
+
+def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
+    """Campaigns in treatment on clusters that may be used for them now."""
+    part, forecast = CampaignCluster.c, Forecast.c
+    return (
+        select(
+            part.campaign_id,
+            part.cluster_id,
+            part.width,
+            part.max_jobs,
+            func.coalesce(forecast.ratio, 1.0 / part.width).label("ratio"),
+            or_(part.errors >= errors, and_(part.doubted_below.is_not(None), part.done == 0)).label("is_on_trial"),
+            forecast.keep,
+            forecast.send,
+            (part.done + case((part.speed.is_not(None), FEWEST), else_=0)).label("proven"),
+            forecast.mean,
+            part.asked,
+        )
+        .join(Campaign, Campaign.c.id == part.campaign_id)
+        .outerjoin(Forecast, and_(forecast.campaign_id == part.campaign_id, forecast.cluster_id == part.cluster_id))
+        .where(
+            Campaign.c.state == CampaignState.IN_TREATMENT,
+            part.prologue.in_((StepState.NONE, StepState.DONE)),
+            or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)),
+            part.sink_since.is_(None),
+        )
+        .order_by(part.campaign_id, part.cluster_id)
+    )
+
+
+def _live(conn: Connection, scouting: float, now: datetime | None) -> dict[Share, _Live]:
+    is_old = Job.c.started_at <= clock(now) - timedelta(seconds=scouting)
+    is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_there())
+    found = conn.execute(
+        select(
+            Job.c.campaign_id,
+            Job.c.cluster_id,
+            func.count().label("jobs"),
+            func.count().filter(is_old).label("proven"),
+            func.count().filter(is_queued).label("queued"),
+        )
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.campaign_id, Job.c.cluster_id)
+    )
+    return {(row.campaign_id, row.cluster_id): _Live(row.jobs, row.proven, row.queued) for row in found}
+
+
+def _services(conn: Connection) -> dict[int, _Service]:
+    """The time to submit a batch is the mean of the latest ones."""
+    forecast, batch = ClusterForecast.c, Batch.c
+    latest = (
+        select(batch.cluster_id, func.extract("epoch", batch.settled_at - batch.created_at).label("seconds"))
+        .where(batch.state == BatchState.SUBMITTED)
+        .order_by(batch.settled_at.desc())
+        .limit(SENDINGS)
+        .subquery()
+    )
+    mean = cast(func.avg(func.greatest(latest.c.seconds, 0.0)), DOUBLE_PRECISION).label("seconds")
+    sent = conn.execute(select(latest.c.cluster_id, mean).group_by(latest.c.cluster_id))
+    sending = {row.cluster_id: row.seconds for row in sent}
+    measured = {
+        row.cluster_id: _Service(row.queue_delay or 0.0, row.hazard or 0.0)
+        for row in conn.execute(select(forecast.cluster_id, forecast.queue_delay, forecast.hazard))
+    }
+    known = measured.keys() | sending.keys()
+    return {id: measured.get(id, NO_SERVICE)._replace(sending=sending.get(id, 0.0)) for id in known}
+
+
+def _bound(conn: Connection, same_cluster: float, now: datetime | None) -> dict[Share, int]:
+    """Tasks that wait for the cluster of their checkpoint."""
+    found = conn.execute(
+        select(Task.c.campaign_id, Task.c.checkpoint_cluster_id, func.count())
+        .where(Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id.is_not(None))
+        .where(Task.c.stopped_at > clock(now) - timedelta(seconds=same_cluster))
+        .group_by(Task.c.campaign_id, Task.c.checkpoint_cluster_id)
+    )
+    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id is not None}
+
+
+def _shunned(conn: Connection) -> dict[Share, int]:
+    """Waiting tasks that failed on a cluster, and may go to another.
+
+    That they continue nowhere is no condition: with it the index of all tasks that wait would do as well, and be read.
+    """
+    may_go = func.count().filter(Task.c.checkpoint_cluster_id.is_(None))
+    found = conn.execute(
+        select(Task.c.campaign_id, Task.c.failed_cluster_id, may_go)
+        .where(Task.c.state == TaskState.WAITING, Task.c.failed_cluster_id.is_not(None))
+        .group_by(Task.c.campaign_id, Task.c.failed_cluster_id)
+    )
+    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id and number}
+
+
+def _asked(conn: Connection) -> dict[int, list[int]]:
+    """Of each campaign in treatment, what the jobs of its tasks that wait ask for beside its settings on a cluster."""
+    asked = list_asked(conn)
+    buckets = only_waiting(conn, {campaign_id: list(some) for campaign_id, some in asked.items()})
+    return {campaign_id: [asked[campaign_id][one] for one in some] for campaign_id, some in buckets.items()}

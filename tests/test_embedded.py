@@ -4,6 +4,7 @@ import os
 import signal
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote
 
 import psycopg
@@ -71,6 +72,16 @@ def test_a_server_that_repairs_itself_is_waited_for(tmp_path: Path) -> None:
     until(lambda: pq.PGconn.ping(embedded.url(tmp_path).encode()) == pq.Ping.REJECT, 10)
     assert answers(embedded.start(tmp_path))
     embedded.stop(tmp_path)
+
+
+@pytest.mark.parametrize(("is_there", "asked"), [(True, 4), (False, 1)])
+def test_a_server_that_says_nothing_is_waited_for_while_it_lives(
+    monkeypatch: pytest.MonkeyPatch, is_there: bool, asked: int
+) -> None:
+    answers = [pq.Ping.NO_RESPONSE, pq.Ping.REJECT, pq.Ping.NO_RESPONSE, pq.Ping.OK]
+    monkeypatch.setattr(pq, "PGconn", SimpleNamespace(ping=lambda _: answers.pop(0)))
+    embedded.wait_until_ready("postgresql://", lambda: is_there)
+    assert len(answers) == 4 - asked
 
 
 def test_an_initdb_that_was_cut_off_is_done_again(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -53,17 +53,22 @@ def start(directory: Path) -> str:
             options = f"-h '' -k '{sockets}' -c unix_socket_permissions=0700"
             log = str(directory / "log")
             _run(data, "pg_ctl", "-w", "-t", str(START_TIMEOUT), "-D", str(data), "-l", log, "-o", options, "start")
-        wait_until_ready(url(directory, "postgres"))
+        wait_until_ready(url(directory, "postgres"), lambda: _running(directory) is not None)
         _make_database(directory)
     return url(directory)
 
 
-def wait_until_ready(address: str) -> None:
-    """Wait for a server that is there and takes nobody in: it starts, or repairs what a crash has left."""
+def wait_until_ready(address: str, is_there: Callable[[], bool] = lambda: False) -> None:
+    """Wait for a server that is there and takes nobody in: it starts, or repairs what a crash has left.
+
+    `is_there`: whether one that does not even say so lives, as while it ends its processes after a crash.
+    """
     from psycopg import pq
 
     deadline = time.monotonic() + START_TIMEOUT
-    while pq.PGconn.ping(address.encode()) == pq.Ping.REJECT:
+    while (answer := pq.PGconn.ping(address.encode())) == pq.Ping.REJECT or (
+        answer == pq.Ping.NO_RESPONSE and is_there()
+    ):
         if time.monotonic() > deadline:
             raise DatabaseUnavailable(f"the database has been taking nobody in for {START_TIMEOUT} s; its log says why")
         time.sleep(0.05)

@@ -10,6 +10,7 @@ import pytest
 from cigri.cli import watching
 from cigri.database import Database
 from cigri.flow.passes import Pass, put_pass
+from modules import campaign_schedulers
 from tests.cli.walking import WIDTH, Walk, blocks
 from tests.grid import CYCLE, Grid, Site
 from tests.localbatch.host import Host
@@ -30,29 +31,33 @@ def here(database: Database, database_url: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: grid.cycle()))
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database_url)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
     monkeypatch.chdir(tmp_path)
+    added = tmp_path / "cigri" / "modules" / "campaign_schedulers"
+    added.mkdir(parents=True)
+    campaign_schedulers.__path__.append(str(added))
     grid.cycle()
     yield grid
+    campaign_schedulers.__path__.remove(str(added))
     grid.gateway.close()
     host.clear()
 
 
-def play(told: str, here: Grid) -> str:
+def play(told: str, here: Grid, home: str) -> str:
     def all_modules_are_well() -> None:
         with here.database.begin() as conn:
             for module in CYCLE:
                 put_pass(conn, Pass(module.__name__.rpartition(".")[2], "here", 1, 0.1, {}, ""))
 
-    return Walk(told, Path(here.place), "~/scenes", all_modules_are_well).play()
+    return Walk(told, Path(here.place), home, all_modules_are_well).play()
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.splitlines()[0].removeprefix("# "))
 def test_a_walk_is_as_it_is_told(walk: str, here: Grid) -> None:
-    played = play(walk, here)
+    played = play(walk, here, "~/scenes")
     assert max(map(len, (walk + played).splitlines())) <= WIDTH
 
 
 @pytest.mark.parametrize("page", TASKS, ids=lambda page: page.stem)
 def test_a_task_is_done_as_its_page_says(page: Path, here: Grid) -> None:
-    play("".join(blocks(page.read_text())), here)
+    play("".join(blocks(page.read_text())), here, "~")

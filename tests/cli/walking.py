@@ -1,6 +1,7 @@
 """Plays the ```console blocks of a page as written, and compares what a person sees with what the page shows."""
 
 import getpass
+import os
 import re
 import shlex
 import subprocess
@@ -39,6 +40,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9?]*[A-Za-z]")
 VOLATILE = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE"),
     (r"\b\d+(\.\d+)? (d|h|min|s)\b( \d+ (h|min|s)\b)?( ago)?", "DURATION"),
+    (r", \d+(\.\d+)? jobs/h", ""),  # of a campaign that is watched, once it is forecast
     (r"\b\d+(\.\d+)? jobs/h", "RATE"),
     (r"`gridstat -j \d+", "gridstat -j JOB"),
     (r"\b\d+\.\d+\b|\b\d{3,}\b", "NUMBER"),
@@ -76,21 +78,25 @@ class Walk:
 
     def _do(self, command: str, told: str) -> str:
         """Files that nothing has made are written as the page shows them, also when it shows them anew."""
+        command = command.replace(f"{self._home}/", f"{self._directory}/")
         name, *argv = shlex.split(command)
         if name == "cat" and (argv[0] in self._shown or not Path(argv[0]).exists()):
             self._shown.add(argv[0])
+            Path(argv[0]).parent.mkdir(parents=True, exist_ok=True)
             Path(argv[0]).write_text(told.replace(self._home, str(self._directory)))
             return told
         if command in OF_ITSELF:
             return subprocess.run([*CIGRI, *argv], capture_output=True, text=True, check=True).stdout
         if name not in MAINS or SHELL.search(command):
-            shell = ["sh", "-c", command.replace(self._home, str(self._directory))]
-            return subprocess.run(shell, capture_output=True, text=True, check=True).stdout
+            path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+            shell = ["sh", "-c", command]
+            return subprocess.run(
+                shell, capture_output=True, text=True, check=True, env=os.environ | {"PATH": path}
+            ).stdout
         self._before()
         screen = Terminal()
-        words = [word.replace(self._home, str(self._directory)) for word in argv]
         with redirect_stdout(screen), redirect_stderr(screen), mock.patch.object(sys, "argv", [name]):
-            MAINS[name](words)
+            MAINS[name](argv)
         return ESCAPE.sub("", screen.getvalue().rpartition(watching.CLEAR)[2])
 
 
@@ -101,6 +107,7 @@ def blocks(text: str) -> list[str]:
 def steady(text: str) -> list[str]:
     """Words without what differs from one time to the next, and without the widths that follow from it."""
     text = re.sub(rf"\b{getpass.getuser()}\b", "alice", text)
+    text = re.sub(rf"\b{re.escape(os.uname().nodename)}\b", "vm", text)
     for volatile, word in VOLATILE:
         text = re.sub(volatile, word, text)
     return [word for word in text.split() if set(word) != {"-"}]

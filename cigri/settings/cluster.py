@@ -22,11 +22,15 @@ class Features(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     hs06: float | None = Field(None, gt=0, description="HS06 rating of a whole machine")
-    hs06_job: float | None = Field(None, gt=0, description="of a job; else its share of hs06")
-    grace_secs: int | None = Field(None, ge=0, description="a machine's shutdown is announced so long before")
-    grace_secs_job: int = Field(60, ge=0, description="a job's shutdown is announced so long before")
-    scratch_limit_bytes: int | None = Field(None, gt=0, description="scratch space of a job; else what is free")
-    max_swap_bytes: int | None = Field(None, ge=0, description="swap space of a job")
+    hs06_job: float | None = Field(None, gt=0, description="HS06 rating of a job; else its share of hs06")
+    grace_secs: int | None = Field(
+        None, ge=0, description="seconds before a machine's shutdown at which it is announced"
+    )
+    grace_secs_job: int = Field(60, ge=0, description="seconds before a job's shutdown at which it is announced")
+    scratch_limit_bytes: int | None = Field(
+        None, gt=0, description="bytes of scratch space of a job; else what is free"
+    )
+    max_swap_bytes: int | None = Field(None, ge=0, description="bytes of swap space of a job")
     draft: bool = Field(False, description="give the names of draft 0.99 as well")
     cpufactor_lrms: float = Field(1.0, gt=0, description="draft: CPU factor of the batch system")
     jobslots: int | None = Field(None, gt=0, description="draft: job slots of a machine")
@@ -59,15 +63,19 @@ class ClusterConfig(BaseModel):
         description="jobs that ask for the same and may wait for cores, of all campaigns; more if it starts more",
     )
     algorithm: AlgorithmOrNone = Field("", description="how much is sent there; empty: as forecast.algorithm says")
-    max_array: int = Field(1000, gt=0, description="largest array; lowered when the cluster says that it takes less")
-    poll_interval: float = Field(5.0, ge=0, description="shortest time between two visits")
-    timeout: float = Field(60.0, gt=0, description="longest time one command may take")
+    max_array: int = Field(
+        1000, gt=0, description="jobs of an array, at most; lowered when the cluster says that it takes less"
+    )
+    poll_interval: float = Field(5.0, ge=0, description="seconds between two visits, at least")
+    timeout: float = Field(60.0, gt=0, description="seconds that one command may take")
     most_load: float = Field(10.0, gt=0, description="load per core of its front-end above which less is asked of it")
     node_cores: int = Field(
         1, gt=0, description="cores of a node, for jobs that run short tasks side by side; 1: there are none"
     )
-    record_grace: float = Field(10.0, ge=0, description="wait for the record of a job that the batch system says ended")
-    lost_after: float = Field(120.0, gt=0, description="a job that nobody knows any more is lost after this time")
+    record_grace: float = Field(
+        10.0, ge=0, description="seconds to wait for the record of a job that the batch system says ended"
+    )
+    lost_after: float = Field(120.0, gt=0, description="seconds after which a job that nobody knows any more is lost")
     hours: Windows | None = Field(None, description="when it is the grid's, as 'mon-fri 19:00-07:00'; null: as set")
     timezone: TimeZone = Field("", description="of the hours, as Europe/Paris; empty: as set for the grid")
     hours_overrun: bool = Field(False, description="start nightly jobs that may not end in time, and kill them then")

@@ -33,6 +33,8 @@ Grid = table(
 
 
 class ProjectColumns(Numbered):
+    """Whom campaigns are for."""
+
     name: Named[str] = Column(unique=True)
 
 

@@ -1,8 +1,21 @@
-"""Exit codes that say more than that a task failed, in words for people."""
+"""Exit codes of commands, and those of tasks that say more than that one failed, in words for people."""
 
 import signal
 
 OWN = "unless the program itself ends so"
+OF_COMMANDS = {
+    0: "done",
+    1: "something failed, or is wrong; standard error says what, and what to do next",
+    2: "the command line or a setting is wrong, and nothing was done",
+    130: "interrupted",
+    141: "nobody reads what it writes any more",
+}
+OF_TASKS = {
+    0: "the task is done",
+    66: "start it again",
+    67: "start it again after all others",
+    99: "its state is saved: continue it, where the campaign has `checkpoint` or `idempotent`",
+}
 EXPLAINED = {
     72: f"its directory could not be made or entered on the node, {OWN}",
     73: f"CiGri could make no scratch directory or no output file there: is a disk or quota full? ({OWN})",

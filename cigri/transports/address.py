@@ -28,15 +28,21 @@ class SshAddress(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    host: str = Field(min_length=1, pattern=r"^[^\s@/-][^\s@/]*$")
-    port: int = Field(default=22, ge=1, le=65535)
-    account: str = ""
-    key_file: str = ""  # empty: the agent and the usual keys; {user} is the account that logs in
-    known_hosts: str = "~/.ssh/known_hosts"
-    host_key_alias: str = ""
-    jump: str = ""  # user@host:port
-    connect_timeout: float = Field(default=10, gt=0)
-    keepalive: int = Field(default=30, ge=1)
+    host: str = Field(
+        min_length=1,
+        pattern=r"^[^\s@/-][^\s@/]*$",
+        description="the front-end, as seen from the jump host if there is one",
+    )
+    port: int = Field(22, ge=1, le=65535, description="number of its sshd's port")
+    account: str = Field("", description="who logs in, and uses sudo; empty: every user as oneself")
+    key_file: str = Field(
+        "", description="{user} is the account that logs in; empty: the agent and the keys of ~/.ssh are tried"
+    )
+    known_hosts: str = Field("~/.ssh/known_hosts", description="file of the host keys that are believed")
+    host_key_alias: str = Field("", description="name under which several front-ends share a host key")
+    jump: str = Field("", description="user@host:port on the way to it; empty: none")
+    connect_timeout: float = Field(10, gt=0, description="seconds that a login may take")
+    keepalive: int = Field(30, ge=1, description="seconds between two signs of life on a connection at rest")
 
     @field_validator("account")
     @classmethod

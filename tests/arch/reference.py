@@ -1,0 +1,204 @@
+"""docs/reference, written from the code: `python -P -m tests.arch.reference` writes it anew."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from sqlalchemy import Column
+from sqlalchemy.dialects import postgresql
+
+from cigri.settings.cluster import ClusterConfig
+from cigri.settings.sections import Settings
+from cigri.tables import everything
+from cigri.text.event_codes import OF_CAMPAIGNS, OF_THE_GRID
+from cigri.text.exit_codes import EXPLAINED, OF_COMMANDS, OF_TASKS
+
+ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "docs" / "reference"
+ORIGIN = "written from the code; what is wrong here is mended there"
+EXAMPLE = "`cigri cluster change NAME --set max_waiting=50`"
+UNIT = re.compile(
+    r"\b(core-seconds|seconds|days|MB|bytes|cores|jobs|tasks|times|failures|part|load|HS06|factor|slots|number)\b"
+)
+LIMITS = {"gt": "> ", "ge": "≥ ", "lt": "< ", "le": "≤ "}
+DATA_DIRECTORY = "~/.local/share/cigri"
+
+
+def settings_page() -> str:
+    lines = [
+        "# Settings",
+        "",
+        f"<!-- {ORIGIN} -->",
+        "",
+        "```toml",
+        "[almighty]",
+        "period = 5.0",
+        "```",
+        "",
+        "in `/etc/cigri/cigri.toml`, `~/.config/cigri/cigri.toml`, or the file that `$CIGRI_CONFIG` names.",
+        "Later ones win, and over all `CIGRI_SET_ALMIGHTY__PERIOD=5`. `cigri config` shows what is in force.",
+        "",
+    ]
+    for title, section in sections():
+        plain = [(name, field) for name, field in section.model_fields.items() if not model_of(field)]
+        rows = ((f"`{name}`", *_setting(field)) for name, field in plain)
+        lines += [f"## {title}", "", *([EXAMPLE, ""] if section is ClusterConfig else [])]
+        lines += _table(("setting", "default", "unit", "may be", "meaning"), rows)
+    return "\n".join(lines)
+
+
+def events_page() -> str:
+    lines = [
+        "# Event codes",
+        "",
+        f"<!-- {ORIGIN} -->",
+        "",
+        "```console",
+        "$ gridevents 12 --all",
+        "```",
+        "",
+        "What may be done about each, and what `--fix` means to it: [commands.md](../commands.md#gridevents).",
+        "",
+    ]
+    for title, codes in (("Of campaigns", OF_CAMPAIGNS), ("Of clusters and the grid: `--global`", OF_THE_GRID)):
+        lines += [
+            f"## {title}",
+            "",
+            *_table(("code", "meaning"), ((f"`{code}`", said) for code, said in codes.items())),
+        ]
+    return "\n".join(lines)
+
+
+def exit_codes_page() -> str:
+    lines = ["# Exit codes", "", f"<!-- {ORIGIN} -->", ""]
+    parts: Mapping[str, Mapping[int, str]] = {
+        "Of `grid*` and `cigri`": OF_COMMANDS,
+        "What a task says by its own": OF_TASKS,
+        "What the codes of failed tasks mean": EXPLAINED,
+    }
+    for title, codes in parts.items():
+        lines += [f"## {title}", "", *_table(("code", "meaning"), ((str(code), said) for code, said in codes.items()))]
+    lines += [
+        "Others above 128 are deaths by a signal: 128 and its number. Any other is the program's own, and a failure.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def tables_page() -> str:
+    meanings = dict(table_meanings())
+    lines = [
+        "# Tables",
+        "",
+        f"<!-- {ORIGIN} -->",
+        "",
+        "```sh",
+        'psql "$(cigri db url)" -c "SELECT code, subject, message FROM events WHERE closed_at IS NULL"',
+        "```",
+        "",
+        "To look at; only CiGri writes. Which states there are, and which follow which: [states.md](../states.md).",
+        "",
+    ]
+    for table in sorted(everything().tables.values(), key=lambda table: table.name):
+        head = ("column", "type", "null", "default", "refers to")
+        lines += [f"## {table.name}", "", *meanings[table.name].splitlines(), ""]
+        lines += _table(head, (_column(column) for column in table.columns))
+    return "\n".join(lines)
+
+
+def table_meanings() -> Iterator[tuple[str, str]]:
+    """Of each table the docstring of the class of its columns."""
+    for path in sorted((ROOT / "cigri" / "tables").glob("*.py")):
+        tree = ast.parse(path.read_text())
+        told = {node.name: ast.get_docstring(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+        for node in tree.body:
+            match node:
+                case ast.Assign(
+                    value=ast.Call(
+                        func=ast.Name(id="table"), args=[ast.Constant(value=str(name)), ast.Name(id=columns), *_]
+                    )
+                ):
+                    yield name, told[columns] or ""
+
+
+def sections() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Every model of settings, those of the grid first."""
+    yield "At the top", Settings
+    yield from ((f"`[{name}]`", found) for name, field in Settings.model_fields.items() if (found := model_of(field)))
+    yield "Of a cluster", ClusterConfig
+    for name, field in ClusterConfig.model_fields.items():
+        if found := model_of(field):
+            yield f"`{name}` of a cluster", found
+
+
+def model_of(field: FieldInfo) -> type[BaseModel] | None:
+    return next((kind for kind in _kinds(field) if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+def is_number(field: FieldInfo) -> bool:
+    return bool({*_kinds(field)} & {int, float})
+
+
+def unit_of(field: FieldInfo) -> str:
+    """What a number counts, as its description says; empty for all else."""
+    found = UNIT.search(field.description or "") if is_number(field) else None
+    return found[1] if found else ""
+
+
+PAGES = {
+    "settings.md": settings_page,
+    "events.md": events_page,
+    "exit-codes.md": exit_codes_page,
+    "tables.md": tables_page,
+}
+
+
+def _kinds(field: FieldInfo) -> tuple[Any, ...]:
+    return field.annotation, *get_args(field.annotation)
+
+
+def _setting(field: FieldInfo) -> tuple[str, ...]:
+    return _default(field), unit_of(field), _range(field), field.description or ""
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True)
+    if field.is_required() or value in (None, "", (), {}):
+        return "required" if field.is_required() else ""
+    if isinstance(value, Path):
+        return f"`{DATA_DIRECTORY}`"
+    return f"`{str(value).lower()}`" if isinstance(value, bool) else f"`{value}`"
+
+
+def _range(field: FieldInfo) -> str:
+    limits = [
+        f"{sign}{getattr(rule, name)}"
+        for name, sign in LIMITS.items()
+        for rule in field.metadata
+        if hasattr(rule, name)
+    ]
+    words = [f"`{word}`" for word in get_args(field.annotation) if isinstance(word, str)]
+    return ", ".join(limits or words)
+
+
+def _column(column: Column[Any]) -> tuple[str, ...]:
+    kind = column.type.compile(postgresql.dialect()).lower()  # type: ignore[no-untyped-call]
+    given = getattr(column.server_default, "arg", None)
+    default = "the next number" if column.identity else "" if given is None else f"`{given}`"
+    refers = ", ".join(f"[{name}](#{name})" for name in sorted(key.column.table.name for key in column.foreign_keys))
+    key = " (key)" if column.primary_key else ""
+    return f"`{column.name}`{key}", kind, "yes" if column.nullable else "", default, refers
+
+
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> list[str]:
+    lines = [head, ("---",) * len(head), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
+    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (PLACE / name).write_text(page())

@@ -183,7 +183,8 @@ class Closing(StrEnum):
 class Life(Generic[State]):
     """The states in which a thing begins, and its moves from one to another; of each, what makes it.
 
-    A state is written through cigri/tables/moves.py alone, which names the sources found here. docs/states.md shows it.
+    A state is written through cigri/tables/moves.py alone, which names the sources found here.
+    docs/reference/states.md shows it.
     """
 
     begins: Mapping[State, str]

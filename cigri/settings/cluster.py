@@ -17,7 +17,7 @@ SHORTEST_CYCLE = 1e-3  # seconds; of one that clocks make shorter, poll_interval
 
 
 class Features(BaseModel):
-    """What jobs are told of a cluster that only its operator knows (docs/machine-job-features.md)."""
+    """What jobs are told of a cluster that only its operator knows (docs/reference/machine-job-features.md)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

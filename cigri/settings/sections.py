@@ -80,14 +80,16 @@ class GroupingSettings(Section):
 
 
 class ForecastSettings(Section):
-    algorithm: Algorithm = Field("lean", description="how much is sent to clusters: docs/prediction.md")
+    algorithm: Algorithm = Field("lean", description="how much is sent to clusters: docs/explanation/prediction.md")
     window: float = Field(3600.0, gt=0, description="seconds of the past from which throughput and kills are taken")
     recent: float = Field(900.0, gt=0, description="seconds of the past from which starts and local load are taken")
     history: float = Field(60.0, gt=0, description="seconds between two rows of a forecast's history")
 
 
 class PolicySettings(Section):
-    order: str = Field("fifo", description="who goes first: fifo, affinity, fairshare or eta; see docs/scheduling.md")
+    order: str = Field(
+        "fifo", description="who goes first: fifo, affinity, fairshare or eta; see docs/explanation/scheduling.md"
+    )
     scheduler: str = Field("workqueue", description="of campaigns that name none: workqueue, prediction or finalize")
     replicas: bool = Field(True, description="begin the last tasks of campaigns that want it a second time elsewhere")
     half_life: float = Field(7.0, gt=0, description="fairshare: days after which what was used counts half as much")

@@ -1,4 +1,4 @@
-# Machine/Job Features (docs/machine-job-features.md): what a job may know of its machine and itself, a file each value.
+# Machine/Job Features (docs/reference/machine-job-features.md): what a job may know of its machine and itself, a file each value.
 # What the site gives is left alone, and what nobody knows has no file. No process is started where the batch system
 # gives the directories.
 

@@ -96,7 +96,7 @@ class SimulatedCampaign(Part):
     failing: float = Field(0.0, ge=0, le=1)
     known: bool = False
     clusters: tuple[str, ...] = ()
-    settings: dict[str, Any] = Field(default_factory=dict, description="more fields of the description (docs/jdl.md)")
+    settings: dict[str, Any] = Field(default_factory=dict, description="more of its fields (docs/reference/jdl.md)")
 
 
 class Scenario(Part):

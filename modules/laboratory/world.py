@@ -167,7 +167,7 @@ def _arrivals(scenario: Scenario) -> Iterator[Arrival]:
 
 
 def _description(arrival: Arrival, clusters: Sequence[str]) -> dict[str, Any]:
-    """As a user would hand it over (docs/jdl.md); tasks that are drawn anew are those of another program."""
+    """As a user would hand it over (docs/reference/jdl.md); tasks that are drawn anew are those of another program."""
     campaign = arrival.described
     return {
         "name": campaign.name,

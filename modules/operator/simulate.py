@@ -25,7 +25,7 @@ def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri simulate",
         "Run CiGri's modules in virtual time against simulated clusters, on a database of their own.\n"
-        f"SCENARIO is a file (docs/laboratory.md), or one that comes with CiGri: {known}",
+        f"SCENARIO is a file (docs/explanation/laboratory.md), or one that comes with CiGri: {known}",
         "  cigri simulate daynight\n"
         "  cigri simulate my.toml --set forecast.algorithm=tap --report /tmp/tap\n"
         "  cigri simulate idle --seed 7 --json",

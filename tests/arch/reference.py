@@ -61,7 +61,7 @@ def events_page() -> str:
         "$ gridevents 12 --all",
         "```",
         "",
-        "What may be done about each, and what `--fix` means to it: [commands.md](../commands.md#gridevents).",
+        "What may be done about each, and what `--fix` means to it: [commands.md](commands.md#gridevents).",
         "",
     ]
     for title, codes in (("Of campaigns", OF_CAMPAIGNS), ("Of clusters and the grid: `--global`", OF_THE_GRID)):
@@ -100,7 +100,7 @@ def tables_page() -> str:
         'psql "$(cigri db url)" -c "SELECT code, subject, message FROM events WHERE closed_at IS NULL"',
         "```",
         "",
-        "To look at; only CiGri writes. Which states there are, and which follow which: [states.md](../states.md).",
+        "To look at; only CiGri writes. Which states there are, and which follow which: [states.md](states.md).",
         "",
     ]
     for table in sorted(everything().tables.values(), key=lambda table: table.name):

@@ -1,4 +1,4 @@
-"""Who writes a state, found in the source; and docs/states.md: `python -P -m tests.arch.states` draws it anew."""
+"""Who writes a state, found in the source; and docs/reference/states.md: `python -P -m tests.arch.states` draws it."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ from cigri.states import Life
 from cigri.tables.moves import LIVES
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "states.md"
+PAGE = ROOT / "docs" / "reference" / "states.md"
 DIAGRAM = re.compile(r"(<!-- life of (\S+) -->\n).*?(<!-- /life -->)", re.DOTALL)
 
 TABLES = {
@@ -211,7 +211,7 @@ def drawn(life: Life[Any]) -> str:
 
 
 def page(text: str) -> str:
-    """docs/states.md with its diagrams as they have to be."""
+    """docs/reference/states.md with its diagrams as they have to be."""
     return DIAGRAM.sub(lambda place: f"{place[1]}{drawn(LIVES[place[2]])}{place[3]}", text)
 
 

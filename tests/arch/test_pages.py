@@ -52,7 +52,7 @@ def test_each_decision_is_listed_under_its_number_and_title() -> None:
 
 def test_each_word_of_the_glossary_has_one_meaning() -> None:
     words = []
-    for part in (ROOT / "docs" / "glossary.md").read_text().split("\n## ")[1:]:
+    for part in (ROOT / "docs" / "reference" / "glossary.md").read_text().split("\n## ")[1:]:
         rows = re.findall(r"^\| (.+?) \| .+ \|$", part, re.MULTILINE)[2:]
         assert rows == sorted(rows, key=str.lower)
         words += rows

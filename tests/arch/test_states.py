@@ -1,4 +1,4 @@
-"""A state changes in one way: as its life allows; and docs/states.md shows this life."""
+"""A state changes in one way: as its life allows; and docs/reference/states.md shows this life."""
 
 from enum import Enum
 

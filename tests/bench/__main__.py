@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--mark", action="store_true", help="measure nothing: mark rows older than what they measure")
     parser.add_argument(
-        "--write", action="store_true", help="put these rows into the table in docs/figures.md, and some into README.md"
+        "--write", action="store_true", help="put these rows into docs/explanation/figures.md, and some into README.md"
     )
     options = parser.parse_args(argv)
     if unknown := set(options.names) - {*NAMES, *LONG}:
@@ -98,7 +98,7 @@ def _measured(name: str, sizes: Mapping[str, int]) -> Iterator[Row]:
 
 def _write(rows: Sequence[Row]) -> None:
     short = [one for one in rows if one.subject in IN_README]
-    for file, some in ((ROOT / "docs" / "figures.md", rows), (ROOT / "README.md", short)):
+    for file, some in ((ROOT / "docs" / "explanation" / "figures.md", rows), (ROOT / "README.md", short)):
         if write(some, file):
             print(f"written into {file}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""docs/json.md names every field of every answer in JSON, and no other; one is told as several are."""
+"""docs/reference/json.md names every field of every answer in JSON, and no other; one is told as several are."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from modules import operator
 from tests.cli.conftest import AsUser
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
-PAGE = Path(__file__).parents[2] / "docs" / "json.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json.md"
 ALL_OF = re.compile(r"^All of `(.+?)`", re.MULTILINE)
 AS_OF = re.compile(r"as `(\S+)` of `(.+?)`")
 MAINS: Mapping[str, Callable[[Sequence[str]], int]] = {

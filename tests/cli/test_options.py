@@ -53,8 +53,8 @@ def calls(page: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def section(program: str) -> str:
-    """Of docs/commands.md, with its blocks and tables."""
-    parts = re.split(r"(?m)^## ", (ROOT / "docs" / "commands.md").read_text())
+    """Of docs/reference/commands.md, with its blocks and tables."""
+    parts = re.split(r"(?m)^## ", (ROOT / "docs" / "reference" / "commands.md").read_text())
     (found,) = [part for part in parts if program in part.partition("\n")[0].split(", ")]
     return found
 

@@ -1,4 +1,4 @@
-"""The walks of docs/commands.md and the pages of docs/how-to, played on a real cluster of this host: they stay true."""
+"""The walks of docs/reference/commands.md and the pages of docs/how-to, played on a real cluster: they stay true."""
 
 import getpass
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.grid import CYCLE, Grid, Site
 from tests.localbatch.host import Host
 
 DOCS = Path(__file__).parents[2] / "docs"
-WALKS = blocks((DOCS / "commands.md").read_text().partition("\n## Walks\n")[2])
+WALKS = blocks((DOCS / "reference" / "commands.md").read_text().partition("\n## Walks\n")[2])
 TASKS = [page for page in sorted((DOCS / "how-to").glob("*.md")) if blocks(page.read_text())]
 
 

@@ -47,14 +47,14 @@ def fields_of(model: type[BaseModel]) -> set[str]:
 
 
 def test_every_field_is_in_the_reference() -> None:
-    page = (ROOT / "docs" / "jdl.md").read_text()
+    page = (ROOT / "docs" / "reference" / "jdl.md").read_text()
     fields = {*fields_of(ClusterSettings), *fields_of(Heading), *fields_of(Resources), *SOURCES, *KNOWN}
     assert not [name for name in sorted(fields) if f"`{name}`" not in page]
 
 
 def test_every_example_in_the_reference_is_right(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("a\nb\n")
-    examples = (ROOT / "docs" / "jdl.md").read_text().split("```")[1::2]
+    examples = (ROOT / "docs" / "reference" / "jdl.md").read_text().split("```")[1::2]
     assert len(examples) >= 5
     for example in examples:
         language, _, text = example.partition("\n")

@@ -27,7 +27,7 @@ def test_the_example_in_toml_runs_as_it_is_written(local: Grid, tmp_path: Path) 
     home = tmp_path / "home"  # the tests leave that of whoever runs them alone
     (home / "denoise").mkdir(parents=True)
     (home / "denoise" / "denoise.py").write_text(DENOISE)
-    examples = (ROOT / "docs" / "jdl.md").read_text().split("```toml\n")[1:]
+    examples = (ROOT / "docs" / "reference" / "jdl.md").read_text().split("```toml\n")[1:]
     [example] = [found for found in (one.partition("```")[0] for one in examples) if "denoise" in found]
     config = {**local.site.config, "options": {"spool": local.site.config["options"]["spool"], "pools": POOLS}}
     with local.database.begin() as conn:

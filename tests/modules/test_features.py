@@ -53,7 +53,7 @@ def test_a_size_is_the_same_number_of_bytes_everywhere(local: Grid) -> None:
 
 
 def test_every_use_case_names_a_test_that_is_there() -> None:
-    page = (ROOT / "docs" / "machine-job-features.md").read_text()
+    page = (ROOT / "docs" / "reference" / "machine-job-features.md").read_text()
     cases = re.findall(r"^\| (\d+) \|.*\|(.*)\|$", page, re.M)
     written = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert [int(number) for number, _ in cases] == list(range(1, 13))

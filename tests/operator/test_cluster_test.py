@@ -73,7 +73,7 @@ def test_nodes_that_cannot_be_read_are_no_failure(
     monkeypatch.setattr(Local, "nodes", lambda _driver: "echo nonsense")
     said = cigri("cluster", "test", "here")
     assert (said.status, marks(said)) == (0, "✓✓✓✓✓✓✓✓!✓")
-    assert "docs/resources.md" in said.out
+    assert "docs/reference/resources.md" in said.out
 
 
 def test_nothing_after_a_failure_is_tried(cigri: Cigri, declare: Callable[..., None]) -> None:

@@ -16,7 +16,7 @@ from cigri.states import PropertyLevel
 ROOT = Path(__file__).parents[2]
 GRID, DRIVER, SITE, CLUSTER, QUEUE = PropertyLevel
 GB = 1024**3
-PAGE = (ROOT / "docs" / "resources.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "resources.md").read_text()
 [EXAMPLE] = re.findall("```toml\n(.*?)```", PAGE, re.DOTALL)
 
 

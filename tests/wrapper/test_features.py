@@ -301,7 +301,7 @@ def test_no_task_is_started_that_could_not_end_before_a_shutdown(cluster: Cluste
 
 def test_names_are_those_of_the_documents() -> None:
     written = set(re.findall(r'\$(?:cigri_own|cigri_machine|JOBSTATUS)/(\w+)"', _source()))
-    table = Path(__file__).parents[2] / "docs" / "machine-job-features.md"
+    table = Path(__file__).parents[2] / "docs" / "reference" / "machine-job-features.md"
     assert written <= set(re.findall(r"`(\w+)`", table.read_text()))
 
 

@@ -14,7 +14,7 @@ from cigri.wrapper import JobCall, TaskCall, parse_start
 
 from .cluster import Cluster, call, task
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "on-the-cluster.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "on-the-cluster.md"
 
 
 def test_record_says_what_became_of_the_task(cluster: Cluster) -> None:

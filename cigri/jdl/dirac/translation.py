@@ -52,7 +52,7 @@ _MACRO = re.compile("|".join(re.escape(f"{{{name}}}") for name in sorted(MACROS)
 
 
 class Translation(NamedTuple):
-    """The fields of a campaign but its tasks (docs/jdl.md), and by field the attribute that says most of it."""
+    """The fields of a campaign but its tasks (docs/reference/jdl.md), and by field the attribute that says most."""
 
     fields: dict[str, Any]
     tasks: Rows

@@ -29,7 +29,7 @@ from cigri.flow.views.job_sizes import SharePace
 from modules.campaign_schedulers.jobs.plausible import plausible_pace
 
 TASK_START = 0.003  # seconds a job needs for the next task, whatever it does
-NOTICE = 90.0  # seconds before the walltime that the latest notice comes (docs/on-the-cluster.md)
+NOTICE = 90.0  # seconds before the walltime that the latest notice comes (docs/reference/on-the-cluster.md)
 DEVIATIONS = 3.0  # of the sum of durations, as margin
 SPAN = 2.0  # seconds in which starts are counted
 FEWEST_STARTS = 5  # that are needed to know a rate

@@ -159,7 +159,7 @@ def nodes(patient: Patient) -> str:
     try:
         found = driver.parse_nodes(patient.run(question))
     except AnswerUnreadable as error:
-        raise Doubt(str(error), "what is known of them can be declared: docs/resources.md") from None
+        raise Doubt(str(error), "what is known of them can be declared: docs/reference/resources.md") from None
     kinds = [
         f"{one.nodes} with {', '.join(f'{name} {shown(one.properties[name], BUILT_IN[name])}' for name in some)}"
         for one in found

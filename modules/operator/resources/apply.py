@@ -19,7 +19,8 @@ EXAMPLES = """\
 def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri resources apply",
-        "Put a description of sites, clusters and queues into force, in place of the one before (docs/resources.md).",
+        "Put a description of sites, clusters and queues into force, in place of the one before:\n"
+        "docs/reference/resources.md.",
         EXAMPLES,
     )
     parser.add_argument("file", metavar="FILE", help="TOML; - is standard input")

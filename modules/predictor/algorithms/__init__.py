@@ -1,6 +1,6 @@
 """How much a campaign is sent to a cluster: each algorithm is a pure function `predict` in a file of its own.
 
-Its name in `forecast.algorithm` is that of the file, with hyphens. docs/prediction.md says which does what.
+Its name in `forecast.algorithm` is that of the file, with hyphens. docs/explanation/prediction.md says which does what.
 """
 
 import importlib

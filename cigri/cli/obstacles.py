@@ -19,6 +19,9 @@ def obstacle(campaign: CampaignView, part: PartView, now: datetime) -> Obstacle:
     """The first thing that stands in the way, the one that lasts longest before the others."""
     if not campaign.is_open:
         return Obstacle("ended")
+    if campaign.failed and not (campaign.waiting or campaign.assigned):
+        failed = "1 task" if campaign.failed == 1 else f"{campaign.failed} tasks"
+        return Obstacle("waits for you", f"{failed} failed: `gridstat -e {campaign.id}` says why and how to go on")
     if part.is_barred:
         return Obstacle("not eligible", f"`gridstat --why {campaign.id}` says what its queues lack")
     found = _of_cluster(part) or _of_campaign_there(part, now) or _of_now(campaign, part, now)

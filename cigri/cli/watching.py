@@ -171,7 +171,7 @@ def _verdict(look: Look) -> int:
         return FAILED
     if campaign.failed or campaign.cancelled:
         complain(
-            f"campaign {campaign.id}: {campaign.failed} tasks failed, {campaign.cancelled} were cancelled; "
+            f"campaign {campaign.id}: tasks failed: {campaign.failed}, cancelled: {campaign.cancelled}; "
             f"`gridstat -e {campaign.id}` shows why and how to go on"
         )
         return FAILED

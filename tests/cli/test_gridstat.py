@@ -419,3 +419,18 @@ def test_why_is_about_one_campaign(run: Run) -> None:
 @pytest.mark.parametrize("reason", CutReason)
 def test_every_reason_has_a_sentence(reason: CutReason) -> None:
     assert "{" not in SENTENCES[reason].format(name="alice", used=1, most=2)
+
+
+def test_a_campaign_of_which_only_failures_are_left_waits_for_its_user(run: Run, database: Database) -> None:
+    with database.begin() as conn:
+        dahu = a_cluster(conn)
+        campaign = a_campaign(conn, 2)
+        jobs = submitted_jobs(conn, campaign, dahu, 2)
+        run_jobs(conn, jobs)
+        end_jobs(conn, dahu, jobs[:1], Outcome.FAILURE, exit_code=3, reason="bad luck")
+    assert "waits for you" not in run("--why", campaign).out
+    with database.begin() as conn:
+        end_jobs(conn, dahu, jobs[1:])
+    (part,) = run("--why", campaign, "--json").json
+    assert part["state"] == "waits for you"
+    assert part["why"] == f"1 task failed: `gridstat -e {campaign}` says why and how to go on"

@@ -312,3 +312,7 @@ def test_lean_sends_a_single_job_where_nearly_all_are_killed() -> None:
 
 def test_lean_writes_nothing_down_where_nothing_happens() -> None:
     assert lean.predict(Flow(1, total=100, mean=600.0, ending=0.0)).memory == {}
+
+
+def test_lean_keeps_no_more_than_may_wait_of_tasks_that_take_no_time() -> None:
+    assert load("lean")(Flow(1, total=9, free=9, ending=1.0, mean=1e-308, max_waiting=70)).keep == 70

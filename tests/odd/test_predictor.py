@@ -103,6 +103,7 @@ parts = st.builds(
     doubted=counts,
     again=counts,
     replicates=st.booleans(),
+    alike=st.integers(1, 1000),
 )
 progress = st.lists(parts, max_size=6, unique_by=lambda part: (part.campaign_id, part.cluster_id))
 paces = st.builds(

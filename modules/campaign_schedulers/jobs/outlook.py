@@ -52,7 +52,7 @@ class Outlook:
 
     def seconds(self, cluster_id: int, work: float) -> float:
         """That work on a cluster, undisturbed."""
-        return work / self.speed(cluster_id)
+        return within(work / self.speed(cluster_id))
 
     def completion(self, cluster_id: int, work: float) -> float:
         """From being sent to the end."""

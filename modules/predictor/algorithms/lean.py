@@ -35,7 +35,7 @@ def predict(flow: Flow) -> Prediction:
         until_next_look = flow.ending / flow.width * max(flow.cycle, flow.look) / _delay(flow)
         memory = {"waiting": float(flow.waiting), "due": _rounded(until_next_look)}
         memory |= {"expected": _rounded(expected), "started": _rounded(started)}
-    return Prediction(1.0 / flow.width, keep=min(_step(due), _most(flow)), memory=memory)
+    return Prediction(1.0 / flow.width, keep=min(_step(min(due, flow.max_waiting)), _most(flow)), memory=memory)
 
 
 def _most(flow: Flow) -> int:

@@ -13,6 +13,7 @@ LOW, MIDDLE, HIGH = 0.05, 0.5, 0.95
 FEW = 10  # attempts, of which no part is taken
 MOST = 0.9  # of the attempts in vain, or nothing would ever end
 WIDER = 1.2  # than these figures say: 9 of 10 ends did not lie within in the laboratory, as more happens than these
+LOOSEST = 20.0  # the logarithm of a factor: no longer an estimate, and still a number
 CHANGING = 0.15  # relative deviation of the pace, whatever was seen; where others come and go, a jump of theirs, too
 
 
@@ -31,7 +32,7 @@ def interval(standing: Standing, begun: float, outlook: Outlook) -> Interval:
     other people come or go, the last tasks are long or short, and what is doubted need not be done again.
     """
     soon, middle, late = (reached(begun, outlook, chance) for chance in (LOW, MIDDLE, HIGH))
-    factor = math.exp(DEVIATIONS * _relative(standing))
+    factor = math.exp(min(DEVIATIONS * _relative(standing), LOOSEST))
     chances = ((LOW, 0.0), (MIDDLE, standing.lifetimes.again), (HIGH, min(_in_vain(standing) * TOGETHER, MOST)))
     early, expected, last = (last_end(_bag(standing, middle, again), chance) for chance, again in chances)
     doubts = middle * min(standing.whole.doubted / max(standing.waiting, 1), 1.0)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.estimates.durations import counted
+from cigri.estimates.plausible import LARGEST_TIME
 from cigri.flow.views.job_sizes import Ground
 from cigri.flow.views.tries import LiveTry
 from modules.campaign_schedulers.finalize import replicate
@@ -175,3 +176,7 @@ def test_never_more_than_the_budget_nor_than_the_places(
     assert all(number == 1 and live[task_id] <= most for task_id, number in begun.items())
     held = {(one.task_id, one.cluster_id) for one in tries}
     assert not held & {(replica.task_id, replica.cluster_id) for replica in found}
+
+
+def test_work_without_end_takes_seconds_that_can_be_reckoned_with() -> None:
+    assert Outlook([a_ground()]).seconds(1, inf) == LARGEST_TIME

@@ -113,11 +113,11 @@ def test_others_in_the_queue_cost_a_visit_no_write(lingering: Grid) -> None:
 
 
 def test_a_job_that_ended_just_now_may_be_listed_for_a_while(lingering: Grid) -> None:
-    lag(lingering, 100.0)
+    lag(lingering, 1000.0)
     assert updator.run_once(lingering.tools)["jobs listed again"] == 0
-    age(lingering, 99)
+    age(lingering, 900)
     assert updator.run_once(lingering.tools)["jobs listed again"] == 0
-    age(lingering, 2)
+    age(lingering, 200)
     assert updator.run_once(lingering.tools)["jobs listed again"] == 1
     assert updator.run_once(lingering.tools)["jobs listed again"] == 0
     lingering.assert_sane()

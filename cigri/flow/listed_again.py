@@ -45,11 +45,14 @@ def put_listed_again(
     if not remote_ids:
         return ListedAgain(0, 0, "")
     there = rows("listed", NAMED, list(remote_ids.items()))
-    conn.execute(update(Job).where(Job.c.id == there.c.id).values(remote_id=there.c.remote_id))
+    named = update(Job).where(Job.c.id == there.c.id).values(remote_id=there.c.remote_id)
+    present = conn.scalars(named.returning(Job.c.id)).all()  # since they were looked for some may have been archived
+    if not present:
+        return ListedAgain(0, 0, "")
     wish = {"reason": KillReason.LISTED_AGAIN, "asked_at": clock(now), "asked_by": "updator", "is_open": True}
-    statement = insert(Kill).values([{"job_id": job_id, **wish} for job_id in remote_ids])
+    statement = insert(Kill).values([{"job_id": job_id, **wish} for job_id in present])
     anew = statement.on_conflict_do_update(
         index_elements=[Kill.c.job_id], set_={**wish, "sent_at": None, "tries": 0}, where=~Kill.c.is_open
     )
     new = conn.execute(anew.returning(Kill.c.job_id)).all()
-    return ListedAgain(len(remote_ids), len(new), min(remote_ids.values()))
+    return ListedAgain(len(present), len(new), min(remote_ids[job_id] for job_id in present))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from heapq import heappop, heappush
+from math import inf
 from random import Random
 
 import pytest
@@ -231,3 +232,10 @@ def test_intervals_of_steady_campaigns_hold_their_true_ends(deviation: float) ->
     share = calibration(held)
     assert share is not None
     assert share >= 0.88
+
+
+def test_an_end_of_which_nothing_is_sure_has_an_interval_all_the_same() -> None:
+    found = stands(STEADY)
+    found.lifetimes.spread = 1e9
+    low, expected, high = interval(found, 100.0, QUIET)
+    assert 0 <= low <= expected <= high < inf

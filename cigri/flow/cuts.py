@@ -30,7 +30,7 @@ KINDS: Mapping[str, TypeEngine[Any]] = {
 KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
 _ABOUT = (CutRow.c.reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)
 
-Why = tuple[int, str, str, int, int]
+CutKind = tuple[int, str, str, int, int]
 """All of a cut but the campaign, of which most often many are cut alike: they are read and written as one."""
 
 
@@ -58,7 +58,7 @@ class CutView(NamedTuple):
 
 def put_cuts(conn: Connection, cuts: Iterable[Cut], now: datetime | None = None) -> int:
     """Replace those of the last cycle, writing what has changed only; give the number written."""
-    new: dict[Why, set[int]] = defaultdict(set)
+    new: dict[CutKind, set[int]] = defaultdict(set)
     for cut in cuts:
         new[cut.cluster_id, cut.reason, cut.name, cut.used, cut.most].add(cut.campaign_id)
     known = _known(conn)
@@ -85,17 +85,17 @@ def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
     return [CutView._make(row) for row in found]
 
 
-def _known(conn: Connection) -> dict[Why, frozenset[int]]:
+def _known(conn: Connection) -> dict[CutKind, frozenset[int]]:
     about = (CutRow.c.cluster_id, cast(CutRow.c.reason, Text), CutRow.c.name, CutRow.c.used, CutRow.c.most)
     found = conn.execute(select(*about, func.array_agg(CutRow.c.campaign_id)).group_by(*about))
     return {(cluster, reason, name, used, most): frozenset(ids) for cluster, reason, name, used, most, ids in found}
 
 
-def _shares(cuts: Mapping[Why, AbstractSet[int]]) -> set[tuple[int, int]]:
+def _shares(cuts: Mapping[CutKind, AbstractSet[int]]) -> set[tuple[int, int]]:
     return {(campaign_id, why[0]) for why, ids in cuts.items() for campaign_id in ids}
 
 
-def _write(conn: Connection, cuts: Mapping[Why, AbstractSet[int]], now: datetime | None) -> None:
+def _write(conn: Connection, cuts: Mapping[CutKind, AbstractSet[int]], now: datetime | None) -> None:
     new = rows("new", KINDS, [(*why, sorted(ids)) for why, ids in cuts.items()])
     values = [
         func.unnest(new.c.campaign_ids),

@@ -86,8 +86,8 @@ def put_forecasts(
 ) -> None:
     """Replace the present forecasts that have changed, and keep all of a campaign whose history is older than that.
 
-    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest. Those of a
-    campaign are also those of the ones that are `alike`, each with so many tasks remaining.
+    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest.
+    `alike`: by campaign others of which the same is forecast but for the tasks remaining, which it gives for each.
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
     told = dict.fromkeys(forecast.campaign_id for forecast in forecasts)

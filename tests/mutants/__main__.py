@@ -48,8 +48,6 @@ def _is_found(fault: Fault) -> bool:
             "not cluster",
             *fault.tests,
         ]
-        command += fault.tests
-        command += fault.tests
         environment = {**os.environ, "PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     verdict = {FAILED: "found", 0: "NOT FOUND"}.get(done.returncode, f"pytest could not run: {done.stdout[-500:]}")

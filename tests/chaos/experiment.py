@@ -17,12 +17,16 @@ WALLTIME = 120  # seconds, for which tasks are waited of which nobody knows whet
 
 
 class Account(NamedTuple):
-    """Tasks: `lost` are done and never ran, `undone` are not done, `doubled` ran to their end more than once."""
+    """Tasks: `lost` are done and never ran, `undone` are not done, `doubled` ran to their end more than once.
+
+    `resubmitted` have failed, at their walltime on a busy machine, and were done again as their user asked.
+    """
 
     tasks: int
     lost: list[int]
     undone: int
     doubled: list[int]
+    resubmitted: int
     stories: list[str]
     injections: Counter[str]
     longest_recovery: float
@@ -57,7 +61,8 @@ def play(seed: int, injections: int, tasks: int, tell: Callable[[str], None] = l
         doubled = sorted(number for number, times in ran.items() if times > 1)
         stories = [story for number in (*lost, *doubled) for story in attacked.story(number)]
     seconds = time.monotonic() - started
-    return Account(tasks, lost, tasks - len(finished), doubled, stories, done, max(recoveries), seconds)
+    undone = tasks - len(finished)
+    return Account(tasks, lost, undone, doubled, attacked.resubmitted, stories, done, max(recoveries), seconds)
 
 
 def _submit(attacked: World, tasks: int, dice: random.Random) -> None:
@@ -68,11 +73,14 @@ def _submit(attacked: World, tasks: int, dice: random.Random) -> None:
     program = f'sh -c "sleep $1 && trap : TERM && echo $CIGRI_TASK_NUMBER >>{attacked.grid.place}/ran" task'
     params = [str(dice.randint(*DURATIONS)) for _ in range(tasks)]
     clusters = {name: {"max_jobs": 8} if name == "delta" else {} for name in attacked.sites}  # OAR costs much CPU
-    attacked.grid.submit(params, exec_file=program.replace('"', "'"), clusters=clusters, walltime=WALLTIME)
+    attacked.campaign_id = attacked.grid.submit(
+        params, exec_file=program.replace('"', "'"), clusters=clusters, walltime=WALLTIME
+    )
 
 
 def _has_ended(attacked: World) -> bool:
     attacked.repair()
+    attacked.resubmit()
     return attacked.is_over()
 
 

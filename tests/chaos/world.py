@@ -15,6 +15,8 @@ from sqlalchemy.exc import OperationalError
 
 from cigri.database import Database, embedded, schema
 from cigri.errors import DatabaseUnavailable
+from cigri.flow.tasks import redo_tasks
+from cigri.states import TaskState
 from tests.faults.memories import forget_copy, repair
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import TESTBED, Grid, Site, gridengine_site, oar_site, slurm_site, until
@@ -37,7 +39,9 @@ class World:
     sites: Mapping[str, Site]
     database: Path
     almighty: "subprocess.Popen[bytes]" = field(init=False)
+    campaign_id: int = 0
     repaired_at: float = 0.0
+    resubmitted: int = 0  # tasks
 
     def start_almighty(self) -> None:
         with (self.database / "almighty.log").open("ab") as log:
@@ -52,6 +56,13 @@ class World:
             for site in self.sites.values():
                 repair(site)
             self.repaired_at = time.monotonic()
+
+    def resubmit(self) -> None:
+        """As a user does with tasks that have failed: `gridsub --resubmit`."""
+        with self.grid.database.begin() as conn:
+            self.resubmitted += redo_tasks(
+                conn, self.campaign_id, self.grid.site.user, chosen=None, states=[TaskState.FAILED]
+            )
 
     def done(self, cluster: str = "") -> int:
         """Tasks done so far, on that cluster or anywhere; none while the database is away."""

@@ -19,5 +19,5 @@ def measure(size: int = SIZE) -> Iterator[Row]:
     yield row(f"{what}: lost", str(len(account.lost)), "at most 0")
     yield row(f"{what}: done twice", str(len(account.doubled)), "at most 0")
     yield row(f"{what}: not done", str(account.undone), "at most 0")
-    yield row(f"{what}: failed at their walltime, and done again as asked", str(account.resubmitted))
+    yield row(f"{what}: had failed, and done again as their user asked", str(len(account.resubmitted)))
     yield row(f"{what}: longest recovery", f"{account.longest_recovery:.0f} s")

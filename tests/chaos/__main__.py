@@ -24,7 +24,7 @@ def main(argv: list[str]) -> int:
     kinds = ", ".join(f"{count} x {name}" for name, count in sorted(account.injections.items()))
     print(f"{account.injections.total()} injections in {account.seconds:.0f} s: {kinds}")
     print(f"{account.tasks} tasks: {account.undone} not done, lost {account.lost}, doubled {account.doubled}")
-    print(f"{account.resubmitted} had failed and were done again as their user asked")
+    print(f"had failed, and done again as their user asked: {account.resubmitted}")
     print(f"longest recovery {account.longest_recovery:.1f} s")
     return 0 if account.is_right else 1
 

@@ -19,14 +19,14 @@ WALLTIME = 120  # seconds, for which tasks are waited of which nobody knows whet
 class Account(NamedTuple):
     """Tasks: `lost` are done and never ran, `undone` are not done, `doubled` ran to their end more than once.
 
-    `resubmitted` have failed, at their walltime on a busy machine, and were done again as their user asked.
+    `resubmitted` had failed, as at their walltime on a busy machine, and were done again as their user asked.
     """
 
     tasks: int
     lost: list[int]
     undone: int
     doubled: list[int]
-    resubmitted: int
+    resubmitted: list[int]
     stories: list[str]
     injections: Counter[str]
     longest_recovery: float
@@ -59,7 +59,7 @@ def play(seed: int, injections: int, tasks: int, tell: Callable[[str], None] = l
         finished = {row["number"] for row in attacked.grid.rows("SELECT number FROM tasks WHERE state = 'done'")}
         lost = sorted(number for number in finished if not ran[number])
         doubled = sorted(number for number, times in ran.items() if times > 1)
-        stories = [story for number in (*lost, *doubled) for story in attacked.story(number)]
+        stories = [story for number in (*lost, *doubled, *attacked.resubmitted) for story in attacked.story(number)]
     seconds = time.monotonic() - started
     undone = tasks - len(finished)
     return Account(tasks, lost, undone, doubled, attacked.resubmitted, stories, done, max(recoveries), seconds)

@@ -41,7 +41,7 @@ class World:
     almighty: "subprocess.Popen[bytes]" = field(init=False)
     campaign_id: int = 0
     repaired_at: float = 0.0
-    resubmitted: int = 0  # tasks
+    resubmitted: list[int] = field(default_factory=list)  # tasks
 
     def start_almighty(self) -> None:
         with (self.database / "almighty.log").open("ab") as log:
@@ -59,10 +59,9 @@ class World:
 
     def resubmit(self) -> None:
         """As a user does with tasks that have failed: `gridsub --resubmit`."""
+        self.resubmitted += [row["number"] for row in self.grid.rows("SELECT number FROM tasks WHERE state = 'failed'")]
         with self.grid.database.begin() as conn:
-            self.resubmitted += redo_tasks(
-                conn, self.campaign_id, self.grid.site.user, chosen=None, states=[TaskState.FAILED]
-            )
+            redo_tasks(conn, self.campaign_id, self.grid.site.user, chosen=None, states=[TaskState.FAILED])
 
     def done(self, cluster: str = "") -> int:
         """Tasks done so far, on that cluster or anywhere; none while the database is away."""

@@ -1,21 +1,27 @@
 """docs/reference, written from the code: `python -P -m tests.arch.reference` writes it anew."""
 
+import argparse
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import patch
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql
 
+from cigri.cli.command import Parser
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.tables import everything
 from cigri.text.event_codes import OF_CAMPAIGNS, OF_THE_GRID
 from cigri.text.exit_codes import EXPLAINED, OF_COMMANDS, OF_TASKS
+from modules import operator
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "docs" / "reference"
@@ -25,6 +31,7 @@ UNIT = re.compile(
     r"\b(core-seconds|seconds|days|MB|bytes|cores|jobs|tasks|times|failures|part|load|HS06|factor|slots|number)\b"
 )
 LIMITS = {"gt": "> ", "ge": "≥ ", "lt": "< ", "le": "≤ "}
+OF_ALL = ("help", "version")
 DATA_DIRECTORY = "~/.local/share/cigri"
 
 
@@ -125,6 +132,55 @@ def table_meanings() -> Iterator[tuple[str, str]]:
                     yield name, told[columns] or ""
 
 
+def operator_page() -> str:
+    lines = [
+        "# `cigri`, the operator's command",
+        "",
+        f"<!-- {ORIGIN} -->",
+        "",
+        "```sh",
+        "cigri up",
+        "```",
+        "",
+        "Every sub-command with its options, as its `--help` tells them. By task: [how-to](../README.md#how-to).",
+        "",
+    ]
+    for words in operator_commands():
+        parser = parser_of(words)
+        examples = (parser.epilog or "").removeprefix("examples:\n").splitlines()
+        told = [(_called(action), action.help or "") for action in parser._actions if action.dest not in OF_ALL]
+        lines += [f"## {parser.prog}", "", "```text", *(parser.description or "").strip().splitlines(), "```", ""]
+        lines += _table(("word", "meaning"), iter(told)) if told else []
+        lines += ["```sh", *(line.strip() for line in examples), "```", ""]
+    return "\n".join(lines)
+
+
+def operator_commands() -> Iterator[list[str]]:
+    """What may stand behind `cigri`; of what has actions each of them."""
+    for word in operator.COMMANDS:
+        below = getattr(import_module(f"modules.operator.{word}"), "ACTIONS", None)
+        yield from [[word, one] for one in below] if below else [[word]]
+
+
+def parser_of(words: list[str]) -> Parser:
+    """The command is begun, and stopped where it would look at its words."""
+    with patch.object(Parser, "parse_args", autospec=True, side_effect=_Begun) as begun:
+        with suppress(_Begun):
+            import_module(".".join(["modules.operator", *words])).run([])
+    parser: Parser = begun.call_args.args[0]
+    return parser
+
+
+class _Begun(Exception): ...
+
+
+def _called(action: argparse.Action) -> str:
+    """An option or a word with what it takes, as one types it."""
+    takes = "" if action.nargs == 0 else action.metavar or "|".join(map(str, action.choices or ())) or action.dest
+    names = ", ".join(action.option_strings)
+    return f"`{' '.join(filter(None, (names, str(takes))))}`"
+
+
 def sections() -> Iterator[tuple[str, type[BaseModel]]]:
     """Every model of settings, those of the grid first."""
     yield "At the top", Settings
@@ -150,6 +206,7 @@ def unit_of(field: FieldInfo) -> str:
 
 
 PAGES = {
+    "cigri.md": operator_page,
     "settings.md": settings_page,
     "events.md": events_page,
     "exit-codes.md": exit_codes_page,

@@ -211,11 +211,11 @@ def test_up_notices_that_its_data_directory_is_a_copy(install: Callable[..., Ins
 
 @pytest.mark.timeout(300)  # it starts a grid twice, and each command anew
 def test_a_backup_is_restored_as_the_documentation_says(install: Callable[..., Installation]) -> None:
-    """The commands of docs/how-to/operating.md, by a shell."""
+    """The commands of docs/how-to/back-up-and-restore.md, by a shell."""
     grid = install()
     assert grid.run("up").status == 0
-    text = (Path(__file__).parents[2] / "docs" / "how-to" / "operating.md").read_text()
-    blocks = text.partition("## Backup, restore, copy")[2].split("```sh\n")[1:3]
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "back-up-and-restore.md").read_text()
+    blocks = text.partition("## Back up\n")[2].split("```sh\n")[1:3]
     backup, restore = (block.partition("```")[0] for block in blocks)
     until(lambda: grid.one("SELECT count(*) FROM clusters") == 1)
     command = f'cigri() {{ {" ".join(grid.command)} "$@"; }}\nset -eu\ncd {grid.home}\n'

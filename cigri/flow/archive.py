@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock, wake
+from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
@@ -39,7 +40,7 @@ def list_leftovers(conn: Connection, days: float, now: datetime | None = None) -
     asked = select(Event.c.id).where(
         Event.c.code == PURGE, Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None)
     )
-    found = conn.execute(
+    statement = (
         select(
             Batch.c.campaign_id,
             Batch.c.cluster_id,
@@ -56,7 +57,7 @@ def list_leftovers(conn: Connection, days: float, now: datetime | None = None) -
         )
         .order_by(Batch.c.campaign_id)
     )
-    return [Leftover._make(row) for row in found]
+    return read_all(conn, Leftover, statement)
 
 
 def put_purged(conn: Connection, campaign_ids: Sequence[int], now: datetime | None = None) -> None:

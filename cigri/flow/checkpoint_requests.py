@@ -13,6 +13,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import ScalarSelect
 
 from cigri.database import clock, wake
+from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.visits import is_account_paused
@@ -67,7 +68,7 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int, now: datetime | No
     request = CheckpointRequest
     ended = Job.c.state == JobState.ENDED
     look = func.make_interval(0, 0, 0, 0, 0, 0, FIRST_LOOK * func.power(2.0, request.c.looks))
-    taken = conn.execute(
+    taken = (
         update(request)
         .where(request.c.is_open, Job.c.id == request.c.job_id, Job.c.cluster_id == cluster_id)
         .where(
@@ -84,13 +85,15 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int, now: datetime | No
             request.c.job_id,
             Batch.c.local_user,
             Job.c.campaign_id,
-            Batch.c.id,
+            Batch.c.id.label("batch_id"),
             Job.c.array_index,
-            request.c.looks == 0,
+            (request.c.looks == 0).label("is_new"),
             request.c.is_open,
         )
+        .cte("taken")
     )
-    return [CheckpointOrder._make(row[:6]) for row in taken if row[6]]
+    wanted = select(*(taken.c[name] for name in CheckpointOrder._fields)).where(taken.c.is_open)
+    return read_all(conn, CheckpointOrder, wanted)
 
 
 def put_heard(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
+from cigri.database.typed_rows import read_all
 from cigri.states import CutReason
 from cigri.tables.clusters import Cluster
 from cigri.tables.policy import Cut as CutRow
@@ -76,13 +77,13 @@ def put_cuts(conn: Connection, cuts: Iterable[Cut], now: datetime | None = None)
 
 def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
     """Of one campaign, by cluster."""
-    found = conn.execute(
-        select(Cluster.c.name, *_ABOUT, CutRow.c.since)
+    statement = (
+        select(Cluster.c.name.label("cluster"), *_ABOUT, CutRow.c.since)
         .join(Cluster, Cluster.c.id == CutRow.c.cluster_id)
         .where(CutRow.c.campaign_id == campaign_id)
         .order_by(Cluster.c.name)
     )
-    return [CutView._make(row) for row in found]
+    return read_all(conn, CutView, statement)
 
 
 def _known(conn: Connection) -> dict[CutKind, frozenset[int]]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock
+from cigri.database.typed_rows import read_all
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.resources import mark_changed
@@ -33,7 +34,7 @@ def put_nodes(conn: Connection, cluster: ClusterRow, classes: Sequence[NodeClass
     """What nodes the cluster has; True when that is news to those who decide what may run there."""
     row = Row
     stored = select(row.c.properties, row.c.nodes, row.c.queue).where(row.c.cluster_id == cluster.id)
-    known = [NodeClass(*found) for found in conn.execute(stored)]
+    known = read_all(conn, NodeClass, stored)
     _note(conn, cluster, "", now)
     close_events(conn, [UNREADABLE], [f"cluster {cluster.name}"], "cigri", now)
     if sorted(map(_key, known)) == sorted(map(_key, classes)):

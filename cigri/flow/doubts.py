@@ -14,6 +14,7 @@ from sqlalchemy import (
     Connection,
     Double,
     Integer,
+    Row,
     Text,
     and_,
     bindparam,
@@ -108,13 +109,25 @@ class Doubted(NamedTuple):
 
 def list_spans(conn: Connection, campaign_ids: Collection[int]) -> list[Span]:
     """Of these campaigns on all their clusters."""
-    return [Span(*row) for row in conn.execute(_spans(), {"campaigns": sorted(campaign_ids)})]
+    return [_span(row) for row in conn.execute(_spans(), {"campaigns": sorted(campaign_ids)})]
 
 
 def list_spans_here(conn: Connection, campaign_ids: Collection[int], cluster_id: int, bins: int) -> list[SpanHere]:
     """Of these campaigns on one cluster; durations in the first `bins` are suspicious."""
     about = {"campaigns": sorted(campaign_ids), "here": cluster_id, "bins": bins}
-    return [SpanHere(Span(*row[:-2]), *row[-2:]) for row in conn.execute(_spans_here(), about)]
+    return [SpanHere(_span(row), row.is_mixed, row.suspected) for row in conn.execute(_spans_here(), about)]
+
+
+def _span(row: Row[*tuple[Any, ...]]) -> Span:
+    return Span(
+        campaign_id=row.campaign_id,
+        cluster_id=row.cluster_id,
+        cluster=row.cluster,
+        durations=row.durations,
+        doubted_below=row.doubted_below,
+        is_sink=row.is_sink,
+        is_trusted=row.is_trusted,
+    )
 
 
 @cache
@@ -124,10 +137,10 @@ def _spans() -> Select[*tuple[Any, ...]]:
         select(
             part.campaign_id,
             part.cluster_id,
-            Cluster.c.name,
+            Cluster.c.name.label("cluster"),
             part.durations,
             part.doubted_below,
-            part.sink_since.is_not(None),
+            part.sink_since.is_not(None).label("is_sink"),
             part.is_trusted,
         )
         .join(Cluster, Cluster.c.id == part.cluster_id)
@@ -147,7 +160,8 @@ def _spans_here() -> Select[*tuple[Any, ...]]:
     here = bindparam("here", type_=BigInteger)
     sick = select(ExcludedNode.c.node).where(ExcludedNode.c.cluster_id == here).order_by(ExcludedNode.c.node)
     suspected = func.array(sick.scalar_subquery(), type_=ARRAY(Text))
-    return _spans().add_columns(is_mixed.exists(), suspected).where(CampaignCluster.c.cluster_id == here)
+    more = is_mixed.exists().label("is_mixed"), suspected.label("suspected")
+    return _spans().add_columns(*more).where(CampaignCluster.c.cluster_id == here)
 
 
 def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:

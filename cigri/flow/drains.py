@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows, wake
+from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.states import JobState
 from cigri.tables.clusters import Cluster, Drain
@@ -57,8 +58,7 @@ def put_drain(conn: Connection, cluster: str, wish: DrainWish, now: datetime | N
 
 def find_drain(conn: Connection, cluster_id: int) -> DrainWish | None:
     statement = select(Drain.c.deadline, Drain.c.kills, Drain.c.keep, Drain.c.asked_by)
-    row = conn.execute(statement.where(Drain.c.cluster_id == cluster_id)).one_or_none()
-    return DrainWish._make(row) if row else None
+    return read_one(conn, DrainWish, statement.where(Drain.c.cluster_id == cluster_id))
 
 
 def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrain, now: datetime | None = None) -> None:
@@ -77,8 +77,8 @@ def end_node_drains(conn: Connection, cluster_id: int, nodes: Collection[str]) -
 
 def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrain]:
     row = NodeDrainRow.c
-    found = select(row.node, row.deadline, row.asked_by).where(row.cluster_id == cluster_id).order_by(row.node)
-    return [NodeDrain._make(drain) for drain in conn.execute(found)]
+    here = select(row.node, row.deadline, row.asked_by).where(row.cluster_id == cluster_id)
+    return read_all(conn, NodeDrain, here.order_by(row.node))
 
 
 def list_unfit(conn: Connection, cluster_id: int, deadline: datetime, now: datetime | None = None) -> list[int]:

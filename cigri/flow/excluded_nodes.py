@@ -7,11 +7,12 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, delete, false, func, literal, select, true
+from sqlalchemy import BigInteger, Connection, and_, delete, false, func, literal, select, true
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
+from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
@@ -57,13 +58,21 @@ def list_all_excluded(conn: Connection, now: datetime | None = None) -> dict[int
 def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | None = None) -> list[ExcludedNode]:
     """For people: of one cluster, or of all."""
     row = NodeRow
-    about = (Cluster.c.name, row.c.node, row.c.since, row.c.until, row.c.strikes, row.c.reason, row.c.asked_by)
-    sick = select(*about, row.c.until > clock(now), false()).join(Cluster, Cluster.c.id == row.c.cluster_id)
+    name = Cluster.c.name.label("cluster")
+    sick = (
+        select(name, row.c.node, row.c.since, row.c.until, row.c.strikes, row.c.reason, row.c.asked_by)
+        .add_columns((row.c.until > clock(now)).label("is_out"), false().label("is_drained"))
+        .join(Cluster, Cluster.c.id == row.c.cluster_id)
+    )
     wish = NodeDrain.c
-    drained = select(Cluster.c.name, wish.node, wish.asked_at, wish.deadline, literal(0), literal(DRAINED))
-    drained = drained.add_columns(wish.asked_by, true(), true()).join(Cluster, Cluster.c.id == wish.cluster_id)
+    drained = (
+        select(name, wish.node, wish.asked_at.label("since"), wish.deadline.label("until"))
+        .add_columns(literal(0, BigInteger).label("strikes"), literal(DRAINED).label("reason"), wish.asked_by)
+        .add_columns(true().label("is_out"), true().label("is_drained"))
+        .join(Cluster, Cluster.c.id == wish.cluster_id)
+    )
     found = [nodes.where(Cluster.c.name == cluster) if cluster else nodes for nodes in (sick, drained)]
-    return sorted(ExcludedNode._make(one) for nodes in found for one in conn.execute(nodes))
+    return sorted(node for nodes in found for node in read_all(conn, ExcludedNode, nodes))
 
 
 def put_exclusion(

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, distinct_on
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import rows
+from cigri.database.typed_rows import read_by
 from cigri.estimates.speeds import Work, speeds
 from cigri.flow.known_tasks import command_of, parameter_of
 from cigri.states import OPEN_CAMPAIGNS, TaskState
@@ -76,17 +77,17 @@ def _speeds(conn: Connection, campaign_id: int) -> dict[int, float]:
         .limit(EARLIER)
         .subquery()
     )
-    counts = (cast(func.sum(column), BigInteger) for column in (part.done, part.known))
-    sums = (cast(func.sum(column), DOUBLE_PRECISION) for column in (part.seconds, part.expected))
+    counts = (cast(func.sum(column), BigInteger).label(column.key) for column in (part.done, part.known))
+    sums = (cast(func.sum(column), DOUBLE_PRECISION).label(column.key) for column in (part.seconds, part.expected))
     (done, known), (seconds, expected) = counts, sums
-    found = conn.execute(
+    statement = (
         select(part.cluster_id, done, seconds, known, expected)
         .select_from(CampaignCluster)
         .join(earlier, earlier.c.id == part.campaign_id)
         .join(commands, commands.c.command == command_of(earlier.c.grid_user, part.settings))
         .group_by(part.cluster_id)
     )
-    return speeds({cluster_id: Work(*work) for cluster_id, *work in found})
+    return speeds(read_by(conn, "cluster_id", Work, statement))
 
 
 def _put_speeds(conn: Connection, campaign_id: int, speeds: Mapping[int, float]) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import among, clock, rows
+from cigri.database.typed_rows import read_all
 from cigri.estimates.calibration import Told
 from cigri.states import OPEN_CAMPAIGNS, CampaignState
 from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
@@ -74,7 +75,7 @@ def list_in_all(conn: Connection, besides: Collection[int] = ()) -> dict[int, Ne
         .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .where(Forecast.c.campaign_id.not_in(among(besides)))
     )
-    return {row.campaign_id: NewForecast._make(row) for row in conn.execute(statement).all()}
+    return {forecast.campaign_id: forecast for forecast in read_all(conn, NewForecast, statement)}
 
 
 def put_forecasts(

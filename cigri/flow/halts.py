@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Boolean, Connection, Text, and_, case, cast, 
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock, rows
+from cigri.database.typed_rows import read_all
 from cigri.flow.holds import is_job_held
 from cigri.flow.visits import is_account_paused
 from cigri.states import OPEN_CAMPAIGNS, JobState
@@ -55,7 +56,8 @@ def take_halts(
     is_old = Halt.c.sent_at <= clock(now) - timedelta(seconds=verify_after)
     tries = case((is_same, Halt.c.tries + 1), else_=1).label("tries")
     statement = (
-        select(Job.c.id, Job.c.campaign_id, Batch.c.local_user, Job.c.remote_id, Job.c.state, is_held, tries)
+        select(Job.c.id.label("job_id"), Job.c.campaign_id, Batch.c.local_user, Job.c.remote_id, Job.c.state)
+        .add_columns(is_held.label("is_wanted"), tries)
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .outerjoin(Halt, Halt.c.job_id == Job.c.id)
         .where(Job.c.cluster_id == cluster_id, Job.c.state.in_(tuple(states)))
@@ -71,7 +73,7 @@ def take_halts(
         )
         .order_by(Job.c.id)
     )
-    orders = [HaltOrder._make(row) for row in conn.execute(statement)]
+    orders = read_all(conn, HaltOrder, statement)
     _mark(conn, orders, now)
     return orders
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, and_, delete, func, insert, literal, or_, sel
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock, wake
+from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
@@ -141,10 +142,10 @@ def _shares(conn: Connection, target: _Target) -> list[HeldShare]:
     )
     statement = (
         select(
-            Cluster.c.name,
+            Cluster.c.name.label("cluster"),
             Cluster.c.config,
-            func.count(Job.c.id).filter(Job.c.state != JobState.RUNNING),
-            func.count(Job.c.id).filter(Job.c.state == JobState.RUNNING),
+            func.count(Job.c.id).filter(Job.c.state != JobState.RUNNING).label("waiting"),
+            func.count(Job.c.id).filter(Job.c.state == JobState.RUNNING).label("running"),
         )
         .select_from(part)
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
@@ -157,7 +158,7 @@ def _shares(conn: Connection, target: _Target) -> list[HeldShare]:
         statement = statement.where(part.c.cluster_id == target.cluster_id)
     if target.job_id is not None:
         statement = statement.where(Job.c.id == target.job_id)
-    return [HeldShare._make(row) for row in conn.execute(statement)]
+    return read_all(conn, HeldShare, statement)
 
 
 def _is(target: _Target) -> ColumnElement[bool]:

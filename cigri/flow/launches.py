@@ -15,6 +15,7 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, given, packed, rows
+from cigri.database.typed_rows import read_by
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
 from cigri.flow.tasks import WaitingTask
@@ -81,6 +82,19 @@ class LaunchTask(NamedTuple):
     parameter: object
     priority: int
     continues: bool
+
+
+class _Described(NamedTuple):
+    """What of a Launch is the same for all jobs of its campaign on a cluster."""
+
+    name: str
+    type: CampaignType
+    grid_user: str
+    local_user: str
+    project: str
+    estimate: float | None
+    start_by: datetime | None
+    settings: Mapping[str, Any]
 
 
 def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
@@ -175,11 +189,11 @@ def list_launches(
     found = conn.execute(_to_launch(), {"here": cluster_id, "most": limit}).all()
     if not found:
         return []
-    totals = accumulate(row[-1] for row in found)
+    totals = accumulate(row.tasks for row in found)
     chosen = [row for row, total in zip(found, totals, strict=True) if total <= max_tasks] or found[:1]
     tasks = _tasks_of(conn, [row.id for row in chosen])
     about = _about(conn, cluster_id, {row.campaign_id for row in chosen})
-    formulas = {campaign_id: formulas_of(settings) for campaign_id, (*_, settings) in about.items()}
+    formulas = {campaign_id: formulas_of(campaign.settings) for campaign_id, campaign in about.items()}
     groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
     for row in chosen:
         mine = tasks.get(row.id, ())
@@ -188,10 +202,25 @@ def list_launches(
         groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, mine))
     launches = []
     for (campaign_id, kind, amounts, bucket_id, *_), jobs in groups.items():
-        for first in range(0, len(jobs), max_array):
-            *names, settings = about[campaign_id]
-            some = jobs[first : first + max_array]
-            launches.append(Launch._make((campaign_id, *names, kind, settings, some, dict(amounts), bucket_id)))
+        campaign = about[campaign_id]
+        launches += [
+            Launch(
+                campaign_id=campaign_id,
+                campaign_name=campaign.name,
+                campaign_type=campaign.type,
+                grid_user=campaign.grid_user,
+                local_user=campaign.local_user,
+                project=campaign.project,
+                estimate=campaign.estimate,
+                start_by=campaign.start_by,
+                kind=kind,
+                settings=campaign.settings,
+                jobs=jobs[first : first + max_array],
+                amounts=dict(amounts),
+                bucket_id=bucket_id,
+            )
+            for first in range(0, len(jobs), max_array)
+        ]
     return launches
 
 
@@ -206,7 +235,7 @@ def _amounts(formulas: Formulas, tasks: Sequence[LaunchTask]) -> dict[str, int]:
 
 @cache
 def _to_launch() -> Select[*tuple[Any, ...]]:
-    tasks_of = select(func.count()).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    tasks_of = select(func.count()).where(Attempt.c.job_id == Job.c.id).scalar_subquery().label("tasks")
     return (
         select(Job.c.id, Job.c.campaign_id, Job.c.kind, Job.c.bucket_id, Job.c.width, Job.c.walltime, tasks_of)
         .join(Campaign, and_(Campaign.c.id == Job.c.campaign_id, Campaign.c.state == CampaignState.IN_TREATMENT))
@@ -218,8 +247,9 @@ def _to_launch() -> Select[*tuple[Any, ...]]:
 
 def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
     tasks: dict[int, list[LaunchTask]] = {}
-    for job_id, *task in conn.execute(_carried(), {"wanted": packed(IDS, [(job_id,) for job_id in job_ids])}):
-        tasks.setdefault(job_id, []).append(LaunchTask._make(task))
+    for row in conn.execute(_carried(), {"wanted": packed(IDS, [(job_id,) for job_id in job_ids])}):
+        task = LaunchTask(row.id, row.number, row.attempt, row.parameter, row.priority, row.continues)
+        tasks.setdefault(row.job_id, []).append(task)
     return tasks
 
 
@@ -228,9 +258,8 @@ def _carried() -> Select[*tuple[Any, ...]]:
     wanted = given("wanted", IDS)
     continues = func.coalesce(Task.c.checkpoint_cluster_id == Job.c.cluster_id, false())
     return (
-        select(
-            Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number, Task.c.parameter, Task.c.priority, continues
-        )
+        select(Attempt.c.job_id, Task.c.id, Task.c.number, Attempt.c.number.label("attempt"))
+        .add_columns(Task.c.parameter, Task.c.priority, continues.label("continues"))
         .join(wanted, wanted.c.id == Attempt.c.job_id)
         .join(Job, Job.c.id == Attempt.c.job_id)
         .join(Task, Task.c.id == Attempt.c.task_id)
@@ -238,9 +267,8 @@ def _carried() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, tuple[Any, ...]]:
-    found = conn.execute(_described(), {"here": cluster_id, "campaigns": sorted(campaign_ids)})
-    return {row[0]: tuple(row[1:]) for row in found}
+def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, _Described]:
+    return read_by(conn, "id", _Described, _described(), {"here": cluster_id, "campaigns": sorted(campaign_ids)})
 
 
 @cache
@@ -248,16 +276,17 @@ def _described() -> Select[*tuple[Any, ...]]:
     part, here = CampaignCluster, bindparam("here", type_=BigInteger)
     mapping = and_(UserMapping.c.cluster_id == here, UserMapping.c.grid_user == Campaign.c.grid_user)
     whole = Forecast.alias("whole")
+    pressure = func.make_interval(0, 0, 0, 0, 0, 0, func.coalesce(whole.c.pressure, 0.0))
     return (
         select(
             Campaign.c.id,
             Campaign.c.name,
             Campaign.c.type,
             Campaign.c.grid_user,
-            func.coalesce(UserMapping.c.local_user, Campaign.c.grid_user),
-            func.coalesce(Project.c.name, ""),
-            Forecast.c.mean,
-            whole.c.published - func.make_interval(0, 0, 0, 0, 0, 0, func.coalesce(whole.c.pressure, 0.0)),
+            func.coalesce(UserMapping.c.local_user, Campaign.c.grid_user).label("local_user"),
+            func.coalesce(Project.c.name, "").label("project"),
+            Forecast.c.mean.label("estimate"),
+            (whole.c.published - pressure).label("start_by"),
             part.c.settings,
         )
         .join(part, and_(part.c.campaign_id == Campaign.c.id, part.c.cluster_id == here))

@@ -30,6 +30,7 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import NOW, given, packed
+from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Batch, Job
@@ -91,7 +92,7 @@ class SeenJob(NamedTuple):
 
 def list_watched(conn: Connection, cluster_id: int) -> list[WatchedJob]:
     """Every job of a cluster that has been submitted and has not ended."""
-    return [WatchedJob._make(row) for row in conn.execute(_watched(), {"here": cluster_id}).all()]
+    return read_all(conn, WatchedJob, _watched(), {"here": cluster_id})
 
 
 def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, int]]:
@@ -119,24 +120,24 @@ def _watched() -> Select[*tuple[Any, ...]]:
     lasts = _seconds(cast(Job.c.walltime, Float) + Job.c.halted_seconds)
     return (
         select(
-            Job.c.id,
+            Job.c.id.label("job_id"),
             Job.c.campaign_id,
             Job.c.kind,
             Job.c.state,
             Job.c.width,
-            Batch.c.id,
+            Batch.c.id.label("batch_id"),
             Batch.c.tag,
             Job.c.array_index,
-            func.coalesce(Job.c.remote_id, ""),
+            func.coalesce(Job.c.remote_id, "").label("remote_id"),
             Batch.c.local_user,
             Job.c.missing_since,
-            Kill.c.reason,
-            Job.c.halted_since.is_not(None),
-            func.greatest(Job.c.width // CampaignCluster.c.width, 1),
+            Kill.c.reason.label("kill"),
+            Job.c.halted_since.is_not(None).label("is_halted"),
+            func.greatest(Job.c.width // CampaignCluster.c.width, 1, type_=BigInteger).label("side"),
             Job.c.submitted_at,
-            func.coalesce(Job.c.started_at, Job.c.missing_since) + lasts,
-            Job.c.reason.is_not(None),
-            func.coalesce(Kill.c.sent_at <= Job.c.missing_since, false()),
+            (func.coalesce(Job.c.started_at, Job.c.missing_since) + lasts).label("runs_until"),
+            Job.c.reason.is_not(None).label("is_unaccounted"),
+            func.coalesce(Kill.c.sent_at <= Job.c.missing_since, false()).label("was_killed"),
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(

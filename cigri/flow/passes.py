@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import clock
+from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.states import EventLevel
 from cigri.tables.grid import ModuleState
@@ -83,9 +84,9 @@ def list_module_standings(conn: Connection) -> list[ModuleStanding]:
         row.c.pid,
         row.c.passes,
         row.c.failures,
-        row.c.started_at,
+        row.c.started_at.label("at"),
         row.c.seconds,
         row.c.counts,
         row.c.error,
     )
-    return [ModuleStanding._make(found) for found in conn.execute(select(*columns).order_by(row.c.started_at))]
+    return read_all(conn, ModuleStanding, select(*columns).order_by(row.c.started_at))

@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, Connection, Table, and_, cast, func, insert, 
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 from cigri.database import server_time
+from cigri.database.typed_rows import read_all, read_by
 from cigri.states import CampaignState, TaskState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Hold
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState, ClusterUsage
@@ -128,13 +129,13 @@ def _clusters(conn: Connection) -> dict[int, SeenCluster]:
         state.cluster_id,
         state.total,
         state.unavailable,
-        func.greatest(state.used - state.used_by_us, 0),
+        func.greatest(state.used - state.used_by_us, 0, type_=BigInteger).label("others"),
         measured.cycle,
         measured.start_rate,
         measured.queue_delay,
         measured.hazard,
     ).outerjoin(ClusterForecast, measured.cluster_id == state.cluster_id)
-    return {row[0]: SeenCluster._make(row[1:]) for row in conn.execute(statement)}
+    return read_by(conn, "cluster_id", SeenCluster, statement)
 
 
 def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[Past]:
@@ -142,18 +143,18 @@ def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[Past]
     command = part.settings["exec_file"].astext
     statement = (
         select(
-            Campaign.c.grid_user,
-            command,
+            Campaign.c.grid_user.label("user"),
+            command.label("command"),
             part.cluster_id,
-            cast(func.sum(part.done), BigInteger),
-            cast(func.sum(part.seconds), DOUBLE_PRECISION),
-            cast(func.sum(part.squares), DOUBLE_PRECISION),
+            cast(func.sum(part.done), BigInteger).label("done"),
+            cast(func.sum(part.seconds), DOUBLE_PRECISION).label("seconds"),
+            cast(func.sum(part.squares), DOUBLE_PRECISION).label("squares"),
         )
         .join(Campaign, Campaign.c.id == part.campaign_id)
         .where(tuple_(Campaign.c.grid_user, command).in_(sorted(commands)), part.done > 0)
         .group_by(Campaign.c.grid_user, command, part.cluster_id)
     )
-    return [Past._make(row) for row in conn.execute(statement)]
+    return read_all(conn, Past, statement)
 
 
 def _others(conn: Connection, at: datetime, step: float) -> dict[int, list[float]]:

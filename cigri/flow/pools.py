@@ -16,6 +16,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
+from cigri.database.typed_rows import read_all
 from cigri.flow.views.queues import list_queues, property_kinds, resources_version
 from cigri.requirements import NOTHING, Reject, digest, parse_requirement
 from cigri.rules.eligibility import Eligible, Wanted, decide, read_wanted, wanted_of
@@ -183,9 +184,9 @@ def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Shar
         .order_by(Bucket.c.id, part.cluster_id)
     )
     known: dict[str, tuple[str, Wanted]] = {}  # few are distinct
-    for bucket_id, cluster_id, project, *about in found:
-        if (key := json.dumps([project, *about], sort_keys=True)) not in known:
-            raw, resources, walltime, queue, bucket = about
+    for bucket_id, cluster_id, project, raw, resources, walltime, queue, bucket in found:
+        key = json.dumps([project, raw, resources, walltime, queue, bucket], sort_keys=True)
+        if key not in known:
             requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
             wanted = wanted_of(requirement, {"resources": resources, "walltime": walltime, "queue": queue}, bucket)
             known[key] = digest(wanted.canonical(), project), wanted
@@ -228,10 +229,10 @@ def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Pla
     ):
         known[pool_id][queue_id] = condition
     reasons = (rejected.code, rejected.name, rejected.wanted, rejected.found)
-    for pool_id, queue_id, *reason in conn.execute(
+    for pool_id, queue_id, code, name, wanted, found in conn.execute(
         select(rejected.pool_id, rejected.queue_id, *reasons).where(rejected.pool_id.in_(pool_ids))
     ):
-        known[pool_id][queue_id] = tuple(reason)
+        known[pool_id][queue_id] = code, name, wanted, found
     return known
 
 
@@ -264,10 +265,10 @@ def list_pools(conn: Connection, queue_id: int | None = None) -> list[PoolView]:
         .scalar_subquery()
     )
     about = (pool.id, pool.digest, pool.project, pool.requirements, pool.updated_at, pool.last_used_at)
-    found = select(*about, queues, buckets).order_by(pool.id)
+    found = select(*about, queues.label("queues"), buckets.label("buckets")).order_by(pool.id)
     if queue_id is not None:
         found = found.where(pool.id.in_(select(mine.pool_id).where(mine.queue_id == queue_id)))
-    return [PoolView._make(row) for row in conn.execute(found)]
+    return read_all(conn, PoolView, found)
 
 
 def find_queue(conn: Connection, cluster: str, queue: str) -> int | None:

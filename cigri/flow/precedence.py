@@ -8,6 +8,7 @@ from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database import wake
+from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.states import SubjectKind
 from cigri.tables.clusters import Cluster
@@ -48,15 +49,14 @@ def remove_affinity(conn: Connection, user: str, cluster: str) -> None:
 
 
 def list_affinities(conn: Connection) -> frozenset[Affinity]:
-    found = conn.execute(select(AffinityRow.c.grid_user, AffinityRow.c.cluster_id))
-    return frozenset(Affinity._make(row) for row in found)
+    return frozenset(read_all(conn, Affinity, select(AffinityRow.c.grid_user, AffinityRow.c.cluster_id)))
 
 
 def list_affinity_views(conn: Connection) -> list[AffinityView]:
     """By the names of users and clusters."""
-    named = select(AffinityRow.c.grid_user, Cluster.c.name).join(Cluster, Cluster.c.id == AffinityRow.c.cluster_id)
-    found = conn.execute(named.order_by(AffinityRow.c.grid_user, Cluster.c.name))
-    return [AffinityView._make(row) for row in found]
+    named = select(AffinityRow.c.grid_user.label("user"), Cluster.c.name.label("cluster"))
+    named = named.join(Cluster, Cluster.c.id == AffinityRow.c.cluster_id)
+    return read_all(conn, AffinityView, named.order_by(AffinityRow.c.grid_user, Cluster.c.name))
 
 
 def put_target(conn: Connection, subject: Subject, share: float) -> None:

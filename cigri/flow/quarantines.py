@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock, rows
+from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.states import EventLevel
 from cigri.tables.campaigns import CampaignCluster
@@ -109,14 +110,14 @@ def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[Qu
     """What modules leave out of these campaigns, and on their clusters."""
     row, part = Quarantine.c, CampaignCluster.c
     clusters = select(part.cluster_id).where(part.campaign_id.in_(campaign_ids))
-    found = conn.execute(
-        select(row.module, row.campaign_id, func.coalesce(Cluster.c.name, ""), row.since, row.until)
+    statement = (
+        select(row.module, row.campaign_id, func.coalesce(Cluster.c.name, "").label("cluster"), row.since, row.until)
         .add_columns(row.failures, row.error)
         .outerjoin(Cluster, Cluster.c.id == row.cluster_id)
         .where(row.campaign_id.in_(campaign_ids) | row.cluster_id.in_(clusters))
         .order_by(row.since, row.id)
     )
-    return [QuarantineView._make(one) for one in found]
+    return read_all(conn, QuarantineView, statement)
 
 
 def _leave_out(conn: Connection, module: str, error: str, now: datetime | None, **what: int) -> None:

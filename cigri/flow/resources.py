@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, wake
+from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.requirements import Kind
 from cigri.resources.description import Description, QueueDescription
@@ -83,20 +85,24 @@ def put_description(conn: Connection, description: Description, text: str, by: s
 
 def list_documents(conn: Connection) -> list[AppliedDocument]:
     """The newest first."""
-    row = ResourceDocument
-    found = conn.execute(select(row.c.id, row.c.at, row.c.by, row.c.text).order_by(row.c.id.desc()))
-    return [AppliedDocument._make(one) for one in found]
+    return read_all(conn, AppliedDocument, _documents())
 
 
 def find_document(conn: Connection, version: int | None = None) -> AppliedDocument:
     """The one of that version, else the newest; raise NotFound when there is none."""
-    row = ResourceDocument
-    wanted = select(row.c.id, row.c.at, row.c.by, row.c.text).order_by(row.c.id.desc()).limit(1)
-    one = conn.execute(wanted if version is None else wanted.where(row.c.id == version)).one_or_none()
-    if one is None:
+    wanted = _documents().limit(1)
+    if version is not None:
+        wanted = wanted.where(ResourceDocument.c.id == version)
+    document = read_one(conn, AppliedDocument, wanted)
+    if document is None:
         which = "no description of resources" if version is None else f"no version {version}"
         raise NotFound(f"{which} was ever applied; `cigri resources history` lists them")
-    return AppliedDocument._make(one)
+    return document
+
+
+def _documents() -> Select[int, datetime, str, str]:
+    row = ResourceDocument.c
+    return select(row.id.label("version"), row.at, row.by, row.text).order_by(row.id.desc())
 
 
 def _put_clusters(conn: Connection, description: Description) -> None:

@@ -48,7 +48,7 @@ def take_front_end_pace(
 ) -> tuple[FrontEndPace, int, float]:
     """The present pace, the campaigns refused since it was put (which are told once), and its age in seconds."""
     found = conn.execute(_pace(), {"here": cluster_id, "now": now}).one_or_none()
-    return NEW if found is None else (FrontEndPace(found[0], found[1], found[2]), found[3], found[4])
+    return NEW if found is None else (FrontEndPace(found.pace, found.usual, found.why), found.refused, found.age)
 
 
 def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndPace, now: datetime | None = None) -> None:
@@ -64,7 +64,7 @@ def add_refusal(conn: Connection, cluster_id: int) -> None:
 @cache
 def _pace() -> Select[*tuple[Any, ...]]:
     row = ClusterPace.c
-    age = cast(func.greatest(func.extract("epoch", NOW - row.at), 0.0), Double)
+    age = cast(func.greatest(func.extract("epoch", NOW - row.at), 0.0), Double).label("age")
     return select(row.pace, row.usual, row.why, row.refused, age).where(row.cluster_id == HERE).with_for_update()
 
 

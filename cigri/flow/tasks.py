@@ -14,6 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock, rows, wake
+from cigri.database.typed_rows import read_all, read_by
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.events import close_events
@@ -28,7 +29,7 @@ from cigri.text.alike_failures import TASK_FAILED
 
 _WAITING = (
     *(Task.c.id, Task.c.bucket_id, Task.c.attempts, Task.c.priority, Task.c.deaths),
-    *(Task.c.failed_cluster_id, Task.c.expected),
+    *(Task.c.failed_cluster_id.label("failed_on"), Task.c.expected),
 )
 _IS_NEW = Task.c.checkpoint_cluster_id.is_(None)
 
@@ -70,19 +71,19 @@ def list_backlogs(conn: Connection, campaign_ids: Collection[int]) -> dict[int, 
         .correlate(TaskCount)
         .scalar_subquery()
     )
-    found = conn.execute(
+    statement = (
         select(
             count.campaign_id,
-            cast(func.sum(count.n), BigInteger),
-            cast(func.sum(count.known), BigInteger),
-            cast(func.sum(count.expected), DOUBLE_PRECISION),
-            func.coalesce(longest, 0.0),
+            cast(func.sum(count.n), BigInteger).label("tasks"),
+            cast(func.sum(count.known), BigInteger).label("known"),
+            cast(func.sum(count.expected), DOUBLE_PRECISION).label("expected"),
+            func.coalesce(longest, 0.0).label("longest"),
         )
         .where(count.campaign_id.in_(campaign_ids), count.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))
         .group_by(count.campaign_id)
         .having(func.sum(count.known).filter(waits) > 0)
     )
-    return {campaign_id: Backlog(*backlog) for campaign_id, *backlog in found}
+    return read_by(conn, "campaign_id", Backlog, statement)
 
 
 def claim(
@@ -120,8 +121,7 @@ def take_waiting(
         select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
     ).all():
         most = sum(tasks for one, tasks in rooms.items() if (bucket_id, one) not in closed) if closed else limit
-        some = conn.execute(claim(bucket_id, most, longest)) if most > 0 else ()
-        found += [WaitingTask._make(row) for row in some]
+        found += read_all(conn, WaitingTask, claim(bucket_id, most, longest)) if most > 0 else ()
     found.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
     return found if closed else found[:limit]
 
@@ -153,7 +153,7 @@ def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnEl
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return [WaitingTask._make(row) for row in conn.execute(found)]
+    return read_all(conn, WaitingTask, found)
 
 
 def redo_tasks(

@@ -13,6 +13,7 @@ from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import among, clock
+from cigri.database.typed_rows import read_all
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended, put_unsent
 from cigri.flow.holds import is_share_held
 from cigri.flow.views.destinations import is_closed
@@ -43,7 +44,7 @@ class LaunchingBatch(NamedTuple):
 
 def list_launching(conn: Connection, cluster_id: int) -> list[LaunchingBatch]:
     """Under the runner's lock of the cluster these are the remains of a crash or of a lost answer."""
-    return [LaunchingBatch._make(row) for row in conn.execute(_launching(), {"here": cluster_id})]
+    return read_all(conn, LaunchingBatch, _launching(), {"here": cluster_id})
 
 
 @cache

@@ -39,12 +39,12 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
         select(
             Campaign.c.name,
             Campaign.c.type,
-            func.coalesce(Project.c.name, ""),
+            func.coalesce(Project.c.name, "").label("project"),
             Campaign.c.scheduler,
             Campaign.c.replica_budget,
             Campaign.c.max_replicas,
             Campaign.c.wanted,
-            Campaign.c.anywhere.is_not(None),
+            Campaign.c.anywhere.is_not(None).label("is_anywhere"),
             Campaign.c.own_priority,
             Campaign.c.written,
         )
@@ -60,11 +60,19 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
         .where(part.c.campaign_id == campaign_id)
         .order_by(Cluster.c.name)
     )
-    settings = {name: dict(values) for name, values in clusters}
-    name, type, project, scheduler, budget, max_replicas, wanted, is_anywhere, priority, written = row
-    replicate = None if budget is None else {"budget": budget, "max_replicas": max_replicas}
-    about = (name, type, project, scheduler, replicate, wanted, is_anywhere)
-    return StoredDescription(*about, settings, priority, written)
+    budget = row.replica_budget
+    return StoredDescription(
+        name=row.name,
+        type=row.type,
+        project=row.project,
+        scheduler=row.scheduler,
+        replicate=None if budget is None else {"budget": budget, "max_replicas": row.max_replicas},
+        requirements=row.wanted,
+        is_anywhere=row.is_anywhere,
+        clusters={name: dict(values) for name, values in clusters},
+        priority=row.own_priority,
+        written=row.written,
+    )
 
 
 def list_parameters(conn: Connection, campaign_id: int) -> Iterator[object]:

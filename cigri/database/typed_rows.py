@@ -1,0 +1,120 @@
+"""Typed rows: what a statement selects, as named tuples, whose fields its columns must be by name, order and type."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import zip_longest
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from sqlalchemy import ARRAY, JSON, Compiled, Connection, Row
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import ExecutableReturnsRows
+from sqlalchemy.types import NullType, TypeEngine
+
+K = TypeVar("K", bound=tuple[Any, ...])
+
+Parameters = Mapping[str, object] | None
+Compute = Callable[[Row[*tuple[Any, ...]]], object]
+"""A field that is no column is made from the row; what it is made of may stand behind all other columns."""
+
+LISTS = (list, Collection, Sequence)
+DOCUMENTS = (*LISTS, dict, Mapping)
+SHAPES = 1000  # of statements whose columns are known to fit; there are some hundreds
+
+
+def read_all(
+    conn: Connection,
+    kind: type[K],
+    statement: ExecutableReturnsRows,
+    parameters: Parameters = None,
+    **computed: Compute,
+) -> list[K]:
+    """Raise TypeError if the columns are not the fields of the named tuple `kind`."""
+    result = conn.execute(statement, parameters)
+    _require_fit(kind, result.context.compiled, "", *computed)
+    return list(_made(kind, result.all(), 0, computed))
+
+
+def read_one(conn: Connection, kind: type[K], statement: ExecutableReturnsRows) -> K | None:
+    """As read_all, of a statement that finds one row or none."""
+    return next(iter(read_all(conn, kind, statement)), None)
+
+
+def read_by(
+    conn: Connection,
+    key: str,
+    kind: type[K],
+    statement: ExecutableReturnsRows,
+    parameters: Parameters = None,
+    **computed: Compute,
+) -> dict[Any, K]:
+    """As read_all, by the first column, which is called `key` and no field."""
+    result = conn.execute(statement, parameters)
+    _require_fit(kind, result.context.compiled, key, *computed)
+    rows = result.all()
+    return {row[0]: made for row, made in zip(rows, _made(kind, rows, 1, computed), strict=True)}
+
+
+def _made(
+    kind: Any, rows: Sequence[Row[*tuple[Any, ...]]], first: int, computed: Mapping[str, Compute]
+) -> Iterable[Any]:
+    return map(kind._make, rows) if not first and not computed else _pieced(kind, rows, first, computed)
+
+
+def _pieced(
+    kind: Any, rows: Sequence[Row[*tuple[Any, ...]]], first: int, computed: Mapping[str, Compute]
+) -> Iterator[Any]:
+    places = sorted((kind._fields.index(name), compute) for name, compute in computed.items())
+    last = first + len(kind._fields) - len(places)
+    for row in rows:
+        values = [*row[first:last]]
+        for place, compute in places:
+            values.insert(place, compute(row))
+        yield kind._make(values)
+
+
+@lru_cache(SHAPES)
+def _require_fit(kind: Any, compiled: Compiled, key: str, *computed: str) -> None:
+    """Statements of one shape are compiled once."""
+    statement: Any = compiled.statement
+    if wrong := "; ".join(misfits(kind, list(statement.exported_columns), key, computed)):
+        raise TypeError(f"the columns are not the fields of {kind.__module__}.{kind.__name__}: {wrong}")
+
+
+def misfits(
+    kind: Any, columns: Sequence[ColumnElement[Any]], key: str = "", computed: Collection[str] = ()
+) -> Iterator[str]:
+    """What is wrong with the columns, one by one."""
+    hints = get_type_hints(kind)
+    yield from (f"it has no field {name}" for name in computed if name not in kind._fields)
+    fields = [(key, object)] if key else []
+    fields += [(name, hints[name]) for name in kind._fields if name not in computed]
+    shown = columns[: len(fields)] if computed else columns
+    for number, (field, column) in enumerate(zip_longest(fields, shown), start=1):
+        if field is None:
+            yield f"column {number}, {_said(column)}, is too many"
+        elif column is None:
+            yield f"there is no column for {_wanted(*field)}"
+        elif column.key != field[0] or not _fits(field[1], column.type):
+            yield f"column {number} is {_said(column)}, not {_wanted(*field)}"
+
+
+def _fits(wanted: Any, kind: TypeEngine[Any]) -> bool:
+    if isinstance(wanted, UnionType):
+        return any(_fits(one, kind) for one in get_args(wanted) if one is not NoneType)
+    if wanted in (Any, object):
+        return True
+    plain = get_origin(wanted) or wanted
+    if isinstance(kind, ARRAY):
+        return plain in LISTS and _fits(get_args(wanted)[0], kind.item_type)
+    if isinstance(kind, JSON):
+        return plain in DOCUMENTS
+    return not isinstance(kind, NullType) and plain is kind.python_type
+
+
+def _said(column: ColumnElement[Any]) -> str:
+    return f"{column.key or 'without a label'} ({column.type})"
+
+
+def _wanted(name: str, hint: Any) -> str:
+    return f"{name}: {hint.__name__ if isinstance(hint, type) else hint}"

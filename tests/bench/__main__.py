@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.bench.table import Row, render, write
+from tests.bench.table import Row, render, write, write_short
 
 NAMES = (
     "submission",
@@ -41,15 +41,13 @@ SMOKE = tuple(name for name in NAMES if name != "slurm")  # which needs a cluste
 LONG = ("grouping", "reality", "chaos", "scheduling")  # minutes to hours: only when they are named
 IN_README = (
     "submission",
-    "stat",
     "first task",
-    "idle",
     "local",
-    "waves",
     "slurm",
     "grouping",
-    "reality",
-)  # what rows begin with
+    "waves",
+    "chaos",
+)  # what rows begin with; the first of each
 ROOT = Path(__file__).parents[2]
 
 
@@ -97,10 +95,8 @@ def _measured(name: str, sizes: Mapping[str, int]) -> Iterator[Row]:
 
 
 def _write(rows: Sequence[Row]) -> None:
-    short = [one for one in rows if one.subject in IN_README]
-    for file, some in ((ROOT / "docs" / "explanation" / "figures.md", rows), (ROOT / "README.md", short)):
-        if write(some, file):
-            print(f"written into {file}", file=sys.stderr)
+    table = write(rows, ROOT / "docs" / "explanation" / "figures.md")
+    write_short([next(one for one in table if one.subject == subject) for subject in IN_README], ROOT / "README.md")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,6 +15,8 @@ from tests.bench import history
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 COLUMNS = ("what", "figure", "beside", "ratio", "load", "measured, UTC", "commit")
 HEAD = f"| {' | '.join(COLUMNS)} |\n| {' | '.join('---' for _ in COLUMNS)} |\n"
+SHORT_HEAD = "| what | figure | beside |\n| --- | --- | --- |\n"
+CONDITIONS = re.compile(r" \([^)]*\)")
 OLDER = "before a change of what it measures"
 
 
@@ -51,17 +54,29 @@ def render(rows: Sequence[Row]) -> str:
     return f"{about} Load: the 1-minute average at the end of each.\n\n{HEAD}{''.join(lines)}"
 
 
-def write(rows: Sequence[Row], file: Path) -> bool:
-    """Put the rows into the table between the marks of the file; False when it has none.
+def write(rows: Sequence[Row], file: Path) -> list[Row]:
+    """Put the rows into the table between the marks of the file, and give back all that stand there then.
 
     Rows of the same subjects are replaced, the others stay; those older than a change of what they measure are marked.
     """
+    before, table, after = _parts(file)
+    all_rows = list(map(_marked, _merged(_rows(table), rows)))
+    file.write_text(f"{before}{BEGIN}\n{render(all_rows)}{END}{after}")
+    return all_rows
+
+
+def write_short(rows: Sequence[Row], file: Path) -> None:
+    """Put what people in a hurry read of these rows between the marks of the file, instead of what is there."""
+    before, _, after = _parts(file)
+    lines = [f"| {CONDITIONS.sub('', one.what)} | {one.figure} | {one.beside} |\n" for one in rows]
+    file.write_text(f"{before}{BEGIN}\n{SHORT_HEAD}{''.join(lines)}{END}{after}")
+
+
+def _parts(file: Path) -> tuple[str, str, str]:
     before, begin, rest = file.read_text().partition(BEGIN)
     table, end, after = rest.partition(END)
-    if not begin or not end:
-        return False
-    file.write_text(f"{before}{BEGIN}\n{render(list(map(_marked, _merged(_rows(table), rows))))}{END}{after}")
-    return True
+    assert begin and end, f"{file} has no place for a table: {BEGIN} and {END}"
+    return before, table, after
 
 
 def _rows(table: str) -> list[Row]:

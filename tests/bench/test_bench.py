@@ -13,7 +13,7 @@ from tests.bench import history
 from tests.bench.__main__ import LONG, NAMES, SMOKE, main
 from tests.bench.ground import ground
 from tests.bench.scheduling import REASONS, SCENARIOS, UNKNOWN, Variant, rows
-from tests.bench.table import BEGIN, END, OLDER, render, row, write
+from tests.bench.table import BEGIN, END, OLDER, SHORT_HEAD, render, row, write, write_short
 from tests.bench.waves import declare
 from tests.laboratory.report.small import EMPTY, SMALL
 
@@ -90,11 +90,19 @@ def test_rows_go_between_the_marks_and_replace_those_of_their_subject(tmp_path: 
     marked.write_text(f"before\n{BEGIN}\n{render(old)}{END}\nafter\n")
     unmarked.write_text("nothing here\n")
     new = [row("stat: d", "3 s"), row("local: e", "7 s")]
-    assert write(new, marked)
-    assert not write(new, unmarked)
+    assert [one.what for one in write(new, marked)] == ["stat: d", "idle: c", "local: e"]
+    with pytest.raises(AssertionError, match="has no place for a table"):
+        write(new, unmarked)
     assert marked.read_text() == f"before\n{BEGIN}\n{render([new[0], old[2], new[1]])}{END}\nafter\n"
     assert "| idle: c | 9 ms |" in marked.read_text()
     assert unmarked.read_text() == "nothing here\n"
+
+
+def test_people_in_a_hurry_read_a_figure_and_what_stands_beside_it(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    write_short([row("local: a (period 1)", "7 s", "at most 9 s", "0.78")], page)
+    assert page.read_text() == f"before\n{BEGIN}\n{SHORT_HEAD}| local: a | 7 s | at most 9 s |\n{END}\nafter\n"
 
 
 def git(root: Path, *words: str) -> str:
@@ -133,7 +141,7 @@ def test_older_rows_are_marked_in_the_table(tmp_path: Path) -> None:
     line = "| share: a | 1 ms | | | 0.1 | 2000-01-01 00:00 |\n"
     page.write_text(f"{BEGIN}\n| what | figure |\n| --- | --- |\n{line}{END}\n")
     for _ in range(2):
-        assert write([row("idle: b", "2 ms")], page)
+        write([row("idle: b", "2 ms")], page)
         share, idle = page.read_text().splitlines()[-3:-1]
         assert share.endswith(f"| unknown, {OLDER} |")
         assert idle.endswith(f"| {history.present()} |")

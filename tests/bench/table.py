@@ -75,7 +75,8 @@ def write_short(rows: Sequence[Row], file: Path) -> None:
 def _parts(file: Path) -> tuple[str, str, str]:
     before, begin, rest = file.read_text().partition(BEGIN)
     table, end, after = rest.partition(END)
-    assert begin and end, f"{file} has no place for a table: {BEGIN} and {END}"
+    assert begin, f"{file} has no place for a table: no {BEGIN}"
+    assert end, f"{file} has no end of its table: no {END}"
     return before, table, after
 
 

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Dialect
 
 from cigri.database import Database, embedded, schema
+from cigri.database.virtual import VirtualDatabase
 from tests.clusters import alpha_up, beta_up, delta_up, gamma_up  # noqa: F401  (pytest finds them here)
 from tests.forker import Forker
 from tests.grid import Grid, Site, local_site
@@ -47,7 +48,8 @@ def server() -> Iterator[Path]:
     with embedded.temporary() as directory:
         with psycopg.connect(embedded.url(directory), autocommit=True) as conn:
             conn.execute("CREATE DATABASE template_cigri")
-        template = Database(embedded.url(directory, "template_cigri"))
+        template = VirtualDatabase(embedded.url(directory, "template_cigri"))
+        template.make_clock()
         schema.upgrade(template)
         template.close()
         yield directory
@@ -75,8 +77,9 @@ def compiled(server: Path) -> Compiled:
 
 
 @pytest.fixture
-def database(database_url: str, compiled: Compiled) -> Iterator[Database]:
-    database = Database(database_url)
+def database(database_url: str, compiled: Compiled) -> Iterator[VirtualDatabase]:
+    """Its time is the server's until a test sets it."""
+    database = VirtualDatabase(database_url)
     database.engine.dialect = compiled.dialect
     database.engine.update_execution_options(compiled_cache=compiled.statements)
     yield database
@@ -84,10 +87,10 @@ def database(database_url: str, compiled: Compiled) -> Iterator[Database]:
 
 
 @pytest.fixture
-def other_database(server: Path) -> Iterator[Database]:
+def other_database(server: Path) -> Iterator[VirtualDatabase]:
     """One more, to compare with."""
     for url in _fresh(server, "template_cigri"):
-        database = Database(url)
+        database = VirtualDatabase(url)
         yield database
         database.close()
 

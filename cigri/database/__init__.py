@@ -45,9 +45,12 @@ _LOCK, _UNLOCK = select(func.pg_try_advisory_lock(_KEY)), select(func.pg_advisor
 class Database:
     """An engine with our habits; every use is `with database.begin() as conn` around one short transaction."""
 
+    session = PLANNING
+    """Options of the server, for each connection."""
+
     def __init__(self, url: str, lock_timeout: float = 30.0) -> None:
         self.url = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC -c application_name=cigri {PLANNING}"
+        options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC -c application_name=cigri {self.session}"
         self.engine: Engine = create_engine(
             self.url,
             pool_size=KEPT,

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TypeVar
 
-from cigri.database import Database
+from cigri.database.virtual import VirtualDatabase
 from cigri.drivers import Driver
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway, Seen
@@ -61,10 +61,14 @@ class SimulatedGateway(Gateway):
 
 
 class Clockwork:
-    """`now` counts the seconds since `start`; the database has the clusters of `sites`, by name."""
+    """`now` counts the seconds since `start`, and the database's time goes with it; it has the clusters of `sites`."""
 
-    def __init__(self, database: Database, settings: Settings, sites: Mapping[str, Site], start: datetime) -> None:
+    def __init__(
+        self, database: VirtualDatabase, settings: Settings, sites: Mapping[str, Site], start: datetime
+    ) -> None:
         self.now = 0.0
+        self.database = database
+        self.database.set_time(start)
         self.cycles = 0
         self.sites = sites
         self.gateway = SimulatedGateway(sites)
@@ -77,7 +81,7 @@ class Clockwork:
         report: Report = Counter()
         patience = self.tools.settings.almighty.patience
         for run_once in self._modules:
-            report.update(run_once(self.tools, self.clock()))
+            report.update(run_once(self.tools, None))
             self.advance(self.now + min(self.gateway.take_spent(), patience))
         self.cycles += 1
         return report
@@ -90,3 +94,4 @@ class Clockwork:
         for site in self.sites.values():
             site.system.advance(until)
         self.now = until
+        self.database.set_time(self.clock())

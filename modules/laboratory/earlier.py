@@ -5,12 +5,12 @@ cores do in a second. It took as long as that cluster is slow.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from random import Random
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from cigri.database import server_time
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.clusters import find_cluster
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended
@@ -38,31 +38,31 @@ def run_before(
     tasks: Sequence[GridTask],
     forces: Sequence[Force],
     source: Random,
-    at: datetime,
 ) -> None:
-    """All tasks of the campaign, by number, were done at that time; the campaign is over."""
+    """All tasks of the campaign, by number, are done at once; the campaign is over."""
     parts = {name: part._replace(max_jobs=None, limits={}) for name, part in campaign.clusters.items()}
-    campaign_id = put_campaign(conn, campaign._replace(clusters=parts), parameters, at)
+    campaign_id = put_campaign(conn, campaign._replace(clusters=parts), parameters)
     ids = {force.name: cluster.id for force in forces if (cluster := find_cluster(conn, force.name)) is not None}
     chosen = source.choices(forces, [force.speed * force.cores for force in forces], k=len(tasks))
     waiting = take_waiting(conn, campaign_id, len(tasks))
     jobs = [
         NewJob(ids[force.name], parts[force.name].width, 1, [task]) for task, force in zip(waiting, chosen, strict=True)
     ]
-    put_jobs(conn, campaign_id, jobs, at)
+    put_jobs(conn, campaign_id, jobs)
     for force in forces:
-        _end(conn, ids[force.name], {number: task.seconds / force.speed for number, task in enumerate(tasks)}, at)
-    close_campaigns(conn, at)
+        _end(conn, ids[force.name], {number: task.seconds / force.speed for number, task in enumerate(tasks)})
+    close_campaigns(conn)
 
 
-def _end(conn: Connection, cluster_id: int, lasted: Mapping[int, float], at: datetime) -> None:
+def _end(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None:
     """All jobs there have succeeded; `lasted`: seconds by the number of the task."""
+    at = server_time(conn, None).timestamp()
     attempts, jobs = [], []
     for launch in list_launches(conn, cluster_id, len(lasted), len(lasted), len(lasted)):
         for job in launch.jobs:
             [task] = job.tasks
             seconds = lasted[task.number]
-            about = (launch.campaign_id, job.id, task.id, task.attempt, Outcome.SUCCESS, 0, at.timestamp(), seconds)
+            about = (launch.campaign_id, job.id, task.id, task.attempt, Outcome.SUCCESS, 0, at, seconds)
             attempts.append(EndedAttempt(*about, judge(Outcome.SUCCESS, TaskPast(0, 0, 0, 0), JobSettings())))
-            jobs.append(EndedJob(job.id, launch.campaign_id, JobKind.TASKS, Outcome.SUCCESS, 0, "", "", at.timestamp()))
-    put_ended(conn, cluster_id, attempts, jobs, at)
+            jobs.append(EndedJob(job.id, launch.campaign_id, JobKind.TASKS, Outcome.SUCCESS, 0, "", "", at))
+    put_ended(conn, cluster_id, attempts, jobs)

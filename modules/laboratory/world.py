@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from cigri import jdl
-from cigri.database import Database
+from cigri.database.virtual import VirtualDatabase
 from cigri.flow.clusters import put_cluster
 from cigri.flow.fixes import fix_events
 from cigri.flow.submissions import NewCampaign, put_campaign
@@ -44,7 +44,7 @@ class Arrival(NamedTuple):
 class World(Clockwork):
     """One run of a scenario; `directory` is where the files lie that it names. The database must be empty."""
 
-    def __init__(self, scenario: Scenario, database: Database, directory: Path) -> None:
+    def __init__(self, scenario: Scenario, database: VirtualDatabase, directory: Path) -> None:
         self.scenario = scenario
         self._looked_at = 0.0
         self.campaigns: dict[int, Arrival] = {}
@@ -98,7 +98,7 @@ class World(Clockwork):
             yield name, system
 
     def _has_work(self) -> bool:
-        with self.tools.database.begin() as conn:
+        with self.database.begin() as conn:
             return has_work(conn)
 
     def _submit_due(self) -> None:
@@ -107,12 +107,15 @@ class World(Clockwork):
             text = json.dumps(_description(arrival, list(self.sites)))
             found = jdl.parse(text, format="json", base=Path("/"), home=Path("/"))
             tasks = _tasks(arrival, self.scenario.seed)
-            with self.tools.database.begin() as conn:
-                new = new_campaign(found, arrival.described.user)
-                if arrival.described.known:
-                    source = Random(f"{self.scenario.seed} before campaign {arrival.number}")
-                    run_before(conn, new, found.parameters(), tasks, self._forces(new), source, START - EARLIER)
-                campaign_id = put_campaign(conn, new, found.parameters(), self.clock())
+            new = new_campaign(found, arrival.described.user)
+            if arrival.described.known:
+                source = Random(f"{self.scenario.seed} before campaign {arrival.number}")
+                self.database.set_time(START - EARLIER)
+                with self.database.begin() as conn:
+                    run_before(conn, new, found.parameters(), tasks, self._forces(new), source)
+                self.database.set_time(self.clock())
+            with self.database.begin() as conn:
+                campaign_id = put_campaign(conn, new, found.parameters())
             self.campaigns[campaign_id] = arrival
             self._tasks[campaign_id] = tasks
 
@@ -129,9 +132,9 @@ class World(Clockwork):
         if self.now < self._looked_at + USERS_LOOK:
             return
         self._looked_at = self.now
-        with self.tools.database.begin() as conn:
+        with self.database.begin() as conn:
             if doubts := list_doubts(conn):
-                fix_events(conn, doubts, "root", resubmit=True, now=self.clock())
+                fix_events(conn, doubts, "root", resubmit=True)
 
     def _systems(self) -> Iterator[tuple[str, BatchSystem]]:
         for cluster in self.scenario.clusters:

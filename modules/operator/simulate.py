@@ -58,14 +58,16 @@ def simulate(
     watch: "Callable[[World], None]" = lambda _: None,
 ) -> "Results":
     """The results of the scenario in a file, with some settings changed."""
-    from cigri.database import Database, embedded, schema
+    from cigri.database import embedded, schema
+    from cigri.database.virtual import VirtualDatabase
     from modules.laboratory.evaluation.notebook import Notebook
     from modules.laboratory.world import World
 
     scenario = _tuned(path, settings, seed)
     with embedded.temporary() as directory:
-        database = Database(embedded.url(directory))
+        database = VirtualDatabase(embedded.url(directory))
         try:
+            database.make_clock()
             schema.upgrade(database)
             world, notebook = World(scenario, database, path.parent), Notebook(database)
 

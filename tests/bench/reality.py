@@ -15,6 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import text
 
 from cigri.database import Database, embedded, schema
+from cigri.database.virtual import VirtualDatabase
 from modules.laboratory.evaluation.notebook import Notebook
 from modules.laboratory.evaluation.results import Results
 from modules.laboratory.load import LocalJob
@@ -106,8 +107,9 @@ def _campaign(tasks: int) -> dict[str, object]:
 
 def _simulate(scenario: Scenario) -> tuple[Found, Drawn]:
     with embedded.temporary() as directory:
-        database = Database(embedded.url(directory))
+        database = VirtualDatabase(embedded.url(directory))
         try:
+            database.make_clock()
             schema.upgrade(database)
             world, notebook = World(scenario, database, SCENARIO.parent), Notebook(database)
             world.run(notebook.note)

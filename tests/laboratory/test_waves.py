@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cigri import shipped
-from cigri.database import Database
+from cigri.database.virtual import VirtualDatabase
 from modules.laboratory.scenario import read
 from modules.laboratory.world import START, World
 from tests.laboratory.test_world import counts, history
@@ -15,7 +15,7 @@ LIMIT = 70.0  # seconds: seven waves of 10 s on 30 cores
 
 
 @pytest.mark.parametrize(("poll_interval", "most"), [(5.0, 1.10), (1.0, 1.05)])
-def test_waves_follow_each_other(database: Database, poll_interval: float, most: float) -> None:
+def test_waves_follow_each_other(database: VirtualDatabase, poll_interval: float, most: float) -> None:
     """With all settings as they are by default; 1 s between two visits is what localhost has."""
     scenario = read(shipped.directory("etc") / "scenarios" / "waves.toml")
     (cluster,) = scenario.clusters

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database, schema
+from cigri.database.virtual import VirtualDatabase
 from cigri.errors import CigriError
 from cigri.flow.known_tasks import KnownPast
 from cigri.flow.picture import take_picture
@@ -192,8 +193,9 @@ def played(
             a_campaign(conn, ahead)
             conn.execute(text("UPDATE campaign_clusters SET settings = settings || '{\"duration\": 100}'"))
     it = made(database, an_order(16, **fields))
-    fresh = Database(url)
+    fresh = VirtualDatabase(url)
     try:
+        fresh.make_clock()
         schema.upgrade(fresh)
         luck = Random(1)
         return Future(fresh, Settings(), it, board(it, luck), luck, 0.0).run(1.0, clock)[-1]

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cigri.database import Database
+from cigri.database.virtual import VirtualDatabase
 from cigri.flow.kills import ask_kills, take_kills
 from cigri.flow.live_jobs import mark_missing
 from cigri.flow.views.holdings import Holding, Recall, Recalled, count_waiting, list_holdings, list_recalled
@@ -196,7 +197,9 @@ def test_a_task_makes_way_as_often_as_others_are_below_their_share(
             end_jobs(conn, cluster, jobs, Outcome.WITHDRAWN, exit_code=None)
 
 
-def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_known_yet(database: Database) -> None:
+def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_known_yet(
+    database: Database,
+) -> None:
     """Else the places of what was taken back could be given to nobody for another cycle."""
     with database.begin() as conn:
         cluster = a_cluster(conn)
@@ -244,7 +247,7 @@ CROWD: dict[str, Any] = {
 }
 
 
-def waited(database: Database, recall: int, policy: str = "fairshare") -> float:
+def waited(database: VirtualDatabase, recall: int, policy: str = "fairshare") -> float:
     """Seconds until half of the small campaign has begun."""
     settings = {"policy": {"order": policy, "recall": recall}, "forecast": {"algorithm": "simple"}}
     World(Scenario.model_validate(CROWD | {"settings": settings}), database, Path("/")).run()
@@ -258,7 +261,7 @@ def waited(database: Database, recall: int, policy: str = "fairshare") -> float:
         return float(conn.execute(text(statement)).scalar_one())
 
 
-def test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting(database: Database) -> None:
+def test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting(database: VirtualDatabase) -> None:
     assert waited(database, recall=100) < 140
     with database.begin() as conn:
         taken = conn.execute(
@@ -277,7 +280,7 @@ def test_a_newcomer_begins_before_the_jobs_that_a_giant_has_waiting(database: Da
 
 
 @pytest.mark.parametrize(("policy", "recall"), [("fairshare", 0), ("fifo", 100)])
-def test_nothing_is_taken_back_where_nobody_wants_it(database: Database, policy: str, recall: int) -> None:
+def test_nothing_is_taken_back_where_nobody_wants_it(database: VirtualDatabase, policy: str, recall: int) -> None:
     assert waited(database, recall, policy) > 140
     with database.begin() as conn:
         assert conn.execute(text("SELECT count(*) FROM kills WHERE reason = 'fairness'")).scalar_one() == 0

@@ -12,6 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from cigri.database import Database, embedded
+from cigri.database.virtual import VirtualDatabase
 from cigri.flow.picture import take_picture
 from cigri.settings.sections import Settings
 from modules.laboratory.whatif.future import Future, Outcome
@@ -102,7 +103,7 @@ def _outcomes(
 
 def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[int, Outcome]:
     deadline = time.monotonic() + LONGEST
-    luck, database = Random(f"{error}"), Database(embedded.copy(server, f"run_{ERRORS.index(error)}"))
+    luck, database = Random(f"{error}"), VirtualDatabase(embedded.copy(server, f"run_{ERRORS.index(error)}"))
     try:
         return Future(database, settings, made, board(made, luck), luck, error).run(deadline)
     finally:

@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import NamedTuple
 
-from cigri.database import Database
+from cigri.database.virtual import VirtualDatabase
 from cigri.flow.picture import put_picture
 from cigri.flow.submissions import put_campaign
 from cigri.flow.views.laboratory import count_left, list_ended_tasks
@@ -45,7 +45,7 @@ class Future(Clockwork):
     """`error`: deviations by which all that is known of durations is off; the database has the schema and no rows."""
 
     def __init__(
-        self, database: Database, settings: Settings, plan: Plan, board: Board, luck: Random, error: float
+        self, database: VirtualDatabase, settings: Settings, plan: Plan, board: Board, luck: Random, error: float
     ) -> None:
         self._plan, self._board, self._luck, self._error = plan, board, luck, error
         self._numbers: dict[int, int] = {}  # of the campaigns in the plan, by their numbers here
@@ -69,17 +69,17 @@ class Future(Clockwork):
         return {number: self._outcome(campaign_id, number) for campaign_id, number in self._ordered()}
 
     def _submit(self) -> None:
-        with self.tools.database.begin() as conn:
+        with self.database.begin() as conn:
             put_picture(conn, self._board.rows, self._board.left)
             self._numbers = {campaign_id: campaign_id for campaign_id in self._board.left}
             for number, order in self._board.orders.items():
-                self._numbers[put_campaign(conn, order.campaign, range(order.tasks), self.clock())] = number
+                self._numbers[put_campaign(conn, order.campaign, range(order.tasks))] = number
 
     def _ordered(self) -> list[tuple[int, int]]:
         return [pair for pair in self._numbers.items() if pair[1] in self._plan.orders]
 
     def _left(self) -> int:
-        with self.tools.database.begin() as conn:
+        with self.database.begin() as conn:
             return sum(count_left(conn, campaign_id) for campaign_id, _ in self._ordered())
 
     def _task(self, cluster_id: int, campaign_id: int, task: int) -> GridTask:
@@ -92,7 +92,7 @@ class Future(Clockwork):
     def _outcome(self, campaign_id: int, number: int) -> Outcome:
         work, scale = self._plan.works[number], self._plan.scale
         ids = {name: cluster_id for cluster_id, name in self._plan.names.items()}
-        with self.tools.database.begin() as conn:
+        with self.database.begin() as conn:
             ended = [task for task in list_ended_tasks(conn) if task.campaign_id == campaign_id]
             left = count_left(conn, campaign_id)
         seconds: dict[str, float] = defaultdict(float)

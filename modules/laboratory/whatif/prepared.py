@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from cigri import shipped
-from cigri.database import Database, embedded, schema
+from cigri.database import embedded, schema
+from cigri.database.virtual import CLOCK, VirtualDatabase
 
 
 @contextmanager
@@ -34,7 +35,8 @@ def _make(directory: Path, prepared: Path) -> None:
     embedded.start(directory)
     try:
         embedded.forget_durability(directory)
-        database = Database(embedded.url(directory))
+        database = VirtualDatabase(embedded.url(directory))
+        database.make_clock()
         schema.upgrade(database)
         database.close()
     finally:
@@ -61,8 +63,8 @@ def _place() -> Path:
 
 
 def _version() -> str:
-    """Of the programs of PostgreSQL and of what the migrations say."""
-    known = sha256(str(embedded.binaries(_place())).encode())
+    """Of the programs of PostgreSQL, of the clock and of what the migrations say."""
+    known = sha256(f"{embedded.binaries(_place())} {CLOCK}".encode())
     for path in sorted((shipped.directory("migrations") / "versions").glob("*.py")):
         known.update(path.read_bytes())
     return known.hexdigest()[:16]

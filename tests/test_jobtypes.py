@@ -86,7 +86,7 @@ def test_a_semi_best_effort_job_leaves_the_queue_only_if_it_came_as_a_normal_one
     [
         ("nightly", None, HOUR, False, "has declared no hours for jobs of type nightly; write 'best-effort'"),
         ("nightly", nights(), 10 * HOUR, False, ""),
-        ("nightly", nights(), 10 * HOUR + 1, False, "never longer than 10 hours"),
+        ("nightly", nights(), 10 * HOUR + 1, False, "never longer than 10 h,"),
         ("nightly", nights(), 11 * HOUR, True, ""),
         ("nightly", nights("mon-sun"), 1000 * HOUR, False, ""),
         ("semi-best-effort", None, HOUR, False, ""),

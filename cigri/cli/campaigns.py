@@ -15,6 +15,7 @@ from cigri.flow.views.replicas import ReplicasView
 from cigri.rules.scheduler_in_use import serving
 from cigri.states import CampaignState, CampaignType
 from cigri.text.alike_failures import as_ranges
+from cigri.text.units import HOUR
 
 LIST = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
 SUMMARY = ("Campaign id", "Name", "User", "S", "Waiting", "In jobs", "Done", "Failed", "Cancelled", "Jobs/h", "End")
@@ -242,4 +243,4 @@ def share_throughput(campaign: CampaignView, part: PartView) -> float | None:
 def _over_life(campaign: CampaignView, done: int) -> float | None:
     assert campaign.ended_at is not None
     seconds = (campaign.ended_at - campaign.submitted_at).total_seconds()
-    return done * 3600 / seconds if seconds > 0 else None
+    return done * HOUR / seconds if seconds > 0 else None

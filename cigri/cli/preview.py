@@ -7,6 +7,7 @@ from typing import Any
 from cigri.jdl import ClusterSettings, Command, Description
 from cigri.jdl.amounts import SIZES
 from cigri.requirements import BUILT_IN, parse_requirement
+from cigri.text.units import as_clock
 
 SHOWN_TASKS = 3
 SHOWN_LINES = 50
@@ -91,9 +92,9 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     resources = f"{wish.nodes} x {cores}" if wish.nodes > 1 else cores
     amounts = [_amount(name, amount) for name, amount in wish.amounts.items()]
     yield "resources", " or ".join(wish.native) or ", ".join([resources, *amounts])
-    yield "walltime", _duration(settings.walltime)
+    yield "walltime", as_clock(settings.walltime)
     if settings.duration:
-        yield "duration", f"{_duration(settings.duration)} expected"
+        yield "duration", f"{as_clock(settings.duration)} expected"
     yield "type", settings.type
     yield "queue", settings.queue or "(the cluster's default)"
     if settings.types:
@@ -104,8 +105,8 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
         if value := getattr(settings, label):
             yield label, str(value)
     if checkpoint := settings.checkpoint:
-        every = f", every {_duration(checkpoint.period)}" if checkpoint.period else ""
-        yield "checkpoint", f"SIG{checkpoint.signal} {_duration(checkpoint.before_walltime)} before the walltime{every}"
+        every = f", every {as_clock(checkpoint.period)}" if checkpoint.period else ""
+        yield "checkpoint", f"SIG{checkpoint.signal} {as_clock(checkpoint.before_walltime)} before the walltime{every}"
     if settings.idempotent:
         yield "idempotent", "yes"
     ways = (settings.temporal_grouping, settings.may_share_a_node)
@@ -134,7 +135,3 @@ def _commands(
         words = [word.quoted() for word in command.words(parameter, **values)]
         variables = [f"{name}={value!r}" for name, value in command.environment(parameter, **values).items()]
         yield command.directory(parameter, **values).quoted(), " ".join([*variables, *words])
-
-
-def _duration(seconds: int) -> str:
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

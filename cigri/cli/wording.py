@@ -7,6 +7,7 @@ import sys
 from datetime import datetime
 
 from cigri.states import CampaignState
+from cigri.text.units import as_duration, as_local
 
 LETTERS = {
     CampaignState.IN_TREATMENT: "R",
@@ -17,27 +18,16 @@ LETTERS = {
 LONGEST = 200
 AMBIGUOUS = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
 TRACEBACK = "Traceback (most recent call last):"
-UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 def moment(time: datetime | None) -> str | None:
-    """In the time zone of the reader."""
-    return f"{time.astimezone():%Y-%m-%d %H:%M:%S}" if time else None
+    """In the time zone of the reader; None of nothing."""
+    return as_local(time) if time else None
 
 
 def duration(seconds: float | None) -> str | None:
-    """In the two largest units."""
-    if seconds is None:
-        return None
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    left = round(seconds)
-    words: list[str] = []
-    for size, unit in (*UNITS, (1, "s")):
-        amount, left = divmod(left, size)
-        if amount or words:
-            words.append(f"{amount} {unit}")
-    return " ".join(words[:2])
+    """In the two largest units; None of nothing."""
+    return None if seconds is None else as_duration(seconds)
 
 
 def rate(per_hour: float | None) -> str | None:

@@ -15,8 +15,9 @@ from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, Re
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.localbatch import client
 from cigri.localbatch.pools import POOL, default_pools
-from cigri.resources.nodes import MEGABYTE, NodeClass, known
+from cigri.resources.nodes import NodeClass, known
 from cigri.script.answers import Answer
+from cigri.text.units import MEGABYTE
 
 STATES = {
     "waiting": RemoteState.WAITING,

@@ -3,18 +3,17 @@
 What is told is open-lmake's priority: the date at which a campaign ends, less the time along its critical path.
 """
 
-import re
 from datetime import UTC, datetime
 from math import log2
 from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
+from cigri.text.units import HOW_DATE, MINUTE, read_date
+
 MOST_NICE = 2**31 - 3  # the largest that sbatch takes: "out of range (+/- 2147483645)"
 LEAST_PRIORITY = -1023  # the lowest that qsub takes
 STEPS = 48  # of the priority, each time that the time left doubles: an hour is told from an hour and a minute
-MINUTE = 60.0
-ORIGIN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(:\d\d)?( ?[+-]\d\d:\d\d)?")
 
 
 class Due(NamedTuple):
@@ -25,13 +24,10 @@ class Due(NamedTuple):
 
 
 def read_origin(text: object) -> datetime:
-    """`YYYY-MM-DD HH:MM`, with seconds or without, then perhaps the time zone as `+HH:MM`; else it is UTC."""
-    found = ORIGIN.fullmatch(text) if isinstance(text, str) else None
-    if not found:
-        raise ValueError(f"write a date as 2023-01-01 00:00:00 or 2023-01-01 00:00 +01:00, not {text!r}")
-    minute, seconds, zone = found.groups(default="")
-    date = datetime.fromisoformat(minute + (seconds or ":00") + zone.strip())
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
+    """A date, in UTC if it names no time zone."""
+    if not isinstance(text, str):
+        raise ValueError(f"{text!r} is no date ({HOW_DATE})")
+    return read_date(text, UTC)
 
 
 TimeOrigin = Annotated[datetime, BeforeValidator(read_origin)]

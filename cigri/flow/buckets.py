@@ -17,12 +17,12 @@ from cigri.requirements import property_of
 from cigri.rules.buckets import AMOUNTS, Formulas, formulas_of
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
+from cigri.text.units import MEGABYTE
 
 if TYPE_CHECKING:
     from cigri.jdl.needs import Sorting
 
 
-MEGABYTE = 2**20
 COPY_BLOCK = 2**18  # characters
 
 BucketKey = tuple[int | None, tuple[int, ...]]

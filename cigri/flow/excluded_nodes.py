@@ -18,6 +18,7 @@ from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, NodeDrain
 from cigri.tables.clusters import ExcludedNode as NodeRow
+from cigri.text.units import as_utc
 
 CODE = "NODE_EXCLUDED"
 DRAINED = "its operator wants it empty by then"
@@ -104,7 +105,7 @@ def put_exclusion(
     )
     if until is None:
         return False
-    words = f"{reason}; it gets no job until {until:%Y-%m-%d %H:%M:%S} UTC, then it is tried again"
+    words = f"{reason}; it gets no job until {as_utc(until)}, then it is tried again"
     advice = f"`cigri cluster nodes {cluster} --admit {node}` gives it jobs at once"
     event = NewEvent(CODE, EventLevel.WARNING, _subject(cluster, node), f"{words}; {advice}", cluster_id=cluster_id)
     put_events(conn, [event], now)

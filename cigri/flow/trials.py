@@ -16,6 +16,7 @@ from cigri.flow.stress import add_refusal
 from cigri.settings.sections import BudgetSettings
 from cigri.states import EventLevel
 from cigri.tables.campaigns import CampaignCluster
+from cigri.text.units import as_utc
 
 SET_ASIDE = "CLUSTER_SET_ASIDE"
 
@@ -78,7 +79,7 @@ def put_trials(
             why = "its jobs are refused" if trial.is_refusal else f"{aside.errors} tasks in a row failed"
             message = (
                 f"{why}; the cluster is set aside for this campaign until "
-                f"{aside.blocked_until:%Y-%m-%d %H:%M:%S} UTC, then one job tries again; "
+                f"{as_utc(aside.blocked_until)}, then one job tries again; "
                 f"`gridevents --fix` gives it back at once. Last failure: {trial.example}"
             )
             event = NewEvent(SET_ASIDE, EventLevel.ERROR, subject, message, campaign_id, cluster_id)

@@ -17,8 +17,8 @@ from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.policy import Usage
+from cigri.text.units import DAY
 
-SECONDS_A_DAY = 86_400.0
 USED = ("campaign_id", "width", "walltime", "started_at", "ended_at")
 
 
@@ -88,4 +88,4 @@ def add_up_usage(conn: Connection, half_life: float, now: datetime | None = None
 def _weight(half_life: float, now: datetime | None) -> ColumnElement[float]:
     """What a row counts for now."""
     age = func.greatest(func.extract("epoch", clock(now) - Usage.c.at), 0.0)
-    return func.power(0.5, func.least(age / (half_life * SECONDS_A_DAY), 1000.0))
+    return func.power(0.5, func.least(age / (half_life * DAY), 1000.0))

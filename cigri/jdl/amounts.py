@@ -29,7 +29,6 @@ Values = Callable[[str], Number]
 Node = Callable[[Values], Number]
 
 _WORD = re.compile(r"\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)|\{([^{}]*)\}|([A-Za-z]+)|([-+*/(),]))")
-_TEXT = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-z]*)\s*")
 _COMPUTED = re.compile(r"[{}()*/+,]")
 _SLOT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[1-9][0-9]{0,3}|")
 
@@ -172,8 +171,8 @@ def values_of(parameter: Parameter, number: int, *, is_size: bool) -> Values:
 
 def _is_no_amount(text: str) -> bool:
     """Nothing is computed there, and it is no number with a unit either."""
-    found = _TEXT.fullmatch(text)
-    return not _COMPUTED.search(text) and (found is None or not _is_unit(found[2]))
+    read = units.amount_and_unit(text)
+    return not _COMPUTED.search(text) and (read is None or not _is_unit(read[1]))
 
 
 _KINDS = {True: "an amount of memory or disk", False: "a whole number, 0 or more"}
@@ -209,7 +208,7 @@ def _factor_of(unit: str, *, is_size: bool) -> Number:
         raise complaint("'m' is a thousandth, of which there is no such amount", "write M or MB for 1024 * 1024 bytes")
     if not _is_unit(unit):
         raise complaint(f"{unit!r} is no unit", "write K, M, G or T, with B or without: powers of 1024")
-    return _exact(Decimal(units.SIZES[units.unit_of(unit)]) / (units.SIZES["MB"] if is_size else 1))
+    return _exact(Decimal(units.SIZES[units.unit_of(unit)]) / (units.MEGABYTE if is_size else 1))
 
 
 def _is_unit(word: str) -> bool:
@@ -231,11 +230,11 @@ def _number(name: str, value: object, *, is_size: bool) -> Number:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return Decimal(repr(value))
-    found = _TEXT.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
-    if found is None:
+    read = units.amount_and_unit(value) if isinstance(value, str) else None
+    if read is None:
         raise ValueError(f"{name} is no number: {shown(value)}")
-    number = _exact(Decimal(found[1]))
-    return number * _factor_of(found[2], is_size=is_size) if found[2] else number
+    number, unit = _exact(read[0]), read[1]
+    return number * _factor_of(unit, is_size=is_size) if unit else number
 
 
 def _exact(number: Decimal) -> Number:

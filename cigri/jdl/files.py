@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-LARGEST_TEXT = 256 * 2**20
+from cigri.text.units import MEGABYTE, as_size
+
+LARGEST_TEXT = 256 * MEGABYTE
 """Bytes of a description; more parameters than that stand in a file of their own."""
-LARGEST_LIST = 1024 * 2**20
+LARGEST_LIST = 1024 * MEGABYTE
 """Bytes of a parameter file."""
-LONGEST_LINE = 2 * 2**20
+LONGEST_LINE = 2 * MEGABYTE
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -24,7 +26,7 @@ def read_text(stream: BinaryIO) -> str:
     """All of it; raise OSError when it has no end, UnicodeDecodeError when it is no UTF-8."""
     content = stream.read(LARGEST_TEXT + 1)
     if len(content) > LARGEST_TEXT:
-        raise OSError(None, f"it has more than {LARGEST_TEXT // 2**20} MB; put its parameters in a param_file")
+        raise OSError(None, f"it has more than {as_size(LARGEST_TEXT)}; put its parameters in a param_file")
     return content.decode()
 
 
@@ -38,8 +40,8 @@ def lines_of(path: Path) -> Iterator[str]:
         while line := stream.readline(LONGEST_LINE + 1):
             size += len(line)
             if len(line) > LONGEST_LINE:
-                raise OSError(None, f"one of its lines has more than {LONGEST_LINE // 2**20} MB")
+                raise OSError(None, f"one of its lines has more than {as_size(LONGEST_LINE)}")
             if size > LARGEST_LIST:
-                raise OSError(None, f"it has more than {LARGEST_LIST // 2**20} MB")
+                raise OSError(None, f"it has more than {as_size(LARGEST_LIST)}")
             line = line.removeprefix(b"\xef\xbb\xbf") if size == len(line) else line
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode(errors="surrogateescape")

@@ -5,7 +5,19 @@ import re
 from decimal import Decimal
 
 from cigri.requirements.kinds import Kind, Scalar, Value
-from cigri.text.units import AMBIGUOUS, DURATIONS, HOW_DURATION, SIZES, amount_and_unit, read_duration, unit_of
+from cigri.text.units import (
+    AMBIGUOUS,
+    DURATIONS,
+    HOW_DURATION,
+    MEGABYTE,
+    SIZES,
+    amount_and_unit,
+    as_size,
+    exact_duration,
+    exact_size,
+    read_duration,
+    unit_of,
+)
 
 LARGEST = 2**63 - 1
 LONGEST = 1000
@@ -17,7 +29,6 @@ HOW = {
     Kind.BOOLEAN: "write true or false",
     Kind.VERSION: "write a version in quotes, as '1.10'",
 }
-SHOWN_DURATIONS = ("d", "h", "min", "s")
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -44,8 +55,7 @@ def shown(value: Value, kind: Kind | None) -> str:
     if isinstance(value, list):
         return f"[{', '.join(shown(item, kind) for item in value)}]"
     if kind is Kind.SIZE and isinstance(value, int | float) and value > 0:
-        unit = next(unit for unit in reversed(SIZES) if value >= SIZES[unit] or unit == "B")
-        return f"{value / SIZES[unit]:.5g} {unit}"
+        return as_size(value)
     return written(value, kind)
 
 
@@ -57,11 +67,9 @@ def written(value: Scalar, kind: Kind | None) -> str:
         case str():
             return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
         case int() if kind is Kind.SIZE:
-            unit = next(unit for unit in reversed(SIZES) if value % SIZES[unit] == 0) if value else "B"
-            return f"{value // SIZES[unit]} {unit}"
+            return exact_size(value)
         case int() if kind is Kind.DURATION:
-            unit = next(unit for unit in SHOWN_DURATIONS if value % DURATIONS[unit] == 0) if value else "s"
-            return f"{value // DURATIONS[unit]} {unit}"
+            return exact_duration(value)
         case _:
             return str(value)
 
@@ -144,7 +152,7 @@ def _in_unit(text: str, kind: Kind) -> Decimal | None:
     if word == "m":
         raise ValueError(f"{AMBIGUOUS} (write 'min' or 'MB')")
     if kind is Kind.SIZE:
-        unit = SIZES.get(unit_of(word) if word else "MB")
+        unit = SIZES.get(unit_of(word)) if word else MEGABYTE
         return None if unit is None else amount * unit
     return None if word else amount
 

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from cigri.requirements.kinds import Value, property_name
 
-MEGABYTE = 1024**2
-
 
 class NodeClass(NamedTuple):
     """So many nodes that are alike; sizes are in bytes, durations in seconds, what is not known is left out.

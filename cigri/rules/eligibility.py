@@ -24,13 +24,13 @@ from cigri.requirements.conditions import names
 from cigri.requirements.judging import PLACES, cut
 from cigri.rules.buckets import amounts_of
 from cigri.states import RejectCode
+from cigri.text.units import HOUR, MEGABYTE
 
 if TYPE_CHECKING:
     from cigri.drivers import Driver
 
 SHAPING = ("resources", "walltime", "queue")  # settings of a campaign that say what its jobs demand
-WALLTIME = 3600  # seconds, of a description that says none
-MEGABYTE = 2**20
+WALLTIME = HOUR  # seconds, of a description that says none
 
 
 class Eligible(NamedTuple):

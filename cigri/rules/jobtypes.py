@@ -10,6 +10,7 @@ from datetime import datetime
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.hours import Hours, parse_hours
 from cigri.settings.sections import HoursSettings
+from cigri.text.units import as_duration
 
 NIGHTLY, SEMI = "nightly", "semi-best-effort"
 
@@ -72,4 +73,4 @@ def never(type: str, hours: Hours | None, now: datetime, walltime: float, *, ove
     is_endless = stretch.is_open and stretch.until is None
     if overrun or is_endless or longest.total_seconds() >= walltime:
         return ""
-    return f"its hours are never longer than {longest.total_seconds() / 3600:g} hours, the walltime is longer"
+    return f"its hours are never longer than {as_duration(longest.total_seconds())}, the walltime is longer"

@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from cigri.text.units import DAY, MINUTE
+
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EXPECTED = "write days, times or both, as 'mon-fri 19:00-07:00', 'sat-sun' or '22:00-06:00'"
-MINUTES = 24 * 60
+MINUTES = DAY // MINUTE
 HORIZON = timedelta(days=8)  # what is open for longer than a week never closes
 
 _WINDOW = re.compile(r"([a-z][a-z,\s-]*?)?\s*(?:(\d{1,2}):(\d\d)\s*-\s*(\d{1,2}):(\d\d))?")

@@ -1,21 +1,32 @@
-"""Units of sizes and durations, the same wherever people write them: 16 GB, 90 min, 1:30:00, 1-00:00:00."""
+"""Times, sizes and dates, the same wherever people read and write them: 16 GB, 90 min, 1:30:00, 1-00:00:00."""
 
 import re
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
+from itertools import pairwise
 
-SIZES = {unit: 1024**power for power, unit in enumerate(("B", "KB", "MB", "GB", "TB", "PB", "EB"))}
-DURATIONS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}
+MINUTE, HOUR, DAY, WEEK = 60, 3600, 86400, 604800
+DURATIONS = {"s": 1, "min": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 SPELLINGS = {
     **{"sec": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min"},
     **{"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"},
 }
 HOW_DURATION = "write '2 h', '90 min', '1:30:00', '1-00:00:00', or a number of seconds"
+HOW_DATE = "write 2026-12-01T08:00, or 2026-12-01 08:00:00 +01:00"
 AMBIGUOUS = "'m' is milli in one place and minutes or megabytes in another"
 
+MULTIPLES = {letter: power for power, letter in enumerate(("", "K", "M", "G", "T", "P", "E"))}
+"""The power of 1024, or of 1000 where others count so, that a letter before B stands for."""
+SIZES = {f"{letter}B": 1024**power for letter, power in MULTIPLES.items()}
+MEGABYTE = SIZES["MB"]
+"""What batch systems and descriptions count memory and disks in."""
+
+_TOLD = ("d", "h", "min", "s")
 _AMOUNT = re.compile(
     r"\s*([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*([a-zA-Z]*)\s*"
 )
 _CLOCK = re.compile(r"\s*(?:([0-9]{1,7})-)?([0-9]{1,9}):([0-9]{1,7})(?::([0-9]{1,7}))?\s*")
+_ZONE = re.compile(r" (?=[+-]\d\d:\d\d$)", re.ASCII)
 
 
 def amount_and_unit(text: str) -> tuple[Decimal, str] | None:
@@ -39,13 +50,74 @@ def read_duration(text: str) -> Decimal | None:
     Raise ValueError for the unit m, which may mean too much.
     """
     if clock := _CLOCK.fullmatch(text):
-        days, hours, minutes, seconds = (int(part or 0) for part in clock.groups())
-        return Decimal(days * 86400 + hours * 3600 + minutes * 60 + seconds)
-    found = amount_and_unit(text)
-    if found is None:
+        return Decimal(in_seconds(*clock.groups()))
+    read = amount_and_unit(text)
+    if read is None:
         return None
-    amount, word = found
+    amount, word = read
     if word == "m":
         raise ValueError(f"{AMBIGUOUS} (write 'min')")
     unit = DURATIONS.get(unit_of(word)) if word else 1
     return None if unit is None else amount * unit
+
+
+def in_seconds(days: str | None, hours: str | None, minutes: str | None, seconds: str | None) -> int:
+    """The parts of a duration as somebody wrote them, perhaps with some left out."""
+    counts = (int(part or 0) for part in (days, hours, minutes, seconds))
+    return sum(count * unit for count, unit in zip(counts, (DAY, HOUR, MINUTE, 1), strict=True))
+
+
+def as_clock(seconds: int) -> str:
+    """`1:30:00`: what `read_duration` and every batch system read as these seconds."""
+    return f"{seconds // HOUR}:{seconds // MINUTE % 60:02}:{seconds % MINUTE:02}"
+
+
+def as_duration(seconds: float) -> str:
+    """For a person, in the two largest units: `3 d 4 h`, `12 min 5 s`, `8.25 s`."""
+    if round(seconds, 2) < MINUTE:
+        return f"{round(seconds, 2):g} s"
+    for large, small in pairwise(_TOLD):
+        whole, rest = divmod(round(seconds / DURATIONS[small]), DURATIONS[large] // DURATIONS[small])
+        if whole:
+            return f"{whole} {large}" + (f" {rest} {small}" if rest else "")
+    raise AssertionError("a minute is a minute at least")
+
+
+def as_size(size: float) -> str:
+    """Bytes for a person, short rather than exact: `15.6 GB`."""
+    unit = next(unit for unit in reversed(SIZES) if size >= SIZES[unit] or unit == "B")
+    return f"{size / SIZES[unit]:.5g} {unit}"
+
+
+def exact_size(size: int) -> str:
+    """Bytes to the letter, in the largest unit of which they are a whole number."""
+    unit = next(unit for unit in reversed(SIZES) if size % SIZES[unit] == 0) if size else "B"
+    return f"{size // SIZES[unit]} {unit}"
+
+
+def exact_duration(seconds: int) -> str:
+    """Seconds to the letter, in the largest unit of which they are a whole number."""
+    unit = next(unit for unit in _TOLD if seconds % DURATIONS[unit] == 0) if seconds else "s"
+    return f"{seconds // DURATIONS[unit]} {unit}"
+
+
+def read_date(text: str, zone: tzinfo | None) -> datetime:
+    """A moment as ISO 8601 writes it, T or a blank between its parts; one without a time zone is in `zone`.
+
+    None is the time zone of this host. Raise ValueError when it is no date that there is.
+    """
+    try:
+        date = datetime.fromisoformat(_ZONE.sub("", text.strip()))
+        return date if date.tzinfo else date.replace(tzinfo=zone).astimezone(zone)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is no date ({HOW_DATE})") from None
+
+
+def as_utc(moment: datetime) -> str:
+    """A date for many readers, who may be in several time zones: `2026-12-01 08:00:00 UTC`."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def as_local(moment: datetime) -> str:
+    """A date for a reader here: `2026-12-01 09:00:00`."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from cigri.script.words import Word
+from cigri.text.units import as_clock
 from cigri.wrapper.features import FeaturesPlan, features_header
 
 CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it
@@ -217,7 +218,6 @@ def _header(plan: BatchPlan, chunk: int) -> str:
     """The settings of the batch, at the head of `job`."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", plan.grid_key):
         raise ValueError(f"a grid key has letters, digits, _ and - only: {plan.grid_key!r}")
-    minutes, seconds = divmod(plan.walltime, 60)
     exports = {
         "CIGRI_CAMPAIGN_ID": str(plan.campaign_id),
         "CIGRI_CAMPAIGNID": str(plan.campaign_id),
@@ -227,7 +227,7 @@ def _header(plan: BatchPlan, chunk: int) -> str:
         "CIGRI_CLUSTER": plan.cluster,
         "CIGRI_USER": plan.user,
         "CIGRI_RESOURCES": plan.resources,
-        "CIGRI_WALLTIME": f"{minutes // 60}:{minutes % 60:02}:{seconds:02}",
+        "CIGRI_WALLTIME": as_clock(plan.walltime),
         "CIGRI_WALLTIME_SECONDS": str(plan.walltime),
     }
     exports |= {f"CIGRI_RESOURCE_{name.upper()}": str(amount) for name, amount in plan.amounts.items()}

@@ -19,11 +19,12 @@ from cigri.flow.quarantines import put_campaign_failures
 from cigri.program.cycle import CYCLE
 from cigri.program.tools import has_news, whoami
 from cigri.settings.sections import Settings
+from cigri.text.units import HOUR
 from modules.almighty.worker import Outcome, Worker
 
 logger = logging.getLogger(__name__)
 
-JANITOR_DEADLINE = 4 * 3600.0  # seconds; the archive of a large campaign takes its time
+JANITOR_DEADLINE = 4.0 * HOUR  # seconds; the archive of a large campaign takes its time
 ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None}  # better late than never
 NOTE_PERIOD = 10.0  # seconds; passes that did nothing are noted together
 RECONNECT_PAUSE = 1.0

@@ -14,6 +14,7 @@ from cigri.flow.views.running_jobs import RunningJob, list_running
 from cigri.flow.visits import list_refused
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel, KillReason
+from cigri.text.units import as_utc
 from cigri.wrapper.job_features import Victim, enough, least_waste_first
 from modules.killer.shutdowns import Place, assess_jobs, forget_past, take_back_told, tell
 
@@ -100,7 +101,7 @@ def _announce(
         tell(place, others, deadline, machine_only=True)
     told = tell(place, [job for job in running if job.job.job_id in ids], deadline) if ids else set()
     if told:
-        words = f"told to end by {deadline:%Y-%m-%d %H:%M:%S %Z}"
+        words = f"told to end by {as_utc(deadline)}"
         event = _event(place.cluster, subject, words, [one for one in victims if one.job.job_id in told])
         with place.tools.database.begin() as conn:
             put_events(conn, [event], place.now)

@@ -16,12 +16,13 @@ from cigri.gateway import Gateway
 from cigri.installation import database_place, database_url
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
+from cigri.text.units import SIZES, as_size
 from modules.operator import adoption, db, health, orphans
 from modules.operator.checks import Checks, Verdict
 
 OLD_EVENT = timedelta(days=1)
 SHOWN_EVENTS = 10
-LEAST_SPACE = 2**30  # bytes
+LEAST_SPACE = SIZES["GB"]
 ADVICE = (
     'Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and',
     "the almighty's log, and report both; `cigri down` keeps it from spreading.",
@@ -127,5 +128,5 @@ def _others(settings: Settings, stuck: list[str], checks: Checks) -> None:
     checks.tell("every cluster answers", failing, Verdict.ODD)
     checks.tell("nothing is stuck", stuck, Verdict.ODD)
     free = shutil.disk_usage(settings.data_directory).free if settings.data_directory.exists() else LEAST_SPACE
-    little = [f"{free // 2**20} MB are left in {settings.data_directory}"] if free < LEAST_SPACE else []
+    little = [f"{as_size(free)} are left in {settings.data_directory}"] if free < LEAST_SPACE else []
     checks.tell("there is space on the disk", little, Verdict.ODD)

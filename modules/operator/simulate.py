@@ -11,6 +11,7 @@ from cigri import shipped
 from cigri.cli.command import Parser
 from cigri.cli.tables import print_table
 from cigri.errors import ConfigError, UsageError
+from cigri.text.units import as_duration
 
 if TYPE_CHECKING:
     from modules.laboratory.evaluation.results import Results
@@ -136,7 +137,8 @@ def _progress() -> "Callable[[World], None]":
         if now - last < (60 if shows_lines else LOOK_PERIOD):
             return
         last = now
-        text = f"{world.now / 3600:.1f} h of {world.scenario.length / 3600:g} h simulated in {now - begun:.0f} s"
+        length = as_duration(world.scenario.length)
+        text = f"{as_duration(world.now)} of {length} simulated in {as_duration(round(now - begun))}"
         print(text if shows_lines else f"\r{text[:width]:{width}}", end="\n" if shows_lines else "\r", file=sys.stderr)
 
     return show

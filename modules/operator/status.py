@@ -8,6 +8,7 @@ from cigri.cli.tables import print_table
 from cigri.cli.wording import gist
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
+from cigri.text.units import as_duration
 from modules.operator.cluster.list import print_clusters
 from modules.operator.health import Health, look, problems
 
@@ -78,11 +79,7 @@ def _almighty(health: Health) -> str:
 
 
 def _ago(then: datetime, now: datetime) -> str:
-    seconds = max(0, int((now - then).total_seconds()))
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {unit} ago"
-    return f"{seconds} s ago"
+    return f"{as_duration(max(0, int((now - then).total_seconds())))} ago"
 
 
 def _plain(health: Health, wrong: list[str], settings: Settings) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from cigri.estimates.durations import STEPS, added, counted, edge, scaled
 from cigri.flow.views.progress import Progress
-from modules.predictor.estimates import MINUTE, SHORTEST_WINDOW, estimate, mean, together
+from cigri.text.units import MINUTE
+from modules.predictor.estimates import SHORTEST_WINDOW, estimate, mean, together
 from modules.predictor.eta.last_task import Running
 from modules.predictor.lifetimes import HALF, Lifetimes, middle
 

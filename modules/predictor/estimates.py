@@ -7,9 +7,9 @@ from typing import Any
 
 from cigri.estimates.durations import added, quantile
 from cigri.flow.views.progress import Progress
+from cigri.text.units import HOUR
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
-MINUTE = 60.0
 SHORTEST = 1e-6  # seconds; a mean below is that of tasks that took no time
 
 
@@ -53,7 +53,7 @@ def throughput(part: Progress) -> float | None:
     """Successful tasks per hour in the window; None before the first."""
     if not part.window_tasks:
         return None
-    return part.window_tasks * 3600.0 / max(part.window_seconds, SHORTEST_WINDOW)
+    return part.window_tasks * HOUR / max(part.window_seconds, SHORTEST_WINDOW)
 
 
 def mean(part: Progress) -> float | None:

@@ -10,13 +10,14 @@ from cigri.flow.forecasts import NewClusterForecast
 from cigri.flow.views.progress import Progress
 from cigri.flow.views.service import ClusterService, Ending
 from cigri.settings.cluster import ClusterConfig, look
+from cigri.text.units import HOUR
 from modules.predictor.algorithms import Flow
 from modules.predictor.estimates import deviation, mean
 from modules.predictor.plausible import plausible_ending, plausible_pace, plausible_progress
 
 FIRST_CYCLE = 10.0  # seconds, before two forecasts have been made
 LONGEST_CYCLE = 600.0  # after a longer pause the cycle is what it was before
-UNHARMED = 3600.0  # core-seconds without a kill that are granted to a cluster, so that the first kill is no verdict
+UNHARMED = 1.0 * HOUR  # core-seconds without a kill that are granted to a cluster, so that the first kill is no verdict
 
 
 class Service(NamedTuple):

@@ -19,11 +19,10 @@ from cigri.script.words import Word
 from cigri.settings.cluster import Features
 from cigri.settings.hours import Hours
 from cigri.states import CampaignType, JobKind
+from cigri.text.units import MEGABYTE
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
 from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
 from cigri.wrapper.manifest import digest
-
-MEGABYTE = 2**20  # bytes, as in descriptions and batch systems
 
 
 def plan_batch(

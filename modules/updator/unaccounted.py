@@ -12,6 +12,7 @@ from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.live_jobs import WatchedJob, mark_unaccounted
 from cigri.program.tools import Tools
 from cigri.states import EventLevel
+from cigri.text.units import as_utc
 from cigri.wrapper import JournalState, parse_revoked, revoke
 from modules.updator.answers import journal_key
 from modules.updator.observation import UNTOLD, Findings, Sight
@@ -59,7 +60,7 @@ def _subject(job: WatchedJob) -> str:
 
 
 def _event(cluster: ClusterRow, job: WatchedJob) -> NewEvent:
-    until = f"{job.runs_until:%Y-%m-%d %H:%M:%S %Z}" if job.runs_until else "then"
+    until = as_utc(job.runs_until) if job.runs_until else "then"
     message = (
         f"{job.remote_id or job.tag} on {cluster.name} is gone from the batch system: {REASON} ({until}). "
         f"Its tasks are not done elsewhere before; `griddel -j {job.job_id}` gives them up"

@@ -80,16 +80,16 @@ Submitted:     2026-03-01 12:00:00
 State:         in treatment
 Progress:      2/6 (33%)
 Tasks:         1 waiting, 2 in jobs, 2 done, 1 failed, 0 cancelled; running jobs: 1
-Duration:      10.0 s on average, deviation 0.5 s
+Duration:      10 s on average, deviation 0.5 s
 Throughput:    360 jobs/h
 Failure rate:  25.0 %
 Resubmit rate: 25.0 %
 Errors:        1 to fix: `gridstat -e 1`
 Scheduler:     workqueue
 
-Cluster  State     To launch  Waiting  Running  Prologue  Epilogue  Done  Failed  Resubmitted  Jobs/h  Mean    Deviation
-dahu     ok        0          1        1        none      none      2     1       1            36.0    10.0 s  0.5 s
-luke     disabled  0          0        0        none      none      0     0       0            -       -       -
+Cluster  State     To launch  Waiting  Running  Prologue  Epilogue  Done  Failed  Resubmitted  Jobs/h  Mean  Deviation
+dahu     ok        0          1        1        none      none      2     1       1            36.0    10 s  0.5 s
+luke     disabled  0          0        0        none      none      0     0       0            -       -     -
 luke: the operator gives this cluster no new jobs
 
 1 x exit 3 on dahu: no such file
@@ -124,7 +124,7 @@ def test_the_end_is_told_with_its_interval(run: Run, campaign: int, database: Da
         low, high = eta - timedelta(hours=1), eta + timedelta(hours=2)
         whole = NewForecast(campaign, None, 1.0, 1.0, 1.0, None, 3, eta, eta_low=low, eta_high=high)
         put_forecasts(conn, [whole], 60.0)
-    assert f"(in 5 h 0 min, 90 %: {low:%Y-%m-%d %H:%M:%S} to {high:%Y-%m-%d %H:%M:%S})" in run(campaign).out
+    assert f"(in 5 h, 90 %: {low:%Y-%m-%d %H:%M:%S} to {high:%Y-%m-%d %H:%M:%S})" in run(campaign).out
     assert "90 %" not in run().out
     (found,) = run(campaign, "--json").json
     assert [found[name][:19] for name in ("eta_low", "eta_high")] == [f"{at:%Y-%m-%dT%H:%M:%S}" for at in (low, high)]
@@ -152,12 +152,12 @@ def test_an_ended_campaign_tells_whether_its_forecasts_were_right(run: Run, camp
 def test_a_full_view_shows_the_tasks(run: Run, campaign: int) -> None:
     full = run("-f", campaign, "-H").out
     assert full.endswith("""
-0  0  done                 1  1  dahu  r1  0  10.0 s  node-1
-1  1  done                 1  2  dahu  r2  0  10.0 s  node-1
-2  2  failed               1  3  dahu  r3  3  10.0 s  node-1
-3  3  waiting (preempted)  1  4  dahu  r4  -  10.0 s  node-1
-4  4  running              1  5  dahu  r5  -  -       node-1
-5  5  submitted            1  6  dahu  r6  -  -       -
+0  0  done                 1  1  dahu  r1  0  10 s  node-1
+1  1  done                 1  2  dahu  r2  0  10 s  node-1
+2  2  failed               1  3  dahu  r3  3  10 s  node-1
+3  3  waiting (preempted)  1  4  dahu  r4  -  10 s  node-1
+4  4  running              1  5  dahu  r5  -  -     node-1
+5  5  submitted            1  6  dahu  r6  -  -     -
 """)
     assert [task["number"] for task in run("-f", campaign, "-o", 4, "--json").json[0]["tasks"]] == [4, 5]
     assert [task["number"] for task in run("-f", campaign, "-n", 2, "--json").json[0]["tasks"]] == [5, 4]
@@ -270,7 +270,7 @@ def test_a_job_is_shown_with_its_tasks(run: Run, campaign: int, database: Databa
     printed = run("-j", 3).out
     for line in ("Outcome:    failure", "Exit code:  3", "Reason:     bad luck", "Remote id:  r3", "Local user: alice"):
         assert line + "\n" in printed
-    assert "1         2     1        failure  3          2026-03-01 11:59:50  10.0 s    2\n" in printed
+    assert "1         2     1        failure  3          2026-03-01 11:59:50  10 s      2\n" in printed
     with database.begin() as conn:
         kill_job(conn, 6, "root")
     assert "Kill:       user, asked by root\n" in run("-j", 6).out

@@ -31,7 +31,7 @@ def test_an_ended_campaign_has_one_throughput(run: Run, database: Database, dahu
         close_campaigns(conn, NOON + timedelta(hours=2))
     shown = run(campaign).out
     assert "Throughput:    3.0 jobs/h\n" in shown
-    assert shown.splitlines()[-1].split()[10:12] == ["3.0", "10.0"]
+    assert shown.splitlines()[-1].split()[10:12] == ["3.0", "10"]
     (told,) = run(campaign, "--json").json
     assert (told["throughput"], told["clusters"][0]["throughput"]) == (3.0, 3.0)
     assert [one["throughput"] for one in run("-a", "--json").json] == [3.0]

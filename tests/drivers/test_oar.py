@@ -61,7 +61,7 @@ def test_a_submission_asks_for_what_is_wished() -> None:
     }
     request = BatchRequest(TAG, 7, 3661, ResourceRequest(cpu=4, nodes=2, mem=1500, tmp=7), 45, properties="b or c")
     asked = words(load("oar", options).submit(request))
-    assert set(asked) >= {"--array=7", f"--name={TAG}", "--resource=/nodes=2/cpucore=4,walltime=1:1:1"}
+    assert set(asked) >= {"--array=7", f"--name={TAG}", "--resource=/nodes=2/cpucore=4,walltime=1:01:01"}
     assert set(asked) >= {"--project=grid", "--property=(a='1') AND (b or c) AND (memnode >= 1500) AND (tmp >= 7)"}
     assert set(asked) >= {"--type=besteffort", "--checkpoint=45", "--signal=14"}
     assert 'exec ./job "$OAR_WORKDIR" 45 45' in asked
@@ -72,7 +72,7 @@ def test_a_normal_job_has_its_own_queue_and_alternatives_their_walltimes() -> No
     shapes = ResourceRequest(native=("/nodes=2", "{x=1}/core=3+/core=1"))
     request = BatchRequest(TAG, 1, 60, shapes, notice=0, besteffort=False, types=("container", "inner=3"))
     asked = words(load("oar", {"queue": "day"}).submit(request))
-    assert {"--resource=/nodes=2,walltime=0:1:0", "--resource={x=1}/core=3+/core=1,walltime=0:1:0"} <= set(asked)
+    assert {"--resource=/nodes=2,walltime=0:01:00", "--resource={x=1}/core=3+/core=1,walltime=0:01:00"} <= set(asked)
     assert {"--queue=day", "--type=container", "--type=inner=3"} <= set(asked)
     assert not {"--type=besteffort", "--type=idempotent"} & set(asked)
     assert not [word for word in asked if word.startswith(("--checkpoint", "--signal"))]
@@ -89,7 +89,7 @@ def test_no_user_text_reaches_a_shell() -> None:
     request = BatchRequest(TAG, 1, 60, ResourceRequest(native=(nasty,)), queue=nasty, project=nasty, types=(nasty,))
     script = OAR.submit(request)
     asked = shlex.split(script[script.index("oarsub ") :])
-    assert {f"--queue={nasty}", f"--project={nasty}", f"--type={nasty}", f"--resource={nasty},walltime=0:1:0"} <= set(
+    assert {f"--queue={nasty}", f"--project={nasty}", f"--type={nasty}", f"--resource={nasty},walltime=0:01:00"} <= set(
         asked
     )
     assert "'no''where'" in "".join(shlex.split(OAR.capacity("no'where")))

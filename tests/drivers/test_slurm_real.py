@@ -11,8 +11,8 @@ import pytest
 
 from cigri.drivers import BatchRequest, RemoteState, ResourceRequest, load
 from cigri.errors import ArrayTooLarge, SubmissionRefused
-from cigri.resources.nodes import MEGABYTE
 from cigri.script.answers import Answer
+from cigri.text.units import MEGABYTE
 from tests.drivers.conformance import PREFIX, USER, Batch, Conformance, Site, until
 from tests.replies.record import Recorder
 

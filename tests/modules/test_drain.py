@@ -173,7 +173,7 @@ def test_jobs_told_are_those_killed(local: Grid) -> None:
     ("text", "expected"),
     [
         ("+90s", timedelta(seconds=90)),
-        ("+30m", timedelta(minutes=30)),
+        ("+30min", timedelta(minutes=30)),
         ("+2h", timedelta(hours=2)),
         ("+1d", timedelta(days=1)),
         ("2026-12-01T08:00Z", None),

@@ -52,8 +52,10 @@ def test_enabling_ends_a_drain(cigri: Cigri, database: Database) -> None:
     [
         (("--by", "+10s"), "promised a notice of 60 s"),
         (("--by", "2020-01-01T00:00"), "promised a notice of 60 s"),
-        (("--by", "tomorrow"), "not 'tomorrow'"),
-        (("--by", "+1w"), "not '+1w'"),
+        (("--by", "tomorrow"), "'tomorrow' is no date"),
+        (("--by", "+1y"), "not '+1y'"),
+        (("--by", "+30m"), "(write 'min')"),
+        (("--by", "+1e99 d"), "not '+1e99 d'"),
         (("--by", "+2h", "--keep", "-1"), "number of cores"),
         ((), "--by"),
     ],

@@ -11,8 +11,9 @@ from cigri.drivers.gridengine.answers import read_xml, unreadable
 from cigri.drivers.gridengine.selecting import COMPLEX
 from cigri.errors import AnswerUnreadable
 from cigri.requirements.kinds import Value
-from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+from cigri.resources.nodes import NodeClass, alike, known
 from cigri.script.answers import Answer
+from cigri.text.units import MEGABYTE, MULTIPLES, in_seconds
 
 END = "cigri-sge-end"
 # Four parts: the types of complexes, the queues, what was given to hosts, and which host has which queues.
@@ -23,8 +24,6 @@ done && echo {END} && qhost -q -xml && echo {END}"""
 
 GPU_NAMES = ("gpu", "gpus", "ngpus")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)")
-_UNITS = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
-_UNITS |= {"g": 1000**3, "G": 1024**3, "t": 1000**4, "T": 1024**4}
 _NONE = ("NONE", "INFINITY", "-", "")
 
 
@@ -139,8 +138,11 @@ def _number(text: str) -> float | None:
 
 def _size(text: str) -> int | None:
     """`23.5G` in bytes: capitals are powers of 1024, small letters of 1000."""
-    found = _MEMORY.fullmatch(text)
-    return int(float(found[1]) * _UNITS[found[2]]) if found else None
+    amount = _MEMORY.fullmatch(text)
+    if amount is None:
+        return None
+    base = 1024 if amount[2].isupper() else 1000
+    return int(float(amount[1]) * base ** MULTIPLES[amount[2].upper()])
 
 
 def _seconds(text: str) -> int | None:
@@ -148,4 +150,4 @@ def _seconds(text: str) -> int | None:
     if text in _NONE or not re.fullmatch(r"\d*(:\d*:\d*)?", text):
         return None
     hours, minutes, seconds = ([*text.split(":"), "0", "0"] if ":" in text else ["0", "0", text])[:3]
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
+    return in_seconds(None, hours, minutes, seconds)

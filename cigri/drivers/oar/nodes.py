@@ -6,8 +6,9 @@ from typing import Any
 
 from cigri.drivers.oar.answers import END, entries, unreadable
 from cigri.requirements.kinds import Value
-from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+from cigri.resources.nodes import NodeClass, alike, known
 from cigri.script.answers import Answer
+from cigri.text.units import MEGABYTE
 
 NODE = "network_address"
 # What OAR itself keeps of each resource: how it is just now, and the numbers and names that tell one from another.

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from cigri.backend.selecting import NotSelectable
 from cigri.requirements import BUILT_IN, And, Compare, Condition, Operator, Or, Scalar
+from cigri.text.units import MEGABYTE
 
-MEGABYTE = 1024**2
 OPERATORS = {
     Operator.EQ: "=",
     Operator.NE: "<>",

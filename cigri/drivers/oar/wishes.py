@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from cigri.drivers import ResourceRequest
 from cigri.drivers.oar.options import Options
+from cigri.text.units import as_clock
 
 TYPES = {
     "besteffort": "besteffort",
@@ -21,8 +22,7 @@ SPELLED = {"inner": "inner=ID", "timesharing": "timesharing=*,*"}
 def resource_words(wish: ResourceRequest, walltime: int, core: str = "core") -> list[str]:
     """One shape after the other: OAR takes the first that ends soonest."""
     shapes = wish.native or (f"/nodes={wish.nodes}/{core}={wish.cpu}",)
-    clock = f"{walltime // 3600}:{walltime // 60 % 60}:{walltime % 60}"
-    return [f"--resource={shape},walltime={clock}" for shape in shapes]
+    return [f"--resource={shape},walltime={as_clock(walltime)}" for shape in shapes]
 
 
 def resource_problems(wish: ResourceRequest, options: Options) -> Iterator[str]:

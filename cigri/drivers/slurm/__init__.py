@@ -28,6 +28,7 @@ from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
 from cigri.script.answers import Answer
+from cigri.text.units import as_clock
 
 END_OF_ALL = f"{END} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
@@ -107,7 +108,7 @@ cigri_nodes() {
         chosen = self.read_backend(request.backend)
         wishes = placement(self._options, request, chosen)
         sorting = sorted_by_slurm(self._options, request, wishes, chosen)
-        words += [f"--time={_clock(request.walltime)}", *(f"--{name}={value}" for name, value in wishes.items())]
+        words += [f"--time={as_clock(request.walltime)}", *(f"--{name}={value}" for name, value in wishes.items())]
         if request.notice > 0:
             words.append(f"--signal=B:XCPU@{request.notice}")
         command = shlex.join(words) + (WITH_SORTED if sorting else "")
@@ -215,11 +216,6 @@ cigri_nodes() {
         if not version or not re.search(r"^Slurmctld.* UP$", answer.out, re.MULTILINE):
             raise unreadable("sbatch or scontrol", answer)
         return f"Slurm {version[1]}"
-
-
-def _clock(seconds: int) -> str:
-    """Slurm rounds it up to a minute itself."""
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _refusal(answer: Answer, request: BatchRequest) -> SubmissionRefused:

@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterator
 
 from cigri.drivers.slurm.tables import END, unreadable
 from cigri.requirements.kinds import Value
-from cigri.resources.nodes import MEGABYTE, NodeClass, alike, known
+from cigri.resources.nodes import NodeClass, alike, known
 from cigri.script.answers import Answer
+from cigri.text.units import MEGABYTE, MULTIPLES, in_seconds
 
 # partition (* is the default), nodes, then of each: cores, MB, features, gres; the partition's longest walltime
 SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END}"
@@ -14,7 +15,6 @@ SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END}"
 _LINE = re.compile(r"([^|]+?)(\*?)\|(\d+)\|(\d+)\+?\|(\d+)\+?\|([^|]*)\|([^|]*)\|([^|]*)")
 _NUMBER = re.compile(r"(\d+)([KMGTP]?)")
 _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
-_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
 
 def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
@@ -58,7 +58,7 @@ def _gres(text: str) -> Iterator[tuple[str, str, int]]:
         number = _NUMBER.fullmatch(rest[-1]) if rest else None
         model = rest[0] if len(rest) > 1 or (rest and not number) else ""
         if name:
-            yield name.lower(), model, int(number[1]) * 1024 ** _POWERS[number[2]] if number else 1
+            yield name.lower(), model, int(number[1]) * 1024 ** MULTIPLES[number[2]] if number else 1
 
 
 def _words(text: str) -> list[str]:
@@ -67,8 +67,5 @@ def _words(text: str) -> list[str]:
 
 def _seconds(text: str) -> int | None:
     """`7-00:00:00`, `30:00`; "infinite" is no limit."""
-    found = _TIME.fullmatch(text)
-    if not found:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    limit = _TIME.fullmatch(text)
+    return in_seconds(*limit.groups()) if limit else None

@@ -10,8 +10,8 @@ from cigri.backend.selecting import NotSelectable
 from cigri.requirements import BUILT_IN, And, Compare, Condition, Kind, Operator, Or
 from cigri.requirements.conditions import conjuncts
 from cigri.requirements.truth import FEATURES
+from cigri.text.units import MEGABYTE
 
-MEGABYTE = 1024**2
 FEATURE = re.compile(r"[A-Za-z0-9_.:=+-]+")
 GROUP = re.compile(r"\([^()]*\)")
 MODEL = re.compile(r"[A-Za-z0-9_.-]+")

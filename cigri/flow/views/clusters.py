@@ -25,6 +25,7 @@ from cigri.tables.clusters import (
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskHistory
+from cigri.text.units import as_utc
 
 
 class ClusterView(NamedTuple):
@@ -108,7 +109,7 @@ class ClusterStanding(NamedTuple):
         if self.failures:
             return "failing" if self.is_enabled else "failing, disabled"
         if self.drained_by is not None:
-            return f"draining, by {self.drained_by:%Y-%m-%d %H:%M %Z}"
+            return f"draining, by {as_utc(self.drained_by)}"
         if not self.is_enabled:
             return "disabled"
         return "ok" if self.visited_at else "not visited yet"

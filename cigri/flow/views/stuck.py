@@ -14,6 +14,7 @@ from cigri.tables.clusters import Cluster, UserMapping
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import Kill
+from cigri.text.units import as_utc
 
 STUCK_BATCH = timedelta(minutes=10)
 STUCK_KILL_TRIES = 5
@@ -67,7 +68,7 @@ def list_old_events(conn: Connection, age: timedelta, now: datetime | None = Non
 def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
     """One sentence for each thing that does not move, with its id."""
     stuck = [
-        f"batch {row.id} on {row.name} has been launching since {row.created_at:%Y-%m-%d %H:%M} UTC: "
+        f"batch {row.id} on {row.name} has been launching since {as_utc(row.created_at)}: "
         f"the runner cannot find out whether it was submitted; try `cigri cluster test {row.name}`"
         for row in conn.execute(
             select(Batch.c.id, Batch.c.created_at, Cluster.c.name)

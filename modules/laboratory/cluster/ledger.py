@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from cigri.drivers import RemoteState
+from cigri.text.units import DAY
 from modules.laboratory.cluster.jobs import JobSight, TaskEnd
 from modules.laboratory.cluster.runs import GridRun, Phase
 
-MEMORY = 86_400.0  # seconds for which the ends of jobs are known
+MEMORY = 1.0 * DAY  # seconds for which the ends of jobs are known
 
 
 class Ledger:

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cigri.text.units import HOUR
 from modules.laboratory.load.gamma import gamma_cdf
 from modules.laboratory.load.job import LocalJob
 from modules.laboratory.load.people import pick_name, pick_walltime
@@ -89,7 +90,7 @@ def share_of_short(size: int) -> float:
 def arrivals(random: Random, pace: float, start_hour: float) -> Iterator[float]:
     """Seconds since a start at this hour of the day, ever later; a pace of 2 is twice as many jobs."""
     weights = day_weights()
-    slot, spent = divmod(start_hour * 3600.0 / SLOT, 1.0)
+    slot, spent = divmod(start_hour * HOUR / SLOT, 1.0)
     position, now = int(slot), 0.0
     while True:
         points = _gap(random) / pace / SLOT

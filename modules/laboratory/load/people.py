@@ -3,7 +3,8 @@
 from itertools import accumulate
 from random import Random
 
-MINUTE, HOUR = 60.0, 3600.0
+from cigri.text.units import HOUR, MINUTE
+
 ROUND_WALLTIMES = (
     *(minutes * MINUTE for minutes in (5, 10, 15, 30)),
     *(hours * HOUR for hours in (1, 2, 4, 8, 12, 24, 48, 72, 168)),

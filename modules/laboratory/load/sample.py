@@ -11,7 +11,8 @@ from math import cos, pi
 from random import Random
 from typing import NamedTuple
 
-from modules.laboratory.load.people import HOUR, pick_user, pick_walltime
+from cigri.text.units import HOUR
+from modules.laboratory.load.people import pick_user, pick_walltime
 
 CORES = 128
 DAYS = 7

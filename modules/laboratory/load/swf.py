@@ -17,6 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveInt
 
 from cigri.errors import ConfigError
+from cigri.text.units import DAY
 from modules.laboratory.load.job import LocalJob
 
 FIELDS = 18
@@ -24,7 +25,6 @@ UNKNOWN = -1
 CANCELLED = 5
 PARTS = (2, 3, 4)  # stretches of a job that was stopped and continued; a line of its own has the whole job
 STATUSES = (UNKNOWN, 0, 1, *PARTS, CANCELLED)
-DAY = 86400.0
 LARGEST = 1e12  # seconds and cores; what is more is no trace
 
 _HEADER = re.compile(r"\s*;\s*(MaxProcs|MaxNodes):\s*(\d{1,9})\b")

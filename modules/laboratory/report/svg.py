@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import floor, log10
 from typing import NamedTuple
 
+from cigri.text.units import DAY, HOUR, MINUTE
 from modules.laboratory.evaluation.results import Point
 from modules.laboratory.report.words import escaped, number
 
@@ -13,7 +14,7 @@ COLOURS = 8  # as many as style.css has; a plot of more series is not readable a
 COLUMNS = 400  # a step plot of more points shows the mean of each column
 BAR, BAR_GAP, LABEL = 18, 6, 200
 TINY = 1e-9  # a plot of less is a plot of nothing
-TIME_UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
+TIME_UNITS = ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes"), (1, "seconds"))
 
 
 class Series(NamedTuple):

@@ -2,30 +2,13 @@
 
 import re
 from html import escape
-from math import inf
-from typing import NamedTuple
+
+from cigri.text.units import HOUR, as_duration
 
 NOTHING = "\N{EN DASH}"
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
-
-
-class _Unit(NamedTuple):
-    """A unit of time, the one that its remainder is in, and the time from which the next unit is better."""
-
-    name: str
-    seconds: int
-    part_name: str
-    part: int
-    limit: float
-
-
-_UNITS = (
-    _Unit("min", 60, "s", 1, 3600),
-    _Unit("h", 3600, "min", 60, 86400),
-    _Unit("d", 86400, "h", 3600, inf),
-)
 
 
 def escaped(text: str) -> str:
@@ -50,15 +33,9 @@ def times(factor: float | None) -> str:
 
 
 def core_hours(core_seconds: float) -> str:
-    return f"{number(round(core_seconds / 3600, 1), 1)}{NARROW}core-h"
+    return f"{number(round(core_seconds / HOUR, 1), 1)}{NARROW}core-h"
 
 
 def duration(seconds: float | None) -> str:
-    """Two units at most: `3 d 4 h`, `12 min 5 s`, `8.25 s`."""
-    if seconds is None:
-        return NOTHING
-    if seconds < 60:
-        return f"{number(round(seconds, 2), 2)}{NARROW}s"
-    found = next(unit for unit in _UNITS if round(seconds / unit.part) * unit.part < unit.limit)
-    whole, rest = divmod(round(seconds / found.part), found.seconds // found.part)
-    return f"{number(whole)}{NARROW}{found.name}" + (f" {rest}{NARROW}{found.part_name}" if rest else "")
+    """Two units at most; a number and its unit stay on one line."""
+    return NOTHING if seconds is None else re.sub(r"(?<=\d) ", NARROW, as_duration(seconds))

@@ -15,6 +15,7 @@ from cigri.database import Database, embedded
 from cigri.database.virtual import VirtualDatabase
 from cigri.flow.picture import take_picture
 from cigri.settings.sections import Settings
+from cigri.text.units import HOUR
 from modules.laboratory.whatif.future import Future, Outcome
 from modules.laboratory.whatif.interval import ERRORS, End, interval
 from modules.laboratory.whatif.local_load import STEP
@@ -119,7 +120,7 @@ def _foresight(made: Plan, number: int, outcomes: Sequence[Outcome]) -> Foresigh
     for outcome in outcomes:
         tasks.update(outcome.tasks)
         for name, seconds in outcome.work.items():
-            hours[name] += seconds / 3600 / len(outcomes)
+            hours[name] += seconds / HOUR / len(outcomes)
     return Foresight(
         order.campaign.name,
         order.tasks,

@@ -13,6 +13,7 @@ from cigri.flow.picture import put_picture
 from cigri.flow.submissions import put_campaign
 from cigri.flow.views.laboratory import count_left, list_ended_tasks
 from cigri.settings.sections import Settings
+from cigri.text.units import DAY
 from modules.laboratory.clockwork import Clockwork
 from modules.laboratory.cluster.batch_system import BatchSystem
 from modules.laboratory.cluster.jobs import GridTask
@@ -22,7 +23,7 @@ from modules.laboratory.whatif.plan import Plan
 from modules.laboratory.whatif.small_grid import Board, Hardware
 
 WARM_UP = 5.0  # seconds before the submission, in which others take their cores
-FARTHEST = 366 * 86_400.0  # seconds; what has not ended then does not end
+FARTHEST = 366.0 * DAY  # seconds; what has not ended then does not end
 FEWEST_DONE = 0.05  # of a campaign's tasks, from which its end can be told when the run is cut short
 
 

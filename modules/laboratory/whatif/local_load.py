@@ -4,11 +4,12 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 
+from cigri.text.units import HOUR
 from modules.laboratory.load import LocalJob
 
 STEP = 1800.0  # seconds for which one figure holds
 STEPS_A_DAY = 48
-FORGETTING = 3600.0  # seconds in which the difference between now and then falls to a third
+FORGETTING = 1.0 * HOUR  # seconds in which the difference between now and then falls to a third
 FOR_EVER = 1e9  # seconds
 
 

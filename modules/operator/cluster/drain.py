@@ -1,6 +1,5 @@
 """`cigri cluster drain`: no more jobs, and those that run are told when they must be over."""
 
-import re
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
@@ -10,14 +9,14 @@ from cigri.database import server_time
 from cigri.errors import UsageError
 from cigri.flow.drains import DrainWish, put_drain
 from cigri.settings.cluster import ClusterConfig
+from cigri.text.units import as_local, read_date, read_duration
 from modules.operator.cluster.declared import find
 
 EXAMPLES = """\
   cigri cluster drain dahu --by 2026-12-01T08:00
   cigri cluster drain dahu --by +2h --kill
-  cigri cluster drain dahu --by +30m --kill --keep 64"""
-AHEAD = re.compile(r"\+(\d{1,6})([smhd])", re.ASCII)
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+  cigri cluster drain dahu --by +30min --kill --keep 64"""
+TIMES = "YYYY-MM-DDTHH:MM, or +90s, +30min, +2h, +1d"
 
 
 def run(argv: list[str]) -> int:
@@ -29,7 +28,7 @@ def run(argv: list[str]) -> int:
         EXAMPLES,
     )
     parser.add_argument("name")
-    parser.add_argument("--by", metavar="TIME", required=True, help="YYYY-MM-DDTHH:MM, or +90s, +30m, +2h, +1d")
+    parser.add_argument("--by", metavar="TIME", required=True, help=TIMES)
     parser.add_argument("--kill", action="store_true", help="kill what still runs then; else it is left to run")
     parser.add_argument("--keep", metavar="CORES", type=int, default=0, help="let jobs with so many cores run on")
     options = parser.parse_args(argv)
@@ -38,8 +37,7 @@ def run(argv: list[str]) -> int:
     with open_database() as database, database.begin() as conn:
         deadline = parse_deadline(conn, options.name, find(conn, options.name).config, options.by)
         put_drain(conn, options.name, DrainWish(deadline, options.kill, options.keep, grid_user()))
-    by = f"{deadline.astimezone():%Y-%m-%d %H:%M:%S %Z}"
-    print(f"Cluster {options.name} gets no new jobs; what runs is to end by {by}")
+    print(f"Cluster {options.name} gets no new jobs; what runs is to end by {as_local(deadline)}")
     print("`gridevents --global --all` shows what becomes of it")
     return 0
 
@@ -57,9 +55,13 @@ def parse_deadline(conn: Connection, name: str, config: ClusterConfig, text: str
 
 def parse_time(text: str, now: datetime) -> datetime:
     """A moment, or so long from now; without a time zone it is this host's."""
-    if ahead := AHEAD.fullmatch(text):
-        return now + timedelta(**{UNITS[ahead[2]]: int(ahead[1])})
     try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        raise UsageError(f"--by takes YYYY-MM-DDTHH:MM, or +90s, +30m, +2h, +1d, not {text!r}") from None
+        if not text.startswith("+"):
+            return read_date(text, None)
+        if (ahead := read_duration(text[1:])) is not None:
+            return now + timedelta(seconds=float(ahead))
+    except OverflowError:
+        pass
+    except ValueError as error:
+        raise UsageError(f"--by takes {TIMES}: {error}") from None
+    raise UsageError(f"--by takes {TIMES}, not {text!r}")

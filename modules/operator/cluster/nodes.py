@@ -13,7 +13,7 @@ from cigri.flow.drains import NodeDrain, end_node_drains, put_node_drain
 from cigri.flow.excluded_nodes import ExcludedNode, admit_nodes, list_excluded_nodes
 from cigri.flow.precedence import find_cluster_id
 from modules.operator.cluster.declared import find
-from modules.operator.cluster.drain import parse_deadline
+from modules.operator.cluster.drain import TIMES, parse_deadline
 
 COLUMNS = ("Cluster", "Node", "State", "Since", "Until", "Times", "Why")
 EXAMPLES = """\
@@ -56,7 +56,7 @@ def _parser() -> Parser:
     parser.add_argument("name", nargs="?", default="", metavar="CLUSTER")
     parser.add_argument("--admit", nargs="+", default=[], metavar="NODE")
     parser.add_argument("--drain", nargs="+", default=[], metavar="NODE", help="give these no new jobs")
-    parser.add_argument("--by", metavar="TIME", help="with --drain: YYYY-MM-DDTHH:MM, or +90s, +30m, +2h, +1d")
+    parser.add_argument("--by", metavar="TIME", help=f"with --drain: {TIMES}")
     parser.add_argument("--json", action="store_true", help="the list for programs")
     return parser
 

@@ -15,9 +15,10 @@ from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.requirements import BUILT_IN, shown
 from cigri.script.answers import Answer
+from cigri.text.units import MEGABYTE, SIZES, as_size
 
 LARGEST_SKEW = 5.0  # seconds
-LEAST_SPACE = 100  # MB
+FULL_DISK = 100 * MEGABYTE  # that are left, or less
 
 
 class Patient(NamedTuple):
@@ -114,9 +115,9 @@ def directory(patient: Patient) -> str:
     found = re.fullmatch(r"(.+)\n\S+ +\d+ +\d+ +(\d+) +\S+ +.*\n", answer.out)
     if answer.status != 0 or not found:
         raise Trouble(f"{patient.user} cannot write below {patient.base}: {answer.err.strip()}", advice)
-    space = int(found[2]) // 1024
-    text = f"{found[1]} can be written, {space} MB free"
-    if space < LEAST_SPACE:
+    space = int(found[2]) * SIZES["KB"]
+    text = f"{found[1]} can be written, {as_size(space)} free"
+    if space < FULL_DISK:
         raise Doubt(text, "jobs cannot write their records on a full disk")
     return text
 

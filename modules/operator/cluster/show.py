@@ -2,6 +2,7 @@
 
 from cigri.cli.command import Parser, open_database, print_json, safe
 from cigri.flow.views.clusters import list_cluster_standings, list_mappings
+from cigri.text.units import as_utc
 from modules.operator.cluster.declaration import to_toml
 from modules.operator.cluster.declared import find
 from modules.operator.cluster.list import plain
@@ -26,9 +27,9 @@ def run(argv: list[str]) -> int:
         return 0
     print(f"# cluster {name}: {standing.state}")
     if standing.visited_at:
-        print(f"# visited {standing.visited_at:%Y-%m-%d %H:%M:%S} UTC: {standing.free} of {standing.total} cores free")
+        print(f"# visited {as_utc(standing.visited_at)}: {standing.free} of {standing.total} cores free")
     if standing.blocked_until:
-        print(f"# {standing.failures} visits in a row failed; next try {standing.blocked_until:%H:%M:%S} UTC")
+        print(f"# {standing.failures} visits in a row failed; next try {as_utc(standing.blocked_until)}")
     print(f"# our jobs: {standing.waiting} waiting, {standing.running} running")
     for grid_user, local_user in mappings:
         print(safe(f"# the jobs of {grid_user} run as {local_user}"))

@@ -14,6 +14,7 @@ from cigri.gateway import Gateway
 from cigri.settings.cluster import ClusterConfig
 from cigri.states import EventLevel
 from cigri.text.harmless import safe
+from cigri.text.units import as_utc
 
 CODE = "CLUSTER_FALLBACK"
 
@@ -29,7 +30,7 @@ def decide(name: str, config: ClusterConfig) -> ClusterConfig:
         driver = gateway.driver(cluster)
         driver.parse_probe(gateway.run(cluster, gateway.visitor(cluster), driver.probe()))
     except (TransportError, AnswerUnreadable) as error:
-        because = f"its batch system was not there on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: {_line(error)}"
+        because = f"its batch system was not there on {as_utc(datetime.now(UTC))}: {_line(error)}"
         return declared.model_copy(update={"fallback_because": because})
     finally:
         gateway.close()

@@ -3,6 +3,7 @@
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.flow.resources import list_documents
+from cigri.text.units import as_local
 
 
 def run(argv: list[str]) -> int:
@@ -18,6 +19,6 @@ def run(argv: list[str]) -> int:
     if options.json:
         print_json([document._asdict() for document in documents])
     else:
-        rows = [(one.version, f"{one.at:%Y-%m-%d %H:%M:%S}", one.by, one.text.count("\n")) for one in documents]
+        rows = [(one.version, as_local(one.at), one.by, one.text.count("\n")) for one in documents]
         print_table(("version", "applied at", "by", "lines"), rows, prose=("by",))
     return 0

@@ -11,7 +11,7 @@ from cigri.cli.command import complain
 from cigri.script.words import Word
 
 if TYPE_CHECKING:
-    from cigri.cli.gridsub import Candidate
+    from cigri.cli.submitting import Candidate
     from cigri.jdl import ClusterSettings, Description
     from cigri.settings.cluster import ClusterConfig
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import change, deeds, gridevents, gridsub, resubmission
+from cigri.cli import adding, change, deeds, gridevents, resubmission, submitting
 from cigri.database import Database
 from tests.cli.running import Run, running
 from tests.factories import note_passes
@@ -49,7 +49,7 @@ def run(
 @pytest.fixture
 def as_user(monkeypatch: pytest.MonkeyPatch) -> AsUser:
     def become(user: str) -> None:
-        for program in (change, gridsub, deeds, gridevents, resubmission):
+        for program in (change, submitting, adding, deeds, gridevents, resubmission):
             monkeypatch.setattr(program, "grid_user", lambda: user)
 
     return become

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from sqlalchemy import ARRAY, JSON, Compiled, Connection, Row
+from sqlalchemy import ARRAY, JSON, Compiled, Connection, Label, Row, null, type_coerce
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import ExecutableReturnsRows
 from sqlalchemy.types import NullType, TypeEngine
@@ -53,6 +53,11 @@ def read_by(
     _require_fit(kind, result.context.compiled, key, *computed)
     rows = result.all()
     return {row[0]: made for row, made in zip(rows, _made(kind, rows, 1, computed), strict=True)}
+
+
+def nothing(name: str, like: ColumnElement[Any]) -> Label[Any]:
+    """A column that is null, of the type of another one."""
+    return type_coerce(null(), like.type).label(name)
 
 
 def _made(

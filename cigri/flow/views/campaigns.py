@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, cast, func, literal, or_, select, true
+from sqlalchemy import BigInteger, Connection, Row, and_, cast, func, literal, or_, select, true
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect
 
 from cigri.database import server_time
+from cigri.database.typed_rows import read_all
 from cigri.flow.holds import HALT_PROBLEMS, is_share_held
 from cigri.flow.views.destinations import is_closed
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, EventLevel, JobState, StepState, TaskState
@@ -143,22 +144,22 @@ def list_campaigns(
         select(
             Campaign.c.id,
             Campaign.c.name,
-            Campaign.c.grid_user,
-            func.coalesce(Project.c.name, ""),
+            Campaign.c.grid_user.label("user"),
+            func.coalesce(Project.c.name, "").label("project"),
             Campaign.c.type,
             Campaign.c.state,
             Campaign.c.submitted_at,
             Campaign.c.ended_at,
             Campaign.c.archived_at,
             *(counts.c[state.value] for state in TaskState),
-            errors.c.n,
+            errors.c.n.label("errors"),
             Forecast.c.throughput,
             Forecast.c.mean,
             Forecast.c.deviation,
             Forecast.c.eta,
             Forecast.c.eta_low,
             Forecast.c.eta_high,
-            held.exists(),
+            held.exists().label("is_held"),
             Campaign.c.scheduler,
             Campaign.c.max_replicas,
             Forecast.c.published,
@@ -174,7 +175,7 @@ def list_campaigns(
         .where(_wanted(ids, user, with_ended))
         .order_by(Campaign.c.id)
     )
-    return [CampaignView._make(row) for row in conn.execute(statement)]
+    return read_all(conn, CampaignView, statement)
 
 
 def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
@@ -183,7 +184,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
     statement = (
         select(
             part.c.campaign_id,
-            Cluster.c.name,
+            Cluster.c.name.label("cluster"),
             live.c.to_launch,
             live.c.waiting,
             live.c.running,
@@ -195,21 +196,21 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             Forecast.c.throughput,
             Forecast.c.mean,
             Forecast.c.deviation,
-            part.c.blocked_until,
-            _obstacle(),
+            part.c.blocked_until.label("set_aside_until"),
+            _obstacle().label("why"),
             Cluster.c.is_enabled,
-            Cluster.c.blocked_until,
+            Cluster.c.blocked_until.label("paused_until"),
             ClusterState.c.free,
-            func.coalesce(Cluster.c.config["fallback_because"].astext, ""),
-            Drain.c.deadline,
-            is_share_held(part.c.campaign_id, part.c.cluster_id),
+            func.coalesce(Cluster.c.config["fallback_because"].astext, "").label("fallback_because"),
+            Drain.c.deadline.label("drained_by"),
+            is_share_held(part.c.campaign_id, part.c.cluster_id).label("is_held"),
             live.c.held,
             live.c.suspended,
-            func.coalesce(part.c.settings["type"].astext, "best-effort"),
-            part.c.settings["walltime"].as_integer(),
+            func.coalesce(part.c.settings["type"].astext, "best-effort").label("job_type"),
+            part.c.settings["walltime"].as_integer().label("walltime"),
             part.c.doubted,
-            part.c.sink_since.is_not(None),
-            _is_barred(),
+            part.c.sink_since.is_not(None).label("is_sink"),
+            _is_barred().label("is_barred"),
             Cluster.c.config,
         )
         .select_from(part)
@@ -223,7 +224,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
         .where(part.c.campaign_id.in_(ids))
         .order_by(part.c.campaign_id, Cluster.c.name)
     )
-    return [PartView._make((*row[:-1], _hours(row[-1]))) for row in conn.execute(statement)]
+    return read_all(conn, PartView, statement, cluster_hours=_hours)
 
 
 def _is_barred() -> ColumnElement[bool]:
@@ -238,11 +239,11 @@ def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str
         select(
             Event.c.id,
             Event.c.code,
-            Campaign.c.id,
-            Cluster.c.name,
+            Campaign.c.id.label("campaign_id"),
+            Cluster.c.name.label("cluster"),
             Event.c.job_id,
             Event.c.task_id,
-            Event.c.count,
+            Event.c.count.label("times"),
             Event.c.opened_at,
             Event.c.last_at,
             Event.c.message,
@@ -252,7 +253,7 @@ def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str
         .where(Event.c.closed_at.is_(None), Event.c.level == EventLevel.ERROR, _wanted(ids, user, True))
         .order_by(Event.c.id)
     )
-    return [ErrorView._make(row) for row in conn.execute(statement)]
+    return read_all(conn, ErrorView, statement)
 
 
 def present(conn: Connection) -> datetime:
@@ -303,8 +304,8 @@ def _obstacle() -> ScalarSelect[str]:
     )
 
 
-def _hours(config: dict[str, Any]) -> dict[str, Any]:
-    return {name: config[name] for name in ("hours", "timezone", "hours_overrun") if name in config}
+def _hours(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
+    return {name: row.config[name] for name in ("hours", "timezone", "hours_overrun") if name in row.config}
 
 
 def _wanted(ids: Sequence[int] | None, user: str, with_ended: bool) -> ColumnElement[bool]:

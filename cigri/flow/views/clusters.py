@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, Connection, Row, Text, and_, cast, func, null, or_, select, true
+from sqlalchemy import ARRAY, BigInteger, Connection, Text, and_, cast, func, or_, select, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
+from cigri.database.typed_rows import nothing, read_all
 from cigri.states import WAITING_JOBS, CampaignType, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Bucket, Campaign
 from cigri.tables.clusters import (
@@ -125,29 +127,32 @@ def list_tried(conn: Connection, campaign_id: int) -> list[TriedCluster]:
         .limit(1)
         .scalar_subquery()
     )
-    found = conn.execute(
-        select(Cluster.c.name, Task.c.number, Task.c.state, Job.c.id, Job.c.state)
-        .add_columns(Attempt.c.outcome, Attempt.c.exit_code, Attempt.c.seconds, Job.c.node, said)
+    hot = (
+        select(Cluster.c.name.label("cluster"), Task.c.number.label("task_number"), Task.c.state)
+        .add_columns(Job.c.id.label("job_id"), Job.c.state.label("job_state"))
+        .add_columns(Attempt.c.outcome, Attempt.c.exit_code, Attempt.c.seconds, Job.c.node, said.label("said"))
         .join(Bucket, Bucket.c.id == Task.c.bucket_id)
         .join(Cluster, Cluster.c.id == Bucket.c.cluster_id)
         .outerjoin(Attempt, last)
         .outerjoin(Job, Job.c.id == Attempt.c.job_id)
         .where(Task.c.campaign_id == campaign_id)
         .order_by(Cluster.c.name)
-    ).all()
-    return [TriedCluster._make(row) for row in found or _archived_tests(conn, campaign_id)]
+    )
+    return read_all(conn, TriedCluster, hot) or read_all(conn, TriedCluster, _archived_tests(campaign_id))
 
 
-def _archived_tests(conn: Connection, campaign_id: int) -> Sequence[Row[Any]]:
+def _archived_tests(campaign_id: int) -> Select[*tuple[Any, ...]]:
     old, campaign = TaskHistory.c, Campaign.c
-    return conn.execute(
-        select(Cluster.c.name, old.number, old.state, null(), null(), null(), old.exit_code, old.seconds, old.node)
-        .add_columns(null())
+    return (
+        select(Cluster.c.name.label("cluster"), old.number.label("task_number"), old.state)
+        .add_columns(nothing("job_id", Job.c.id), nothing("job_state", Job.c.state))
+        .add_columns(nothing("outcome", Attempt.c.outcome), old.exit_code, old.seconds, old.node)
+        .add_columns(nothing("said", Event.c.message))
         .join(Cluster, Cluster.c.id == old.cluster_id)
         .join(Campaign, campaign.id == old.campaign_id)
         .where(old.campaign_id == campaign_id, campaign.type == CampaignType.TEST)
         .order_by(Cluster.c.name, old.number)
-    ).all()
+    )
 
 
 def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> list[ClusterView]:
@@ -182,7 +187,7 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             Cluster.c.name,
             Cluster.c.config,
             Cluster.c.is_enabled,
-            Cluster.c.blocked_until,
+            Cluster.c.blocked_until.label("paused_until"),
             Cluster.c.visited_at,
             state.c.total,
             state.c.free,
@@ -191,13 +196,13 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             state.c.unavailable,
             live.c.waiting,
             live.c.running,
-            away.c.opened_at,
-            away.c.message,
-            Drain.c.deadline,
-            func.coalesce(sick.scalar_subquery(), []),
-            func.coalesce(drained.scalar_subquery(), []),
-            func.coalesce(ClusterPace.c.pace, 1.0),
-            func.coalesce(ClusterPace.c.why, ""),
+            away.c.opened_at.label("away_since"),
+            away.c.message.label("why"),
+            Drain.c.deadline.label("drained_by"),
+            func.coalesce(sick.scalar_subquery(), []).label("sick_nodes"),
+            func.coalesce(drained.scalar_subquery(), []).label("drained_nodes"),
+            func.coalesce(ClusterPace.c.pace, 1.0).label("pace"),
+            func.coalesce(ClusterPace.c.why, "").label("stress"),
         )
         .select_from(Cluster)
         .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
@@ -210,7 +215,7 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
     if names is not None:
         ids = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 19]
         statement = statement.where(or_(Cluster.c.name.in_(names), Cluster.c.id.in_(ids)))
-    return [ClusterView._make(row) for row in conn.execute(statement)]
+    return read_all(conn, ClusterView, statement)
 
 
 def list_usage(
@@ -218,17 +223,17 @@ def list_usage(
 ) -> list[Usage]:
     """The mean of each `period` of the `past`, oldest first, cluster by cluster."""
     row = ClusterUsage
-    start = func.date_bin(period, row.c.at, clock(now) - past).label("start")
+    start = func.date_bin(period, row.c.at, clock(now) - past, type_=row.c.at.type)
     columns = (row.c.total, row.c.free, row.c.used, row.c.used_by_us, row.c.unavailable)
-    means = (cast(func.round(func.avg(column)), BigInteger) for column in columns)
-    found = conn.execute(
-        select(Cluster.c.name, start, *means)
+    means = (cast(func.round(func.avg(column)), BigInteger).label(column.key) for column in columns)
+    statement = (
+        select(Cluster.c.name.label("cluster"), start.label("at"), *means)
         .join(Cluster, Cluster.c.id == row.c.cluster_id)
         .where(row.c.cluster_id.in_(cluster_ids), row.c.at >= clock(now) - past)
         .group_by(Cluster.c.id, start)
         .order_by(Cluster.c.id, start)
     )
-    return [Usage._make(usage) for usage in found]
+    return read_all(conn, Usage, statement)
 
 
 def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
@@ -254,18 +259,18 @@ def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
         ClusterState.c.free,
         ClusterState.c.used_by_us,
         ClusterState.c.unavailable,
-        func.coalesce(jobs.c.waiting, 0),
-        func.coalesce(jobs.c.running, 0),
-        Drain.c.deadline,
+        func.coalesce(jobs.c.waiting, 0).label("waiting"),
+        func.coalesce(jobs.c.running, 0).label("running"),
+        Drain.c.deadline.label("drained_by"),
     )
-    found = conn.execute(
+    statement = (
         select(*columns)
         .outerjoin(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(jobs, jobs.c.cluster_id == Cluster.c.id)
         .outerjoin(Drain, Drain.c.cluster_id == Cluster.c.id)
         .order_by(Cluster.c.name)
     )
-    return [ClusterStanding._make(row) for row in found]
+    return read_all(conn, ClusterStanding, statement)
 
 
 def list_mappings(conn: Connection, name: str) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, select
 
+from cigri.database.typed_rows import read_one
 from cigri.flow.views.destinations import is_closed
 from cigri.flow.views.queues import list_queues, property_kinds
 from cigri.requirements import (
@@ -184,8 +185,15 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
         found = [verdicts[key] for one in chosen if (key := (one, queue.id)) in verdicts]
         refused = [verdict for verdict in found if verdict.code is not None]
         first = next(iter(refused or found), _Verdict(None, "", "", "", None))
-        about = (queue.cluster, queue.name, queue.cluster_id in used, len(found), len(found) - len(refused))
-        whys.append(QueueWhy._make((*about, *first)))
+        why = QueueWhy(
+            cluster=queue.cluster,
+            queue=queue.name,
+            is_used=queue.cluster_id in used,
+            buckets=len(found),
+            eligible=len(found) - len(refused),
+            **first._asdict(),
+        )
+        whys.append(why)
     return whys
 
 
@@ -194,8 +202,7 @@ def find_bucket(conn: Connection, campaign_id: int | None, number: int) -> TaskP
     which = Task.c.id == number
     if campaign_id is not None:
         which = and_(Task.c.campaign_id == campaign_id, Task.c.number == number)
-    row = conn.execute(select(Task.c.campaign_id, Task.c.bucket_id, Task.c.state).where(which)).one_or_none()
-    return TaskPlace._make(row) if row else None
+    return read_one(conn, TaskPlace, select(Task.c.campaign_id, Task.c.bucket_id, Task.c.state).where(which))
 
 
 def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, int], _Verdict]:
@@ -207,8 +214,6 @@ def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, in
     ):
         verdicts[pool_id, queue_id] = _Verdict(None, "", "", "", since)
     reason = (no.code, no.name, no.wanted, no.found, no.at)
-    for pool_id, queue_id, *about in conn.execute(
-        select(no.pool_id, no.queue_id, *reason).where(no.pool_id.in_(pool_ids))
-    ):
-        verdicts[pool_id, queue_id] = _Verdict._make(about)
+    for row in conn.execute(select(no.pool_id, no.queue_id, *reason).where(no.pool_id.in_(pool_ids))):
+        verdicts[row.pool_id, row.queue_id] = _Verdict(row.code, row.name, row.wanted, row.found, row.at)
     return verdicts

@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Connection, and_, func, literal, literal_colu
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import rows
+from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.archive import PURGE
 from cigri.states import EventLevel, Outcome
@@ -65,17 +66,17 @@ def list_events(conn: Connection, choice: EventChoice, limit: int | None = None)
             Event.c.subject,
             Event.c.message,
             Event.c.campaign_id,
-            Cluster.c.name,
+            Cluster.c.name.label("cluster"),
             Event.c.job_id,
-            Task.c.number,
+            Task.c.number.label("task"),
             Task.c.parameter,
-            Event.c.count,
+            Event.c.count.label("times"),
             Event.c.opened_at,
             Event.c.last_at,
             Event.c.closed_at,
             Event.c.closed_by,
-            func.coalesce(Attempt.c.outcome, Job.c.outcome),
-            func.coalesce(Attempt.c.exit_code, Job.c.exit_code),
+            func.coalesce(Attempt.c.outcome, Job.c.outcome).label("outcome"),
+            func.coalesce(Attempt.c.exit_code, Job.c.exit_code).label("exit_code"),
         )
         .outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
         .outerjoin(Cluster, Cluster.c.id == Event.c.cluster_id)
@@ -86,7 +87,7 @@ def list_events(conn: Connection, choice: EventChoice, limit: int | None = None)
         .order_by(Event.c.id.desc())
         .limit(limit)
     )
-    return [SeenEvent._make(row) for row in conn.execute(statement)][::-1]
+    return read_all(conn, SeenEvent, statement)[::-1]
 
 
 def count_events(conn: Connection, choice: EventChoice) -> int:

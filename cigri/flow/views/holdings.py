@@ -11,6 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import rows
+from cigri.database.typed_rows import read_all
 from cigri.flow.views.queued_jobs import asked
 from cigri.flow.views.running_jobs import is_there
 from cigri.flow.views.unwanted_jobs import may_move
@@ -68,27 +69,28 @@ def list_holdings(conn: Connection) -> list[Holding]:
     """Of each campaign on each cluster where a job of it runs or waits."""
     waits = _waits()
     runs = and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None))
-    found = conn.execute(
+    statement = (
         select(
             Job.c.campaign_id,
             Job.c.cluster_id,
-            cast(func.coalesce(func.sum(Job.c.width).filter(runs), 0), BigInteger),
-            cast(func.coalesce(func.sum(Job.c.width).filter(waits), 0), BigInteger),
-            func.coalesce(func.max(Job.c.id).filter(waits), 0),
-            func.coalesce(func.max(Job.c.width).filter(waits), 1),
+            cast(func.coalesce(func.sum(Job.c.width).filter(runs), 0), BigInteger).label("running"),
+            cast(func.coalesce(func.sum(Job.c.width).filter(waits), 0), BigInteger).label("waiting"),
+            func.coalesce(func.max(Job.c.id).filter(waits), 0).label("last"),
+            func.coalesce(func.max(Job.c.width).filter(waits), 1).label("width"),
         )
         .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)))
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
         .order_by(Job.c.campaign_id, Job.c.cluster_id)
     )
-    return [Holding._make(row) for row in found]
+    return read_all(conn, Holding, statement)
 
 
 def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most: int) -> list[Recalled]:
     """At most so many jobs, the newest first; none with a task that was taken out of queues `moves` times already."""
     wanted, part = rows("wanted", dict.fromkeys(Recall._fields, BigInteger()), recalls), CampaignCluster.c
-    found = conn.execute(
-        select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.width, func.coalesce(asked(), 0))
+    statement = (
+        select(Job.c.id.label("job_id"), Job.c.campaign_id, Job.c.cluster_id, Job.c.width)
+        .add_columns(func.coalesce(asked(), 0).label("asked"))
         .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .outerjoin(Bucket, Bucket.c.id == Job.c.bucket_id)
@@ -97,7 +99,7 @@ def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most:
         .order_by(Job.c.id.desc())
         .limit(most)
     )
-    return [Recalled._make(row) for row in found]
+    return read_all(conn, Recalled, statement)
 
 
 def _waits() -> ColumnElement[bool]:

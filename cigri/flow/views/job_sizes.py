@@ -2,14 +2,15 @@
 Read by: campaign schedulers.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, cast, func, select, true
+from sqlalchemy import BigInteger, Connection, Row, and_, cast, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
 
 from cigri.database import clock
+from cigri.database.typed_rows import read_all, read_by
 from cigri.jdl import ClusterSettings
 from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
@@ -96,44 +97,44 @@ def list_crews(conn: Connection, campaign_id: int, now: datetime | None = None) 
         .group_by(Job.c.cluster_id)
         .subquery()
     )
-    found = conn.execute(
+    statement = (
         select(
             part.c.cluster_id,
-            func.coalesce(live.c.running, 0),
-            func.coalesce(live.c.ran, 0.0),
-            func.coalesce(live.c.waiting, 0),
-            func.coalesce(ClusterState.c.free, 0) // part.c.width,
+            func.coalesce(live.c.running, 0).label("running"),
+            func.coalesce(live.c.ran, 0.0).label("ran"),
+            func.coalesce(live.c.waiting, 0).label("waiting"),
+            (func.coalesce(ClusterState.c.free, 0) // part.c.width).label("free"),
         )
         .outerjoin(live, live.c.cluster_id == part.c.cluster_id)
         .outerjoin(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
         .where(part.c.campaign_id == campaign_id)
     )
-    return {cluster_id: Crew(*crew) for cluster_id, *crew in found}
+    return read_by(conn, "cluster_id", Crew, statement)
 
 
 def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
     """A campaign on each of its clusters."""
     part = CampaignCluster
-    found = conn.execute(
+    statement = (
         select(
             part.c.cluster_id,
             part.c.width,
-            part.c.settings["walltime"].as_integer(),
+            part.c.settings["walltime"].as_integer().label("walltime"),
             part.c.done,
             part.c.seconds,
             part.c.durations,
-            func.coalesce(ClusterForecast.c.queue_delay, 0.0),
-            func.coalesce(ClusterForecast.c.hazard, 0.0),
+            func.coalesce(ClusterForecast.c.queue_delay, 0.0).label("delay"),
+            func.coalesce(ClusterForecast.c.hazard, 0.0).label("hazard"),
             part.c.speed,
             part.c.known,
             part.c.expected,
-            func.coalesce(ClusterForecast.c.cycle, 0.0),
+            func.coalesce(ClusterForecast.c.cycle, 0.0).label("cycle"),
         )
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == part.c.cluster_id)
         .where(part.c.campaign_id == campaign_id)
         .order_by(part.c.cluster_id)
     )
-    return [Ground._make(row) for row in found]
+    return read_all(conn, Ground, statement)
 
 
 def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[SharePace]:
@@ -178,19 +179,19 @@ def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Sh
         select(
             part.c.campaign_id,
             part.c.cluster_id,
-            func.coalesce(part.c.settings["temporal_grouping"].as_boolean(), true()),
-            func.coalesce(Cluster.c.config["node_cores"].as_integer(), 1) // part.c.width,
+            func.coalesce(part.c.settings["temporal_grouping"].as_boolean(), true()).label("is_temporal"),
             part.c.done,
             part.c.seconds,
             part.c.squares,
             crew.c.live,
-            cast(func.coalesce(recent.c.starts, []), ARRAY(DOUBLE_PRECISION)),
+            cast(func.coalesce(recent.c.starts, []), ARRAY(DOUBLE_PRECISION)).label("starts"),
             recent.c.deaths,
-            cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION),
-            cast(waiting, BigInteger),
-            cast(func.coalesce(crew.c.under_way, 0.0), DOUBLE_PRECISION),
-            cast(func.coalesce(crew.c.carried, 0), BigInteger),
-            func.coalesce(ClusterForecast.c.cycle, 0.0),
+            cast(func.coalesce(recent.c.lived, 0.0), DOUBLE_PRECISION).label("lived"),
+            cast(waiting, BigInteger).label("waiting"),
+            cast(func.coalesce(crew.c.under_way, 0.0), DOUBLE_PRECISION).label("under_way"),
+            cast(func.coalesce(crew.c.carried, 0), BigInteger).label("carried"),
+            func.coalesce(ClusterForecast.c.cycle, 0.0).label("cycle"),
+            (func.coalesce(Cluster.c.config["node_cores"].as_integer(), 1) // part.c.width).label("on_a_node"),
             part.c.settings,
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
@@ -199,9 +200,9 @@ def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Sh
         .join(recent, true())
         .where(part.c.campaign_id.in_(campaign_ids))
     )
-    return [_allowed(SharePace._make(row[:-1]), row[-1]) for row in conn.execute(statement)]
+    return read_all(conn, SharePace, statement, side=_side)
 
 
-def _allowed(pace: SharePace, settings: Mapping[str, Any]) -> SharePace:
-    may_share = pace.side > 1 and ClusterSettings.model_validate(settings).may_share_a_node
-    return pace if may_share else pace._replace(side=1)
+def _side(row: Row[*tuple[Any, ...]]) -> int:
+    may_share = row.on_a_node > 1 and ClusterSettings.model_validate(row.settings).may_share_a_node
+    return row.on_a_node if may_share else 1

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, case, null, select, true
+from sqlalchemy import Connection, and_, case, select, true
 from sqlalchemy.sql.selectable import Select
 
+from cigri.database.typed_rows import nothing, read_all, read_one
 from cigri.flow.holds import is_job_held
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -110,12 +111,11 @@ def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> l
     """`number` tasks of a campaign from the number `first` on, in order, archived or not."""
     last = first + number - 1
     chosen = _tasks().where(Task.c.campaign_id == campaign_id, Task.c.number.between(first, last))
-    found = conn.execute(chosen.order_by(Task.c.number)).all()
-    if not found:
-        row = TaskHistory
-        old = _archived().where(row.c.campaign_id == campaign_id, row.c.number.between(first, last))
-        found = conn.execute(old.order_by(row.c.number)).all()
-    return [TaskView._make(row) for row in found]
+    if found := read_all(conn, TaskView, chosen.order_by(Task.c.number)):
+        return found
+    row = TaskHistory
+    old = _archived().where(row.c.campaign_id == campaign_id, row.c.number.between(first, last))
+    return read_all(conn, TaskView, old.order_by(row.c.number))
 
 
 def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[TaskView]:
@@ -131,12 +131,11 @@ def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[T
     ids = select(recent.c.id).select_from(part).join(recent, true()).where(part.c.campaign_id == campaign_id)
     newest = ids.order_by(recent.c.id.desc()).limit(number)
     chosen = _tasks().where(Attempt.c.job_id.in_(newest)).order_by(Job.c.id.desc(), Attempt.c.position).limit(number)
-    return [TaskView._make(row) for row in conn.execute(chosen)]
+    return read_all(conn, TaskView, chosen)
 
 
 def find_task(conn: Connection, task_id: int) -> TaskView | None:
-    row = conn.execute(_tasks().where(Task.c.id == task_id)).one_or_none()
-    return TaskView._make(row) if row else None
+    return read_one(conn, TaskView, _tasks().where(Task.c.id == task_id))
 
 
 def find_job(conn: Connection, job_id: int) -> JobView | None:
@@ -145,10 +144,10 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
         select(
             Job.c.id,
             Job.c.campaign_id,
-            Campaign.c.grid_user,
+            Campaign.c.grid_user.label("user"),
             Job.c.kind,
             Job.c.state,
-            Cluster.c.name,
+            Cluster.c.name.label("cluster"),
             Job.c.width,
             Job.c.walltime,
             Job.c.batch_id,
@@ -164,14 +163,14 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
             Job.c.outcome,
             Job.c.exit_code,
             Job.c.reason,
-            Kill.c.reason,
-            Kill.c.asked_by,
-            CheckpointRequest.c.asked_at,
-            CheckpointRequest.c.heard_at,
+            Kill.c.reason.label("kill"),
+            Kill.c.asked_by.label("kill_asked_by"),
+            CheckpointRequest.c.asked_at.label("checkpoint_asked_at"),
+            CheckpointRequest.c.heard_at.label("checkpoint_heard_at"),
             Campaign.c.purged_at,
-            case((_IS_LIVE, Job.c.halted_since)),
-            and_(_IS_LIVE, is_job_held()),
-            case((Job.c.kind == JobKind.TASKS, part.settings["resources"])),
+            case((_IS_LIVE, Job.c.halted_since)).label("halted_since"),
+            and_(_IS_LIVE, is_job_held()).label("is_held"),
+            case((Job.c.kind == JobKind.TASKS, part.settings["resources"])).label("resources"),
         )
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
@@ -181,20 +180,17 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
         .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Job.c.id)
         .where(Job.c.id == job_id)
     )
-    row = conn.execute(statement).one_or_none()
-    return JobView._make(row) if row else None
+    return read_one(conn, JobView, statement)
 
 
 def list_attempts_of_job(conn: Connection, job_id: int) -> list[AttemptView]:
     """In the order in which the job runs its tasks."""
-    found = conn.execute(_attempts().where(Attempt.c.job_id == job_id).order_by(Attempt.c.position))
-    return [AttemptView._make(row) for row in found]
+    return read_all(conn, AttemptView, _attempts().where(Attempt.c.job_id == job_id).order_by(Attempt.c.position))
 
 
 def list_attempts_of_task(conn: Connection, task_id: int) -> list[AttemptView]:
     """From the first to the last."""
-    found = conn.execute(_attempts().where(Attempt.c.task_id == task_id).order_by(Attempt.c.number))
-    return [AttemptView._make(row) for row in found]
+    return read_all(conn, AttemptView, _attempts().where(Attempt.c.task_id == task_id).order_by(Attempt.c.number))
 
 
 def _tasks() -> Select[*tuple[Any, ...]]:
@@ -210,16 +206,16 @@ def _tasks() -> Select[*tuple[Any, ...]]:
             Task.c.parameter,
             Task.c.state,
             Task.c.attempts,
-            Job.c.id,
-            Job.c.state,
-            Cluster.c.name,
+            Job.c.id.label("job_id"),
+            Job.c.state.label("job_state"),
+            Cluster.c.name.label("cluster"),
             Job.c.remote_id,
             Attempt.c.outcome,
             Attempt.c.exit_code,
             Attempt.c.started_at,
             Attempt.c.seconds,
             Job.c.node,
-            _IS_HALTED,
+            _IS_HALTED.label("is_halted"),
         )
         .select_from(Task)
         .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == shown))
@@ -231,36 +227,36 @@ def _tasks() -> Select[*tuple[Any, ...]]:
 def _archived() -> Select[*tuple[Any, ...]]:
     row = TaskHistory
     return select(
-        null(),
+        nothing("id", Task.c.id),
         row.c.campaign_id,
         row.c.number,
         row.c.parameter,
         row.c.state,
         row.c.attempts,
-        null(),
-        null(),
-        Cluster.c.name,
-        null(),
-        null(),
+        nothing("job_id", Job.c.id),
+        nothing("job_state", Job.c.state),
+        Cluster.c.name.label("cluster"),
+        nothing("remote_id", Job.c.remote_id),
+        nothing("outcome", Attempt.c.outcome),
         row.c.exit_code,
         row.c.started_at,
         row.c.seconds,
         row.c.node,
-        null(),
+        nothing("is_halted", _IS_HALTED),
     ).outerjoin(Cluster, Cluster.c.id == row.c.cluster_id)
 
 
 def _attempts() -> Select[*tuple[Any, ...]]:
     return (
         select(
-            Task.c.id,
-            Task.c.number,
+            Task.c.id.label("task_id"),
+            Task.c.number.label("task_number"),
             Attempt.c.number,
             Attempt.c.is_replica,
-            Job.c.id,
+            Job.c.id.label("job_id"),
             Attempt.c.position,
-            Job.c.state,
-            Cluster.c.name,
+            Job.c.state.label("job_state"),
+            Cluster.c.name.label("cluster"),
             Job.c.remote_id,
             Job.c.node,
             Attempt.c.outcome,
@@ -269,7 +265,7 @@ def _attempts() -> Select[*tuple[Any, ...]]:
             Attempt.c.seconds,
             Job.c.reason,
             Task.c.parameter,
-            _IS_HALTED,
+            _IS_HALTED.label("is_halted"),
         )
         .select_from(Attempt)
         .join(Task, Task.c.id == Attempt.c.task_id)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, select, tuple_
 
+from cigri.database.typed_rows import read_all
 from cigri.flow.doubts import DOUBTED
 from cigri.flow.views.destinations import list_barred
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, TaskState
@@ -136,13 +137,14 @@ def list_demands(conn: Connection) -> list[Demand]:
         .group_by(Job.c.campaign_id)
         .subquery()
     )
+    could_run = func.coalesce(waiting.c.n, 0) * places.c.width + func.coalesce(jobs.c.queued, 0)
     statement = (
         select(
-            Campaign.c.id,
-            Campaign.c.grid_user,
-            cast(func.coalesce(jobs.c.running, 0), BigInteger),
-            cast(func.coalesce(waiting.c.n, 0) * places.c.width + func.coalesce(jobs.c.queued, 0), BigInteger),
-            places.c.names,
+            Campaign.c.id.label("campaign_id"),
+            Campaign.c.grid_user.label("user"),
+            cast(func.coalesce(jobs.c.running, 0), BigInteger).label("running"),
+            cast(could_run, BigInteger).label("wanted"),
+            places.c.names.label("clusters"),
         )
         .join(places, places.c.campaign_id == Campaign.c.id)
         .outerjoin(waiting, waiting.c.campaign_id == Campaign.c.id)
@@ -150,7 +152,7 @@ def list_demands(conn: Connection) -> list[Demand]:
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    return [Demand._make(row) for row in conn.execute(statement)]
+    return read_all(conn, Demand, statement)
 
 
 def list_ended_tasks(conn: Connection) -> list[EndedTask]:
@@ -159,11 +161,11 @@ def list_ended_tasks(conn: Connection) -> list[EndedTask]:
     statement = (
         select(
             Task.c.campaign_id,
-            Campaign.c.submitted_at,
-            ended,
-            cast(Attempt.c.seconds, Float),
+            Campaign.c.submitted_at.label("submitted"),
+            ended.label("ended"),
+            cast(Attempt.c.seconds, Float).label("seconds"),
             Job.c.width,
-            Cluster.c.name,
+            Cluster.c.name.label("cluster"),
         )
         .join(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.outcome == Outcome.SUCCESS))
         .join(Job, Job.c.id == Attempt.c.job_id)
@@ -172,7 +174,7 @@ def list_ended_tasks(conn: Connection) -> list[EndedTask]:
         .where(Task.c.state == TaskState.DONE)
         .order_by(ended, Task.c.id)
     )
-    return [EndedTask._make(row) for row in conn.execute(statement)]
+    return read_all(conn, EndedTask, statement)
 
 
 def list_lost(conn: Connection) -> dict[str, Lost]:
@@ -205,25 +207,26 @@ def list_seen_campaigns(conn: Connection) -> list[SeenCampaign]:
         select(
             Campaign.c.id,
             Campaign.c.name,
-            Campaign.c.grid_user,
+            Campaign.c.grid_user.label("user"),
             Campaign.c.type,
-            Campaign.c.submitted_at,
-            Campaign.c.ended_at,
-            started.c.at,
+            Campaign.c.submitted_at.label("submitted"),
+            Campaign.c.ended_at.label("ended"),
+            started.c.at.label("last_first_start"),
         )
         .outerjoin(started, started.c.campaign_id == Campaign.c.id)
         .order_by(Campaign.c.id)
     )
-    return [SeenCampaign._make(row) for row in conn.execute(statement)]
+    return read_all(conn, SeenCampaign, statement)
 
 
 def list_foretellings(conn: Connection) -> list[Foretelling]:
     """What was said of the ends of campaigns, as long as there was something to say."""
     history = ForecastHistory
     statement = (
-        select(history.c.campaign_id, history.c.at, history.c.eta, history.c.eta_low, history.c.eta_high)
+        select(history.c.campaign_id, history.c.at, history.c.eta)
+        .add_columns(history.c.eta_low.label("low"), history.c.eta_high.label("high"))
         .where(history.c.cluster_id.is_(None), history.c.eta.is_not(None))
         .where(history.c.eta_low.is_not(None), history.c.eta_high.is_not(None), history.c.remaining > 0)
         .order_by(history.c.campaign_id, history.c.at)
     )
-    return [Foretelling._make(row) for row in conn.execute(statement)]
+    return read_all(conn, Foretelling, statement)

@@ -2,7 +2,7 @@
 Read by: updator.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import given, packed
+from cigri.database.typed_rows import read_all
 from cigri.flow.live_jobs import IDS, chosen_jobs
 from cigri.rules.verdicts import Saving
 from cigri.tables.campaigns import CampaignCluster
@@ -46,18 +47,20 @@ class LiveAttempt(NamedTuple):
 
 def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
     """The live attempts of these jobs, with what their tasks have been through."""
-    return _live_attempts(conn.execute(_attempts(), chosen_jobs(job_ids)))
+    return read_all(conn, LiveAttempt, _attempts(), chosen_jobs(job_ids), saving=_saving)
 
 
 def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
     """Those of them at these places: (job, position); with the number of live ones of each job."""
-    return _live_attempts(conn.execute(_attempts_at(), {"wanted": packed(PLACES, places)})) if places else []
+    if not places:
+        return []
+    return read_all(conn, LiveAttempt, _attempts_at(), {"wanted": packed(PLACES, places)}, saving=_saving)
 
 
 @cache
 def _attempts() -> Select[*tuple[Any, ...]]:
     wanted = given("wanted", IDS)
-    return _attempts_of(wanted, wanted.c.id == Attempt.c.job_id).add_columns(literal(1))
+    return _attempts_of(wanted, wanted.c.id == Attempt.c.job_id, literal(1, BigInteger))
 
 
 @cache
@@ -69,14 +72,18 @@ def _attempts_at() -> Select[*tuple[Any, ...]]:
         .group_by(Attempt.c.job_id)
         .subquery("counted")
     )
-    found = _attempts_of(wanted, and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position))
-    return found.join(counted, counted.c.job_id == Attempt.c.job_id).add_columns(counted.c.live)
+    here = and_(wanted.c.id == Attempt.c.job_id, wanted.c.position == Attempt.c.position)
+    return _attempts_of(wanted, here, counted.c.live).join(counted, counted.c.job_id == Attempt.c.job_id)
 
 
-def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+def _attempts_of(
+    wanted: TableValuedAlias, here: ColumnElement[bool], live: ColumnElement[int]
+) -> Select[*tuple[Any, ...]]:
     other = Attempt.alias()
     part, settings = CampaignCluster.c, CampaignCluster.c.settings
     retries = func.coalesce(settings["retries"].as_integer(), 0)
+    is_shared = select(other.c.task_id).where(other.c.job_id == Attempt.c.job_id, other.c.position == 2).exists()
+    is_troubled = or_(part.errors != 0, part.strikes != 0, part.blocked_until.is_not(None))
     return (
         select(
             Attempt.c.job_id,
@@ -86,14 +93,15 @@ def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[
             Task.c.failures,
             Task.c.deaths,
             Task.c.resubmissions,
-            retries,
+            retries.label("retries"),
             Task.c.checkpoints,
-            func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()),
-            settings["checkpoint"]["period"].as_integer(),
-            func.coalesce(settings["idempotent"].as_boolean(), false()),
-            CheckpointRequest.c.heard_at.is_not(None),
-            select(other.c.task_id).where(other.c.job_id == Attempt.c.job_id, other.c.position == 2).exists(),
-            or_(part.errors != 0, part.strikes != 0, part.blocked_until.is_not(None)),
+            is_shared.label("is_shared"),
+            is_troubled.label("is_troubled"),
+            live.label("live"),
+            func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()).label("has_checkpoint"),
+            settings["checkpoint"]["period"].as_integer().label("period"),
+            func.coalesce(settings["idempotent"].as_boolean(), false()).label("is_idempotent"),
+            CheckpointRequest.c.heard_at.is_not(None).label("was_heard"),
         )
         .join(wanted, here)
         .join(Task, Task.c.id == Attempt.c.task_id)
@@ -107,5 +115,5 @@ def _attempts_of(wanted: TableValuedAlias, here: ColumnElement[bool]) -> Select[
     )
 
 
-def _live_attempts(found: Iterable[Row[*tuple[Any, ...]]]) -> list[LiveAttempt]:
-    return [LiveAttempt._make((*row[:9], Saving._make(row[9:13]), *row[13:])) for row in found]
+def _saving(row: Row[*tuple[Any, ...]]) -> Saving:
+    return Saving(row.has_checkpoint, row.period, row.is_idempotent, row.was_heard)

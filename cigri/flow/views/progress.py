@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, func, select, text
+from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, func, literal, select, text
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, aggregate_order_by
 
 from cigri.database import among, clock
+from cigri.database.typed_rows import read_all
 from cigri.flow.forecasts import NewForecast
 from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster, Completion, Forecast
@@ -92,29 +93,30 @@ def list_progress(
             part.c.done,
             part.c.seconds,
             part.c.squares,
-            cast(func.coalesce(recent.c.tasks, 0), BigInteger),
-            cast(func.least(func.coalesce(recent.c.seconds, 0.0), window), DOUBLE_PRECISION),
-            func.coalesce(live.c.running, 0),
-            func.coalesce(live.c.waiting, 0),
-            cast(func.coalesce(left.c.n, 0), BigInteger),
+            cast(func.coalesce(recent.c.tasks, 0), BigInteger).label("window_tasks"),
+            cast(func.least(func.coalesce(recent.c.seconds, 0.0), window), DOUBLE_PRECISION).label("window_seconds"),
+            func.coalesce(live.c.running, 0).label("running"),
+            func.coalesce(live.c.waiting, 0).label("waiting"),
+            cast(func.coalesce(left.c.n, 0), BigInteger).label("remaining"),
             part.c.durations,
-            cast(part.c.settings["walltime"].as_integer(), DOUBLE_PRECISION),
-            cast(func.coalesce(sent.c.jobs, 0), BigInteger),
+            cast(part.c.settings["walltime"].as_integer(), DOUBLE_PRECISION).label("walltime"),
+            cast(func.coalesce(sent.c.jobs, 0), BigInteger).label("submitted"),
             Forecast.c.ratio,
             Forecast.c.free,
-            func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB).label("memory"),  # an empty one costs, too
-            func.coalesce(part.c.settings["algorithm"].astext, ""),
-            cast(part.c.settings["duration"].as_integer(), DOUBLE_PRECISION),
-            averages.c.seconds,
-            cast(func.coalesce(left.c.known, 0), BigInteger),
-            func.coalesce(left.c.expected, 0.0),
+            func.coalesce(part.c.settings["algorithm"].astext, "").label("algorithm"),
+            cast(part.c.settings["duration"].as_integer(), DOUBLE_PRECISION).label("guess"),
+            averages.c.seconds.label("average"),
+            cast(func.coalesce(left.c.known, 0), BigInteger).label("known"),
+            func.coalesce(left.c.expected, 0.0).label("expected"),
             left.c.longest,
             part.c.speed,
-            part.c.known,
-            part.c.expected,
+            part.c.known.label("done_known"),
+            part.c.expected.label("done_expected"),
             part.c.doubted,
-            part.c.failed + part.c.resubmitted,
-            and_(Campaign.c.max_replicas.is_not(None), Campaign.c.type == CampaignType.DEFAULT),
+            (part.c.failed + part.c.resubmitted).label("again"),
+            and_(Campaign.c.max_replicas.is_not(None), Campaign.c.type == CampaignType.DEFAULT).label("replicates"),
+            literal(1, BigInteger).label("alike"),
+            func.nullif(Forecast.c.memory, cast({}, JSONB), type_=JSONB).label("memory"),  # an empty one costs, too
             *(Forecast.c[name].label(f"before_{name}") for name in FIGURES),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
@@ -131,7 +133,7 @@ def list_progress(
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), part.c.campaign_id.not_in(among(besides)))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
-    return [_progress(row) for row in conn.execute(statement).all()]
+    return read_all(conn, Progress, statement, memory=lambda row: row.memory or NOTHING, before=_before)
 
 
 def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
@@ -187,15 +189,26 @@ def _told() -> Subquery:
     return of_campaigns.group_by(forecast.campaign_id).subquery()
 
 
-def _progress(row: Row[*tuple[Any, ...]]) -> Progress:
-    memory = row.memory or NOTHING
-    before = None
-    if row.ratio is not None:
-        about = {"ratio": row.ratio, "free": row.free, "memory": memory}
-        figures = dict(zip(FIGURES, row[-len(FIGURES) :], strict=True))
-        before = NewForecast(campaign_id=row.campaign_id, cluster_id=row.cluster_id, eta=None, **about, **figures)
-    kept = Progress._fields.index("memory")
-    return Progress._make((*row[:kept], memory, *row[kept + 1 : -len(FIGURES)], before, 1))
+def _before(row: Row[*tuple[Any, ...]]) -> NewForecast | None:
+    if row.ratio is None:
+        return None
+    return NewForecast(
+        campaign_id=row.campaign_id,
+        cluster_id=row.cluster_id,
+        ratio=row.ratio,
+        throughput=row.before_throughput,
+        mean=row.before_mean,
+        deviation=row.before_deviation,
+        remaining=row.before_remaining,
+        eta=None,
+        median=row.before_median,
+        p95=row.before_p95,
+        keep=row.before_keep,
+        send=row.before_send,
+        memory=row.memory or NOTHING,
+        submitted=row.before_submitted,
+        free=row.free,
+    )
 
 
 def _recent(window: float, now: datetime | None) -> Subquery:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, select, text, true
 from sqlalchemy.sql.elements import ColumnElement
 
+from cigri.database.typed_rows import read_all
 from cigri.flow.views.campaigns import present
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -50,8 +51,8 @@ class AwayCluster(NamedTuple):
 
 def find_pulse(conn: Connection) -> Pulse:
     row = ModuleState.c
-    modules = conn.execute(select(row.name, row.started_at, row.by_almighty, row.failing_since, row.error))
-    return Pulse(bool(conn.scalar(_IS_HELD)), [ModulePulse._make(one) for one in modules], present(conn))
+    modules = select(row.name, row.started_at.label("at"), row.by_almighty, row.failing_since, row.error)
+    return Pulse(bool(conn.scalar(_IS_HELD)), read_all(conn, ModulePulse, modules), present(conn))
 
 
 def list_away(conn: Connection, campaign_ids: Collection[int]) -> list[AwayCluster]:

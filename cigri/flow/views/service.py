@@ -9,27 +9,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    CTE,
-    BigInteger,
-    Connection,
-    Float,
-    Integer,
-    Subquery,
-    and_,
-    case,
-    cast,
-    func,
-    literal,
-    or_,
-    select,
-)
+from sqlalchemy import CTE, BigInteger, Connection, Integer, Subquery, and_, case, cast, func, literal, or_, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import LateralFromClause
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
+from cigri.database.typed_rows import read_all, read_by
 from cigri.estimates.durations import LAST, SHORTEST, STEPS
 from cigri.estimates.speeds import FEWEST
 from cigri.flow.cluster_states import USAGE_PERIOD, minute_of
@@ -105,22 +92,22 @@ def list_cluster_services(
     usage = _usage(since, long_since)
     statement = (
         select(
-            Cluster.c.id,
-            Cluster.c.name,
-            Cluster.c.config,
+            Cluster.c.id.label("cluster_id"),
             ClusterState.c.total,
             ClusterState.c.free,
             ClusterForecast.c.at,
             ClusterForecast.c.cycle,
-            cast(rates.c.rate, DOUBLE_PRECISION),
-            func.coalesce(delays.c.delay, ClusterForecast.c.queue_delay),
-            kills.c.n,
-            *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c[:4]),
-            ClusterState.c.used - ClusterState.c.used_by_us,
-            func.coalesce(usage.c.swing, 0),
-            *(cast(func.coalesce(column, 0.0), DOUBLE_PRECISION) for column in usage.c[5:]),
-            ClusterState.c.at,
-            cast(rates.c.sending, DOUBLE_PRECISION),
+            cast(rates.c.rate, DOUBLE_PRECISION).label("start_rate"),
+            func.coalesce(delays.c.delay, ClusterForecast.c.queue_delay).label("queue_delay"),
+            kills.c.n.label("kills"),
+            *(_or_0(usage.c[name]) for name in ("core_seconds", "taken", "given", "usage_seconds")),
+            (ClusterState.c.used - ClusterState.c.used_by_us).label("others"),
+            func.coalesce(usage.c.swing, 0).label("swing"),
+            *(_or_0(usage.c[name]) for name in ("restless", "drift", "watched")),
+            ClusterState.c.at.label("looked_at"),
+            cast(rates.c.sending, DOUBLE_PRECISION).label("sending"),
+            Cluster.c.name,
+            Cluster.c.config,
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
@@ -129,11 +116,12 @@ def list_cluster_services(
         .join(kills, literal(True))
         .join(usage, literal(True))
     )
-    return {
-        cluster_id: ClusterService(cluster_id, config, *figures)
-        for cluster_id, name, values, *figures in conn.execute(statement)
-        if (config := read_config(name, values)) is not None
-    }
+    services = read_all(conn, ClusterService, statement, config=lambda row: read_config(row.name, row.config))
+    return {one.cluster_id: one for one in services if one.config is not None}  # those that can be read
+
+
+def _or_0(figure: ColumnElement[Any]) -> Label[float]:
+    return cast(func.coalesce(figure, 0.0), DOUBLE_PRECISION).label(figure.key)
 
 
 def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime | None = None) -> dict[int, Ending]:
@@ -149,7 +137,7 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
     tasks = select(Attempt.c.position.label("n"), Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id)
     last = tasks.order_by(Attempt.c.position.desc()).limit(1).lateral()
     part = CampaignCluster
-    count = cast(func.coalesce(last.c.n, 1), Float)
+    count = cast(func.coalesce(last.c.n, 1), DOUBLE_PRECISION)
     mean = case((part.c.done > 0, func.greatest(part.c.seconds / func.greatest(part.c.done, 1), BRIEFEST)))
     sums = part.c.squares - part.c.seconds**2 / func.greatest(part.c.done, 1)
     sampled = func.sqrt(func.greatest(sums, 0.0) / func.greatest(part.c.done - 1, 1))
@@ -178,9 +166,9 @@ def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime 
     about = (jobs.c.cluster_id, jobs.c.campaign_id, jobs.c.mean, jobs.c.deviation)
     expected = select(*about, cast(jobs.c.width, DOUBLE_PRECISION).label("width"), ends.label("ends")).subquery()
     ending = _ending_of_campaigns(expected).c
-    statement = select(ending.cluster_id, func.sum(ending.cores), func.sum(ending.known + ending.unknown))
-    found = conn.execute(statement.group_by(ending.cluster_id))
-    return {row[0]: Ending(float(row[1]), float(row[2])) for row in found}
+    cores = cast(func.sum(ending.cores), DOUBLE_PRECISION).label("cores")
+    variance = cast(func.sum(ending.known + ending.unknown), DOUBLE_PRECISION).label("variance")
+    return read_by(conn, "cluster_id", Ending, select(ending.cluster_id, cores, variance).group_by(ending.cluster_id))
 
 
 def _ending_of_campaigns(expected: Subquery) -> Subquery:
@@ -343,8 +331,8 @@ def _usage(since: ColumnElement[datetime], long_since: ColumnElement[datetime]) 
         func.sum(func.greatest(seen.c.change, 0)).filter(is_recent).label("taken"),
         func.sum(func.greatest(-seen.c.change, 0)).filter(is_recent).label("given"),
         func.sum(seen.c.passed).filter(is_recent).label("usage_seconds"),
-        func.max(func.abs(seen.c.change)).label("swing"),
-        func.sum(seen.c.change * seen.c.change).label("squares"),
-        func.sum(seen.c.change).label("net"),
+        cast(func.max(func.abs(seen.c.change)), BigInteger).label("swing"),
+        func.sum(seen.c.change * seen.c.change).label("restless"),
+        func.sum(seen.c.change).label("drift"),
         func.sum(seen.c.passed).label("watched"),
     ).lateral()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, func, select
 
 from cigri.database import clock
+from cigri.database.typed_rows import read_all
 from cigri.states import LIVE_JOBS, BatchState, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster, UserMapping
@@ -58,11 +59,11 @@ def list_old_events(conn: Connection, age: timedelta, now: datetime | None = Non
         Event.c.level,
         Event.c.subject,
         Event.c.message,
-        Event.c.count,
+        Event.c.count.label("times"),
         Event.c.opened_at,
     )
     old = select(*columns).where(Event.c.closed_at.is_(None), Event.c.opened_at < clock(now) - age)
-    return [OpenEvent._make(row) for row in conn.execute(old.order_by(Event.c.opened_at))]
+    return read_all(conn, OpenEvent, old.order_by(Event.c.opened_at))
 
 
 def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
@@ -121,15 +122,15 @@ def list_known(conn: Connection, cluster_id: int) -> list[KnownJob]:
     """The jobs of a cluster that have a batch and have not ended."""
     statement = (
         select(
-            Job.c.id,
+            Job.c.id.label("job_id"),
             Batch.c.tag,
             Job.c.array_index,
-            func.coalesce(Job.c.remote_id, ""),
+            func.coalesce(Job.c.remote_id, "").label("remote_id"),
             Batch.c.local_user,
-            Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)),
+            Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)).label("is_submitted"),
         )
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .where(Job.c.cluster_id == cluster_id, Job.c.state.in_(LIVE_JOBS))
         .order_by(Job.c.id)
     )
-    return [KnownJob._make(row) for row in conn.execute(statement)]
+    return read_all(conn, KnownJob, statement)

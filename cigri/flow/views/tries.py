@@ -5,11 +5,12 @@ Read by: campaign schedulers.
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, case, cast, func, select
+from sqlalchemy import BigInteger, Connection, and_, case, cast, func, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import clock
+from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -49,7 +50,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | N
         .subquery()
     )
     place = func.row_number().over(partition_by=Attempt.c.job_id, order_by=Attempt.c.position)
-    ahead = (place - 1) // side
+    ahead = cast((place - 1) // side, BigInteger)
     spent = Job.c.halted_seconds + func.coalesce(over.c.seconds, 0.0) / side
     ran = case((ahead == 0, func.greatest(_age(Job.c.started_at, now) - spent, 0.0)), else_=0.0)
     statement = (
@@ -59,10 +60,10 @@ def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | N
             Task.c.attempts,
             Job.c.cluster_id,
             Attempt.c.is_replica,
-            case((Job.c.started_at.is_not(None), ran)),
-            case((Job.c.state != JobState.TO_LAUNCH, _age(Job.c.created_at, now))),
-            ahead,
-            Cluster.c.failures > 0,
+            case((Job.c.started_at.is_not(None), ran)).label("ran"),
+            case((Job.c.state != JobState.TO_LAUNCH, _age(Job.c.created_at, now))).label("waited"),
+            ahead.label("ahead"),
+            (Cluster.c.failures > 0).label("is_away"),
             Task.c.expected,
         )
         .join(Job, Job.c.id == Attempt.c.job_id)
@@ -74,7 +75,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | N
         .order_by(Attempt.c.is_replica.desc(), Job.c.id, Attempt.c.position)
         .limit(limit)
     )
-    return [LiveTry._make(row) for row in conn.execute(statement)]
+    return read_all(conn, LiveTry, statement)
 
 
 def burnt(conn: Connection, campaign_id: int, now: datetime | None = None) -> float:

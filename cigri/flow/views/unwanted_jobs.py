@@ -11,6 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
 from cigri.database import clock, rows
+from cigri.database.typed_rows import read_all
 from cigri.flow.listed_again import LISTED
 from cigri.flow.views.running_jobs import is_there
 from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
@@ -56,12 +57,13 @@ def list_queues(conn: Connection) -> list[Queue]:
     )
     kept = case((Forecast.c.send.is_not(None), LARGEST), else_=Forecast.c.keep)  # what is sent in any case is of use
     keep = select(func.max(kept)).where(Forecast.c.cluster_id == waiting.c.cluster_id).scalar_subquery()
-    found = conn.execute(
-        select(waiting.c.cluster_id, waiting.c.jobs, waiting.c.cores, ClusterState.c.free, func.coalesce(keep, 0))
+    statement = (
+        select(waiting.c.cluster_id, waiting.c.jobs.label("waiting"), waiting.c.cores.label("waiting_cores"))
+        .add_columns(ClusterState.c.free, func.coalesce(keep, 0).label("keep"))
         .join(ClusterState, ClusterState.c.cluster_id == waiting.c.cluster_id)
         .order_by(waiting.c.cluster_id)
     )
-    return [Queue._make(row) for row in found]
+    return read_all(conn, Queue, statement)
 
 
 def list_unwanted(

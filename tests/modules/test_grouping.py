@@ -185,6 +185,16 @@ def test_a_cluster_gets_all_tasks_that_it_does_before_the_next_look() -> None:
     assert jobs == -(-500 // tasks)
 
 
+def test_a_cluster_that_is_looked_at_seldom_gets_no_more_than_its_share() -> None:
+    """Else, where a cycle is slow, most of a campaign waits on a cluster that falls silent, and the others idle."""
+    pace, room = a_pace(rate=5.0, waiting=20_000)._replace(cycle=1000.0), ROOM._replace(everywhere=144)
+    tasks, _, jobs = size(pace, room, TARGET)
+    assert jobs is None or tasks * jobs < 20_000 / 4 + tasks
+    assert size(pace._replace(waiting=2000), room, TARGET).jobs == -(
+        -2000 // size(pace._replace(waiting=2000), room, TARGET).tasks
+    )
+
+
 def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Database) -> None:
     """Though the first 16 of 2,000 tasks took 10 ms each; what follows the share are jobs of a fair size.
 

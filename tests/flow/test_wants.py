@@ -7,7 +7,7 @@ from sqlalchemy import text
 from cigri.database import Database
 from cigri.flow.campaigns import set_own_priority, set_priority
 from cigri.flow.views.rooms import list_rooms
-from cigri.flow.views.wants import list_claims, list_wants
+from cigri.flow.views.wants import Want, list_claims, list_wants
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 FORECAST = """
@@ -62,3 +62,24 @@ def test_what_is_known_of_a_cluster_and_of_the_campaign_there_is_wanted(database
         (young,), (old,) = (list_wants(conn, 10, 60.0, later, seconds) for seconds in (301.0, 300.0))
     assert (young.proven, young.mean, young.delay, young.hazard) == (1, 12.0, 30.0, 0.5)
     assert old.proven == 4
+
+
+def test_wants_of_one_kind_differ_in_the_campaign_and_its_tasks_alone(database: Database) -> None:
+    with database.begin() as conn:
+        here, _ = a_cluster(conn), a_cluster(conn, "luke")
+        campaigns = [a_campaign(conn, tasks, clusters=("dahu", "luke")) for tasks in (5, 5, 8, 9)]
+        submitted_jobs(conn, campaigns[1], here, 2)
+        conn.execute(text("UPDATE campaign_clusters SET max_jobs = 7 WHERE campaign_id = 4 AND cluster_id = 2"))
+        wants = list_wants(conn, 10, 60.0, NOON)
+    assert [(want.campaign_id, want.cluster_id) for want in wants] == [(id, one) for id in campaigns for one in (1, 2)]
+    kinds: dict[int, set[Want]] = {}
+    for want in wants:
+        kinds.setdefault(want.kind, set()).add(want)
+    assert {(want.campaign_id, want.cluster_id) for want in kinds.pop(0)} == {(2, 1)}
+    assert sorted([want.campaign_id for want in kind] for kind in map(sorted, kinds.values())) == [
+        [1, 2, 3],
+        [1, 3, 4],
+        [4],
+    ]
+    for kind in kinds.values():
+        assert len({want._replace(campaign_id=0, waiting=0) for want in kind}) == 1

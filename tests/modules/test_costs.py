@@ -183,6 +183,17 @@ def test_campaigns_that_wait_alike_are_forecast_at_the_cost_of_one(
     assert many["modules.predictor"].rows == few["modules.predictor"].rows
 
 
+def test_what_campaigns_want_that_wait_alike_is_read_as_one(database: Database, other_database: Database) -> None:
+    """Their tasks and buckets are read, not what each is on each cluster."""
+    rows = []
+    for one, campaigns in ((database, 8), (other_database, 80)):
+        costs(one, campaigns, 30)
+        with one.begin() as conn, counted(one) as counts:
+            list_wants(conn, 10, 60.0, NOON)
+        rows.append(counts["rows"])
+    assert rows[1] - rows[0] <= (80 - 8) * 2
+
+
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is run on clusters from now on."""

@@ -17,17 +17,15 @@ from sqlalchemy.sql.selectable import Select
 from cigri.database import clock
 from cigri.estimates.speeds import FEWEST
 from cigri.flow.holds import list_held
+from cigri.flow.views.delays import NO_DELAYS, list_delays
 from cigri.flow.views.destinations import only_waiting
 from cigri.flow.views.queued_jobs import list_asked
 from cigri.flow.views.running_jobs import is_there
-from cigri.states import WAITING_JOBS, BatchState, CampaignState, CampaignType, JobState, StepState, TaskState
+from cigri.states import WAITING_JOBS, CampaignState, CampaignType, JobState, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
-from cigri.tables.clusters import ClusterForecast
 from cigri.tables.grid import Project
-from cigri.tables.jobs import Batch, Job
+from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task, TaskCount
-
-SENDINGS = 200  # latest batches, from which the time of a submission is taken
 
 Share = tuple[int, int]
 """A campaign and a cluster."""
@@ -46,15 +44,7 @@ class _Live(NamedTuple):
     shunned: int = 0
 
 
-class _Service(NamedTuple):
-    """Of a cluster: seconds in its queue, kills per core-second, seconds to submit a batch."""
-
-    delay: float = 0.0
-    hazard: float = 0.0
-    sending: float = 0.0
-
-
-NO_JOBS, NO_SERVICE = _Live(), _Service()
+NO_JOBS = _Live()
 
 
 class Claim(NamedTuple):
@@ -90,6 +80,9 @@ class Want(NamedTuple):
     `sending`: seconds from the order to submit a batch to its acceptance, files of its tasks included; `shunned`: of
     `waiting`, those that failed there last. `queued`: of `live`, those that do not run. `asked`: what its waiting
     tasks ask the batch system for, one number for each bucket (views/queued_jobs.py).
+
+    Those of one `kind`, which is not 0, are of the same cluster, for campaigns without jobs or tasks of their own
+    there, and differ in nothing but these: in campaign, type, waiting, spare and asked.
     """
 
     campaign_id: int
@@ -113,6 +106,7 @@ class Want(NamedTuple):
     shunned: int = 0
     queued: int = 0
     asked: tuple[int, ...] = (0,)
+    kind: int = 0
 
     @property
     def waits(self) -> bool:
@@ -129,7 +123,7 @@ class _Tasks(NamedTuple):
     type: CampaignType
     waiting: int
     spare: int
-    asked: Sequence[int] = ()
+    asked: tuple[int, ...] = ()
 
 
 def has_open_campaigns(conn: Connection) -> bool:
@@ -175,47 +169,50 @@ def list_wants(
     A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
     counts as proven.
     """
-    bound = _bound(conn, same_cluster, now)
-    tasks, live, services = _tasks(conn, bound), _live(conn, scouting, now), _services(conn)
-    for share, number in bound.items():
+    stopped = _bound(conn, same_cluster, now)
+    tasks, live, delays = _tasks(conn, stopped), _live(conn, scouting, now), list_delays(conn)
+    for share, number in stopped.items():
         live[share] = live.get(share, NO_JOBS)._replace(bound=number)
     for share, number in _shunned(conn).items():
         live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
     held = list_held(conn)
     wants = []
-    for campaign_id, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean, asked in conn.execute(
-        _shares(errors, now)
-    ).all():
-        share = campaign_id, cluster_id
-        if (mine := tasks.get(campaign_id)) is None or (held and ((campaign_id, None) in held or share in held)):
-            continue
-        here, service = live.get(share, NO_JOBS), services.get(cluster_id, NO_SERVICE)
-        wants.append(
-            Want(
-                campaign_id,
-                cluster_id,
-                mine.type,
-                width,
-                max_jobs,
-                here.jobs,
-                mine.waiting,
-                ratio,
-                is_on_trial,
-                here.bound,
-                keep,
-                send,
-                proven + here.proven,
-                mean,
-                service.delay,
-                service.hazard,
-                mine.spare,
-                service.sending,
-                here.shunned,
-                here.queued,
-                tuple([asked ^ one for one in mine.asked]),
+    for kind, (campaign_ids, cluster_id, *about, asked) in enumerate(conn.execute(_shares(errors, now)).all(), start=1):
+        width, max_jobs, ratio, is_on_trial, keep, send, proven, mean = about
+        delay, hazard, sending = delays.get(cluster_id, NO_DELAYS)
+        for campaign_id in campaign_ids:
+            share = campaign_id, cluster_id
+            if (mine := tasks.get(campaign_id)) is None or (held and ((campaign_id, None) in held or share in held)):
+                continue
+            type, waiting, spare, anywhere = mine
+            jobs, proven_now, queued, bound, shunned = here = live.get(share, NO_JOBS)
+            wants.append(
+                Want(
+                    campaign_id,
+                    cluster_id,
+                    type,
+                    width,
+                    max_jobs,
+                    jobs,
+                    waiting,
+                    ratio,
+                    is_on_trial,
+                    bound,
+                    keep,
+                    send,
+                    proven + proven_now,
+                    mean,
+                    delay,
+                    hazard,
+                    spare,
+                    sending,
+                    shunned,
+                    queued,
+                    tuple([asked ^ one for one in anywhere]),
+                    kind if here is NO_JOBS else 0,
+                )
             )
-        )
-    return wants
+    return sorted(wants)
 
 
 def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
@@ -246,9 +243,9 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
 
 
 def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
-    """Campaigns in treatment on clusters that may be used for them now."""
+    """Campaigns in treatment on clusters that may be used for them now; those of which the same is known as one row."""
     part, forecast = CampaignCluster.c, Forecast.c
-    return (
+    each = (
         select(
             part.campaign_id,
             part.cluster_id,
@@ -270,8 +267,10 @@ def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
             or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)),
             part.sink_since.is_(None),
         )
-        .order_by(part.campaign_id, part.cluster_id)
+        .subquery()
     )
+    campaign_id, *about = each.c
+    return select(func.array_agg(campaign_id), *about).group_by(*about)
 
 
 def _live(conn: Connection, scouting: float, now: datetime | None) -> dict[Share, _Live]:
@@ -289,27 +288,6 @@ def _live(conn: Connection, scouting: float, now: datetime | None) -> dict[Share
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
     )
     return {(row.campaign_id, row.cluster_id): _Live(row.jobs, row.proven, row.queued) for row in found}
-
-
-def _services(conn: Connection) -> dict[int, _Service]:
-    """The time to submit a batch is the mean of the latest ones."""
-    forecast, batch = ClusterForecast.c, Batch.c
-    latest = (
-        select(batch.cluster_id, func.extract("epoch", batch.settled_at - batch.created_at).label("seconds"))
-        .where(batch.state == BatchState.SUBMITTED)
-        .order_by(batch.settled_at.desc())
-        .limit(SENDINGS)
-        .subquery()
-    )
-    mean = cast(func.avg(func.greatest(latest.c.seconds, 0.0)), DOUBLE_PRECISION).label("seconds")
-    sent = conn.execute(select(latest.c.cluster_id, mean).group_by(latest.c.cluster_id))
-    sending = {row.cluster_id: row.seconds for row in sent}
-    measured = {
-        row.cluster_id: _Service(row.queue_delay or 0.0, row.hazard or 0.0)
-        for row in conn.execute(select(forecast.cluster_id, forecast.queue_delay, forecast.hazard))
-    }
-    known = measured.keys() | sending.keys()
-    return {id: measured.get(id, NO_SERVICE)._replace(sending=sending.get(id, 0.0)) for id in known}
 
 
 def _bound(conn: Connection, same_cluster: float, now: datetime | None) -> dict[Share, int]:
@@ -337,8 +315,8 @@ def _shunned(conn: Connection) -> dict[Share, int]:
     return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id and number}
 
 
-def _asked(conn: Connection) -> dict[int, list[int]]:
+def _asked(conn: Connection) -> dict[int, tuple[int, ...]]:
     """Of each campaign in treatment, what the jobs of its tasks that wait ask for beside its settings on a cluster."""
     asked = list_asked(conn)
     buckets = only_waiting(conn, {campaign_id: list(some) for campaign_id, some in asked.items()})
-    return {campaign_id: [asked[campaign_id][one] for one in some] for campaign_id, some in buckets.items()}
+    return {campaign_id: tuple([asked[campaign_id][one] for one in some]) for campaign_id, some in buckets.items()}

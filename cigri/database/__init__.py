@@ -4,13 +4,14 @@ import json
 import select as sockets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     BigInteger,
     Connection,
+    Double,
     Engine,
     Select,
     Text,
@@ -31,6 +32,7 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.errors import DatabaseUnavailable
+from cigri.rules.backoff import MOST_DOUBLINGS, BackOff
 
 WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
@@ -138,6 +140,18 @@ def clock(now: datetime | None) -> ColumnElement[datetime]:
 
 NOW: ColumnElement[datetime] = func.coalesce(bindparam("now", type_=TIMESTAMP(timezone=True)), func.now())
 """As `clock`, in a statement that is built once; its parameter `now` may be None."""
+
+
+def interval(seconds: float | ColumnElement[float] | ColumnElement[float | None]) -> ColumnElement[timedelta]:
+    """So many seconds as PostgreSQL adds them to a time; of a column, too."""
+    return func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+
+
+def pause_after(failures: ColumnElement[int], backoff: BackOff) -> ColumnElement[timedelta]:
+    """`backoff.seconds`, of a column that counts failures in a row, the latest one among them."""
+    doublings = func.least(func.greatest(failures - 1, 0), MOST_DOUBLINGS)
+    longest = literal(backoff.longest, Double)
+    return interval(func.least(backoff.first * func.power(2.0, doublings), longest))
 
 
 def server_time(conn: Connection, now: datetime | None) -> datetime:

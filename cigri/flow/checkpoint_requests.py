@@ -12,17 +12,16 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import ScalarSelect
 
-from cigri.database import clock, wake
+from cigri.database import clock, pause_after, wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.visits import is_account_paused
+from cigri.rules.backoff import JOBS_ASKED_FOR_A_CHECKPOINT
 from cigri.states import EventLevel, JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import CheckpointRequest
-
-FIRST_LOOK = 5.0  # seconds after a request was sent; twice as many each time
 
 
 class CheckpointOrder(NamedTuple):
@@ -67,7 +66,7 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int, now: datetime | No
     """Requests that were never sent, and sent ones that are to be looked after; those of ended jobs are closed."""
     request = CheckpointRequest
     ended = Job.c.state == JobState.ENDED
-    look = func.make_interval(0, 0, 0, 0, 0, 0, FIRST_LOOK * func.power(2.0, request.c.looks))
+    look = pause_after(request.c.looks + 1, JOBS_ASKED_FOR_A_CHECKPOINT)
     taken = (
         update(request)
         .where(request.c.is_open, Job.c.id == request.c.job_id, Job.c.cluster_id == cluster_id)

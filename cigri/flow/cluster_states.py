@@ -13,7 +13,7 @@ from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW
+from cigri.database import NOW, interval
 from cigri.drivers import Capacity
 from cigri.states import JobState
 from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage, ExcludedNode, NodeDrain
@@ -104,4 +104,4 @@ def _seen(capacity: Capacity) -> dict[str, int]:
 
 def minute_of(time: ColumnElement[datetime]) -> ColumnElement[datetime]:
     """The row of a cluster's history that tells of this time."""
-    return func.date_bin(func.make_interval(0, 0, 0, 0, 0, 0, USAGE_PERIOD), time, datetime(2001, 1, 1))  # noqa: DTZ001
+    return func.date_bin(interval(USAGE_PERIOD), time, datetime(2001, 1, 1))  # noqa: DTZ001

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, Float, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock, wake
+from cigri.database import clock, interval, wake
 from cigri.errors import ConfigError, NotFound
 from cigri.flow.events import close_events
 from cigri.flow.quarantines import has_failed, is_cluster_left_out, put_visit_failure
@@ -132,8 +132,7 @@ def list_clusters(
     if due_only:
         slowness = 1.0 / func.coalesce(ClusterPace.c.pace, 1.0)
         statement = statement.outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
-        interval = cast(Cluster.c.config["poll_interval"].astext, Float) * slowness
-        pause = func.make_interval(0, 0, 0, 0, 0, 0, interval)
+        pause = interval(cast(Cluster.c.config["poll_interval"].astext, Float) * slowness)
         statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= clock(now)))
     clusters = []
     for row in conn.execute(statement.order_by(Cluster.c.id)).all():

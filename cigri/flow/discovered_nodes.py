@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, func, or_, select
+from sqlalchemy import Connection, delete, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock
+from cigri.database import clock, interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
@@ -25,7 +25,7 @@ UNREADABLE = "NODES_UNREADABLE"
 
 def list_undiscovered(conn: Connection, every: float, now: datetime | None = None) -> set[int]:
     """Clusters whose nodes were not looked at in the last `every` seconds."""
-    oldest = clock(now) - func.make_interval(0, 0, 0, 0, 0, 0, every)
+    oldest = clock(now) - interval(every)
     found = select(Cluster.c.id).outerjoin(Discovery, Discovery.c.cluster_id == Cluster.c.id)
     return set(conn.scalars(found.where(or_(Discovery.c.at.is_(None), Discovery.c.at <= oldest))))
 

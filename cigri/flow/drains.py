@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, func, literal, select, update
+from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock, rows, wake
+from cigri.database import clock, interval, rows, wake
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.states import JobState
@@ -84,7 +84,7 @@ def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrain]:
 def list_unfit(conn: Connection, cluster_id: int, deadline: datetime, now: datetime | None = None) -> list[int]:
     """Jobs that wait on the cluster, and could not end before the deadline if they started now."""
     asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
-    end = clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, cast(Job.c.walltime, Float))
+    end = clock(now) + interval(cast(Job.c.walltime, Float))
     statement = select(Job.c.id).where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.SUBMITTED)
     return list(conn.scalars(statement.where(end > deadline, ~asked)))
 

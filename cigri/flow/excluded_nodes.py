@@ -4,16 +4,16 @@ Given by: operator, updator; taken by: operator, runner, updator.
 
 from collections import defaultdict
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, delete, false, func, literal, select, true
+from sqlalchemy import BigInteger, Connection, and_, delete, false, literal, select, true
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock
+from cigri.database import clock, interval, pause_after
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.rules.backoff import nodes_that_are_sick
 from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, NodeDrain
@@ -86,17 +86,18 @@ def put_exclusion(
     now: datetime | None = None,
 ) -> bool:
     """Leave the node out for a while, twice as long as the last time; False when it is out already."""
-    pause = func.least(limits.backoff * func.power(2.0, func.least(NodeRow.c.strikes, 20)), limits.longest)
+    backoff = nodes_that_are_sick(limits)
+    pause = pause_after(NodeRow.c.strikes + 1, backoff)
     new = insert(NodeRow).values(
         cluster_id=cluster_id,
         node=node,
         since=clock(now),
-        until=clock(now) + timedelta(seconds=min(limits.backoff, limits.longest)),
+        until=clock(now) + interval(backoff.seconds(1)),
         strikes=1,
         reason=reason,
         asked_by="cigri",
     )
-    again = {"since": clock(now), "until": clock(now) + _seconds(pause), "strikes": NodeRow.c.strikes + 1}
+    again = {"since": clock(now), "until": clock(now) + pause, "strikes": NodeRow.c.strikes + 1}
     again |= {"reason": reason, "asked_by": "cigri"}
     until = conn.scalar(
         new.on_conflict_do_update(
@@ -120,10 +121,6 @@ def admit_nodes(
     gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
     close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by, now)
     return len(gone)
-
-
-def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
-    return func.make_interval(0, 0, 0, 0, 0, 0, number)
 
 
 def _subject(cluster: str, node: str) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, given, packed, rows
+from cigri.database import clock, given, interval, packed, rows
 from cigri.database.typed_rows import read_by
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
@@ -276,7 +276,7 @@ def _described() -> Select[*tuple[Any, ...]]:
     part, here = CampaignCluster, bindparam("here", type_=BigInteger)
     mapping = and_(UserMapping.c.cluster_id == here, UserMapping.c.grid_user == Campaign.c.grid_user)
     whole = Forecast.alias("whole")
-    pressure = func.make_interval(0, 0, 0, 0, 0, 0, func.coalesce(whole.c.pressure, 0.0))
+    pressure = interval(func.coalesce(whole.c.pressure, 0.0))
     return (
         select(
             Campaign.c.id,

@@ -29,7 +29,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, given, packed
+from cigri.database import NOW, given, interval, packed
 from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
@@ -117,7 +117,7 @@ def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None 
 
 @cache
 def _watched() -> Select[*tuple[Any, ...]]:
-    lasts = _seconds(cast(Job.c.walltime, Float) + Job.c.halted_seconds)
+    lasts = interval(cast(Job.c.walltime, Float) + Job.c.halted_seconds)
     return (
         select(
             Job.c.id.label("job_id"),
@@ -193,10 +193,6 @@ def _begun(listed: TableValuedAlias) -> ColumnElement[datetime]:
     """When it was seen to run for the first time, or before, as its cluster says, whose clock may be wrong."""
     told = func.greatest(func.to_timestamp(listed.c.started), Job.c.submitted_at, NOW - EARLIEST)
     return case((listed.c.started.is_not(None), func.least(told, NOW)), else_=NOW)
-
-
-def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
-    return func.make_interval(0, 0, 0, 0, 0, 0, number)
 
 
 def chosen_jobs(ids: Sequence[int]) -> dict[str, str]:

@@ -11,16 +11,15 @@ from sqlalchemy import BigInteger, Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock, rows
+from cigri.database import clock, interval, pause_after, rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.rules.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
 from cigri.states import EventLevel
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Quarantine
 
-FIRST_PAUSE = 5.0  # seconds
-LONGEST_PAUSE = 300.0
 IN_QUARANTINE = "IN_QUARANTINE"
 FAILED_IN_PART = "MODULE_FAILED_IN_PART"
 
@@ -123,17 +122,17 @@ def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[Qu
 def _leave_out(conn: Connection, module: str, error: str, now: datetime | None, **what: int) -> None:
     """`what`: a campaign's id, or a cluster's."""
     column = Quarantine.c[next(iter(what))]
-    pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Quarantine.c.failures, 10)), LONGEST_PAUSE)
+    backoff = CAMPAIGNS_THAT_BREAK_A_MODULE if "campaign_id" in what else CLUSTERS_THAT_BREAK_A_MODULE
     new = insert(Quarantine).values(
         module=module,
         since=clock(now),
-        until=clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, FIRST_PAUSE),
+        until=clock(now) + interval(backoff.seconds(1)),
         failures=1,
         error=error,
         **what,
     )
     again = {
-        "until": clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, pause),
+        "until": clock(now) + pause_after(Quarantine.c.failures + 1, backoff),
         "failures": Quarantine.c.failures + 1,
         "error": new.excluded.error,
     }

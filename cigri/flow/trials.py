@@ -7,12 +7,13 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, update
+from sqlalchemy import BigInteger, Connection, and_, bindparam, or_, update
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from cigri.database import clock
+from cigri.database import clock, pause_after
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.stress import add_refusal
+from cigri.rules.backoff import campaigns_that_fail_on_a_cluster
 from cigri.settings.sections import BudgetSettings
 from cigri.states import EventLevel
 from cigri.tables.campaigns import CampaignCluster
@@ -63,14 +64,14 @@ def put_trials(
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
         if not trial.failures:
             continue
-        pause = func.least(budget.backoff * func.power(2.0, func.least(part.c.strikes, 20)), budget.longest)
+        pause = pause_after(part.c.strikes + 1, campaigns_that_fail_on_a_cluster(budget))
         aside = conn.execute(
             update(part)
             .where(here, part.c.errors >= budget.errors)
             .where(or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)))
             .values(
                 strikes=part.c.strikes + 1,
-                blocked_until=clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, pause),
+                blocked_until=clock(now) + pause,
             )
             .returning(part.c.errors, part.c.blocked_until)
         ).one_or_none()

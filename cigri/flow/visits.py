@@ -7,15 +7,13 @@ from datetime import datetime
 from sqlalchemy import Connection, and_, func, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock
+from cigri.database import clock, pause_after
 from cigri.flow.clusters import ACCOUNT_REFUSED, ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.rules.backoff import ACCOUNTS_THAT_ARE_REFUSED, CLUSTERS_THAT_DO_NOT_ANSWER
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
-
-FIRST_PAUSE = 5.0  # seconds
-LONGEST_PAUSE = 300.0
 
 
 def put_success(conn: Connection, cluster: ClusterRow, now: datetime | None = None) -> None:
@@ -49,13 +47,13 @@ def put_array_limit(
 
 def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, now: datetime | None = None) -> None:
     """The cluster does not answer, or not sensibly: pause it, longer each time, and tell the operator."""
-    pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Cluster.c.failures, 10)), LONGEST_PAUSE)
+    pause = pause_after(Cluster.c.failures + 1, CLUSTERS_THAT_DO_NOT_ANSWER)
     conn.execute(
         update(Cluster)
         .where(Cluster.c.id == cluster.id)
         .values(
             failures=Cluster.c.failures + 1,
-            blocked_until=clock(now) + func.make_interval(0, 0, 0, 0, 0, 0, pause),
+            blocked_until=clock(now) + pause,
         )
     )
     subject = f"cluster {cluster.name}"
@@ -100,8 +98,7 @@ def is_account_paused(user: ColumnElement[str], cluster_id: int, now: datetime |
 
 def _pause_end() -> ColumnElement[datetime]:
     """Of an event about an account, whose pauses double."""
-    pause = func.least(FIRST_PAUSE * func.power(2.0, func.least(Event.c.count - 1, 10)), LONGEST_PAUSE)
-    return Event.c.last_at + func.make_interval(0, 0, 0, 0, 0, 0, pause)
+    return Event.c.last_at + pause_after(Event.c.count, ACCOUNTS_THAT_ARE_REFUSED)
 
 
 def _account(cluster: ClusterRow, user: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cigri.errors import Unreachable
+from cigri.rules.backoff import SESSIONS_THAT_ARE_REFUSED
 from cigri.script.answers import Answer
 from cigri.transports.shell import Shell
 
@@ -68,9 +69,9 @@ class ShellPool:
                 shell.terminate()
 
     def _take(self, user: str, deadline: float) -> Shell:
-        pause, is_refused = 0.05, False
+        refusals = 0
         while True:
-            shell, surplus = self._reserve(user, deadline, is_refused)
+            shell, surplus = self._reserve(user, deadline, refusals > 0)
             if surplus:
                 self._discard(surplus)
                 continue
@@ -79,9 +80,9 @@ class ShellPool:
             try:
                 return self._open(user, deadline)
             except Refused as refusal:
-                is_refused = True
+                refusals += 1
+                pause = SESSIONS_THAT_ARE_REFUSED.seconds(refusals)
                 self._pause(pause, deadline, f"no session for {user}: {refusal}")
-                pause = min(2 * pause, 5.0)
 
     def _reserve(self, user: str, deadline: float, is_refused: bool) -> tuple[Shell | None, Shell | None]:
         """A shell of the user, or one to give up first, or neither: then a place is reserved for a new one."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Float, and_, cast, func, or_, select, tuple_
 
+from cigri.database import interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.doubts import DOUBTED
 from cigri.flow.views.destinations import list_barred
@@ -157,7 +158,7 @@ def list_demands(conn: Connection) -> list[Demand]:
 
 def list_ended_tasks(conn: Connection) -> list[EndedTask]:
     """Every task that is done, by its end."""
-    ended = Attempt.c.started_at + func.make_interval(0, 0, 0, 0, 0, 0, Attempt.c.seconds)
+    ended = Attempt.c.started_at + interval(Attempt.c.seconds)
     statement = (
         select(
             Task.c.campaign_id,

@@ -10,7 +10,7 @@ from sqlalchemy import CTE, BigInteger, Connection, Float, and_, case, cast, fun
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
-from cigri.database import clock, rows
+from cigri.database import clock, interval, rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.listed_again import LISTED
 from cigri.flow.views.running_jobs import is_there
@@ -125,7 +125,7 @@ def _waiting_too_long(clusters: TableValuedAlias, patience: Patience, now: datet
     The time for which they were held does not count.
     """
     told = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
-    old = Job.c.submitted_at + _seconds(Job.c.halted_seconds + patience.waiting) <= clock(now)
+    old = Job.c.submitted_at + interval(Job.c.halted_seconds + patience.waiting) <= clock(now)
     order = func.row_number().over(partition_by=(Job.c.campaign_id, Job.c.cluster_id), order_by=Job.c.id.desc())
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
@@ -189,13 +189,9 @@ def _late(clusters: TableValuedAlias, slack: float, now: datetime | None) -> Sel
 
     Of those that their cluster no longer lists nobody knows whether they run at all.
     """
-    limit = _seconds(cast(Job.c.walltime, Float) + Job.c.halted_seconds + slack)
+    limit = interval(cast(Job.c.walltime, Float) + Job.c.halted_seconds + slack)
     running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(is_there())
     return running.where(Job.c.started_at + limit <= clock(now))
-
-
-def _seconds(number: ColumnElement[float]) -> ColumnElement[timedelta]:
-    return func.make_interval(0, 0, 0, 0, 0, 0, number)
 
 
 def _live(clusters: TableValuedAlias, state: JobState, reason: KillReason) -> Select[int, str]:

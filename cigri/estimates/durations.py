@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, zip_longest
+from itertools import accumulate, pairwise, zip_longest
 from typing import TypeVar
 
 SHORTEST = 0.125  # seconds; the first bin holds all that is shorter
@@ -63,21 +63,37 @@ def quantile(counts: Sequence[float], share: float) -> float | None:
 
 
 def with_running(counts: Sequence[int], running: Iterable[float]) -> list[float]:
-    """The counts as they will be expected once those that run so long already have ended (Kaplan and Meier, 1958).
+    """The counts as they will be expected once those that run so long already have ended (see `outlasting`).
 
     What nothing is known of, beyond the longest, lasts twice as long as that.
     """
     begun = counted(running)
-    known = added([counts, begun])
-    left, share, total, found = sum(known), 1.0, sum(known), list[float]()
-    for place, number in enumerate(known):
-        ended = counts[place] if place < len(counts) else 0
-        found.append(total * share * ended / left if left else 0.0)
-        share *= 1.0 - ended / left if left else 1.0
-        left -= number
-    if total * share > 1e-9:
-        found += [0.0] * (STEPS - 1) + [total * share]
-    return found
+    total = sum(counts) + sum(begun)
+    shares = outlasting(counts, begun)
+    expected = [total * (before - after) for before, after in pairwise(shares)]
+    if total * shares[-1] > 1e-9:
+        expected += [0.0] * (STEPS - 1) + [total * shares[-1]]
+    return expected
+
+
+def outlasting(
+    ended: Sequence[float], running: Sequence[float], unseen: float = 0.0, enough: float = 0.0
+) -> list[float]:
+    """At each edge the part of all that lasts longer, from counts of durations and of the ages of those that still run.
+
+    Kaplan and Meier (1958): S(k) = (1 - d(1) / n(1)) ... (1 - d(k) / n(k)), d(i) being those that ended in bin i, and
+    n(i) those that had lasted until it began. Who still runs is in n up to the bin of its age, and says no more; that
+    is right as long as how long something has run by now tells nothing of how long it will.
+
+    unseen: more that last longer than any of these; the list stops where no more than `enough` are left.
+    """
+    left, shares = sum(ended) + sum(running) + unseen, [1.0]
+    for done, begun in zip_longest(ended, running, fillvalue=0):
+        if left <= enough:
+            break
+        shares.append(shares[-1] * (1.0 - done / left))
+        left -= done + begun
+    return shares
 
 
 def mean_beyond(counts: Sequence[float], seconds: float) -> float | None:

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Sequence
 from copy import copy
-from itertools import zip_longest
 
-from cigri.estimates.durations import LAST, STEPS, edge
+from cigri.estimates.durations import LAST, STEPS, edge, outlasting
 
 EDGES = [edge(place) for place in range(LAST + 2)]
 HALF = 2.0 ** (0.5 / STEPS)  # from the begin of a bin to its middle
@@ -19,18 +18,23 @@ NOTHING = 1e-6  # part of the tasks that does not count
 
 
 class Lifetimes:
-    """Counts in bins (estimates/durations.py) of tasks that have ended, at least one, and of the ages of those that
-    run.
+    """What part of the tasks lasts longer than any time, from counts in bins (estimates/durations.py) of tasks that
+    have ended, at least one, and of the ages of those that run.
 
     `longest`: seconds after which they are killed; `again`: the part of the attempts that are in vain.
-    Kaplan and Meier (1958) as far as there are tasks enough, and beyond as a log-normal distribution goes on.
+
+    S(t) is Kaplan and Meier's as far as more than ENOUGH tasks lasted until t. Where they thin out it would be the
+    steps of a few tasks, and the end of a campaign hangs on just that tail. From there, t0, it goes on as the log-
+    normal law that makes all that was seen likeliest, S(t) = S(t0) Q(t) / Q(t0). Run times are skewed and above 0; of
+    the laws of two parameters that are so, this one is fitted easily while some tasks are unfinished. One task more, of
+    which nothing is known, counts as lasting longer than all, so that S is above 0 where nothing was seen.
     """
 
     def __init__(
         self, ended: Sequence[float], running: Sequence[float] = (), longest: float = math.inf, again: float = 0.0
     ) -> None:
         self.again = again
-        self._outlasting = _outlasting(ended, running, longest)
+        self._outlasting = _survival(ended, running, longest)
         self._beyond = [0.0] * len(EDGES)
         square = 0.0
         for place in range(LAST, -1, -1):
@@ -77,14 +81,9 @@ def middle(counts: Sequence[float]) -> float:
     return sum(number * (EDGES[place] + EDGES[place + 1]) / 2 for place, number in enumerate(counts)) / sum(counts)
 
 
-def _outlasting(ended: Sequence[float], running: Sequence[float], longest: float) -> list[float]:
+def _survival(ended: Sequence[float], running: Sequence[float], longest: float) -> list[float]:
     """At each edge the part that lasts longer; one task more, of which nothing is known, lasts longer than all."""
-    left, shares = sum(ended) + sum(running) + 1, [1.0]
-    for gone, begun in zip_longest(ended, running, fillvalue=0):
-        if left <= ENOUGH:
-            break
-        shares.append(shares[-1] * (1.0 - gone / left))
-        left -= gone + begun
+    shares = outlasting(ended, running, unseen=1, enough=ENOUGH)
     known = len(shares) - 1
     mean, spread = _log_normal(ended, running)
     at_last = max(_upper(EDGES[known], mean, spread), 1e-12)
@@ -93,7 +92,14 @@ def _outlasting(ended: Sequence[float], running: Sequence[float], longest: float
 
 
 def _log_normal(ended: Sequence[float], running: Sequence[float]) -> tuple[float, float]:
-    """Mean and deviation of the logarithm that make what was seen the likeliest, by expectation and maximisation."""
+    """Mean m and deviation s of the logarithm that make what was seen likeliest, by expectation and maximisation.
+
+    Of a task that has run for e^c seconds the logarithm X is only known to be above c. With z = (c - m) / s and
+    h = density(z) / (1 - distribution(z)) of the standard normal law, E[X] = m + s h and Var[X] = s^2 (1 + z h - h^2),
+    so that E[(X - m')^2] = s^2 (1 + z h) - 2 (m' - m) s h + (m' - m)^2. These stand for what is not known, m' and s'
+    are taken as if all were known, and so on until s rests (Dempster, Laird and Rubin, 1977). FEW tasks with a
+    deviation of FIRST_SPREAD are thought to have been seen before: two tasks that are alike are no certainty.
+    """
     known = [(LOGS[place], number) for place, number in enumerate(ended) if number]
     outlasted = [(LOGS[place], number) for place, number in enumerate(running) if number]
     done, begun = sum(ended), sum(running)

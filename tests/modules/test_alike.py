@@ -48,6 +48,20 @@ def test_those_without_jobs_that_differ_in_their_tasks_only_stand_for_each_other
         assert list_alike(conn) == {first: {second: 5, third: 8}}
 
 
+def test_one_whose_forecasts_are_of_other_tasks_on_one_cluster_stands_for_itself(database: Database) -> None:
+    with database.begin() as conn:
+        here, _ = a_cluster(conn, "dahu"), a_cluster(conn, "luke")
+        first, second, third, fourth = (a_campaign(conn, tasks, clusters=("dahu", "luke")) for tasks in (5, 5, 8, 5))
+    forecasts(database, NOON)
+    stale = text("UPDATE forecasts SET remaining = 4 WHERE campaign_id = :id AND cluster_id = :cluster")
+    with database.begin() as conn:
+        assert list_alike(conn) == {first: {second: 5, third: 8, fourth: 5}}
+        conn.execute(stale, {"id": second, "cluster": here})
+        assert list_alike(conn) == {first: {third: 8, fourth: 5}}
+        conn.execute(text("UPDATE forecasts SET remaining = 4 WHERE campaign_id IN (2, 4)"))
+        assert list_alike(conn) == {first: {third: 8}, second: {fourth: 5}}
+
+
 def test_each_is_forecast_as_if_it_had_been_by_itself(
     database: Database, other_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

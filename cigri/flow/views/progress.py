@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, func, literal, select, text
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, aggregate_order_by
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+from sqlalchemy.sql.elements import ColumnElement, Label
 
 from cigri.database import among, clock
 from cigri.database.typed_rows import read_all
@@ -148,8 +149,8 @@ def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
         )
         .join(left, left.c.campaign_id == asked.c.campaign_id)
         .outerjoin(told, told.c.campaign_id == asked.c.campaign_id)
-        .where(left.c.n > 0, left.c.known == 0)
-        .group_by(asked.c.shape, asked.c.replicates, told.c.shape)
+        .where(left.c.n > 0, left.c.known == 0, told.c.fewest.is_not_distinct_from(told.c.most))
+        .group_by(asked.c.shape, asked.c.replicates, told.c.shape, told.c.most == left.c.n)
         .having(func.count() > 1)
     )
     found = {}
@@ -165,10 +166,9 @@ def _asked() -> Subquery:
     """Of campaigns without jobs, all that their forecasts go by besides the clusters and the number of tasks."""
     part, campaign = CampaignCluster.c, Campaign.c
     settings = (part.settings[name] for name in ("walltime", "algorithm", "duration"))
-    on_cluster = func.row(part.cluster_id, part.width, part.speed, *settings)
+    shape = _shape(part.cluster_id, part.width, part.speed, *settings)
     has_jobs = select(Job.c.id).where(Job.c.campaign_id == campaign.id).exists()
     replicates = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
-    shape = func.array_agg(aggregate_order_by(on_cluster, part.cluster_id)).label("shape")
     return (
         select(part.campaign_id, func.bool_or(replicates).label("replicates"), shape)
         .join(Campaign, campaign.id == part.campaign_id)
@@ -180,13 +180,18 @@ def _asked() -> Subquery:
 
 
 def _told() -> Subquery:
-    """Of each campaign the present forecasts, and whether they are of as many tasks as remain."""
-    forecast, left = Forecast.c, _remaining()
-    figures = (forecast[name] for name in NewForecast._fields[1:] if name != "remaining")
-    row = func.row(forecast.remaining == left.c.n, *figures)
-    shape = func.array_agg(aggregate_order_by(row, forecast.cluster_id)).label("shape")
-    of_campaigns = select(forecast.campaign_id, shape).join(left, left.c.campaign_id == forecast.campaign_id)
-    return of_campaigns.group_by(forecast.campaign_id).subquery()
+    """Of each campaign the present forecasts, and of how many tasks they are."""
+    forecast = Forecast.c
+    shape = _shape(*(forecast[name] for name in NewForecast._fields[1:] if name != "remaining"))
+    fewest, most = func.min(forecast.remaining).label("fewest"), func.max(forecast.remaining).label("most")
+    is_open = and_(Campaign.c.id == forecast.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS))
+    each = select(forecast.campaign_id, shape, fewest, most).join(Campaign, is_open)
+    return each.group_by(forecast.campaign_id).subquery()
+
+
+def _shape(*about: ColumnElement[Any]) -> Label[int]:
+    """One number for what rows say, one of which is of each cluster: two of 2^64 are the same by chance alone."""
+    return func.bit_xor(func.hash_record_extended(func.row(*about), 0), type_=BigInteger).label("shape")
 
 
 def _before(row: Row[*tuple[Any, ...]]) -> NewForecast | None:

@@ -72,7 +72,7 @@ def list_asked(conn: Connection, campaign_ids: Collection[int] | None = None) ->
     if campaign_ids is not None:
         statement = statement.where(Bucket.c.campaign_id.in_(campaign_ids))
     found: dict[int, dict[int, int]] = defaultdict(dict)
-    for campaign_id, bucket_id, number in conn.execute(statement):
+    for campaign_id, bucket_id, number in conn.execute(statement).all():
         found[campaign_id][bucket_id] = number
     return dict(found)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cigri.cli.command import DONE, complain, print_json, safe
 from cigri.cli.wording import moment
 from cigri.states import Outcome
-from cigri.text.alike_failures import TASK_FAILED, Failure, alike, as_ranges, headline, last_said
+from cigri.text.alike_failures import TASK_FAILED, TaskFailure, alike, as_ranges, headline, last_said
 from cigri.text.exit_codes import explain
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MOST_RANGES = 10
 GATHERED_FROM = 3  # events that are alike
 
 
-def read_failures(conn: "Connection", campaign: "CampaignView") -> list[Failure]:
+def read_failures(conn: "Connection", campaign: "CampaignView") -> list[TaskFailure]:
     """The last ones, in order."""
     from cigri.flow.views.failures import list_failures
 
@@ -43,7 +43,7 @@ def show_failed(conn: "Connection", campaign: "CampaignView", *, as_json: bool) 
     return DONE
 
 
-def print_kinds(failures: Sequence[Failure], failed: int) -> None:
+def print_kinds(failures: Sequence[TaskFailure], failed: int) -> None:
     """The most frequent kinds, under a campaign."""
     campaign_id = failures[0].campaign_id
     kinds = alike(failures)
@@ -57,7 +57,7 @@ def print_kinds(failures: Sequence[Failure], failed: int) -> None:
     )
 
 
-def plain_kinds(failures: Sequence[Failure]) -> list[dict[str, Any]]:
+def plain_kinds(failures: Sequence[TaskFailure]) -> list[dict[str, Any]]:
     """For programs; `means` is what the exit code says, null where it is the program's own business."""
     return [
         {
@@ -100,12 +100,12 @@ def gather_errors(errors: "Sequence[ErrorView]") -> "list[list[ErrorView]]":
     return sorted(entries, key=lambda together: together[-1].id)
 
 
-def _told(error: "ErrorView") -> Failure:
+def _told(error: "ErrorView") -> TaskFailure:
     ended = ENDED.match(error.message)
     outcome = Outcome(ended[1]) if ended else None
     exit_code = int(ended[2]) if ended and ended[2] != "None" else None
     about = (error.campaign_id, error.task_id or -1, error.cluster, outcome, exit_code)
-    return Failure(*about, last_said(error.message), error.job_id, error.id)
+    return TaskFailure(*about, last_said(error.message), error.job_id, error.id)
 
 
 def gathered_text(events: "Sequence[SeenEvent]") -> str:
@@ -126,17 +126,17 @@ def gathered_text(events: "Sequence[SeenEvent]") -> str:
     )
 
 
-def _failure(event: "SeenEvent") -> Failure:
+def _failure(event: "SeenEvent") -> TaskFailure:
     task = -1 if event.task is None else event.task
     about = (event.campaign_id or 0, task, event.cluster, event.outcome, event.exit_code)
-    return Failure(*about, last_said(event.message), event.job_id, event.id)
+    return TaskFailure(*about, last_said(event.message), event.job_id, event.id)
 
 
 def _id(event: "SeenEvent | ErrorView") -> int:
     return event.id
 
 
-def _lines(failures: Sequence[Failure], failed: int) -> Iterator[str]:
+def _lines(failures: Sequence[TaskFailure], failed: int) -> Iterator[str]:
     for some in alike(failures):
         yield headline(some)
         if means := explain(some[0].exit_code):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1_000_000
 
 
-class Place(NamedTuple):
+class OutputFile(NamedTuple):
     """An output of a job; `title` is for a person."""
 
     position: int
@@ -53,7 +53,7 @@ def print_outputs(
     return 1 if missing else 0
 
 
-def _fetch(cluster: "ClusterRow", key: str, job: JobView, places: Sequence[Place]) -> list[str | None]:
+def _fetch(cluster: "ClusterRow", key: str, job: JobView, places: Sequence[OutputFile]) -> list[str | None]:
     from cigri.gateway import Gateway
 
     if job.batch_id is None or job.array_index is None or job.local_user is None:
@@ -68,13 +68,13 @@ def _fetch(cluster: "ClusterRow", key: str, job: JobView, places: Sequence[Place
     return [parse_tail(answers[f"p{i}"]) for i in range(len(places))]
 
 
-def _places(job: JobView, attempts: Sequence[AttemptView], streams: Sequence[Stream]) -> list[Place]:
+def _places(job: JobView, attempts: Sequence[AttemptView], streams: Sequence[Stream]) -> list[OutputFile]:
     if job.kind is not JobKind.TASKS:
-        return [Place(1, stream, f"{job.kind} std{stream}") for stream in streams]
+        return [OutputFile(1, stream, f"{job.kind} std{stream}") for stream in streams]
     if not attempts:
         raise CigriError(f"job {job.id} carries no task")
     return [
-        Place(attempt.position, stream, f"task {attempt.task_number}, attempt {attempt.number}, std{stream}")
+        OutputFile(attempt.position, stream, f"task {attempt.task_number}, attempt {attempt.number}, std{stream}")
         for attempt in attempts
         for stream in streams
     ]

@@ -15,7 +15,7 @@ from cigri.database import clock, wake
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.requirements import Kind
-from cigri.resources.description import Description, QueueDescription
+from cigri.resources.description import QueueDescription, ResourcesDescription
 from cigri.resources.inheritance import Declared, Where
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid
@@ -33,7 +33,7 @@ class AppliedDocument(NamedTuple):
     text: str
 
 
-def find_description(conn: Connection) -> Description:
+def find_description(conn: Connection) -> ResourcesDescription:
     """What holds now; nobody else changes it before the transaction ends."""
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(LOCK, 0))))
     kinds = {name: Kind(kind) for name, kind in conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))}
@@ -50,7 +50,7 @@ def find_description(conn: Connection) -> Description:
         select(row.c.level, row.c.place, row.c.project, row.c.name, row.c.value, row.c.extends)
     ):
         properties[Where(level, place, project)][name] = Declared(value, extends)
-    return Description(kinds, sites, queues, properties)
+    return ResourcesDescription(kinds, sites, queues, properties)
 
 
 def list_drivers(conn: Connection) -> dict[str, str]:
@@ -67,7 +67,9 @@ def list_found_queues(conn: Connection) -> dict[str, set[str]]:
     return found
 
 
-def put_description(conn: Connection, description: Description, text: str, by: str, now: datetime | None = None) -> int:
+def put_description(
+    conn: Connection, description: ResourcesDescription, text: str, by: str, now: datetime | None = None
+) -> int:
     """From now on this one holds; give its version. Its clusters must be declared."""
     _put_clusters(conn, description)
     conn.execute(delete(PropertyKind))
@@ -105,7 +107,7 @@ def _documents() -> Select[int, datetime, str, str]:
     return select(row.id.label("version"), row.at, row.by, row.text).order_by(row.id.desc())
 
 
-def _put_clusters(conn: Connection, description: Description) -> None:
+def _put_clusters(conn: Connection, description: ResourcesDescription) -> None:
     """Sites and queues; what is not described has neither a site nor a queue but the default one."""
     ids: dict[str, int] = {}
     for cluster_id, name, site in conn.execute(
@@ -125,7 +127,7 @@ def _put_clusters(conn: Connection, description: Description) -> None:
         conn.execute(new.on_conflict_do_update(index_elements=[Queue.c.cluster_id, Queue.c.name], set_=queue._asdict()))
 
 
-def _rows(description: Description) -> Iterator[dict[str, Any]]:
+def _rows(description: ResourcesDescription) -> Iterator[dict[str, Any]]:
     for where, values in description.properties.items():
         for name, one in values.items():
             yield {**where._asdict(), "name": name, **one._asdict()}

@@ -9,7 +9,7 @@ from cigri.errors import Problem
 from cigri.jdl.command import Command
 from cigri.jdl.dirac.sequences import Rows
 from cigri.jdl.parameters import Numbers, Parameter, names_of
-from cigri.jdl.problems import Faults
+from cigri.jdl.problems import CountedFaults
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable, Scalar, Sweep
 
@@ -38,7 +38,7 @@ def check_length(
         return
     distinct = {tuple(_templates(settings)): settings for settings in clusters.values()}
     safe = min(map(_safe_length, distinct), default=0)
-    faults = Faults(problems, OTHERS)
+    faults = CountedFaults(problems, OTHERS)
     commands = [Command(settings, names_of(first)) for settings in distinct.values()]
     for number, parameter in _suspects(tasks, safe):
         if fault := next(filter(None, (_fault(command, parameter, number) for command in commands)), ""):

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from cigri.errors import CigriError, Problem
 from cigri.jdl.amounts import SIZES, formula, values_of
 from cigri.jdl.parameters import Parameter
-from cigri.jdl.problems import Faults
+from cigri.jdl.problems import CountedFaults
 from cigri.rules.buckets import Formulas
 
 BITS = 3  # that are kept
@@ -59,7 +59,7 @@ def find_peaks(formulas: Collection[Formulas], parameters: Iterable[object]) -> 
     wanted = _distinct(formulas)
     peaks: dict[tuple[str, str], Peak] = {}
     problems: list[Problem] = []
-    faults = Faults(problems, "amounts cannot be computed")
+    faults = CountedFaults(problems, "amounts cannot be computed")
     for number, parameter in enumerate(parameters) if wanted else ():
         for name, text in wanted:
             try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from cigri.errors import Problem
 from cigri.jdl.fields import HOME, IDENTIFIER, unsendable, whole
 from cigri.jdl.files import lines_of
-from cigri.jdl.problems import Faults, place_of, shown
+from cigri.jdl.problems import CountedFaults, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
 from cigri.jdl.sweep import MOST_TASKS, Countable, Scalar, Sweep, is_number, parse_range
 
@@ -74,7 +74,7 @@ def parse_list(value: object, problems: list[Problem], like: Parameter | None = 
         problems.append(Problem("params", f"expected a list, not {shown(value)}"))
         return []
     parameters: list[Parameter] = []
-    faults = Faults(problems, "parameters are wrong")
+    faults = CountedFaults(problems, "parameters are wrong")
     read = _reader_of(like if like is not None else value[0] if value else "")
     for index, item in enumerate(value):
         parameter, fault = read(item)
@@ -161,7 +161,7 @@ def _from_file(value: object, base: Path, home: Path, problems: list[Problem]) -
         return []
     path = base / HOME.sub(lambda _: str(home), value.strip(), count=1)
     lines: list[Parameter] = []
-    faults = Faults(problems, "parameters are wrong")
+    faults = CountedFaults(problems, "parameters are wrong")
     try:
         for number, text in enumerate(lines_of(path), start=1):
             if not text.strip(BLANKS):
@@ -194,7 +194,7 @@ def _from_sweep(value: object, problems: list[Problem]) -> Countable[Parameter]:
         problems.append(Problem("sweep", f"expected an object of names and their values, not {shown(value)}", hint))
         return []
     axes = {}
-    faults = Faults(problems, "names are wrong")
+    faults = CountedFaults(problems, "names are wrong")
     for name, axis in value.items():
         if fault := _fault_of_name(name):
             faults.add(place_of("sweep", name), fault)
@@ -210,7 +210,7 @@ def _axis(axis: object, place: str, problems: list[Problem]) -> Countable[Scalar
     if not isinstance(axis, list) or not axis:
         problems.append(Problem(place, f"expected a list of values or a range, not {shown(axis)}"))
         return []
-    faults = Faults(problems, "parameters are wrong")
+    faults = CountedFaults(problems, "parameters are wrong")
     for index, value in enumerate(axis):
         if fault := _fault_of_value(value):
             faults.add(place_of(place, index), fault)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from cigri.jdl.fields import unsendable
-from cigri.jdl.problems import Faults, place_of
+from cigri.jdl.problems import CountedFaults, place_of
 from cigri.jdl.yaml_values import DEEPEST
 
 LARGEST = 10**30
@@ -15,7 +15,7 @@ MOST_TEXT = 2**20
 Step = str | int
 
 
-def check_plain(fields: Mapping[str, object], faults: Faults) -> None:
+def check_plain(fields: Mapping[str, object], faults: CountedFaults) -> None:
     """Whatever else may be wrong with the fields."""
     characters = 0
     for values, (steps, value) in enumerate(_of_object(fields, ()), start=1):

@@ -50,7 +50,7 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
-class Faults:
+class CountedFaults:
     """Many problems of one kind: the first are told, the others counted."""
 
     def __init__(self, problems: list[Problem], others: str) -> None:

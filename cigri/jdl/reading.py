@@ -15,7 +15,7 @@ from cigri.jdl.fields import LARGEST, truth
 from cigri.jdl.length import check_length
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
 from cigri.jdl.plain import check_plain
-from cigri.jdl.problems import Faults, did_you_mean, place_of, problem_of, shown
+from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, problem_of, shown
 from cigri.jdl.settings import ClusterSettings, Defaults
 from cigri.jdl.sweep import Countable
 from cigri.jdl.syntax import Format, read, read_list
@@ -113,7 +113,7 @@ def additional(
 def _check_plain(top: Block) -> None:
     """Of what everything below relies on; parameters may be millions, and each is looked at when it is read."""
     problems: list[Problem] = []
-    faults = Faults(problems, "such problems")
+    faults = CountedFaults(problems, "such problems")
     check_plain({name: value for name, value in top.items() if name not in SOURCES}, faults)
     faults.close("the description")
     if problems:
@@ -201,7 +201,7 @@ def _clusters(
     top: Block, blocks: Mapping[str, Block], defaults: Defaults, problems: list[Problem]
 ) -> dict[str, ClusterSettings]:
     """The settings of each cluster; what the top says holds where the cluster says nothing."""
-    unknown = Faults(problems, "fields are unknown")
+    unknown = CountedFaults(problems, "fields are unknown")
     shared = {key: value for key, value in top.items() if key not in OF_CAMPAIGN or key == "project"}
     shared = _without_later(_known(shared, place_of, unknown), place_of, problems)
     _check_shared(shared, problems)
@@ -223,7 +223,7 @@ def _clusters(
     return clusters
 
 
-def _known(block: Block, place: Callable[..., str], unknown: Faults) -> dict[str, Any]:
+def _known(block: Block, place: Callable[..., str], unknown: CountedFaults) -> dict[str, Any]:
     """The fields that there are; what might be meant is looked for as often as it is told."""
     for key in (key for key in block if key not in OF_CLUSTERS):
         unknown.add(place(key), "unknown field", "" if unknown.is_full else did_you_mean(key, KNOWN))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol, TypeGuard, TypeVar
 
 from cigri.errors import Problem
-from cigri.jdl.problems import Faults, did_you_mean, place_of, shown
+from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, shown
 
 MOST_TASKS = 10_000_000
 RANGE_FIELDS = ("from", "to", "step")
@@ -25,7 +25,7 @@ class Countable(Protocol[T_co]):
 
 
 @dataclass(frozen=True)
-class Steps:
+class SweepSteps:
     """Exact steps, so that 0.1 three times is 0.3."""
 
     start: Fraction
@@ -79,7 +79,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Countable[Scalar] | None:
     """{from, to, step}, both ends included."""
-    unknown = Faults(problems, "fields are unknown")
+    unknown = CountedFaults(problems, "fields are unknown")
     for key in (key for key in value if key not in RANGE_FIELDS):
         unknown.add(place_of(place, key), "unknown field", "" if unknown.is_full else did_you_mean(key, RANGE_FIELDS))
     unknown.close(place)
@@ -105,4 +105,4 @@ def _range(numbers: list[int | float], place: str, problems: list[Problem]) -> C
         return None
     if all(isinstance(number, int) for number in numbers):
         return range(int(start), int(start) + int(step) * count, int(step))
-    return Steps(start, step, count)
+    return SweepSteps(start, step, count)

@@ -22,7 +22,7 @@ ANSWER_SECONDS = 60.0
 USAGE = "usage: client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...], and on standard input lines of JSON\n"
 
 
-class Failure(Exception):
+class CommandFailed(Exception):
     """What ends the command, with its exit status."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -55,7 +55,7 @@ def tell(request: bytes, spool: str, pools: list[str] | None) -> int:
     """Print the daemon's answer, or what is wrong, and give the exit status."""
     try:
         text = exchange(request, spool, pools)
-    except Failure as failure:
+    except CommandFailed as failure:
         sys.stderr.write(f"local batch system: {failure}\n")
         return failure.status
     sys.stdout.buffer.write(text)
@@ -71,7 +71,7 @@ def exchange(request: bytes, spool: str, pools: list[str] | None) -> bytes:
         while piece := daemon.recv(2**20):
             pieces.append(piece)
     except OSError as error:
-        raise Failure(NO_DAEMON, f"the daemon does not answer: {error}") from None
+        raise CommandFailed(NO_DAEMON, f"the daemon does not answer: {error}") from None
     finally:
         daemon.close()
     text = b"".join(pieces)
@@ -91,8 +91,8 @@ def check(text: bytes) -> None:
     except ValueError:
         end = None
     if isinstance(end, dict) and "error" in end:
-        raise Failure(REFUSED, str(end["error"]))
-    raise Failure(NO_DAEMON, "the answer was cut off")
+        raise CommandFailed(REFUSED, str(end["error"]))
+    raise CommandFailed(NO_DAEMON, "the answer was cut off")
 
 
 def connect(spool: str, pools: list[str] | None) -> socket:
@@ -101,9 +101,9 @@ def connect(spool: str, pools: list[str] | None) -> socket:
         return try_to_connect(spool)
     except (FileNotFoundError, ConnectionRefusedError) as error:
         if pools is None:
-            raise Failure(NO_DAEMON, f"no daemon at {spool}: {error}") from None
+            raise CommandFailed(NO_DAEMON, f"no daemon at {spool}: {error}") from None
     except OSError as error:
-        raise Failure(NO_DAEMON, f"{spool}: {error}") from None
+        raise CommandFailed(NO_DAEMON, f"{spool}: {error}") from None
     return start(spool, pools)
 
 
@@ -137,7 +137,7 @@ def start(spool: str, pools: list[str]) -> socket:
                 command, env=environment, cwd="/", stdin=null, stdout=file, stderr=file, start_new_session=True
             )
     except OSError as error:
-        raise Failure(NO_DAEMON, f"the daemon cannot be started: {error}") from None
+        raise CommandFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None
     deadline = time.monotonic() + START_SECONDS
     while True:
         ended = process.poll()
@@ -145,7 +145,7 @@ def start(spool: str, pools: list[str]) -> socket:
             return try_to_connect(spool)
         except OSError as error:
             if ended or time.monotonic() > deadline:
-                raise Failure(NO_DAEMON, f"the daemon does not start ({error}); see {log}") from None
+                raise CommandFailed(NO_DAEMON, f"the daemon does not start ({error}); see {log}") from None
         time.sleep(0.01)
 
 

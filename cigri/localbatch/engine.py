@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cigri.errors import NotFound, SubmissionRefused
 from cigri.localbatch import processes
-from cigri.localbatch.features import Features
+from cigri.localbatch.features import FeatureDirectories
 from cigri.localbatch.identity import owner_of
 from cigri.localbatch.pools import Pools
-from cigri.localbatch.running import Doom, End, Running
+from cigri.localbatch.running import Doom, JobProcess, ProcessEnd
 from cigri.localbatch.scratch import Scratch
 from cigri.localbatch.store import Job, State, Store
-from cigri.localbatch.waiting import Array, Waiting
+from cigri.localbatch.waiting import Array, WaitingLine
 
 KEPT_SECONDS = 86_400.0
 KEPT_JOBS = 100_000
@@ -37,14 +37,14 @@ class Engine:
         self._store = store
         self._given = given
         self._scratch = Scratch()
-        self._features = Features()
-        self._waiting = Waiting(pools)
+        self._features = FeatureDirectories()
+        self._waiting = WaitingLine(pools)
         self._arrays: dict[int, Array] = {}
-        self._running: dict[tuple[int, int], Running] = {}
-        self._children: dict[int, Running] = {}
+        self._running: dict[tuple[int, int], JobProcess] = {}
+        self._children: dict[int, JobProcess] = {}
         self._forgotten_at = -math.inf
 
-    def restore(self, boot: str, marks: Mapping[str, int]) -> list[Running]:
+    def restore(self, boot: str, marks: Mapping[str, int]) -> list[JobProcess]:
         """Find the jobs of an earlier daemon; `marks` are the starts that got as far as a process."""
         rebooted = self._store.boot(boot)
         self._arrays = {array.id: array for array in self._store.live_arrays()}
@@ -58,7 +58,7 @@ class Engine:
             if job.state is State.HELD:
                 continue
             if rebooted:
-                self._finish(array, job, End(State.NODE_FAILED, None, "the host went down"))
+                self._finish(array, job, ProcessEnd(State.NODE_FAILED, None, "the host went down"))
             else:
                 self._find_again(array, job, marks)
         for array in self._arrays.values():
@@ -150,7 +150,7 @@ class Engine:
             except (OSError, LookupError) as error:
                 logger.warning("job %d_%d could not be started: %s", array.id, job.position, error)
                 self.pools.give(array.need)
-                self._finish(array, job, End(State.NODE_FAILED, None, f"could not be started: {error}"))
+                self._finish(array, job, ProcessEnd(State.NODE_FAILED, None, f"could not be started: {error}"))
                 continue
             self._running[array.id, job.position] = self._children[running.process.pid] = running
             self._store.put_jobs([running.job])
@@ -161,11 +161,11 @@ class Engine:
             self._scratch.place.close()
             self._features.place.close()
 
-    def child(self, pid: int) -> Running | None:
+    def child(self, pid: int) -> JobProcess | None:
         """The job whose first process is this child of ours."""
         return self._children.get(pid)
 
-    def end(self, running: Running, exit_code: int | None) -> None:
+    def end(self, running: JobProcess, exit_code: int | None) -> None:
         """Record the end of a first process; call it while a child's pid is still its own."""
         self._sweep(running)
         array, job = running.array, running.job
@@ -186,9 +186,9 @@ class Engine:
         """When enforce() has work, on the monotonic clock."""
         return min((running.due for running in self._running.values()), default=math.inf)
 
-    def live(self) -> Iterator[tuple[Array, list[Running], str]]:
+    def live(self) -> Iterator[tuple[Array, list[JobProcess], str]]:
         """Each live array, its jobs under way, and why its next job waits."""
-        under_way: dict[int, list[Running]] = {}
+        under_way: dict[int, list[JobProcess]] = {}
         for running in self._running.values():
             under_way.setdefault(running.array.id, []).append(running)
         for array in self._arrays.values():
@@ -211,7 +211,7 @@ class Engine:
             raise NotFound(f"job {foreign[0]} belongs to somebody else")
         return alive
 
-    def _change(self, uid: int, jobs: list[tuple[int, int]], change: Callable[[Running], bool]) -> int:
+    def _change(self, uid: int, jobs: list[tuple[int, int]], change: Callable[[JobProcess], bool]) -> int:
         found = [self._running.get((array.id, index)) for array, index in self._own(uid, jobs)]
         changed = [running for running in found if running and change(running)]
         self._store.put_jobs(running.job for running in changed)
@@ -228,17 +228,17 @@ class Engine:
         process = processes.adopt(pid, job.ticks, mark)
         if process is None:
             processes.sweep(mark)
-            self._finish(array, job, End(State.VANISHED, None, "ended while the daemon was away"))
+            self._finish(array, job, ProcessEnd(State.VANISHED, None, "ended while the daemon was away"))
             return
         self.pools.take(array.need)
         state = State.RUNNING if job.state is State.STARTING else job.state
         job = job._replace(state=state, pid=pid, ticks=process.ticks)
-        self._running[array.id, job.position] = Running(
+        self._running[array.id, job.position] = JobProcess(
             array, job, process, Doom(job.doom), scratch=self._scratch.find(mark)
         )
         self._store.put_jobs([job])
 
-    def _start(self, array: Array, job: Job) -> Running:
+    def _start(self, array: Array, job: Job) -> JobProcess:
         owner = owner_of(array.uid)
         scratch, features = self._scratch.take(owner, mark_of(job)), self._features.take(owner)
         environment = {
@@ -259,9 +259,9 @@ class Engine:
             self._features.give_back(array.uid, features)
             raise
         job = job._replace(state=State.RUNNING, pid=process.pid, ticks=process.ticks)
-        return Running(array, job, process, scratch=scratch, features=features)
+        return JobProcess(array, job, process, scratch=scratch, features=features)
 
-    def _sweep(self, running: Running) -> None:
+    def _sweep(self, running: JobProcess) -> None:
         """Kill what the job left behind; a search of all processes only when there is a sign of one."""
         process = running.process
         if process.popen is None:
@@ -272,7 +272,7 @@ class Engine:
         if any(processes.belongs(pid, process.mark, process.pid) for pid in orphans):
             processes.sweep(process.mark, process.pid)
 
-    def _keep_doom(self, running: Running, changed: bool) -> None:
+    def _keep_doom(self, running: JobProcess, changed: bool) -> None:
         if changed:
             running.job = running.job._replace(doom=running.doom)
             self._store.put_jobs([running.job])
@@ -282,14 +282,14 @@ class Engine:
         array.held -= held
         removed = [*self._waiting.remove(array, indexes), *held]
         now = time.time()
-        end = End(State.KILLED, None, "cancelled before it started")
+        end = ProcessEnd(State.KILLED, None, "cancelled before it started")
         self._store.put_jobs(
             Job(array.id, index, end.state, began=0.0, ended=now, reason=end.reason) for index in removed
         )
         self._close(array, now)
         return len(removed)
 
-    def _finish(self, array: Array, job: Job, end: End) -> None:
+    def _finish(self, array: Array, job: Job, end: ProcessEnd) -> None:
         now = time.time()
         state, exit_code, reason = end
         self._store.put_jobs([job._replace(state=state, exit_code=exit_code, reason=reason, ended=now)])

@@ -8,7 +8,7 @@ import os
 import tempfile
 
 from cigri.localbatch.identity import Owner
-from cigri.localbatch.place import Place, give_to, remove
+from cigri.localbatch.place import LinkedDirectory, give_to, remove
 from cigri.localbatch.scratch import is_as_given
 
 MEMORY = "/dev/shm"  # noqa: S108  (what is made in it has a random name)
@@ -17,11 +17,11 @@ PARTS = ("machinefeatures", "jobfeatures", "jobstatus")
 logger = logging.getLogger(__name__)
 
 
-class Features:
+class FeatureDirectories:
     """A directory that the user cannot change, with three in it that are the user's."""
 
     def __init__(self) -> None:
-        self.place = Place("features", MEMORY if os.access(MEMORY, os.W_OK) else None)
+        self.place = LinkedDirectory("features", MEMORY if os.access(MEMORY, os.W_OK) else None)
         self._free: dict[int, list[str]] = {}
 
     def take(self, owner: Owner) -> str:

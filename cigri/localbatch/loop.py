@@ -8,7 +8,7 @@ import time
 
 from cigri.localbatch import processes, requests
 from cigri.localbatch.engine import Engine
-from cigri.localbatch.running import Running
+from cigri.localbatch.running import JobProcess
 from cigri.localbatch.server import Server
 from cigri.localbatch.store import Store
 
@@ -29,7 +29,7 @@ class Daemon:
         self._selector.register(self._wake, selectors.EVENT_READ, lambda: os.read(self._wake, 4096))
         self._stopping = False
 
-    def run(self, found: list[Running]) -> None:
+    def run(self, found: list[JobProcess]) -> None:
         """Serve until SIGTERM; `found` are the jobs of an earlier daemon."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._stop)
@@ -77,7 +77,7 @@ class Daemon:
                 running.process.popen.returncode = ended.exit_code
             os.waitpid(ended.pid, 0)
 
-    def _watch(self, running: Running) -> None:
+    def _watch(self, running: JobProcess) -> None:
         process = running.process
 
         def ended() -> None:

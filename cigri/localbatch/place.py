@@ -11,7 +11,7 @@ from cigri.localbatch.identity import Owner
 logger = logging.getLogger(__name__)
 
 
-class Place:
+class LinkedDirectory:
     """`link` in the spool points to it, so that the next daemon finds it again."""
 
     def __init__(self, link: str, parent: str | None = None) -> None:

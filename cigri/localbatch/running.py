@@ -23,7 +23,7 @@ class Doom(StrEnum):
     WALLTIME = "walltime"
 
 
-class End(NamedTuple):
+class ProcessEnd(NamedTuple):
     """How a job ended."""
 
     state: State
@@ -32,7 +32,7 @@ class End(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class Running:
+class JobProcess:
     """One job and its first process. Times are on the monotonic clock, which a new daemon shares until the reboot."""
 
     array: Array
@@ -93,15 +93,15 @@ class Running:
         self.due = min(now + GRACE, self.job.began + self.array.walltime)
         return True
 
-    def end(self, code: int | None) -> End:
+    def end(self, code: int | None) -> ProcessEnd:
         """What the exit code of its first process means; -n: died of signal n, None: nobody knows."""
         if self.doom is Doom.CANCELLED:
-            return End(State.KILLED, shell_code(code), "cancelled")
+            return ProcessEnd(State.KILLED, shell_code(code), "cancelled")
         if self.doom is Doom.WALLTIME or code == -signal.SIGXCPU:
-            return End(State.TIMEOUT, shell_code(code), f"walltime of {self.array.walltime} s")
+            return ProcessEnd(State.TIMEOUT, shell_code(code), f"walltime of {self.array.walltime} s")
         if code is None:
-            return End(State.VANISHED, None, "ended unseen")
-        return End(State.FAILED if code else State.SUCCEEDED, shell_code(code))
+            return ProcessEnd(State.VANISHED, None, "ended unseen")
+        return ProcessEnd(State.FAILED if code else State.SUCCEEDED, shell_code(code))
 
 
 def shell_code(code: int | None) -> int | None:

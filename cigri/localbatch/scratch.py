@@ -9,14 +9,14 @@ import stat
 from contextlib import suppress
 
 from cigri.localbatch.identity import Owner
-from cigri.localbatch.place import Place, remove
+from cigri.localbatch.place import LinkedDirectory, remove
 
 
 class Scratch:
     """Directories that no job has are free."""
 
     def __init__(self) -> None:
-        self.place = Place("scratch")
+        self.place = LinkedDirectory("scratch")
         self._free: dict[int, list[str]] = {}
 
     def take(self, owner: Owner, name: str) -> str:

@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 class Request(NamedTuple):
     """A line and who said it."""
 
-    connection: "Connection"
+    connection: "ClientConnection"
     uid: int
     line: bytes
 
 
-class Connection:
+class ClientConnection:
     """One client; its uid comes from the kernel."""
 
     def __init__(self, peer: socket.socket) -> None:
@@ -45,8 +45,8 @@ class Server:
         self.requests: list[Request] = []
         self._selector = selector
         self._only_uid = only_uid
-        self._connections: set[Connection] = set()
-        self._answered: list[Connection] = []
+        self._connections: set[ClientConnection] = set()
+        self._answered: list[ClientConnection] = []
         with suppress(FileNotFoundError):
             os.unlink(SOCKET)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -56,7 +56,7 @@ class Server:
         self._listener.listen(CLIENTS)
         selector.register(self._listener, selectors.EVENT_READ, self._accept)
 
-    def answer(self, connection: Connection, text: bytes) -> None:
+    def answer(self, connection: ClientConnection, text: bytes) -> None:
         connection.outgoing = memoryview(text)
         self._answered.append(connection)
 
@@ -86,7 +86,7 @@ class Server:
             logger.warning("a client could not be let in: %s", error)
             return
         peer.setblocking(False)
-        connection = Connection(peer)
+        connection = ClientConnection(peer)
         if self._only_uid not in (None, connection.uid) or len(self._connections) >= CLIENTS:
             logger.warning("a client of uid %d was turned away", connection.uid)
             peer.close()
@@ -94,7 +94,7 @@ class Server:
         self._connections.add(connection)
         self._selector.register(peer, selectors.EVENT_READ, self._talk(connection, self._receive))
 
-    def _talk(self, connection: Connection, action: Callable[[Connection], None]) -> Callable[[], None]:
+    def _talk(self, connection: ClientConnection, action: Callable[[ClientConnection], None]) -> Callable[[], None]:
         def act() -> None:
             try:
                 action(connection)
@@ -105,7 +105,7 @@ class Server:
 
         return act
 
-    def _receive(self, connection: Connection) -> None:
+    def _receive(self, connection: ClientConnection) -> None:
         piece = connection.socket.recv(2**18)
         connection.heard_at = time.monotonic()
         connection.incoming += piece
@@ -116,14 +116,14 @@ class Server:
         elif not piece or len(connection.incoming) > LINE_LIMIT:
             self._drop(connection)
 
-    def _send(self, connection: Connection) -> None:
+    def _send(self, connection: ClientConnection) -> None:
         sent = connection.socket.send(connection.outgoing)
         connection.heard_at = time.monotonic()
         connection.outgoing = connection.outgoing[sent:]
         if not connection.outgoing:
             self._drop(connection)
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: ClientConnection) -> None:
         if connection in self._connections:
             self._connections.discard(connection)
             self._selector.unregister(connection.socket)

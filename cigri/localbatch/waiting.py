@@ -27,7 +27,7 @@ class Array:
     running: int = field(default=0, compare=False)
 
 
-class Waiting:
+class WaitingLine:
     """First come, first served; smaller jobs may pass, but only for a while, so that no job starves."""
 
     def __init__(self, pools: Pools, patience: float = PATIENCE) -> None:

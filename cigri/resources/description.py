@@ -16,7 +16,7 @@ class QueueDescription(NamedTuple):
     requires: Mapping[str, Any] | None = None
 
 
-class Description(NamedTuple):
+class ResourcesDescription(NamedTuple):
     """`sites` are those of the clusters that are described (empty: of its own name); queues are by cluster and name."""
 
     kinds: Kinds
@@ -25,10 +25,10 @@ class Description(NamedTuple):
     properties: Declarations
 
 
-NOTHING = Description({}, {}, {}, {})
+NOTHING = ResourcesDescription({}, {}, {}, {})
 
 
-def difference(old: Description, new: Description) -> list[str]:
+def difference(old: ResourcesDescription, new: ResourcesDescription) -> list[str]:
     """What the new one says otherwise, a line for each thing: `- ` as it was, `+ ` as it is."""
     before, after = _lines(old), _lines(new)
     lines = []
@@ -39,7 +39,7 @@ def difference(old: Description, new: Description) -> list[str]:
     return lines
 
 
-def _lines(description: Description) -> dict[str, str]:
+def _lines(description: ResourcesDescription) -> dict[str, str]:
     """Each thing it says, by what it is about."""
     kinds = {**BUILT_IN, **description.kinds}
     lines = {f"kind of {name}:": str(kind) for name, kind in description.kinds.items()}

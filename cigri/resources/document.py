@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from cigri.errors import ConfigError
 from cigri.requirements import BUILT_IN, Kind, Kinds, property_name, read_value
-from cigri.resources.description import Description, QueueDescription
+from cigri.resources.description import QueueDescription, ResourcesDescription
 from cigri.resources.inheritance import Declared, Where, queue_name
 from cigri.resources.requires import read_requires
 from cigri.states import PropertyLevel
@@ -25,7 +25,7 @@ RemoteName = Annotated[str, StringConstraints(pattern=r"^[^\s\x00-\x1f]+$")]
 Properties = dict[str, Any]
 
 
-class Section(BaseModel):
+class DocumentSection(BaseModel):
     """`properties` hold for all, those of a `project` for its jobs only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,20 +34,20 @@ class Section(BaseModel):
     project: dict[Project, Properties] = Field(default_factory=dict)
 
 
-class QueueSection(Section):
+class QueueSection(DocumentSection):
     remote_name: RemoteName | None = None
     requires: str = ""
 
 
-class ClusterSection(Section):
+class ClusterSection(DocumentSection):
     site: Name | None = None
     queue: dict[QueueName, QueueSection] = Field(default_factory=dict)
 
 
-class Document(Section):
+class Document(DocumentSection):
     kinds: dict[str, Kind] = Field(default_factory=dict)
-    driver: dict[str, Section] = Field(default_factory=dict)
-    site: dict[Name, Section] = Field(default_factory=dict)
+    driver: dict[str, DocumentSection] = Field(default_factory=dict)
+    site: dict[Name, DocumentSection] = Field(default_factory=dict)
     cluster: dict[Name, ClusterSection] = Field(default_factory=dict)
 
 
@@ -59,7 +59,7 @@ class _Said(NamedTuple):
     raw: object
 
 
-def read_document(text: str) -> Description:
+def read_document(text: str) -> ResourcesDescription:
     """What it says; raise ConfigError with every problem, a line each."""
     try:
         document = Document.model_validate(tomllib.loads(text))
@@ -75,10 +75,12 @@ def read_document(text: str) -> Description:
     if problems:
         raise ConfigError("\n".join(problems))
     sites = {name: cluster.site or "" for name, cluster in document.cluster.items()}
-    return Description({name: kinds[name] for name in kinds if name not in BUILT_IN}, sites, queues, properties)
+    return ResourcesDescription(
+        {name: kinds[name] for name in kinds if name not in BUILT_IN}, sites, queues, properties
+    )
 
 
-def misplaced(description: Description, clusters: Mapping[str, str], drivers: Iterable[str]) -> list[str]:
+def misplaced(description: ResourcesDescription, clusters: Mapping[str, str], drivers: Iterable[str]) -> list[str]:
     """What it says of things that are not there; `clusters` are the declared ones, with their drivers."""
     sites = {site or cluster for cluster, site in description.sites.items()} | set(clusters) - set(description.sites)
     problems = [
@@ -95,7 +97,7 @@ def misplaced(description: Description, clusters: Mapping[str, str], drivers: It
     return problems
 
 
-def unheard_of(description: Description, found: Mapping[str, Collection[str]]) -> list[str]:
+def unheard_of(description: ResourcesDescription, found: Mapping[str, Collection[str]]) -> list[str]:
     """Queues that their batch system has not told of, though it has told of others: perhaps they are misspelled."""
     return [
         f"queue {queue_name(name, cluster)}: {cluster} tells of no queue {queue.remote_name}"
@@ -133,7 +135,7 @@ def _sections(document: Document) -> Iterator[_Said]:
             yield from _said(section, PropertyLevel.QUEUE, queue_name(queue, name))
 
 
-def _said(section: Section, level: PropertyLevel, place: str) -> Iterator[_Said]:
+def _said(section: DocumentSection, level: PropertyLevel, place: str) -> Iterator[_Said]:
     for project, properties in {"": section.properties, **section.project}.items():
         for name, raw in properties.items():
             yield _Said(Where(level, place, project), name, raw)

@@ -27,7 +27,7 @@ class Sourced(NamedTuple):
     source: str
 
 
-class Place(NamedTuple):
+class Lineage(NamedTuple):
     """A queue, by the names of all that it inherits from; the default queue has the name ""."""
 
     driver: str
@@ -52,7 +52,7 @@ Declarations = Mapping[Where, Mapping[str, Declared]]
 
 
 def effective(
-    place: Place, project: str, declared: Declarations, found: Mapping[str, Value] | None = None
+    place: Lineage, project: str, declared: Declarations, found: Mapping[str, Value] | None = None
 ) -> dict[str, Sourced]:
     """The properties of a queue for a project (empty: for those without one), on nodes on which this was found."""
     values: dict[str, Sourced] = {}
@@ -73,7 +73,7 @@ def queue_name(queue: str, cluster: str) -> str:
 
 
 def _levels(
-    place: Place, project: str, declared: Declarations, found: Mapping[str, Value]
+    place: Lineage, project: str, declared: Declarations, found: Mapping[str, Value]
 ) -> Iterator[tuple[str, Mapping[str, Declared]]]:
     """The most general first."""
     for level, name in (

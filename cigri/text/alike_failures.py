@@ -14,7 +14,7 @@ STDERR = "; stderr ends: "
 VARYING = re.compile(r"0x[0-9a-f]+|\d+")
 
 
-class Failure(NamedTuple):
+class TaskFailure(NamedTuple):
     """How a task, by its number, failed last. `said`: the last line of its standard error, "" when nobody read it."""
 
     campaign_id: int
@@ -39,12 +39,12 @@ def last_said(message: str) -> str:
     return next((line.strip() for line in reversed(said.replace(NEWLINE, "\n").splitlines()) if line.strip()), "")
 
 
-def alike(failures: Iterable[Failure]) -> list[list[Failure]]:
+def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
     """Of one campaign, one cluster, one exit code, and one last line but for its numbers; the most first.
 
     Standard error of a few only is read in each visit: the others are counted with most of those that ended as they.
     """
-    kinds: dict[tuple[object, ...], dict[str, list[Failure]]] = defaultdict(lambda: defaultdict(list))
+    kinds: dict[tuple[object, ...], dict[str, list[TaskFailure]]] = defaultdict(lambda: defaultdict(list))
     for failure in failures:
         ended_so = kinds[failure.campaign_id, failure.cluster, failure.how]
         ended_so[VARYING.sub("#", failure.said)].append(failure)
@@ -56,7 +56,7 @@ def alike(failures: Iterable[Failure]) -> list[list[Failure]]:
     return sorted(together, key=lambda some: (-len(some), some[0].campaign_id, some[0].task))
 
 
-def headline(some: Sequence[Failure]) -> str:
+def headline(some: Sequence[TaskFailure]) -> str:
     """As "30 x exit 5 on localhost: boom", of failures that are alike."""
     where = f" on {some[0].cluster}" if some[0].cluster else ""
     said = next((failure.said for failure in reversed(some) if failure.said), "")
@@ -77,5 +77,5 @@ def as_ranges(numbers: Iterable[int], most: int | None = None) -> str:
     return f"{text} and {left} more" if left else text
 
 
-def _task(failure: Failure) -> int:
+def _task(failure: TaskFailure) -> int:
     return failure.task

@@ -45,7 +45,7 @@ class Gate:
             self._lock.release()
 
 
-class Connection:
+class AccountConnection:
     """The connection of one login account, and the kept shells on it."""
 
     def __init__(self, cluster: str, address: SshAddress, login: str, gate: Gate, jump_gate: Gate) -> None:

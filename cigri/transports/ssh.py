@@ -5,7 +5,7 @@ from collections import defaultdict
 
 from cigri.script.answers import Answer
 from cigri.transports.address import Hop, SshAddress
-from cigri.transports.connection import Connection, Gate
+from cigri.transports.connection import AccountConnection, Gate
 
 __all__ = ["Connections", "SshAddress", "SshTransport"]
 
@@ -36,13 +36,13 @@ class Connections:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._connections: dict[tuple[str, str], Connection] = {}
+        self._connections: dict[tuple[str, str], AccountConnection] = {}
         self._gates: defaultdict[tuple[Hop | None, str, int], Gate] = defaultdict(Gate)
 
     def transport(self, cluster: str, address: SshAddress, user: str) -> SshTransport:
         return SshTransport(cluster, address, user, self)
 
-    def connection(self, cluster: str, address: SshAddress, user: str) -> Connection:
+    def connection(self, cluster: str, address: SshAddress, user: str) -> AccountConnection:
         """The one of that login account; when its address has changed, the old one is given up."""
         login = address.login(user)
         with self._lock:
@@ -52,7 +52,7 @@ class Connections:
             target, jump = address.target(login), address.jump_hop(login)
             gate = self._gates[jump, target.host, target.port]
             jump_gate = self._gates[None, jump.host, jump.port] if jump else gate
-            connection = Connection(cluster, address, login, gate, jump_gate)
+            connection = AccountConnection(cluster, address, login, gate, jump_gate)
             self._connections[cluster, login] = connection
         if kept:
             kept.release()

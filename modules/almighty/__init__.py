@@ -20,7 +20,7 @@ from cigri.program.cycle import CYCLE
 from cigri.program.tools import has_news, whoami
 from cigri.settings.sections import Settings
 from cigri.text.units import HOUR
-from modules.almighty.worker import Outcome, Worker
+from modules.almighty.worker import PassOutcome, Worker
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class Almighty:
             self._blame(name, outcome)
         return True
 
-    def _blame(self, name: str, outcome: Outcome) -> None:
+    def _blame(self, name: str, outcome: PassOutcome) -> None:
         """The campaign that the pass did not get over is left out of the next ones."""
         try:
             with self._database.begin() as conn:

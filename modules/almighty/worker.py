@@ -37,7 +37,7 @@ CONTEXT.set_forkserver_preload([*PRELOADED])
 FAREWELL = 10.0  # seconds that a worker gets to end by itself
 
 
-class Outcome(NamedTuple):
+class PassOutcome(NamedTuple):
     pid: int
     counts: Mapping[str, int]
     error: str
@@ -54,7 +54,7 @@ class Worker:
         self._pipe: Connection | None = None
         self._campaign = CONTEXT.RawValue("q", 0)
 
-    def run(self, deadline: float) -> Outcome:
+    def run(self, deadline: float) -> PassOutcome:
         """One pass; what goes wrong is in the outcome."""
         if self._process is None or not self._process.is_alive() or self._pipe is None:
             self._start()
@@ -67,15 +67,15 @@ class Worker:
             if not self._pipe.poll(deadline):
                 self._kill()
                 late = f"the pass took longer than {deadline:g} s and was killed"
-                return Outcome(pid, {}, late, campaign_id=self._campaign.value)
+                return PassOutcome(pid, {}, late, campaign_id=self._campaign.value)
             counts, error, is_database_away = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join(FAREWELL)
             code = self._process.exitcode
             self._kill()
             dead = f"the process died during the pass (exit code {code})"
-            return Outcome(pid, {}, dead, campaign_id=self._campaign.value)
-        return Outcome(pid, counts, error, is_database_away)
+            return PassOutcome(pid, {}, dead, campaign_id=self._campaign.value)
+        return PassOutcome(pid, counts, error, is_database_away)
 
     def close(self) -> None:
         """Let the process end after what it does now."""

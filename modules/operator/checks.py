@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from cigri.text.harmless import safe
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """`odd`: a person may want to look, and no promise is broken."""
 
     GOOD = "good"
@@ -15,14 +15,14 @@ class Verdict(StrEnum):
     ODD = "odd"
 
 
-MARKS = {Verdict.GOOD: "\N{CHECK MARK}", Verdict.BROKEN: "\N{BALLOT X}", Verdict.ODD: "!"}
+MARKS = {CheckVerdict.GOOD: "\N{CHECK MARK}", CheckVerdict.BROKEN: "\N{BALLOT X}", CheckVerdict.ODD: "!"}
 
 
 class Check(NamedTuple):
     """`details` say what is wrong; none of what is good."""
 
     rule: str
-    verdict: Verdict
+    verdict: CheckVerdict
     details: Sequence[str]
 
 
@@ -35,11 +35,11 @@ class Checks:
 
     @property
     def is_broken(self) -> bool:
-        return any(check.verdict is Verdict.BROKEN for check in self._made)
+        return any(check.verdict is CheckVerdict.BROKEN for check in self._made)
 
-    def tell(self, rule: str, wrong: Sequence[str], verdict: Verdict) -> None:
+    def tell(self, rule: str, wrong: Sequence[str], verdict: CheckVerdict) -> None:
         """`verdict` holds if anything is wrong."""
-        self._made.append(Check(rule, verdict if wrong else Verdict.GOOD, wrong))
+        self._made.append(Check(rule, verdict if wrong else CheckVerdict.GOOD, wrong))
         if self._prints:
             print(f"{MARKS[self._made[-1].verdict]} {rule}{': not so' if wrong else ''}")
             for line in wrong:

@@ -18,7 +18,7 @@ from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from cigri.text.units import SIZES, as_size
 from modules.operator import adoption, db, health, orphans
-from modules.operator.checks import Checks, Verdict
+from modules.operator.checks import Checks, CheckVerdict
 
 OLD_EVENT = timedelta(days=1)
 SHOWN_EVENTS = 10
@@ -54,10 +54,10 @@ def run(argv: list[str]) -> int:
 
 
 def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
-    checks.tell("the settings are valid", [], Verdict.BROKEN)
+    checks.tell("the settings are valid", [], CheckVerdict.BROKEN)
     database = Database(database_url(settings), settings.database.lock_timeout)
     try:
-        checks.tell("the schema is the one this CiGri needs", db.check(database), Verdict.BROKEN)
+        checks.tell("the schema is the one this CiGri needs", db.check(database), CheckVerdict.BROKEN)
         if checks.is_broken:
             return
         with database.begin() as conn:
@@ -73,7 +73,7 @@ def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
     _others(settings, stuck, checks)
     old = [f"{event.opened_at:%Y-%m-%d} {event.code} {event.subject}: {event.message}" for event in events]
     more = [f"and {len(old) - SHOWN_EVENTS} more: `gridevents`"] if len(old) > SHOWN_EVENTS else []
-    checks.tell("no event has been open for more than a day", old[:SHOWN_EVENTS] + more, Verdict.ODD)
+    checks.tell("no event has been open for more than a day", old[:SHOWN_EVENTS] + more, CheckVerdict.ODD)
 
 
 def _promises(conn: Connection, checks: Checks) -> None:
@@ -81,12 +81,12 @@ def _promises(conn: Connection, checks: Checks) -> None:
     for rule, statement in RULES.items():
         finding = broken.get(rule)
         if finding is None:
-            checks.tell(rule, [], Verdict.BROKEN)
+            checks.tell(rule, [], CheckVerdict.BROKEN)
             continue
         column = next(iter(statement.selected_columns))
         what = str(column) if getattr(column, "table", None) is not None else "campaigns.id"
         examples = ", ".join(map(str, finding.examples))
-        checks.tell(rule, [f"{finding.times} times, {what} {examples}", *ADVICE], Verdict.BROKEN)
+        checks.tell(rule, [f"{finding.times} times, {what} {examples}", *ADVICE], CheckVerdict.BROKEN)
 
 
 def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) -> None:
@@ -106,27 +106,29 @@ def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) 
                 lines.append(f"{orphans.kill(gateway, cluster, found.orphans)} of them were killed")
             elif lines:
                 lines.append("adopt them: `cigri doctor --clusters --adopt`; or kill them: `--kill-orphans`")
-            checks.tell(f"the database knows every job of ours on {cluster.name}", lines, Verdict.BROKEN)
-            checks.tell(f"nothing of an older life of this grid lies on {cluster.name}", older, Verdict.ODD)
+            checks.tell(f"the database knows every job of ours on {cluster.name}", lines, CheckVerdict.BROKEN)
+            checks.tell(f"nothing of an older life of this grid lies on {cluster.name}", older, CheckVerdict.ODD)
             absent = [f"job {job.job_id} ({job.remote_id or job.tag}) of {job.local_user}" for job in found.absent]
             checks.tell(
-                f"{cluster.name} knows every job that was submitted to it", absent + ABSENT * bool(absent), Verdict.ODD
+                f"{cluster.name} knows every job that was submitted to it",
+                absent + ABSENT * bool(absent),
+                CheckVerdict.ODD,
             )
-            checks.tell(f"every account of {cluster.name} answers", found.problems, Verdict.ODD)
+            checks.tell(f"every account of {cluster.name} answers", found.problems, CheckVerdict.ODD)
     finally:
         gateway.close()
 
 
 def _others(settings: Settings, stuck: list[str], checks: Checks) -> None:
     seen = health.look(settings)
-    checks.tell("everything runs that should", health.problems(seen, settings.almighty.deadline), Verdict.ODD)
+    checks.tell("everything runs that should", health.problems(seen, settings.almighty.deadline), CheckVerdict.ODD)
     failing = [
         f"{cluster.name}: {cluster.failures} visits in a row failed; `cigri cluster test {cluster.name}`"
         for cluster in seen.clusters
         if cluster.failures
     ]
-    checks.tell("every cluster answers", failing, Verdict.ODD)
-    checks.tell("nothing is stuck", stuck, Verdict.ODD)
+    checks.tell("every cluster answers", failing, CheckVerdict.ODD)
+    checks.tell("nothing is stuck", stuck, CheckVerdict.ODD)
     free = shutil.disk_usage(settings.data_directory).free if settings.data_directory.exists() else LEAST_SPACE
     little = [f"{as_size(free)} are left in {settings.data_directory}"] if free < LEAST_SPACE else []
-    checks.tell("there is space on the disk", little, Verdict.ODD)
+    checks.tell("there is space on the disk", little, CheckVerdict.ODD)

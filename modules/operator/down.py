@@ -106,7 +106,7 @@ def ask(spool: Path, verb: str, **fields: object) -> list[dict[str, Any]]:
     """The daemon's answer, without its last line; empty when no daemon is there."""
     try:
         answer = client.exchange(json.dumps({"verb": verb, **fields}).encode(), str(spool), None)
-    except client.Failure as failure:
+    except client.CommandFailed as failure:
         if failure.status == client.NO_DAEMON:
             return []
         raise CigriError(f"the local cluster's daemon in {spool} does not answer sensibly: {failure}") from None

@@ -5,11 +5,11 @@ from pathlib import Path
 from cigri.database import embedded
 from cigri.errors import DatabaseUnavailable
 from cigri.settings.sections import Settings
-from modules.operator.service import Service
+from modules.operator.service import PidFile
 
 
-def almighty(settings: Settings) -> Service:
-    return Service(settings.data_directory / "almighty.pid")
+def almighty(settings: Settings) -> PidFile:
+    return PidFile(settings.data_directory / "almighty.pid")
 
 
 def log(settings: Settings) -> Path:

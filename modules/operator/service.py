@@ -23,7 +23,7 @@ class Mark(NamedTuple):
     start: str
 
 
-class Service:
+class PidFile:
     """A pid file. A program that ends well empties it, so a dead process in it died."""
 
     def __init__(self, pid_file: Path) -> None:

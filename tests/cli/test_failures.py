@@ -19,7 +19,7 @@ from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt
 from cigri.tables.tasks import Task
-from cigri.text.alike_failures import STDERR, Failure, alike, as_ranges, headline, last_said
+from cigri.text.alike_failures import STDERR, TaskFailure, alike, as_ranges, headline, last_said
 from cigri.text.exit_codes import EXPLAINED, explain
 from tests.cli.conftest import AsUser
 from tests.cli.running import Printed
@@ -275,9 +275,9 @@ def test_other_exit_codes_are_the_programs_own() -> None:
 
 def test_alike_is_what_differs_in_numbers_only() -> None:
     said = ["line 3: boom", "line 17: boom", "0xff: boom", "", ""]
-    failures = [Failure(1, n, "dahu", Outcome.FAILURE, 1, text) for n, text in enumerate(said)]
-    failures.append(Failure(1, 9, "luke", Outcome.FAILURE, 1, "line 3: boom"))
-    failures.append(Failure(1, 8, "dahu", Outcome.WALLTIME, None, ""))
+    failures = [TaskFailure(1, n, "dahu", Outcome.FAILURE, 1, text) for n, text in enumerate(said)]
+    failures.append(TaskFailure(1, 9, "luke", Outcome.FAILURE, 1, "line 3: boom"))
+    failures.append(TaskFailure(1, 8, "dahu", Outcome.WALLTIME, None, ""))
     kinds = [[failure.task for failure in some] for some in alike(failures)]
     assert kinds == [[0, 1, 3, 4], [2], [8], [9]]
     assert headline([failures[-1]]) == "1 x walltime on dahu"

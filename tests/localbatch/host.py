@@ -73,7 +73,7 @@ class Host:
         """None: there is none."""
         try:
             answer = client.exchange(json.dumps({"verb": verb, **fields}).encode(), str(self.spool), None)
-        except client.Failure as failure:
+        except client.CommandFailed as failure:
             if failure.status == client.NO_DAEMON:
                 return None
             raise

@@ -16,7 +16,7 @@ from cigri.localbatch.engine import Engine, mark_of
 from cigri.localbatch.identity import Owner
 from cigri.localbatch.pools import Pools
 from cigri.localbatch.processes import Inherited, Process
-from cigri.localbatch.running import Running
+from cigri.localbatch.running import JobProcess
 from cigri.localbatch.store import Store
 from cigri.localbatch.waiting import Array
 
@@ -64,7 +64,7 @@ class Paper:
         instead = {"start": self.start, "adopt": self.adopt, "kill_group": self.kill, "sweep": self.sweep}
         for name, own in {**instead, "children": list, "send": lambda *_: None}.items():
             stack.enter_context(mock.patch.object(processes, name, own))
-        for name in ("Scratch", "Features"):
+        for name in ("Scratch", "FeatureDirectories"):
             stack.enter_context(mock.patch.object(engine, name)).return_value.take.return_value = "/nowhere"
         return stack
 
@@ -174,7 +174,7 @@ class Charging(RuleBasedStateMachine):
         self.engine.enforce(self.now)
         self.store.commit()
 
-    def running(self) -> list[Running]:
+    def running(self) -> list[JobProcess]:
         return [running for _, under_way, _ in self.engine.live() for running in under_way]
 
     def used(self) -> dict[str, int]:

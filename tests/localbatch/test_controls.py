@@ -4,7 +4,7 @@ import signal
 
 from cigri.localbatch import processes
 from cigri.localbatch.processes import Process
-from cigri.localbatch.running import Running
+from cigri.localbatch.running import JobProcess
 from cigri.localbatch.store import Job, State
 from cigri.localbatch.waiting import Array
 from tests.localbatch.host import Host
@@ -97,11 +97,11 @@ def test_a_suspended_job_can_be_cancelled_and_hears_of_it(host: Host) -> None:
 def test_the_walltime_does_not_count_while_a_job_is_suspended() -> None:
     array = Array(1, 0, "a", 1, {}, walltime=60, notice=10, argv=("/bin/true",))
     nobody = Process(2**22 + 1, 0, "no such mark")
-    running = Running(array, Job(1, 1, State.RUNNING, began=1000.0), nobody)
+    running = JobProcess(array, Job(1, 1, State.RUNNING, began=1000.0), nobody)
     assert running.due == 1050.0
     assert running.suspend(1030.0)
     assert running.due == float("inf")
-    again = Running(array, running.job, nobody)  # as the next daemon finds it
+    again = JobProcess(array, running.job, nobody)  # as the next daemon finds it
     assert again.due == float("inf")
     assert again.resume(5000.0)
     assert (again.job.began, again.due) == (4970.0, 5020.0)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.localbatch.pools import Pools
-from cigri.localbatch.waiting import PATIENCE, Array, Waiting
+from cigri.localbatch.waiting import PATIENCE, Array, WaitingLine
 
 NEEDS = st.fixed_dictionaries(
     {"cpu": st.integers(1, 5)}, optional={"mem": st.integers(0, 12), "gpu": st.integers(0, 2)}
@@ -26,7 +26,7 @@ def make(array_id: int, size: int = 1, **need: int) -> Array:
     return array
 
 
-def chosen(waiting: Waiting, now: float = 0.0, limit: int = 100) -> list[tuple[int, int]]:
+def chosen(waiting: WaitingLine, now: float = 0.0, limit: int = 100) -> list[tuple[int, int]]:
     return [(array.id, index) for array, index in waiting.choose(now, limit)]
 
 
@@ -42,7 +42,7 @@ class Model:
 
     def restart(self) -> None:
         self.pools = Pools(self.totals)
-        self.waiting = Waiting(self.pools, patience=3)
+        self.waiting = WaitingLine(self.pools, patience=3)
         for array, _ in self.running:
             self.pools.take(array.need)
         for array in self.arrays:
@@ -99,14 +99,14 @@ def test_every_job_starts_in_the_end(steps: list[tuple[str, object, object]]) ->
 
 
 def test_first_come_first_served() -> None:
-    waiting = Waiting(Pools({"cpu": 2}))
+    waiting = WaitingLine(Pools({"cpu": 2}))
     waiting.add(make(1, size=3, cpu=1))
     waiting.add(make(2, cpu=1))
     assert chosen(waiting) == [(1, 1), (1, 2)]
 
 
 def test_a_smaller_job_passes_one_that_does_not_fit() -> None:
-    waiting = Waiting(pools := Pools({"cpu": 2}))
+    waiting = WaitingLine(pools := Pools({"cpu": 2}))
     pools.take({"cpu": 1})
     waiting.add(make(1, cpu=2))
     waiting.add(make(2, cpu=1))
@@ -114,7 +114,7 @@ def test_a_smaller_job_passes_one_that_does_not_fit() -> None:
 
 
 def test_the_first_job_is_passed_for_a_minute_only() -> None:
-    waiting = Waiting(pools := Pools({"cpu": 3}))
+    waiting = WaitingLine(pools := Pools({"cpu": 3}))
     pools.take({"cpu": 1})
     waiting.add(make(1, cpu=3))
     waiting.add(make(2, size=4, cpu=1))
@@ -128,7 +128,7 @@ def test_the_first_job_is_passed_for_a_minute_only() -> None:
 
 
 def test_an_array_that_no_longer_fits_the_host_holds_nobody_up() -> None:
-    waiting = Waiting(pools := Pools({"cpu": 1}))
+    waiting = WaitingLine(pools := Pools({"cpu": 1}))
     waiting.add(make(1, cpu=4))
     waiting.add(make(2, size=2, cpu=1))
     assert chosen(waiting, now=0) == [(2, 1)]

@@ -37,7 +37,7 @@ def test_by_hand_it_says_the_same(host: Host) -> None:
 )
 def test_odd_pools_change_nothing(host: Host, pools: object, told: str) -> None:
     before = host.say("probe")
-    with pytest.raises(client.Failure, match=told):
+    with pytest.raises(client.CommandFailed, match=told):
         host.say("resize", pools=pools)
     assert host.say("probe") == before
 

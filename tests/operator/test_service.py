@@ -9,7 +9,7 @@ import pytest
 
 from cigri.errors import CigriError
 from modules.operator import service
-from modules.operator.service import Mark, Service
+from modules.operator.service import Mark, PidFile
 from tests.operator.conftest import until
 
 pytestmark = pytest.mark.process
@@ -23,13 +23,13 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def write(path: Path, mark: Mark) -> Service:
+def write(path: Path, mark: Mark) -> PidFile:
     path.write_text(f"{mark.pid} {mark.start}\n")
-    return Service(path)
+    return PidFile(path)
 
 
 def test_a_claimed_file_tells_the_living_process(tmp_path: Path) -> None:
-    mine = Service(tmp_path / "new" / "pid")
+    mine = PidFile(tmp_path / "new" / "pid")
     mine.claim()
     assert mine.pid() == os.getpid()
     assert not mine.has_died()
@@ -66,8 +66,8 @@ def test_a_killed_process_has_died(tmp_path: Path, sleeper: subprocess.Popen[byt
 @pytest.mark.parametrize("text", ["", "x y", "12", "1 2 3", "-1 2"])
 def test_an_unreadable_file_is_nobody(tmp_path: Path, text: str) -> None:
     (tmp_path / "pid").write_text(text)
-    assert Service(tmp_path / "pid").mark() is None
-    assert Service(tmp_path / "pid").stop(0.1)
+    assert PidFile(tmp_path / "pid").mark() is None
+    assert PidFile(tmp_path / "pid").stop(0.1)
 
 
 def test_a_process_that_ends_when_asked_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:

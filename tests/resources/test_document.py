@@ -8,9 +8,9 @@ import pytest
 
 from cigri.errors import ConfigError
 from cigri.requirements import Kind
-from cigri.resources.description import NOTHING, Description, QueueDescription, difference
+from cigri.resources.description import NOTHING, QueueDescription, ResourcesDescription, difference
 from cigri.resources.document import misplaced, read_document, unheard_of
-from cigri.resources.inheritance import Declared, Place, Where, effective
+from cigri.resources.inheritance import Declared, Lineage, Where, effective
 from cigri.states import PropertyLevel
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +43,7 @@ def test_each_level_is_read_with_its_own_and_the_projects_properties() -> None:
 
 def test_what_the_page_says_of_its_example_is_so() -> None:
     document = read_document(EXAMPLE)
-    place = Place("slurm", "grenoble", "dahu", "fat")
+    place = Lineage("slurm", "grenoble", "dahu", "fat")
     found = effective(place, "chemistry", document.properties, {"cores": 64, "memory": 192 * GB})
     rows = {name: source for name, source in re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", PAGE, re.MULTILINE)}
     assert {name: one.source for name, one in found.items() if name != "el7"} == rows
@@ -149,7 +149,7 @@ def test_the_difference_of_two_descriptions_is_told_thing_by_thing() -> None:
 
 
 def test_a_queue_that_is_no_more_and_a_site_are_differences() -> None:
-    old = Description({}, {"dahu": "grenoble"}, {("dahu", "fat"): QueueDescription("fatmem")}, {})
+    old = ResourcesDescription({}, {"dahu": "grenoble"}, {("dahu", "fat"): QueueDescription("fatmem")}, {})
     assert difference(old, NOTHING) == ["- cluster dahu: site = grenoble", "- queue fat@dahu: remote_name = fatmem"]
 
 

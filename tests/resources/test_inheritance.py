@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import pytest
 
 from cigri.requirements.kinds import Value
-from cigri.resources.inheritance import Declared, Place, Sourced, Where, effective
+from cigri.resources.inheritance import Declared, Lineage, Sourced, Where, effective
 from cigri.states import PropertyLevel
 
 GRID, DRIVER, SITE, CLUSTER, QUEUE = PropertyLevel
-FAT = Place("slurm", "grenoble", "dahu", "fat")
+FAT = Lineage("slurm", "grenoble", "dahu", "fat")
 EVERYWHERE = (
     Where(GRID, ""),
     Where(DRIVER, "slurm"),

@@ -18,7 +18,7 @@ from cigri.flow.tasks import take_waiting
 from cigri.jdl import ClusterSettings, Resources
 from cigri.jdl.needs import Sorting, exact, find_peaks, rounded
 from cigri.localbatch.pools import Pools, default_pools
-from cigri.localbatch.waiting import Array, Waiting
+from cigri.localbatch.waiting import Array, WaitingLine
 from modules.runner.stand_in import mapped
 from tests.factories import a_cluster
 from tests.flow.test_buckets import sized
@@ -65,14 +65,14 @@ def test_all_backends_manage_cpu_mem_and_tmp(kind: str) -> None:
 
 
 def test_cpu_reserves_as_many_cores_as_threads_are_to_run() -> None:
-    waiting = Waiting(Pools({"cpu": 4}))
+    waiting = WaitingLine(Pools({"cpu": 4}))
     waiting.add(_array(1, 3, {"cpu": 2}))
     assert len(waiting.choose(0.0, 10)) == 2
 
 
 def test_mem_is_reserved_in_the_unit_of_the_pools_which_is_megabytes_by_default() -> None:
     assert Resources.model_validate({"mem": 700}) == Resources.model_validate({"mem": "700 MB"})
-    waiting = Waiting(Pools(POOLS))
+    waiting = WaitingLine(Pools(POOLS))
     waiting.add(_array(1, 2, {"cpu": 1, "mem": Resources.model_validate({"mem": 700}).request().mem}))
     assert len(waiting.choose(0.0, 10)) == 1
 

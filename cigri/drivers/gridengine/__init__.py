@@ -18,7 +18,7 @@ from cigri.drivers.gridengine.answers import (
 from cigri.drivers.gridengine.backend import BACKEND, read_backend
 from cigri.drivers.gridengine.nodes import QUESTIONS, read_nodes
 from cigri.drivers.gridengine.selecting import requests
-from cigri.drivers.gridengine.wishes import Options, find_problems, placement, sizes
+from cigri.drivers.gridengine.wishes import GridEngineOptions, find_problems, placement, sizes
 from cigri.errors import ArrayTooLarge, SubmissionRefused
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
@@ -98,7 +98,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = parse_options(Options, "gridengine", options)
+        self._options = parse_options(GridEngineOptions, "gridengine", options)
         # Where a queue ends jobs instead of suspending them, qmod -sj ends them too.
         self.controls = frozenset(Control if self._options.suspends else (Control.HOLD, Control.RELEASE))
         settings = self._options.settings

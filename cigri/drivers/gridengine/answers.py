@@ -35,7 +35,7 @@ SIGNALS = {
 }
 
 
-class Row(NamedTuple):
+class AccountingRecord(NamedTuple):
     """What accounting tells of the end of a job."""
 
     node: str
@@ -124,16 +124,18 @@ def _time(text: str) -> float | None:
         return None
 
 
-def read_row(line: str) -> Row:
+def read_row(line: str) -> AccountingRecord:
     """A line of accounting, cut down to the fields that are read."""
     try:
         node, name, job, started, ended, failed, exit_status, task, asked = line.split(":", 8)
-        return Row(node, name, job, int(started), int(ended), int(failed), int(exit_status), int(task), asked)
+        return AccountingRecord(
+            node, name, job, int(started), int(ended), int(failed), int(exit_status), int(task), asked
+        )
     except ValueError:
         raise AnswerUnreadable(f"Grid Engine's accounting cannot be read: {line[:100]!r}") from None
 
 
-def ended_job(row: Row) -> RemoteJob:
+def ended_job(row: AccountingRecord) -> RemoteJob:
     """A job that failed to start, or was begun anew, has an exit status too, which means nothing."""
     state, exit_code, reason = _end(row)
     return RemoteJob(
@@ -149,7 +151,7 @@ def ended_job(row: Row) -> RemoteJob:
     )
 
 
-def _end(row: Row) -> tuple[RemoteState, int | None, str]:
+def _end(row: AccountingRecord) -> tuple[RemoteState, int | None, str]:
     failed, code = row.failed, row.exit_status
     if failed == 0 and code in (0, 128 + 15):  # a shell that ended by itself after SIGTERM says so
         return SIGNALS.get(code, RemoteState.SUCCEEDED), code, ""
@@ -167,7 +169,7 @@ def _end(row: Row) -> tuple[RemoteState, int | None, str]:
     return RemoteState.NODE_FAILED, None, reason
 
 
-def _limit(row: Row) -> RemoteState:
+def _limit(row: AccountingRecord) -> RemoteState:
     """One code for the limits of time and memory: the time tells which."""
     asked = re.search(r"h_rt=(\d+)", row.asked)
     lasted = row.ended - row.started

@@ -15,7 +15,7 @@ SHIPPED = {"memory": "mem_total <=", "platform": "arch =="}
 LITERAL = re.compile(r"[A-Za-z0-9_.:/+-]+")  # of others some are patterns, and parts of them
 
 
-class Wish(NamedTuple):
+class ComplexRequest(NamedTuple):
     """A request for a complex; `value` is what is compared with that of a node, the request on the left."""
 
     name: str
@@ -25,7 +25,7 @@ class Wish(NamedTuple):
 
 def requests(condition: Condition, complexes: Mapping[str, str]) -> list[str]:
     """`complexes`: of each property `RELOP` or `NAME RELOP`, as in qconf -sc; NotSelectable where none will do."""
-    wishes: dict[str, Wish] = {}
+    wishes: dict[str, ComplexRequest] = {}
     for part in conjuncts(condition):
         wish = _wish(part, SHIPPED | dict(complexes))
         before = wishes.get(wish.name)
@@ -33,7 +33,7 @@ def requests(condition: Condition, complexes: Mapping[str, str]) -> list[str]:
     return [f"{wish.name}={wish.value}" for _, wish in sorted(wishes.items())]
 
 
-def _wish(part: Condition, complexes: Mapping[str, str]) -> Wish:
+def _wish(part: Condition, complexes: Mapping[str, str]) -> ComplexRequest:
     if isinstance(part, Or):
         part = _either(part)
     literal = part.part if isinstance(part, Not) else part
@@ -42,7 +42,7 @@ def _wish(part: Condition, complexes: Mapping[str, str]) -> Wish:
     found = COMPLEX.fullmatch(complexes.get(literal.name, ""))
     if not found:
         raise NotSelectable(part, f"{literal.name} is not among the cluster's complexes (its option of this name)")
-    return Wish(found[1] or literal.name, found[2], _value(part, found[2]))
+    return ComplexRequest(found[1] or literal.name, found[2], _value(part, found[2]))
 
 
 def _either(part: Or) -> Condition:
@@ -101,7 +101,7 @@ def _amount(part: Compare, value: float, relop: str) -> float:
             raise NotSelectable(part, f"its complex is compared by {relop}")
 
 
-def _both(first: Wish, second: Wish, part: Condition) -> Wish:
+def _both(first: ComplexRequest, second: ComplexRequest, part: Condition) -> ComplexRequest:
     """Of several requests for one complex Grid Engine heeds the last only."""
     match first.value, second.value, first.relop:
         case int() | float() as one, int() | float() as other, "<=" | "<":

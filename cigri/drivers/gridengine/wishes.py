@@ -68,7 +68,7 @@ Complex = Annotated[str, Field(pattern=rf"^{COMPLEX.pattern}$")]
 Wishes = Annotated[str, AfterValidator(_checked)]
 
 
-class Options(BaseModel):
+class GridEngineOptions(BaseModel):
     """The settings of one cluster; a besteffort batch takes the besteffort ones where they are given."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
@@ -91,7 +91,7 @@ class Options(BaseModel):
     suspends: bool = True
 
     @model_validator(mode="after")
-    def _each_is_said_once(self) -> "Options":
+    def _each_is_said_once(self) -> "GridEngineOptions":
         if self.use_nice and self.priority is not None:
             raise ValueError("use_nice makes a priority of the date at which a task should start; leave out priority")
         if self.cores and self.pe:
@@ -102,7 +102,7 @@ class Options(BaseModel):
         return priority(due) if self.use_nice and due else self.priority
 
 
-def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
+def find_problems(options: GridEngineOptions, request: BatchRequest) -> Iterator[str]:
     """Why qsub could not be asked for this."""
     wish = request.resources
     if wish.nodes > 1 and str(wish.cpu) not in options.node_pes:
@@ -133,7 +133,7 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
         yield f"properties: {problem}"
 
 
-def _said_twice(options: Options, request: BatchRequest) -> Iterator[str]:
+def _said_twice(options: GridEngineOptions, request: BatchRequest) -> Iterator[str]:
     """Of several requests for one complex Grid Engine heeds the last only."""
     if request.requirement is None:
         return
@@ -146,7 +146,7 @@ def _said_twice(options: Options, request: BatchRequest) -> Iterator[str]:
                 yield f"{name} is asked for by the requirements already; leave it out of properties and resources"
 
 
-def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:
+def placement(options: GridEngineOptions, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:
     """The words of qsub for what must be met, then for what is preferred; `chosen` are the user's own options."""
     wish, besteffort = request.resources, request.besteffort
     site = read_properties((besteffort and options.besteffort_properties) or options.properties or "")
@@ -168,7 +168,7 @@ def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]
     return words + (["-soft"] if soft else []) + [word for one in soft for word in ("-l", one)]
 
 
-def sizes(options: Options, request: BatchRequest) -> tuple[str, str]:
+def sizes(options: GridEngineOptions, request: BatchRequest) -> tuple[str, str]:
     """sh text that asks which complexes of the site take an amount with a unit, and words of sh with these amounts.
 
     One of type MEMORY counts bytes, and MB have to be said; any other is a number of MB.
@@ -193,7 +193,7 @@ def _overridden(user: Properties, chosen: Mapping[str, str]) -> Properties:
     return Properties(hard, soft, user.queues)
 
 
-def _others(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:
+def _others(options: GridEngineOptions, request: BatchRequest, chosen: Mapping[str, str]) -> list[str]:
     level = chosen.get("priority", options.priority_of(request.due))
     words = [] if level is None else ["-p", str(level)]
     for name, option in (("reserve", "-R"), ("job-share", "-js"), ("reservation", "-ar")):
@@ -211,7 +211,7 @@ def _without(hard: Sequence[str], nodes: Sequence[str]) -> list[str]:
     return [*others, "h=" + "&".join([*hosts, f"!({'|'.join(nodes)})"])]
 
 
-def _limits(options: Options, request: BatchRequest) -> list[str]:
+def _limits(options: GridEngineOptions, request: BatchRequest) -> list[str]:
     """Grid Engine counts memory and all else by slot."""
     wish = request.resources
     limits = [f"h_rt={request.walltime}"]
@@ -225,11 +225,11 @@ def _limits(options: Options, request: BatchRequest) -> list[str]:
     return limits + [f"{name}={amount}" for name, amount in sorted(wish.others.items()) if amount > 0]
 
 
-def _slots(options: Options, request: BatchRequest) -> int:
+def _slots(options: GridEngineOptions, request: BatchRequest) -> int:
     """Of each node."""
     return 1 if _by_resource(options, request) else request.resources.cpu
 
 
-def _by_resource(options: Options, request: BatchRequest) -> bool:
+def _by_resource(options: GridEngineOptions, request: BatchRequest) -> bool:
     """Its cores are a resource of one slot."""
     return options.cores is not None and request.resources.nodes == 1

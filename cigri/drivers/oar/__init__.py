@@ -13,7 +13,7 @@ from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, pa
 from cigri.drivers.oar.answers import END, capacity_of, jobs_of, read_answers, unreadable
 from cigri.drivers.oar.backend import BACKEND
 from cigri.drivers.oar.nodes import read_nodes
-from cigri.drivers.oar.options import BESTEFFORT_QUEUE, Options
+from cigri.drivers.oar.options import BESTEFFORT_QUEUE, OarOptions
 from cigri.drivers.oar.selecting import sql
 from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
 from cigri.errors import AnswerUnreadable, SubmissionRefused
@@ -98,7 +98,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
     backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = parse_options(Options, "oar", options)
+        self._options = parse_options(OarOptions, "oar", options)
         stopping = {Control.SUSPEND, Control.RESUME} if self._options.suspend else set()
         self.controls = frozenset({Control.HOLD, Control.RELEASE} | stopping)
 

@@ -26,7 +26,7 @@ Column = Annotated[str, AfterValidator(_column)]
 TypeName = Annotated[str, AfterValidator(_type)]
 
 
-class Options(BaseModel):
+class OarOptions(BaseModel):
     """`types` are allowed beside OAR's own; `grace`: how long a besteffort job may go on when its cores are wanted.
 
     `memory` and `disk`: the properties that tell what a node has of them, in MB.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cigri.drivers import ResourceRequest
-from cigri.drivers.oar.options import Options
+from cigri.drivers.oar.options import OarOptions
 from cigri.text.units import as_clock
 
 TYPES = {
@@ -25,7 +25,7 @@ def resource_words(wish: ResourceRequest, walltime: int, core: str = "core") -> 
     return [f"--resource={shape},walltime={as_clock(walltime)}" for shape in shapes]
 
 
-def resource_problems(wish: ResourceRequest, options: Options) -> Iterator[str]:
+def resource_problems(wish: ResourceRequest, options: OarOptions) -> Iterator[str]:
     """OAR gives cores and whatever else is a property, and counts nothing within them."""
     if wish.mem > 0 and options.memory is None:
         yield (
@@ -44,7 +44,7 @@ def resource_problems(wish: ResourceRequest, options: Options) -> Iterator[str]:
             yield f"oar counts no {name} beside the cores; write the resources in its words: '/nodes=1/{name}={count}'"
 
 
-def type_problems(types: Sequence[str], options: Options) -> Iterator[str]:
+def type_problems(types: Sequence[str], options: OarOptions) -> Iterator[str]:
     """A type of the site's own is known by what stands before its value."""
     allowed = [*(SPELLED.get(name, name) for name in TYPES), *options.types]
     for one in types:

@@ -23,7 +23,7 @@ from cigri.drivers.slurm.tables import (
     read_tables,
     unreadable,
 )
-from cigri.drivers.slurm.wishes import Options, find_problems, placement, selection_words, sorted_by_slurm
+from cigri.drivers.slurm.wishes import SlurmOptions, find_problems, placement, selection_words, sorted_by_slurm
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, SubmissionRefused
 from cigri.requirements import Condition
 from cigri.resources.nodes import NodeClass
@@ -87,7 +87,7 @@ cigri_nodes() {
     backend = BACKEND
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = parse_options(Options, "slurm", options)
+        self._options = parse_options(SlurmOptions, "slurm", options)
         config = self._options.config
         self._where = f"export SLURM_CONF={shlex.quote(config)}\n" if config else ""
         self._clean = self._where + CLEAN

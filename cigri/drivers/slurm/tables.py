@@ -35,7 +35,7 @@ SQUEUE_HEADER = "ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|EXIT_CODE|RESTART_COUNT|START_
 SACCT_HEADER = "JobID|State|ExitCode|Submit|Start|End|NodeList|JobName"
 
 
-class Row(NamedTuple):
+class SlurmRow(NamedTuple):
     """One line of squeue or sacct: a task of an array, or all those that share a state."""
 
     array: str
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     submitted: str = ""
 
 
-def read_tables(answer: Answer) -> Iterator[tuple[str, list[Row]]]:
+def read_tables(answer: Answer) -> Iterator[tuple[str, list[SlurmRow]]]:
     """Header and rows of each table; each is ended by our own line."""
     *tables, rest = answer.out.split(f"{END}\n")
     if not tables or rest.strip():
@@ -63,7 +63,7 @@ def read_tables(answer: Answer) -> Iterator[tuple[str, list[Row]]]:
         yield header, [row for line in lines if (row := READERS[header](line))]
 
 
-def _squeue_row(line: str) -> Row | None:
+def _squeue_row(line: str) -> SlurmRow | None:
     """None for a line that is the rest of somebody's job name with a line break in it."""
     fields = line.split("|", 8)
     if len(fields) < 9:
@@ -74,10 +74,10 @@ def _squeue_row(line: str) -> Row | None:
         return None  # a refused submission leaves such a record
     wait = _number(status)
     exit_code = 128 + (wait & 127) if wait & 127 else wait >> 8
-    return Row(array, indexes, word, exit_code, _number(restarts), started, ended, nodes, reason, name)
+    return SlurmRow(array, indexes, word, exit_code, _number(restarts), started, ended, nodes, reason, name)
 
 
-def _sacct_row(line: str) -> Row | None:
+def _sacct_row(line: str) -> SlurmRow | None:
     fields = line.split("|", 7)
     found = len(fields) == 8 and re.fullmatch(r"(\d+)_(?:(\d+)|\[(.*)\])", fields[0])
     if not found:
@@ -87,13 +87,13 @@ def _sacct_row(line: str) -> Row | None:
         return None  # a refused submission leaves such a record
     code, _, signal = codes.partition(":")
     exit_code = 128 + int(signal) if signal not in ("", "0") else int(code)
-    return Row(found[1], found[2] or found[3], word, exit_code, 0, started, ended, nodes, "", name, submitted)
+    return SlurmRow(found[1], found[2] or found[3], word, exit_code, 0, started, ended, nodes, "", name, submitted)
 
 
 READERS = {SQUEUE_HEADER: _squeue_row, SACCT_HEADER: _sacct_row}
 
 
-def in_order(rows: list[Row]) -> list[Row]:
+def in_order(rows: list[SlurmRow]) -> list[SlurmRow]:
     """The last row of a job is the one that counts, after a requeue, which makes it submitted anew, too.
 
     Tasks that ran stand among those that did not as well.
@@ -101,7 +101,7 @@ def in_order(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (_number(row.submitted), row.indexes.isdigit()))
 
 
-def jobs_of(row: Row) -> list[RemoteJob]:
+def jobs_of(row: SlurmRow) -> list[RemoteJob]:
     if row.indexes == "N/A":
         return []  # 22.05 forgets which tasks they were when a waiting array is cancelled by name
     state = STATES.get(row.word.split(" ")[0], RemoteState.UNKNOWN)  # "CANCELLED by 1001"

@@ -17,7 +17,7 @@ SORTED = ("licenses", "gres")
 KNOWN_RESOURCES = {"gpu": "gres/gpu"}
 
 
-class Options(BaseModel):
+class SlurmOptions(BaseModel):
     """The settings of one cluster; a besteffort batch takes the besteffort ones where they are given."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, str_min_length=1)
@@ -37,7 +37,7 @@ class Options(BaseModel):
     resources: Mapping[str, Annotated[str, Field(pattern=f"^{RESOURCE.pattern}$")]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _nice_is_said_once(self) -> "Options":
+    def _nice_is_said_once(self) -> "SlurmOptions":
         if self.use_nice and self.nice is not None:
             raise ValueError("use_nice makes nice of the date at which a task should start; leave out nice")
         if not self.use_nice and self.model_fields_set & {"time_origin", "nice_factor"}:
@@ -53,7 +53,7 @@ class Options(BaseModel):
         return KNOWN_RESOURCES | dict(self.resources)
 
 
-def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
+def find_problems(options: SlurmOptions, request: BatchRequest) -> Iterator[str]:
     """A heterogeneous job is never an array, so that each task of a campaign would be a submission of its own."""
     for one in request.resources.native:
         yield (
@@ -67,7 +67,7 @@ def find_problems(options: Options, request: BatchRequest) -> Iterator[str]:
             yield f"{name!r} cannot be the name of a resource of Slurm; write letters, digits and _"
 
 
-def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]) -> dict[str, str]:
+def placement(options: SlurmOptions, request: BatchRequest, chosen: Mapping[str, str]) -> dict[str, str]:
     """By the long names of sbatch; `chosen` are the user's own options, which replace what is said of the same."""
     least = select(request.requirement)
     words = _resources(options, request, least) | _place(options, request, least) | dict(chosen)
@@ -75,7 +75,9 @@ def placement(options: Options, request: BatchRequest, chosen: Mapping[str, str]
     return words | ({"exclude": ",".join(excluded)} if excluded else {})
 
 
-def sorted_by_slurm(options: Options, request: BatchRequest, words: dict[str, str], chosen: Mapping[str, str]) -> str:
+def sorted_by_slurm(
+    options: SlurmOptions, request: BatchRequest, words: dict[str, str], chosen: Mapping[str, str]
+) -> str:
     """sh text that asks Slurm what is a licence, all else being a generic resource; takes both out of the words.
 
     It leaves them in the variables `cigri_gres` and `cigri_licenses`; a user's own `chosen` one is not added to.
@@ -105,7 +107,7 @@ def selection_words(least: Selection) -> dict[str, str]:
     return {name: value for name, value in words.items() if value}
 
 
-def _resources(options: Options, request: BatchRequest, least: Selection) -> dict[str, str]:
+def _resources(options: SlurmOptions, request: BatchRequest, least: Selection) -> dict[str, str]:
     """What a job takes: at least the memory and generic resources that its nodes have to have."""
     wish = request.resources
     words = {"nodes": str(wish.nodes), "ntasks-per-node": "1", "cpus-per-task": str(wish.cpu)}
@@ -123,7 +125,7 @@ def _resources(options: Options, request: BatchRequest, least: Selection) -> dic
     return words | {option: count for option, count in counts.items() if count}
 
 
-def _place(options: Options, request: BatchRequest, least: Selection) -> dict[str, str]:
+def _place(options: SlurmOptions, request: BatchRequest, least: Selection) -> dict[str, str]:
     """Where, and on whose account."""
     besteffort = request.besteffort
     wishes = {

@@ -13,10 +13,10 @@ from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskHistory
-from cigri.text.alike_failures import TASK_FAILED, Failure, last_said
+from cigri.text.alike_failures import TASK_FAILED, TaskFailure, last_said
 
 
-def list_failures(conn: Connection, campaign_id: int, most: int) -> list[Failure]:
+def list_failures(conn: Connection, campaign_id: int, most: int) -> list[TaskFailure]:
     """The last `most` of a campaign, in order."""
     told = (
         select(Event.c.id, Event.c.message)
@@ -45,7 +45,7 @@ def list_failures(conn: Connection, campaign_id: int, most: int) -> list[Failure
     )
     found = conn.execute(failed).all() or conn.execute(_archived(campaign_id, most)).all()
     return [
-        Failure(
+        TaskFailure(
             campaign_id,
             row.number,
             row.cluster,

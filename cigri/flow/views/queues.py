@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, Connection, cast, func, select
 
 from cigri.requirements.kinds import BUILT_IN, Kind, Kinds, Value
-from cigri.resources.inheritance import Declarations, Declared, Place, Sourced, Where, effective
+from cigri.resources.inheritance import Declarations, Declared, Lineage, Sourced, Where, effective
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid
 from cigri.tables.resources import DeclaredProperty, Discovery, NodeClass, PropertyKind, Queue
@@ -27,7 +27,7 @@ class SourcedQueue(NamedTuple):
 
     queue_id: int
     cluster_id: int
-    place: Place
+    place: Lineage
     remote_name: str
     requires: Mapping[str, Any] | None
     classes: tuple[SourcedClass, ...]
@@ -72,7 +72,7 @@ def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
     )
     sourced = []
     for queue_id, cluster_id, name, remote_name, requires, cluster, site, driver, stands_in, options in queues:
-        place = Place("local" if stands_in else driver, site or cluster, cluster, name)
+        place = Lineage("local" if stands_in else driver, site or cluster, cluster, name)
         chooser = ("", "{}") if stands_in else (driver, options)
         nodes = [*found.get((cluster_id, None), []), *found.get((cluster_id, remote_name), [])]
         classes = [SourcedClass(effective(place, project, declared, values), number) for values, number in nodes]

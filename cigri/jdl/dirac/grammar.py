@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from cigri.errors import DescriptionError, Problem
-from cigri.jdl.dirac.tokens import Place, Scalar, Token, tokens
+from cigri.jdl.dirac.tokens import JdlToken, Position, Scalar, tokens
 
 DEEPEST = 20
 TRUTHS = {"true": True, "false": False}
@@ -20,7 +20,7 @@ class Attribute(NamedTuple):
 
     name: str
     value: "Value"
-    place: Place
+    place: Position
 
 
 Section = dict[str, Attribute]
@@ -44,11 +44,11 @@ def parse(text: str) -> Section:
 class _Reader:
     """Looks one token ahead."""
 
-    def __init__(self, source: Iterator[Token]) -> None:
+    def __init__(self, source: Iterator[JdlToken]) -> None:
         self._source = source
         self.next = next(source)
 
-    def take(self) -> Token:
+    def take(self) -> JdlToken:
         taken, self.next = self.next, next(self._source, self.next)
         return taken
 

@@ -31,7 +31,7 @@ _JOB_IN_NAME = re.compile(rf"[{_PARTING}]*%j")
 
 
 @dataclass(frozen=True)
-class Steps:
+class ParameterSteps:
     """Each value is the one before, times `factor`, plus `step`."""
 
     count: int
@@ -182,14 +182,16 @@ def _counted(
         message = "all values would be equal: neither ParameterStep nor ParameterFactor says how they differ"
         problems.append(_problem(attribute, message, "write ParameterStep = 1, or 0 if that is meant"))
         return []
-    steps = Steps(count, *(_number(settings.get(name), default, problems) for name, default in SETTINGS.items()))
+    steps = ParameterSteps(
+        count, *(_number(settings.get(name), default, problems) for name, default in SETTINGS.items())
+    )
     if fault := _fault_of(steps):
         problems.append(_problem(attribute, fault))
         return []
     return steps
 
 
-def _fault_of(steps: Steps) -> str:
+def _fault_of(steps: ParameterSteps) -> str:
     """Why its values are not such as people write, or ""."""
     farthest = abs(steps.start) + abs(steps.step) * steps.count
     if abs(steps.factor) in (0, 1) and farthest <= LARGEST:

@@ -27,7 +27,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WORD = re.compile(r"[^\s;,=\[\]{}]{1,40}|.", re.DOTALL)
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Both count from 1."""
 
     line: int
@@ -37,36 +37,36 @@ class Place(NamedTuple):
         return f"line {self.line}, column {self.column}"
 
 
-class Token(NamedTuple):
+class JdlToken(NamedTuple):
     """`kind`: string, number, name, mark, or end; `value`: of a string or number what it means, else its text."""
 
     kind: str
     value: Scalar
-    place: Place
+    place: Position
 
     @property
     def shown(self) -> str:
         return "the end of the text" if self.kind == "end" else repr(str(self.value))
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str) -> Iterator[JdlToken]:
     """All of them, the last one of kind end; raise DescriptionError where the text is none."""
     at, line, begin = 0, 1, 0
     while at < len(text):
-        place = Place(line, at - begin + 1)
+        place = Position(line, at - begin + 1)
         found = _TOKEN.match(text, at)
         if found is None:
             _fail(place, *_fault(text, at))
         kind, word = str(found.lastgroup), found[0]
         if kind not in ("blank", "comment"):
-            yield Token(kind, _value(kind, word, place), place)
+            yield JdlToken(kind, _value(kind, word, place), place)
         at = found.end()
         if "\n" in word:
             line, begin = line + word.count("\n"), found.start() + word.rindex("\n") + 1
-    yield Token("end", "", Place(line, at - begin + 1))
+    yield JdlToken("end", "", Position(line, at - begin + 1))
 
 
-def _value(kind: str, word: str, place: Place) -> Scalar:
+def _value(kind: str, word: str, place: Position) -> Scalar:
     if kind == "string":
         return _ESCAPED.sub(lambda escaped: ESCAPES.get(escaped[1], escaped[1]), word[1:-1])
     if kind != "number":
@@ -91,5 +91,5 @@ def _fault(text: str, at: int) -> tuple[str, str]:
     return f"cannot read {word[0]!r}" if word else "cannot be read", "put text in double quotes"
 
 
-def _fail(place: Place, message: str, hint: str) -> NoReturn:
+def _fail(place: Position, message: str, hint: str) -> NoReturn:
     raise DescriptionError([Problem(str(place), message, hint)])

@@ -22,7 +22,7 @@ from cigri.jdl.dirac.sequences import (
     used_names,
     without_marks,
 )
-from cigri.jdl.problems import Faults, cut, did_you_mean, shown
+from cigri.jdl.problems import CountedFaults, cut, did_you_mean, shown
 
 FIELDS = {
     "JobName": "name",
@@ -119,7 +119,7 @@ class _Job:
 
     def check_names(self) -> None:
         """Nothing is left out in silence."""
-        unknown = Faults(self.problems, "attributes are unknown")
+        unknown = CountedFaults(self.problems, "attributes are unknown")
         for name, attribute in self.section.items():
             if name not in KNOWN and not is_of_sequences(name):
                 hint = "" if unknown.is_full else did_you_mean(name, KNOWN)
@@ -142,7 +142,7 @@ class _Job:
     def names_used(self, sequences: Sequences | None) -> set[str]:
         """Of the sequences, those that the job's texts hold."""
         used: set[str] = set()
-        faults = Faults(self.problems, "marks stand for no sequence")
+        faults = CountedFaults(self.problems, "marks stand for no sequence")
         for name in ("JobName", "Executable", "Arguments", "ExecutionEnvironment"):
             texts = self._texts(name)
             here = used_names(texts) if sequences else set()

@@ -82,7 +82,7 @@ class Bursty(_Shape):
         return self
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """Seconds since the scenario's start."""
 
     start: float
@@ -104,12 +104,12 @@ def jobs(load: Constant | DayNight | Bursty, cores: int, seconds: float, random:
         raise ConfigError(f"local jobs of {max(load.widths)} cores do not fit a cluster of {cores}: change `widths`")
     steady, more, spans = _parts(load, random)
     begun = takewhile(lambda span: span.start < seconds, spans)
-    always = _held(load, steady * cores, Span(0.0, inf), seconds, Random(random.getrandbits(64)), staggered=True)
+    always = _held(load, steady * cores, TimeSpan(0.0, inf), seconds, Random(random.getrandbits(64)), staggered=True)
     others = (job for span in begun for job in _held(load, more * cores, span, seconds, random, staggered=False))
     return merge(always, others, key=lambda job: job.submitted)
 
 
-def _parts(load: Constant | DayNight | Bursty, random: Random) -> tuple[float, float, Iterator[Span]]:
+def _parts(load: Constant | DayNight | Bursty, random: Random) -> tuple[float, float, Iterator[TimeSpan]]:
     """The share held always, the share held besides in some spans, and these without end."""
     match load:
         case Constant():
@@ -121,7 +121,7 @@ def _parts(load: Constant | DayNight | Bursty, random: Random) -> tuple[float, f
             return load.utilisation, load.share, _bursts(load, Random(random.getrandbits(64)))
 
 
-def _hours(load: DayNight, *, wanted: bool) -> Iterator[Span]:
+def _hours(load: DayNight, *, wanted: bool) -> Iterator[TimeSpan]:
     """The working hours, or all others, from the scenario's start on."""
     start = MONDAY + timedelta(hours=load.start_hour)
     hours = parse_hours(load.working, "UTC")
@@ -131,22 +131,22 @@ def _hours(load: DayNight, *, wanted: bool) -> Iterator[Span]:
         stretch = hours.at(now)
         end = inf if stretch.until is None else (stretch.until - start).total_seconds()
         if stretch.is_open is wanted:
-            yield Span((now - start).total_seconds(), end)
+            yield TimeSpan((now - start).total_seconds(), end)
         if stretch.until is None:
             return
         now = stretch.until
 
 
-def _bursts(load: Bursty, random: Random) -> Iterator[Span]:
+def _bursts(load: Bursty, random: Random) -> Iterator[TimeSpan]:
     start = 0.0
     while True:
         start += random.expovariate(1.0 / (load.every - load.lasts))
-        yield Span(start, start + load.lasts)
+        yield TimeSpan(start, start + load.lasts)
         start += load.lasts
 
 
 def _held(
-    load: _Shape, held: float, span: Span, seconds: float, random: Random, *, staggered: bool
+    load: _Shape, held: float, span: TimeSpan, seconds: float, random: Random, *, staggered: bool
 ) -> Iterator[LocalJob]:
     """Jobs that hold `held` cores through the span; `staggered`: as if the streams had run before it began."""
     streams = list(_streams(load.widths, held, span.start, random))

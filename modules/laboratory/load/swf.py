@@ -60,7 +60,7 @@ class TraceJob(NamedTuple):
     user: str
 
 
-class Machine(NamedTuple):
+class HeaderCores(NamedTuple):
     """A line of the header that says how many cores there were."""
 
     cores: int
@@ -82,15 +82,15 @@ def jobs(load: Swf, cores: int, seconds: float, random: Random, directory: Path)
 
 def machine_cores(path: Path) -> int:
     """MaxProcs of the header, or MaxNodes where that is missing."""
-    header = takewhile(lambda found: isinstance(found, Machine), read(path))
-    said = {found.counts_cores: found.cores for found in header if isinstance(found, Machine)}
+    header = takewhile(lambda found: isinstance(found, HeaderCores), read(path))
+    said = {found.counts_cores: found.cores for found in header if isinstance(found, HeaderCores)}
     cores = said.get(True) or said.get(False)
     if not cores:
         raise ConfigError(f"{path} does not say in its header how large the machine was: give `machine_cores`")
     return cores
 
 
-def read(path: Path) -> Iterator[TraceJob | Machine]:
+def read(path: Path) -> Iterator[TraceJob | HeaderCores]:
     """The jobs of a trace, plain or gz, in its order; raise ConfigError at a line that cannot be read."""
     latest = 0.0
     for number, line in _lines(path):
@@ -106,11 +106,11 @@ def read(path: Path) -> Iterator[TraceJob | Machine]:
             yield found
 
 
-def parse_line(line: str) -> TraceJob | Machine | None:
+def parse_line(line: str) -> TraceJob | HeaderCores | None:
     """A job or a machine's size; None: a comment, or no job that ran as a whole; ValueError says what is wrong."""
     if not line.strip() or line.lstrip().startswith(";"):
         header = _HEADER.match(line)
-        return Machine(int(header[2]), header[1] == "MaxProcs") if header else None
+        return HeaderCores(int(header[2]), header[1] == "MaxProcs") if header else None
     values = [_number(word) for word in line.split()]
     if len(values) != FIELDS:
         raise ValueError(f"{len(values)} fields instead of {FIELDS}")

@@ -53,7 +53,7 @@ class Trouble(CigriError):
         self.advice = advice
 
 
-class Doubt(Trouble):
+class Weakness(Trouble):
     """It works, but not well."""
 
 
@@ -62,7 +62,7 @@ def configuration(patient: Patient) -> str:
     drivers.load(config.driver, config.options)
     if config.stand_in:
         advice = f"once its own batch system is there: `cigri cluster change {name}`"
-        raise Doubt(f"its fallback on this host is in use, since {config.fallback_because}", advice)
+        raise Weakness(f"its fallback on this host is in use, since {config.fallback_because}", advice)
     return f"driver {config.driver}, {name} is {'en' if patient.cluster.is_enabled else 'dis'}abled"
 
 
@@ -118,7 +118,7 @@ def directory(patient: Patient) -> str:
     space = int(found[2]) * SIZES["KB"]
     text = f"{found[1]} can be written, {as_size(space)} free"
     if space < FULL_DISK:
-        raise Doubt(text, "jobs cannot write their records on a full disk")
+        raise Weakness(text, "jobs cannot write their records on a full disk")
     return text
 
 
@@ -134,7 +134,7 @@ def clock(patient: Patient) -> str:
     if abs(skew) > LARGEST_SKEW:
         late = "behind" if skew > 0 else "ahead of"
         advice = "durations are right all the same; start times are not: run an NTP client there"
-        raise Doubt(f"its clock is {abs(skew):.0f} s {late} the database's", advice)
+        raise Weakness(f"its clock is {abs(skew):.0f} s {late} the database's", advice)
     return f"differs from the database's by {abs(skew):.1f} s"
 
 
@@ -148,7 +148,7 @@ def capacity(patient: Patient) -> str:
     seen = driver.parse_capacity(patient.run(driver.capacity(patient.options.queue)))
     text = f"{seen.total} cores: {seen.free} free, {seen.used} used, {seen.unavailable} out of order"
     if seen.total <= seen.unavailable:
-        raise Doubt(text, "no core can be used")
+        raise Weakness(text, "no core can be used")
     return text
 
 
@@ -160,7 +160,7 @@ def nodes(patient: Patient) -> str:
     try:
         found = driver.parse_nodes(patient.run(question))
     except AnswerUnreadable as error:
-        raise Doubt(str(error), "what is known of them can be declared: docs/reference/resources.md") from None
+        raise Weakness(str(error), "what is known of them can be declared: docs/reference/resources.md") from None
     kinds = [
         f"{one.nodes} with {', '.join(f'{name} {shown(one.properties[name], BUILT_IN[name])}' for name in some)}"
         for one in found

@@ -9,7 +9,7 @@ from cigri.flow.home import grid_key
 from cigri.gateway import Gateway
 from modules.operator.cluster import probes
 from modules.operator.cluster.declared import find
-from modules.operator.cluster.probes import Doubt, Patient, Trouble
+from modules.operator.cluster.probes import Patient, Trouble, Weakness
 from modules.operator.cluster.trial import run_job
 
 GOOD, BAD, ODD, SKIPPED = "\N{CHECK MARK}", "\N{BALLOT X}", "!", "-"
@@ -65,7 +65,7 @@ def examine(patient: Patient) -> int:
         started = time.monotonic()
         try:
             mark, detail, advice = GOOD, step(patient), ""
-        except Doubt as doubt:
+        except Weakness as doubt:
             mark, detail, advice = ODD, str(doubt), doubt.advice
         except CigriError as error:
             mark, detail, advice = BAD, str(error), error.advice if isinstance(error, Trouble) else ""

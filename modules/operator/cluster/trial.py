@@ -29,7 +29,7 @@ GRACE = 15.0  # seconds for the record of a job that is no longer listed
 GREETING = "hello from a job"
 
 
-class Trial(NamedTuple):
+class TestJob(NamedTuple):
     """One test job: its batch, which no table knows, and its place on the cluster."""
 
     patient: Patient
@@ -43,7 +43,7 @@ def run_job(patient: Patient) -> str:
     mark = secrets.token_hex(4)
     driver = patient.gateway.driver(patient.cluster)
     tag = f"cigri.{patient.grid_key}.test{mark}"
-    trial = Trial(patient, driver, int(mark, 16), tag, f"{patient.base}/test-{mark}")
+    trial = TestJob(patient, driver, int(mark, 16), tag, f"{patient.base}/test-{mark}")
     try:
         remote_id = _submit(trial)
         return _verdict(trial, remote_id, _wait(trial, remote_id))
@@ -51,7 +51,7 @@ def run_job(patient: Patient) -> str:
         _clean_up(trial)
 
 
-def _submit(trial: Trial) -> str:
+def _submit(trial: TestJob) -> str:
     options = trial.patient.options
     plan = BatchPlan(
         grid_key=trial.patient.grid_key,
@@ -75,7 +75,7 @@ def _submit(trial: Trial) -> str:
     return trial.driver.parse_submit(answer, request)[1]
 
 
-def _wait(trial: Trial, remote_id: str) -> Posted:
+def _wait(trial: TestJob, remote_id: str) -> Posted:
     """The job's record, which the wrapper puts into the outbox."""
     deadline = time.monotonic() + trial.patient.options.patience
     pause, gone_at = SHORTEST_LOOK, 0.0
@@ -94,7 +94,7 @@ def _wait(trial: Trial, remote_id: str) -> Posted:
         pause = min(2 * pause, LONGEST_LOOK)
 
 
-def _verdict(trial: Trial, remote_id: str, posted: Posted) -> str:
+def _verdict(trial: TestJob, remote_id: str, posted: Posted) -> str:
     record = posted.record
     script = tail(trial.base, 0, trial.batch_id, 1, record.position, "out", 1000)
     said = (parse_tail(trial.patient.run(script)) or "").strip()
@@ -103,7 +103,7 @@ def _verdict(trial: Trial, remote_id: str, posted: Posted) -> str:
     return f"{remote_id} ran on {record.node} and its record and output came back"
 
 
-def _fate(trial: Trial, remote_id: str) -> str:
+def _fate(trial: TestJob, remote_id: str) -> str:
     known: list[RemoteJob] = []
     with suppress(CigriError):
         known = trial.driver.parse_history(trial.patient.run(trial.driver.history([(trial.tag, 1, remote_id)])))
@@ -111,7 +111,7 @@ def _fate(trial: Trial, remote_id: str) -> str:
     return f"job {remote_id} is gone without a record; the batch system says: {state}"
 
 
-def _too_long(trial: Trial, live: list[RemoteJob], remote_id: str) -> Trouble:
+def _too_long(trial: TestJob, live: list[RemoteJob], remote_id: str) -> Trouble:
     state = ", ".join(f"{job.state} {job.reason}".strip() for job in live) or "gone"
     patience = trial.patient.options.patience
     return Trouble(
@@ -120,7 +120,7 @@ def _too_long(trial: Trial, live: list[RemoteJob], remote_id: str) -> Trouble:
     )
 
 
-def _clean_up(trial: Trial) -> None:
+def _clean_up(trial: TestJob) -> None:
     """Leave nothing behind, whatever became of the submission; what is wrong has been told already."""
     patient, driver = trial.patient, trial.driver
     with suppress(CigriError):

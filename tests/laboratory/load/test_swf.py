@@ -13,7 +13,7 @@ from cigri import shipped
 from cigri.errors import ConfigError
 from modules.laboratory.load import LocalJob
 from modules.laboratory.load.sample import sample
-from modules.laboratory.load.swf import Machine, TraceJob, parse_line, read
+from modules.laboratory.load.swf import HeaderCores, TraceJob, parse_line, read
 from tests.laboratory.load.offered import DAY, HOUR, core_seconds, described, jobs
 
 HEADER = "; Version: 2.2\n; MaxNodes: 4\n;  MaxProcs: 64 (16 a node)\n;\n"
@@ -119,7 +119,7 @@ def test_no_line_is_anything_but_a_job_a_comment_or_an_error(text: str) -> None:
     found: object = None
     with suppress(ValueError):
         found = parse_line(text)
-    assert found is None or isinstance(found, Machine | TraceJob)
+    assert found is None or isinstance(found, HeaderCores | TraceJob)
     if isinstance(found, TraceJob):
         assert found.cores > 0
         assert 0 <= found.seconds <= found.walltime

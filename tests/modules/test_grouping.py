@@ -195,6 +195,15 @@ def test_a_cluster_that_is_looked_at_seldom_gets_no_more_than_its_share() -> Non
     )
 
 
+def test_the_first_tasks_that_end_do_not_give_their_cluster_all_others() -> None:
+    """They are the shortest; by their mean it would do the rest in a moment."""
+    pace, room = a_pace(rate=5.0, waiting=2000)._replace(cycle=2.0), ROOM._replace(everywhere=144)
+    tasks, _, jobs = size(pace._replace(done=199, seconds=1.99, squares=0.0199), room, TARGET)
+    assert jobs == -(-500 // tasks)
+    tasks, _, jobs = size(pace._replace(done=200, seconds=2.0, squares=0.02), room, TARGET)
+    assert jobs == -(-2000 // tasks)
+
+
 def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Database) -> None:
     """Though the first 16 of 2,000 tasks took 10 ms each; what follows the share are jobs of a fair size.
 

@@ -7,7 +7,7 @@ as many as last `target` seconds, or longer where even that is too short for the
   Schonberg and Flynn, 1992), unless starting these would take longer than running them: with a tasks of m seconds and r
   starts a second, a/n jobs of n tasks take a/(n r) + n m seconds, which is least for n = sqrt(a / (m r)). Then so few
   jobs, too, that a cluster gets no more than its share of all tasks, by the places that it has, unless it does them all
-  in a moment: the others need theirs, and what waits on one that falls silent waits with it;
+  in a moment, as enough of them have shown: the others need theirs, and what waits on one that falls silent waits too;
 - so few that they end before the notice of the walltime, as far as their deviation lets foresee;
 - so few that the job probably ends before it is killed: tasks not begun have been sent for nothing;
 - no more than ten times as many as have been measured.
@@ -34,7 +34,7 @@ DEVIATIONS = 3.0  # of the sum of durations, as margin
 SPAN = 2.0  # seconds in which starts are counted
 FEWEST_STARTS = 5  # that are needed to know a rate
 SHARE = 0.5  # of the starts that a batch system has managed, that grouped jobs may need
-GROWTH = 10  # tasks in a job for each that has been measured
+GROWTH = 10  # tasks, in a job or sent to a cluster as soon done, for each that has been measured
 ROUNDS = 2  # of jobs for each place, while there are tasks
 SOON = 2.0  # seconds in which a cluster may do all that waits; in longer ones it may fall silent
 
@@ -87,8 +87,8 @@ def size(pace: SharePace, room: Room, target: float) -> Size:
 
 
 def _share(pace: SharePace, room: Room, each: float) -> float:
-    """Of the waiting tasks, those that this cluster may get at once."""
-    if pace.waiting * each <= room.here * min(pace.cycle, SOON):
+    """Of the waiting tasks, those that this cluster may get at once: a mean of few is not believed for many."""
+    if pace.waiting <= GROWTH * pace.done and pace.waiting * each <= room.here * min(pace.cycle, SOON):
         return pace.waiting
     return max(0.0, (pace.waiting + room.carried) * room.here / room.everywhere - pace.carried)
 

@@ -31,6 +31,12 @@ class Named(NamedTuple):
     name: str
 
 
+class Sent(NamedTuple):
+    number: int
+    by: Named
+    tries: int
+
+
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 COLUMNS: dict[str, ColumnElement[Any]] = {
     "sender": literal("ada", Text),
@@ -125,6 +131,18 @@ def test_fields_that_are_computed_have_no_column(database: Database) -> None:
             read_all(conn, Parcel, statement, weight=lambda row: 2, colour=lambda row: "red")
         with pytest.raises(TypeError, match="column 2 is level"):
             read_all(conn, Parcel, statement, papers=lambda row: {})
+
+
+def test_a_field_that_is_a_named_tuple_has_the_columns_of_its_own_fields(database: Database) -> None:
+    first, last = literal(1, BigInteger), literal(2, BigInteger)
+    inside = [first.label("id"), literal("carrier", Text).label("name")]
+    with database.begin() as conn:
+        statement = select(last.label("number"), *inside, first.label("tries"))
+        assert read_all(conn, Sent, statement) == [Sent(2, Named(1, "carrier"), 1)]
+        computed = select(*inside, first.label("tries"))
+        assert read_all(conn, Sent, computed, number=lambda row: 7) == [Sent(7, Named(1, "carrier"), 1)]
+        with pytest.raises(TypeError, match="column 2 is name"):
+            read_all(conn, Sent, select(last.label("number"), *inside[::-1], first.label("tries")))
 
 
 def test_what_is_written_is_read_as_well(database: Database) -> None:

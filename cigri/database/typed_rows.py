@@ -1,7 +1,10 @@
-"""Typed rows: what a statement selects, as named tuples, whose fields its columns must be by name, order and type."""
+"""Typed rows: what a statement selects, as named tuples, whose fields its columns must be by name, order and type.
+
+A field that is a named tuple itself has the columns of its own fields.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from itertools import zip_longest
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -16,6 +19,8 @@ K = TypeVar("K", bound=tuple[Any, ...])
 Parameters = Mapping[str, object] | None
 Compute = Callable[[Row[*tuple[Any, ...]]], object]
 """A field that is no column is made from the row; what it is made of may stand behind all other columns."""
+
+Piece = tuple[int, int, Compute]
 
 LISTS = (list, Collection, Sequence)
 DOCUMENTS = (*LISTS, dict, Mapping)
@@ -32,7 +37,7 @@ def read_all(
     """Raise TypeError if the columns are not the fields of the named tuple `kind`."""
     result = conn.execute(statement, parameters)
     _require_fit(kind, result.context.compiled, "", *computed)
-    return list(_made(kind, result.all(), 0, computed))
+    return list(_made(kind, result, computed))
 
 
 def read_one(conn: Connection, kind: type[K], statement: ExecutableReturnsRows) -> K | None:
@@ -46,13 +51,11 @@ def read_by(
     kind: type[K],
     statement: ExecutableReturnsRows,
     parameters: Parameters = None,
-    **computed: Compute,
 ) -> dict[Any, K]:
     """As read_all, by the first column, which is called `key` and no field."""
     result = conn.execute(statement, parameters)
-    _require_fit(kind, result.context.compiled, key, *computed)
-    rows = result.all()
-    return {row[0]: made for row, made in zip(rows, _made(kind, rows, 1, computed), strict=True)}
+    _require_fit(kind, result.context.compiled, key)
+    return {row[0]: kind._make(row[1:]) for row in result}  # type: ignore[attr-defined]  # it is a named tuple
 
 
 def nothing(name: str, like: ColumnElement[Any]) -> Label[Any]:
@@ -60,22 +63,44 @@ def nothing(name: str, like: ColumnElement[Any]) -> Label[Any]:
     return type_coerce(null(), like.type).label(name)
 
 
-def _made(
-    kind: Any, rows: Sequence[Row[*tuple[Any, ...]]], first: int, computed: Mapping[str, Compute]
-) -> Iterable[Any]:
-    return map(kind._make, rows) if not first and not computed else _pieced(kind, rows, first, computed)
+def _made(kind: Any, rows: Iterable[Row[*tuple[Any, ...]]], computed: Mapping[str, Compute]) -> Iterator[Any]:
+    if not computed and not _nested(kind):
+        return map(kind._make, rows)
+    return _pieced(kind, rows, *_pieces(kind, computed))
 
 
-def _pieced(
-    kind: Any, rows: Sequence[Row[*tuple[Any, ...]]], first: int, computed: Mapping[str, Compute]
-) -> Iterator[Any]:
-    places = sorted((kind._fields.index(name), compute) for name, compute in computed.items())
-    last = first + len(kind._fields) - len(places)
+def _pieced(kind: Any, rows: Iterable[Row[*tuple[Any, ...]]], columns: int, pieces: Sequence[Piece]) -> Iterator[Any]:
     for row in rows:
-        values = [*row[first:last]]
-        for place, compute in places:
-            values.insert(place, compute(row))
+        values = [*row[:columns]]
+        for first, last, make in pieces:
+            values[first:last] = (make(row),)
         yield kind._make(values)
+
+
+def _pieces(kind: Any, computed: Mapping[str, Compute]) -> tuple[int, list[Piece]]:
+    """How many columns the fields have, and what is made instead of which of them, the last first."""
+    pieces: list[Piece] = []
+    column = 0
+    for name in kind._fields:
+        if name in computed:
+            pieces.append((column, column, computed[name]))
+        elif inner := _nested(kind).get(name):
+            last = column + len(inner._fields)
+            pieces.append((column, last, partial(_inner, inner._make, slice(column, last))))
+            column = last
+        else:
+            column += 1
+    return column, pieces[::-1]
+
+
+def _inner(make: Callable[[Any], object], place: slice, row: Row[*tuple[Any, ...]]) -> object:
+    return make(row[place])
+
+
+@cache
+def _nested(kind: Any) -> dict[str, Any]:
+    """Fields that are named tuples, of columns of their own."""
+    return {name: hint for name, hint in get_type_hints(kind).items() if hasattr(hint, "_fields")}
 
 
 @lru_cache(SHAPES)
@@ -90,10 +115,11 @@ def misfits(
     kind: Any, columns: Sequence[ColumnElement[Any]], key: str = "", computed: Collection[str] = ()
 ) -> Iterator[str]:
     """What is wrong with the columns, one by one."""
-    hints = get_type_hints(kind)
     yield from (f"it has no field {name}" for name in computed if name not in kind._fields)
     fields = [(key, object)] if key else []
-    fields += [(name, hints[name]) for name in kind._fields if name not in computed]
+    for name, hint in _hints(kind):
+        if name not in computed:
+            fields += _hints(hint) if name in _nested(kind) else [(name, hint)]
     shown = columns[: len(fields)] if computed else columns
     for number, (field, column) in enumerate(zip_longest(fields, shown), start=1):
         if field is None:
@@ -102,6 +128,11 @@ def misfits(
             yield f"there is no column for {_wanted(*field)}"
         elif column.key != field[0] or not _fits(field[1], column.type):
             yield f"column {number} is {_said(column)}, not {_wanted(*field)}"
+
+
+def _hints(kind: Any) -> list[tuple[str, Any]]:
+    hints = get_type_hints(kind)
+    return [(name, hints[name]) for name in kind._fields]
 
 
 def _fits(wanted: Any, kind: TypeEngine[Any]) -> bool:

@@ -15,7 +15,7 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, given, interval, packed, rows
-from cigri.database.typed_rows import read_by
+from cigri.database.typed_rows import read_all, read_by
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
 from cigri.flow.tasks import WaitingTask
@@ -82,6 +82,11 @@ class LaunchTask(NamedTuple):
     parameter: object
     priority: int
     continues: bool
+
+
+class _Carried(NamedTuple):
+    job_id: int
+    task: LaunchTask
 
 
 class _Described(NamedTuple):
@@ -247,9 +252,9 @@ def _to_launch() -> Select[*tuple[Any, ...]]:
 
 def _tasks_of(conn: Connection, job_ids: Sequence[int]) -> dict[int, list[LaunchTask]]:
     tasks: dict[int, list[LaunchTask]] = {}
-    for row in conn.execute(_carried(), {"wanted": packed(IDS, [(job_id,) for job_id in job_ids])}):
-        task = LaunchTask(row.id, row.number, row.attempt, row.parameter, row.priority, row.continues)
-        tasks.setdefault(row.job_id, []).append(task)
+    wanted = {"wanted": packed(IDS, [(job_id,) for job_id in job_ids])}
+    for job_id, task in read_all(conn, _Carried, _carried(), wanted):
+        tasks.setdefault(job_id, []).append(task)
     return tasks
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Integer, Row, and_, false, func, literal, or_, select
+from sqlalchemy import BigInteger, Connection, Integer, and_, false, func, literal, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
@@ -47,14 +47,12 @@ class LiveAttempt(NamedTuple):
 
 def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]:
     """The live attempts of these jobs, with what their tasks have been through."""
-    return read_all(conn, LiveAttempt, _attempts(), chosen_jobs(job_ids), saving=_saving)
+    return read_all(conn, LiveAttempt, _attempts(), chosen_jobs(job_ids))
 
 
 def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
     """Those of them at these places: (job, position); with the number of live ones of each job."""
-    if not places:
-        return []
-    return read_all(conn, LiveAttempt, _attempts_at(), {"wanted": packed(PLACES, places)}, saving=_saving)
+    return read_all(conn, LiveAttempt, _attempts_at(), {"wanted": packed(PLACES, places)}) if places else []
 
 
 @cache
@@ -95,13 +93,13 @@ def _attempts_of(
             Task.c.resubmissions,
             retries.label("retries"),
             Task.c.checkpoints,
-            is_shared.label("is_shared"),
-            is_troubled.label("is_troubled"),
-            live.label("live"),
             func.coalesce(func.jsonb_typeof(settings["checkpoint"]) == "object", false()).label("has_checkpoint"),
             settings["checkpoint"]["period"].as_integer().label("period"),
             func.coalesce(settings["idempotent"].as_boolean(), false()).label("is_idempotent"),
             CheckpointRequest.c.heard_at.is_not(None).label("was_heard"),
+            is_shared.label("is_shared"),
+            is_troubled.label("is_troubled"),
+            live.label("live"),
         )
         .join(wanted, here)
         .join(Task, Task.c.id == Attempt.c.task_id)
@@ -113,7 +111,3 @@ def _attempts_of(
         .outerjoin(CheckpointRequest, CheckpointRequest.c.job_id == Attempt.c.job_id)
         .where(Attempt.c.outcome.is_(None))
     )
-
-
-def _saving(row: Row[*tuple[Any, ...]]) -> Saving:
-    return Saving(row.has_checkpoint, row.period, row.is_idempotent, row.was_heard)

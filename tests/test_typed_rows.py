@@ -135,7 +135,7 @@ def test_fields_that_are_computed_have_no_column(database: Database) -> None:
 
 def test_a_field_that_is_a_named_tuple_has_the_columns_of_its_own_fields(database: Database) -> None:
     first, last = literal(1, BigInteger), literal(2, BigInteger)
-    inside = [first.label("id"), literal("carrier", Text).label("name")]
+    inside: list[ColumnElement[Any]] = [first.label("id"), literal("carrier", Text).label("name")]
     with database.begin() as conn:
         statement = select(last.label("number"), *inside, first.label("tries"))
         assert read_all(conn, Sent, statement) == [Sent(2, Named(1, "carrier"), 1)]

@@ -51,7 +51,7 @@ class Laboratory:
             commands = {part.settings["exec_file"] for part in campaign.clusters.values()}
             with database.begin() as conn:
                 known = find_known_past(conn, user, commands, description.parameters())
-            orders.append({"campaign": _plain(campaign), "tasks": description.count, "known": [*known]})
+            orders.append({"campaign": _plain(campaign), "tasks": description.count, "known": known._asdict()})
         _show(self._ask(orders), output)
         return DONE
 

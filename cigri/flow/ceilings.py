@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import wake
+from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
 from cigri.flow.precedence import Subject, find_cluster_id
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, CeilingKind, JobKind, JobState
@@ -153,20 +154,20 @@ def _costs(
     """Nothing used so far; shares that are under no ceiling are left out."""
     part, most, costs = CampaignCluster, {}, {}
     tokens = _tokens(conn, which) if declared else {}
-    found = conn.execute(
+    statement = (
         select(
             part.c.campaign_id,
             part.c.cluster_id,
             part.c.width,
             part.c.max_jobs,
-            Campaign.c.grid_user,
-            func.coalesce(Project.c.name, ""),
+            Campaign.c.grid_user.label("user"),
+            func.coalesce(Project.c.name, "").label("project"),
         )
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(which)
     )
-    for one in map(_Part._make, found):
+    for one in read_all(conn, _Part, statement):
         share = one.campaign_id, one.cluster_id
         mine = {ceiling: (declared[ceiling], cost) for ceiling, cost in tokens.get(share, ())}
         mine |= {ceiling: (cores, one.width) for ceiling, cores in _quotas(one, declared)}

@@ -36,6 +36,7 @@ from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import NOW, given, packed
+from cigri.database.typed_rows import read_by
 from cigri.estimates.durations import averaged
 from cigri.states import Outcome
 from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignCluster
@@ -64,6 +65,16 @@ class KnownPast(NamedTuple):
     squares: float = 0.0
 
 
+class _Averaged(NamedTuple):
+    """A task, and the moving average of its bucket on a cluster; None: nothing is known yet."""
+
+    bucket_id: int
+    weight: int | None
+    seconds: float | None
+    campaign_id: int
+    expected: float | None
+
+
 def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: datetime | None = None) -> None:
     """These tasks have succeeded in so many seconds, in this order; it is remembered for the same ones later, too.
 
@@ -71,13 +82,13 @@ def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: d
     """
     buckets: dict[int, list[float]] = defaultdict(list)
     known: dict[int, tuple[int, float]] = {}
-    found = conn.execute(_averages(), {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}).all()
-    of = {task_id: (bucket_id, weight, seconds) for task_id, bucket_id, weight, seconds, *_ in found}
+    ended = {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}
+    tasks = read_by(conn, "task_id", _Averaged, _averages(), ended)
     for task_id, duration in lasted.items():
-        bucket_id, weight, seconds = of[task_id]
-        buckets[bucket_id].append(duration)
-        known[bucket_id] = weight or 0, seconds or 0.0
-    _compare(conn, cluster_id, [(campaign_id, expected) for *_, campaign_id, expected in found])
+        task = tasks[task_id]
+        buckets[task.bucket_id].append(duration)
+        known[task.bucket_id] = task.weight or 0, task.seconds or 0.0
+    _compare(conn, cluster_id, [(task.campaign_id, task.expected) for task in tasks.values()])
     new = {id: averaged(*known[id], durations) for id, durations in buckets.items()}
     about = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id, "now": now}
     conn.execute(_remembered(), {**about, "averages": _packed(new)})
@@ -186,7 +197,8 @@ def _averages() -> Select[*tuple[Any, ...]]:
     average, here = BucketAverage.c, bindparam("here", type_=BigInteger)
     mine = and_(average.bucket_id == Task.c.bucket_id, average.cluster_id == here)
     return (
-        select(Task.c.id, Task.c.bucket_id, average.weight, average.seconds, Task.c.campaign_id, Task.c.expected)
+        select(Task.c.id.label("task_id"), Task.c.bucket_id, average.weight, average.seconds)
+        .add_columns(Task.c.campaign_id, Task.c.expected)
         .join(ended, ended.c.id == Task.c.id)
         .outerjoin(BucketAverage, mine)
     )

@@ -58,7 +58,7 @@ def _order(values: dict[str, Any]) -> Order:
     campaign = values["campaign"]
     parts = {name: NewCampaignCluster(**part) for name, part in campaign["clusters"].items()}
     new = NewCampaign(**campaign | {"type": CampaignType(campaign["type"]), "clusters": parts})
-    return Order(new, values["tasks"], KnownPast._make(values["known"]))
+    return Order(new, values["tasks"], KnownPast(**values["known"]))
 
 
 def _progress() -> Callable[[int, int], None]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
+from types import SimpleNamespace
 
 from cigri.estimates.durations import added, quantile
 from cigri.flow.views.progress import Progress
@@ -15,7 +15,8 @@ SHORTEST = 1e-6  # seconds; a mean below is that of tasks that took no time
 
 def together(parts: Sequence[Progress]) -> Progress:
     """A campaign on all its clusters."""
-    every: Any = Progress._make(zip(*parts, strict=True))  # in each field what the parts have there
+    columns = zip(*parts, strict=True)
+    every = SimpleNamespace(**dict(zip(Progress._fields, columns, strict=True)))  # in each field what the parts have
     guesses = [guess for guess in every.guess if guess]
     return Progress(
         parts[0].campaign_id,

@@ -60,7 +60,7 @@ def list_out_of_hours(conn: Connection, grid: HoursSettings, now: datetime | Non
             Job.c.halted_since,
             Job.c.walltime,
             Batch.c.created_at,
-            part.c.settings["type"].astext,
+            part.c.settings["type"].astext.label("type"),
             Cluster.c.name,
             Cluster.c.config,
         )
@@ -77,19 +77,19 @@ def list_out_of_hours(conn: Connection, grid: HoursSettings, now: datetime | Non
     time = server_time(conn, now) if found else None
     configs = {row.cluster_id: read_config(row.name, row.config) for row in found}
     leaving: dict[int, list[int]] = defaultdict(list)
-    for id, cluster_id, state, halted_since, walltime, submitted_at, type, *_ in found:
-        config, is_running = configs[cluster_id], state is JobState.RUNNING
+    for row in found:
+        config, is_running = configs[row.cluster_id], row.state is JobState.RUNNING
         assert time is not None
         if config is None:
             continue
-        if (is_running or halted_since is None) and has_to_leave(
-            type,
+        if (is_running or row.halted_since is None) and has_to_leave(
+            row.type,
             hours_of(config, grid),
             time,
-            walltime,
-            submitted_at=submitted_at,
+            row.walltime,
+            submitted_at=row.created_at,
             is_running=is_running,
             overrun=config.hours_overrun,
         ):
-            leaving[cluster_id].append(id)
+            leaving[row.cluster_id].append(row.id)
     return dict(leaving)

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database import clock
+from cigri.database.typed_rows import read_all
 from cigri.estimates.speeds import FEWEST
 from cigri.flow.holds import list_held
 from cigri.flow.views.delays import NO_DELAYS, list_delays
@@ -126,6 +127,22 @@ class _Tasks(NamedTuple):
     asked: tuple[int, ...] = ()
 
 
+class _Alike(NamedTuple):
+    """Campaigns of which the same is known on a cluster."""
+
+    campaign_ids: list[int]
+    cluster_id: int
+    width: int
+    max_jobs: int | None
+    ratio: float
+    is_on_trial: bool
+    keep: int | None
+    send: int | None
+    proven: int
+    mean: float | None
+    asked: int
+
+
 def has_open_campaigns(conn: Connection) -> bool:
     """Is there any campaign in treatment?"""
     treated = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
@@ -140,16 +157,16 @@ def list_claims(
     for want in wants:
         clusters[want.campaign_id].append(want.cluster_id)
     waited = func.extract("epoch", clock(now) - func.coalesce(Campaign.c.served_at, Campaign.c.submitted_at))
-    found = conn.execute(
+    statement = (
         select(
-            Campaign.c.id,
+            Campaign.c.id.label("campaign_id"),
             Campaign.c.type,
-            Campaign.c.grid_user,
-            func.coalesce(Project.c.name, ""),
+            Campaign.c.grid_user.label("user"),
+            func.coalesce(Project.c.name, "").label("project"),
             Campaign.c.priority,
-            cast(waited, DOUBLE_PRECISION),
-            Forecast.c.published,
-            func.coalesce(Forecast.c.pressure, 0.0),
+            cast(waited, DOUBLE_PRECISION).label("waited"),
+            Forecast.c.published.label("eta"),
+            func.coalesce(Forecast.c.pressure, 0.0).label("pressure"),
             Campaign.c.own_priority,
         )
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
@@ -157,8 +174,8 @@ def list_claims(
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .order_by(Campaign.c.id)
     )
-    wanted = [row for row in found.all() if everybody or row.id in clusters]
-    return [Claim._make((*row[:-1], tuple(clusters[row.id]), row.own_priority)) for row in wanted]
+    claims = read_all(conn, Claim, statement, clusters=lambda row: tuple(clusters.get(row.campaign_id, ())))
+    return [claim for claim in claims if everybody or claim.clusters]
 
 
 def list_wants(
@@ -177,8 +194,8 @@ def list_wants(
         live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
     held = list_held(conn)
     wants = []
-    for kind, (campaign_ids, cluster_id, *about, asked) in enumerate(conn.execute(_shares(errors, now)).all(), start=1):
-        width, max_jobs, ratio, is_on_trial, keep, send, proven, mean = about
+    for kind, alike in enumerate(read_all(conn, _Alike, _shares(errors, now)), start=1):
+        campaign_ids, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean, asked = alike
         delay, hazard, sending = delays.get(cluster_id, NO_DELAYS)
         for campaign_id in campaign_ids:
             share = campaign_id, cluster_id
@@ -270,7 +287,7 @@ def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
         .subquery()
     )
     campaign_id, *about = each.c
-    return select(func.array_agg(campaign_id), *about).group_by(*about)
+    return select(func.array_agg(campaign_id).label("campaign_ids"), *about).group_by(*about)
 
 
 def _live(conn: Connection, scouting: float, now: datetime | None) -> dict[Share, _Live]:

@@ -64,7 +64,7 @@ class Simulated(Driver):
         return _line("capacity")
 
     def parse_capacity(self, answer: Answer) -> Capacity:
-        return Capacity._make(_parse(answer))
+        return Capacity(**_parse(answer))
 
     def nodes(self) -> str:
         return _line("nodes")

@@ -134,7 +134,7 @@ class Site:
                 self.system.cancel(about["remote_ids"])
                 return answered(len(about["remote_ids"]))
             case "capacity":
-                return answered(self.system.capacity())
+                return answered(self.system.capacity()._asdict())
             case "nodes":
                 return answered([self.system.machine.cores_per_node, self.system.machine.nodes])
             case "probe":

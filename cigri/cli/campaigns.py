@@ -130,6 +130,14 @@ def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None
     return f"{moment(campaign.eta)} ({left}{between})"
 
 
+def _task_duration(c: CampaignView) -> str | None:
+    if c.mean is None:
+        return None
+    spread = f", deviation {duration(c.deviation)}" if c.deviation is not None else ""
+    most = f"; half within {duration(c.median)}, 95 % within {duration(c.p95)}" if c.median and c.p95 else ""
+    return f"{duration(c.mean)} on average{spread}{most}"
+
+
 def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[tuple[str, object]]:
     running = sum(part.running for part in parts)
     counts = f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
@@ -137,8 +145,6 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
     held = ", held" if c.is_held and c.is_open else ""
     archived = f", archived {moment(c.archived_at)}" if c.archived_at else ""
     jobs = f"; running jobs: {running}" if c.is_open else ""
-    mean = duration(c.mean)
-    spread = f", deviation {duration(c.deviation)}" if c.deviation is not None else ""
     speed = rate(true_throughput(c))
     return [
         ("Campaign", c.id),
@@ -150,7 +156,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
         ("Priority", _priority(c)),
         ("Progress", progress(c)),
         ("Tasks", counts + jobs),
-        ("Duration", f"{mean} on average{spread}" if mean else None),
+        ("Duration", _task_duration(c)),
         ("Throughput", f"{speed} jobs/h" if speed else None),
         ("End", end(c, now, with_date=True)),
         *_failures(parts),

@@ -51,6 +51,8 @@ class CampaignView(NamedTuple):
     throughput: float | None
     mean: float | None
     deviation: float | None
+    median: float | None
+    p95: float | None
     eta: datetime | None
     eta_low: datetime | None
     eta_high: datetime | None
@@ -94,6 +96,8 @@ class PartView(NamedTuple):
     throughput: float | None
     mean: float | None
     deviation: float | None
+    median: float | None
+    p95: float | None
     set_aside_until: datetime | None
     why: str | None
     is_enabled: bool
@@ -156,6 +160,8 @@ def list_campaigns(
             Forecast.c.throughput,
             Forecast.c.mean,
             Forecast.c.deviation,
+            Forecast.c.median,
+            Forecast.c.p95,
             Forecast.c.eta,
             Forecast.c.eta_low,
             Forecast.c.eta_high,
@@ -196,6 +202,8 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             Forecast.c.throughput,
             Forecast.c.mean,
             Forecast.c.deviation,
+            Forecast.c.median,
+            Forecast.c.p95,
             part.c.blocked_until.label("set_aside_until"),
             _obstacle().label("why"),
             Cluster.c.is_enabled,

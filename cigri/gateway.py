@@ -1,20 +1,21 @@
-"""All clusters as this process reaches them: a driver and transports for each, visited side by side."""
+"""All clusters as this process reaches them: takes orders, says them over transports, visits side by side."""
 
 import logging
 import os
 import pwd
-import shlex
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cigri import drivers
-from cigri.drivers import Driver
+from cigri.drivers import Control, Driver
 from cigri.errors import CigriError, TransportError
 from cigri.flow.clusters import ClusterRow
+from cigri.orders import Answers, Order
+from cigri.orders.shell import Said, say, say_all
 from cigri.script.answers import Answer
 from cigri.settings.cluster import ClusterConfig
 from cigri.transports import Transport
@@ -27,6 +28,7 @@ VISITORS = 16  # clusters visited at the same time
 ACCOUNTS = 4  # accounts of one cluster asked at the same time: sshd gives few sessions (MaxSessions)
 FAREWELL = 2.0  # seconds that visits get to end before their connections are taken away
 MOMENT = 1.0  # seconds that an account is waited for that gave no sense before
+NOTHING = Answer(0, "", "")
 
 T = TypeVar("T")
 
@@ -72,6 +74,26 @@ class Gateway:
                 self._drivers[cluster.id] = known
             return known[1]
 
+    def check(self, cluster: ClusterRow) -> None:
+        """Raise ConfigError when nothing can be said to it, as there is no driver for its configuration."""
+        self.driver(cluster)
+
+    def controls(self, cluster: ClusterRow) -> frozenset[Control]:
+        """What can be done there to jobs that live on."""
+        return self.driver(cluster).controls
+
+    def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
+        """The same order, found good to be given there; raises what is wrong with it, before anything is sent."""
+        return say(order, cluster, self.driver(cluster))
+
+    def ask(self, cluster: ClusterRow, user: str, order: Order[T]) -> T:
+        """Give an order as a local user; errors as Transport.run, and what is wrong with the answer."""
+        return self._hear(cluster, user, say(order, cluster, self.driver(cluster)))
+
+    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[Order[Any]]) -> Answers:
+        """Give several in one remote command, in this sequence; AnswerUnreadable: the answer is not whole."""
+        return self._hear(cluster, user, say_all(orders, cluster, self.driver(cluster)))
+
     def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
         """Run sh text on a cluster as a local user; errors as Transport.run."""
         with self._lock:
@@ -95,11 +117,6 @@ class Gateway:
             return config.visitor
         account = config.ssh.account if config.ssh else ""
         return account or pwd.getpwuid(os.geteuid()).pw_name
-
-    def base(self, cluster: ClusterRow, grid_key: str) -> str:
-        """The directory of this grid on the cluster, as a word of sh."""
-        home = "" if cluster.config.directory.startswith("/") else '"$HOME"/'
-        return f"{home}{shlex.quote(cluster.config.directory)}/{shlex.quote(grid_key)}"
 
     def visit(
         self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
@@ -149,6 +166,9 @@ class Gateway:
         for _, transport in list(self._transports.values()):
             transport.terminate()
         wait(visits, timeout=FAREWELL)
+
+    def _hear(self, cluster: ClusterRow, user: str, said: Said[T]) -> T:
+        return said.read(self.run(cluster, user, said.text) if said.text else NOTHING)
 
     def _transport(self, cluster: ClusterRow, user: str) -> Transport:
         with self._lock:

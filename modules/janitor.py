@@ -4,7 +4,7 @@ import logging
 from collections import Counter, defaultdict
 from datetime import datetime
 
-from cigri.errors import TransportError
+from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.archive import (
     Leftover,
     archive_campaign,
@@ -15,13 +15,13 @@ from cigri.flow.archive import (
     list_old_campaigns,
     put_purged,
 )
-from cigri.flow.clusters import list_clusters
+from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.home import grid_key
 from cigri.flow.views.invariants import RULES, examine
+from cigri.orders import PurgeCampaign
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
-from cigri.wrapper import purge_campaign
 
 logger = logging.getLogger(__name__)
 
@@ -62,22 +62,22 @@ def _purge(tools: Tools, days: float, now: datetime | None) -> int:
     by_campaign: dict[int, list[Leftover]] = defaultdict(list)
     for leftover in leftovers:
         by_campaign[leftover.campaign_id].append(leftover)
-    purged = []
-    for campaign_id, places in by_campaign.items():
-        try:
-            for place in places:
-                cluster = clusters.get(place.cluster_id)
-                if cluster is None:
-                    break
-                text = purge_campaign(tools.gateway.base(cluster, key), campaign_id, place.batch_ids)
-                answer = tools.gateway.run(cluster, place.local_user, text)
-                if answer.status != 0:
-                    logger.warning("Campaign %s on %s: not purged: %s", campaign_id, cluster.name, answer.err.strip())
-                    break
-            else:
-                purged.append(campaign_id)
-        except TransportError as error:
-            logger.warning("Campaign %s: not purged: %s", campaign_id, error)
+    purged = [
+        campaign_id
+        for campaign_id, places in by_campaign.items()
+        if all(_is_removed(tools, clusters.get(place.cluster_id), key, place) for place in places)
+    ]
     with tools.database.begin() as conn:
         put_purged(conn, purged, now)
     return len(purged)
+
+
+def _is_removed(tools: Tools, cluster: ClusterRow | None, key: str, place: Leftover) -> bool:
+    if cluster is None:
+        return False
+    try:
+        tools.gateway.ask(cluster, place.local_user, PurgeCampaign(key, place.campaign_id, place.batch_ids))
+    except (TransportError, AnswerUnreadable) as error:
+        logger.warning("Campaign %s on %s: not purged: %s", place.campaign_id, cluster.name, error)
+        return False
+    return True

@@ -38,13 +38,11 @@ def fields_of(figures: Figures) -> list[tuple[str, object]]:
 
 def _read(running: "RunningJob", cluster: "ClusterRow", key: str) -> dict[str, str]:
     from cigri.gateway import Gateway
-    from cigri.wrapper.status import parse_status_files, read_status
+    from cigri.orders import ReadStatus
 
     with closing(Gateway()) as gateway:
-        script = read_status(gateway.base(cluster, key), [running.key])
         try:
-            answer = gateway.run(cluster, running.local_user, script)
-            return parse_status_files(answer, [running.key])[running.key]
+            return gateway.ask(cluster, running.local_user, ReadStatus(key, [running.key]))[running.key]
         except (TransportError, AnswerUnreadable) as error:
             complain(f"job {running.job.job_id} could not be asked: {error}")
             return {}

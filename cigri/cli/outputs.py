@@ -9,9 +9,8 @@ from cigri.cli.command import safe
 from cigri.cli.wording import moment
 from cigri.errors import CigriError, NotFound
 from cigri.flow.views.jobs import AttemptView, JobView
-from cigri.script.answers import Bundle
 from cigri.states import JobKind, JobState
-from cigri.wrapper import parse_tail, tail
+from cigri.wrapper import JobKey
 from cigri.wrapper.directory import Stream
 
 if TYPE_CHECKING:
@@ -55,17 +54,15 @@ def print_outputs(
 
 def _fetch(cluster: "ClusterRow", key: str, job: JobView, places: Sequence[OutputFile]) -> list[str | None]:
     from cigri.gateway import Gateway
+    from cigri.orders import ReadTail
 
     if job.batch_id is None or job.array_index is None or job.local_user is None:
         raise NotFound(_why_missing(job))
+    where = JobKey(job.campaign_id, job.batch_id, job.array_index)
+    tails = [ReadTail(key, where, place.position, place.stream, MAX_BYTES) for place in places]
     with closing(Gateway()) as gateway:
-        base = gateway.base(cluster, key)
-        about = (base, job.campaign_id, job.batch_id, job.array_index)
-        asked = Bundle(
-            {f"p{i}": tail(*about, place.position, place.stream, MAX_BYTES) for i, place in enumerate(places)}
-        )
-        answers = asked.unpack(gateway.run(cluster, job.local_user, asked.script))
-    return [parse_tail(answers[f"p{i}"]) for i in range(len(places))]
+        answers = gateway.ask_all(cluster, job.local_user, tails)
+    return [answers.of(tail) for tail in tails]
 
 
 def _places(job: JobView, attempts: Sequence[AttemptView], streams: Sequence[Stream]) -> list[OutputFile]:

@@ -82,10 +82,9 @@ class JobCall:
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """A batch to be written to a cluster. `base` and `prelude` are sh text of ours, all else is literal."""
+    """A batch to be written to a cluster; all in it is literal."""
 
     grid_key: str  # [A-Za-z0-9_-] only
-    base: str
     campaign_id: int
     campaign_name: str
     batch_id: int
@@ -95,7 +94,6 @@ class BatchPlan:
     environment: Mapping[str, str]
     resources: str
     walltime: int  # seconds
-    prelude: str
     jobs: Sequence[JobCall]
     script: str | None = None
     checkpoint: Signalling | None = None
@@ -117,17 +115,17 @@ def may_be_set(name: str) -> bool:
     )
 
 
-def write_batch(plan: BatchPlan) -> str:
-    """sh text that creates the batch directory and stays in it.
+def write_batch(plan: BatchPlan, base: str, prelude: str) -> str:
+    """sh text that creates the batch directory below `base` and stays in it; `prelude` stands at the head of each job.
 
     Exit 73: the directory exists or the batch was voided, nothing was changed. Exit 74: it could not be written, and
     what was written is gone again.
     """
-    contents = _contents(plan)
+    contents = _contents(plan, prelude)
     writes = "".join(f"printf %s {shlex.quote(text)} >{name} &&\n" for name, text in contents.items())
     size = sum(len(text.encode()) for text in contents.values())
     return f"""\
-cigri_base={plan.base}
+cigri_base={base}
 mkdir -p -- "$cigri_base/outbox" "$cigri_base/c{plan.campaign_id}" && cd -- "$cigri_base/c{plan.campaign_id}" || exit 74
 if ! mkdir b{plan.batch_id}; then
     [ -d b{plan.batch_id} ] && exit 73
@@ -154,7 +152,7 @@ def wrapper_text(*parts: str) -> str:
     return "".join(files(__package__).joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in (*parts, "job"))
 
 
-def _contents(plan: BatchPlan) -> dict[str, str]:
+def _contents(plan: BatchPlan, prelude: str) -> dict[str, str]:
     """The files of the batch directory by name."""
     if not plan.jobs:
         raise ValueError("a batch without jobs")
@@ -171,7 +169,7 @@ def _contents(plan: BatchPlan) -> dict[str, str]:
         if plan.checkpoint:
             raise ValueError("tasks that run side by side cannot be asked for checkpoints")
         parts.append("side")
-    contents = {"job": _header(plan, chunk) + wrapper_text(*parts)}
+    contents = {"job": _header(plan, chunk, prelude) + wrapper_text(*parts)}
     for part, texts in branches.items():
         contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
     if plan.script is not None:
@@ -214,7 +212,7 @@ def _task_line(task: TaskCall, program: str) -> str:
     return f"cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {words}\n"
 
 
-def _header(plan: BatchPlan, chunk: int) -> str:
+def _header(plan: BatchPlan, chunk: int, prelude: str) -> str:
     """The settings of the batch, at the head of `job`."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", plan.grid_key):
         raise ValueError(f"a grid key has letters, digits, _ and - only: {plan.grid_key!r}")
@@ -246,7 +244,7 @@ cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 unset cigri_features cigri_notice cigri_space
 {features_header(plan.features)}\
-{plan.prelude}
+{prelude}
 """
 
 

@@ -87,3 +87,9 @@ xargs rm -rf -- <<'EOF' || exit 74
 {names}EOF
 cd .. && rmdir c{campaign_id:d} 2>/dev/null || :
 """
+
+
+def parse_purged(answer: Answer) -> None:
+    """Raise AnswerUnreadable unless all was removed."""
+    if answer.status != 0:
+        raise AnswerUnreadable(f"not all was removed (exit status {answer.status}): {answer.err.strip()[-300:]!r}")

@@ -19,6 +19,7 @@ HEAD = "cigri-outbox 1"
 FILE = re.compile(r"= (\d{1,250}-\d{1,250}) (\d{1,18})", re.ASCII)
 FOOT = re.compile(r"cigri-outbox end (\d{1,18}) (\d{1,18})", re.ASCII)
 LINES = 2000  # new ones of one file, at a visit
+MOST_LINES = 20_000  # new ones of all files, at a visit
 FEWEST = 100  # files that a visit is told of, however slow the last one was
 
 
@@ -68,7 +69,7 @@ def place_of(name: str) -> tuple[int, int]:
     return int(batch_id), int(index)
 
 
-def collect(base: str, receipt: Receipt, limit: int = 20_000) -> str:
+def collect(base: str, receipt: Receipt, limit: int = MOST_LINES) -> str:
     """sh text that removes the files that are over, and prints at most `limit` new lines of the others.
 
     Of what is no plain file, or too large for one of ours, it tells the name alone.

@@ -21,9 +21,9 @@ from cigri.flow.kills import KillOrder, ask_kills, list_wished, take_kills, unse
 from cigri.flow.views.out_of_hours import list_out_of_hours
 from cigri.flow.views.unwanted_jobs import LARGEST, Patience, list_queues, list_unwanted
 from cigri.flow.visits import put_account_failure
+from cigri.orders import Cancel, Steer
 from cigri.program.isolation import described, isolated_visit
 from cigri.program.tools import Report, Tools, summed
-from cigri.script.answers import Bundle
 from cigri.states import EventLevel, KillReason
 from modules.killer.checkpoints import pass_on_checkpoints
 from modules.killer.drain import drain
@@ -87,7 +87,7 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | 
         with tools.database.begin() as conn:
             for kill in take_kills(conn, cluster.id, verify_after, now):
                 orders[kill.local_user].kills.append(kill)
-            states = steerable(tools.gateway.driver(cluster)) if with_halts else ()
+            states = steerable(tools.gateway.controls(cluster)) if with_halts else ()
             for halt in take_halts(conn, cluster.id, states, verify_after, now) if with_halts else ():
                 orders[halt.local_user].halts.append(halt)
         for some in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user], now)):
@@ -114,14 +114,11 @@ def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: dat
 
 def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: datetime | None) -> Report:
     """Everything for one user in one remote command."""
-    driver = tools.gateway.driver(cluster)
-    verbs = by_verb(orders.halts)
-    parts = {"kill": driver.cancel([order.remote_id for order in orders.kills])} if orders.kills else {}
-    parts |= {verb.value: driver.control(verb, [order.remote_id for order in some]) for verb, some in verbs.items()}
-    bundle = Bundle(parts)
+    cancel = Cancel([order.remote_id for order in orders.kills])
+    steers = {Steer(verb, [order.remote_id for order in some]): some for verb, some in by_verb(orders.halts).items()}
     report: Report = Counter()
     try:
-        answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
+        answers = tools.gateway.ask_all(cluster, user, [*([cancel] if orders.kills else []), *steers])
     except (TransportError, AnswerUnreadable) as error:
         _give_up(tools, cluster, orders.kills, str(error), now)
         with tools.database.begin() as conn:
@@ -129,13 +126,13 @@ def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: da
         return report
     if orders.kills:
         try:
-            driver.parse_cancel(answers["kill"])
+            answers.of(cancel)
             report["killed jobs"] = len(orders.kills)
             _complain_of_stubborn(tools, cluster, orders.kills, now)
         except AnswerUnreadable as error:
             _give_up(tools, cluster, orders.kills, str(error), now)
-    for verb, some in verbs.items():
-        report.update(tell_result(tools, cluster, verb, some, answers[verb.value], now))
+    for steer, some in steers.items():
+        report.update(tell_result(tools, cluster, steer, some, answers, now))
     return report
 
 

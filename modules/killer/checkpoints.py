@@ -8,8 +8,9 @@ from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.checkpoint_requests import CheckpointOrder, put_heard, take_checkpoint_orders, unsend_checkpoints
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.home import grid_key
+from cigri.orders import AskCheckpoints
 from cigri.program.tools import Tools
-from cigri.wrapper import Hearing, JobKey, Wish, ask_checkpoints, parse_checkpoints
+from cigri.wrapper import Hearing, JobKey, Wish
 
 logger = logging.getLogger(__name__)
 
@@ -20,16 +21,16 @@ def pass_on_checkpoints(tools: Tools, cluster: ClusterRow, now: datetime | None)
     with tools.database.begin() as conn:
         for order in take_checkpoint_orders(conn, cluster.id, now):
             orders[order.local_user].append(order)
-        base = tools.gateway.base(cluster, grid_key(conn)) if orders else ""
-    return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, base, user, orders[user], now)))
+        key = grid_key(conn) if orders else ""
+    return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, key, user, orders[user], now)))
 
 
 def _ask(
-    tools: Tools, cluster: ClusterRow, base: str, user: str, orders: list[CheckpointOrder], now: datetime | None
+    tools: Tools, cluster: ClusterRow, key: str, user: str, orders: list[CheckpointOrder], now: datetime | None
 ) -> int:
     wishes = [Wish(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new) for order in orders]
     try:
-        answers = parse_checkpoints(tools.gateway.run(cluster, user, ask_checkpoints(base, wishes)), wishes)
+        answers = tools.gateway.ask(cluster, user, AskCheckpoints(key, wishes))
     except (TransportError, AnswerUnreadable) as error:
         logger.warning("Cluster %s: the jobs of %s could not be asked for checkpoints: %s", cluster.name, user, error)
         answers = [Hearing.UNWRITTEN for _ in orders]

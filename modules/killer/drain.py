@@ -28,7 +28,7 @@ def drain(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
         allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id, now)
         if wish is None and not (nodes or allowed or past):
             return Counter()
-        place = Place(tools, cluster, tools.gateway.base(cluster, grid_key(conn)), server_time(conn, now), now)
+        place = Place(tools, cluster, grid_key(conn), server_time(conn, now), now)
         paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
         known = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
     running = [job for job in known if job.local_user not in paused]

@@ -4,13 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from cigri.drivers import Control, Driver
+from cigri.drivers import Control
 from cigri.errors import AnswerUnreadable
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.halts import MANY_TRIES, HaltOrder
+from cigri.orders import Answers, Steer
 from cigri.program.tools import Report, Tools
-from cigri.script.answers import Answer
 from cigri.states import EventLevel, JobState
 
 VERBS: Mapping[tuple[JobState, bool], Control] = {
@@ -28,12 +28,12 @@ CONSEQUENCE = {
 }
 
 
-def steerable(driver: Driver) -> list[JobState]:
-    """The states in which this batch system can let jobs stand still and go on."""
+def steerable(controls: frozenset[Control]) -> list[JobState]:
+    """The states in which a batch system can let jobs stand still and go on."""
     return [
         state
         for state in (JobState.SUBMITTED, JobState.RUNNING)
-        if {VERBS[state, True], VERBS[state, False]} <= driver.controls
+        if {VERBS[state, True], VERBS[state, False]} <= controls
     ]
 
 
@@ -47,17 +47,18 @@ def by_verb(orders: Sequence[HaltOrder]) -> dict[Control, list[HaltOrder]]:
 def tell_result(
     tools: Tools,
     cluster: ClusterRow,
-    verb: Control,
+    steered: Steer,
     orders: Sequence[HaltOrder],
-    answer: Answer,
+    answers: Answers,
     now: datetime | None,
 ) -> Report:
     """One event per campaign while the batch system refuses, or takes the request and does nothing."""
+    verb = steered.verb
     by_campaign: dict[int, list[HaltOrder]] = defaultdict(list)
     for order in orders:
         by_campaign[order.campaign_id].append(order)
     try:
-        tools.gateway.driver(cluster).parse_control(answer)
+        answers.of(steered)
     except AnswerUnreadable as error:
         events = [_event(cluster, verb, id, some, str(error)) for id, some in by_campaign.items()]
         with tools.database.begin() as conn:

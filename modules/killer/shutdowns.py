@@ -10,20 +10,20 @@ from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.drains import ToldJob, put_past, put_told
 from cigri.flow.views.running_jobs import RunningJob
+from cigri.orders import AnnounceShutdown, ReadStatus, WithdrawShutdown
 from cigri.program.tools import Tools
 from cigri.wrapper import JobKey
 from cigri.wrapper.job_features import Victim, assess, parse_status
-from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
 
 logger = logging.getLogger(__name__)
 
 
 class Place(NamedTuple):
-    """A cluster at a moment (`now`: as modules are told it); `base` is where the files of its jobs are."""
+    """A cluster at a moment (`now`: as modules are told it); `grid` finds the files of its jobs there."""
 
     tools: Tools
     cluster: ClusterRow
-    base: str
+    grid: str
     present: datetime
     now: datetime | None
 
@@ -35,7 +35,7 @@ def assess_jobs(place: Place, running: Sequence[RunningJob]) -> list[Victim]:
     def read(user: str) -> dict[JobKey, dict[str, str]]:
         keys = [job.key for job in by_user[user]]
         try:
-            return parse_status_files(gateway.run(cluster, user, read_status(place.base, keys)), keys)
+            return gateway.ask(cluster, user, ReadStatus(place.grid, keys))
         except (TransportError, AnswerUnreadable) as error:
             logger.warning("Cluster %s: the status of the jobs of %s is not known: %s", cluster.name, user, error)
             return {}
@@ -58,9 +58,9 @@ def tell(place: Place, running: Sequence[RunningJob], at: datetime, *, machine_o
 
     def announced(user: str) -> list[tuple[int, bool]]:
         keys = [job.key for job in by_user[user]]
-        script = announce(place.base, keys, int(at.timestamp()), machine_only=machine_only)
+        news = AnnounceShutdown(place.grid, keys, int(at.timestamp()), machine_only)
         try:
-            heard = parse_told(gateway.run(cluster, user, script))
+            heard = gateway.ask(cluster, user, news)
         except (TransportError, AnswerUnreadable) as error:
             logger.warning("Cluster %s: the jobs of %s could not be told: %s", cluster.name, user, error)
             return []
@@ -94,7 +94,7 @@ def _withdraw(place: Place, jobs: Sequence[ToldJob], *, machine_only: bool) -> l
     def withdrawn(user: str) -> list[int]:
         keys = [job.key for job in by_user[user]]
         try:
-            parse_told(gateway.run(cluster, user, withdraw(place.base, keys, machine_only=machine_only)))
+            gateway.ask(cluster, user, WithdrawShutdown(place.grid, keys, machine_only))
         except (TransportError, AnswerUnreadable) as error:
             logger.warning("Cluster %s: the jobs of %s still expect a shutdown: %s", cluster.name, user, error)
             return []

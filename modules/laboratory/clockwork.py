@@ -4,17 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cigri.database.virtual import VirtualDatabase
-from cigri.drivers import Driver
+from cigri.drivers import Control
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway, Seen
+from cigri.orders import Answers, Order
 from cigri.program.cycle import CYCLE
 from cigri.program.tools import Report, RunOnce, Tools
-from cigri.script.answers import Answer
 from cigri.settings.sections import Settings
-from modules.laboratory.cluster.driver import Simulated
 from modules.laboratory.cluster.site import Site
 
 T = TypeVar("T")
@@ -28,17 +27,21 @@ class SimulatedGateway(Gateway):
         super().__init__()
         self._sites = sites
         self._spent: dict[str, float] = defaultdict(float)
-        self._driver = Simulated({})
 
-    def driver(self, cluster: ClusterRow) -> Driver:
-        return self._driver
+    def check(self, cluster: ClusterRow) -> None:
+        """A simulated cluster needs no driver."""
 
-    def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
-        self.commands[cluster.name] += 1
-        site = self._sites[cluster.name]
-        self.took[cluster.name, user] = site.system.answer_seconds()
-        self._spent[cluster.name] += self.took[cluster.name, user]
-        return site.run(user, script)
+    def controls(self, cluster: ClusterRow) -> frozenset[Control]:
+        return frozenset()
+
+    def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
+        return order
+
+    def ask(self, cluster: ClusterRow, user: str, order: Order[T]) -> T:
+        return self._reach(cluster, user).ask(user, order)
+
+    def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[Order[Any]]) -> Answers:
+        return self._reach(cluster, user).ask_all(user, orders)
 
     def visit(
         self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
@@ -52,6 +55,14 @@ class SimulatedGateway(Gateway):
         self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
     ) -> list["Counter[str]"]:
         return self.side_by_side(users, action)
+
+    def _reach(self, cluster: ClusterRow, user: str) -> Site:
+        """One command's time."""
+        site = self._sites[cluster.name]
+        self.commands[cluster.name] += 1
+        self.took[cluster.name, user] = site.system.answer_seconds()
+        self._spent[cluster.name] += self.took[cluster.name, user]
+        return site
 
     def take_spent(self) -> float:
         """Seconds that the commands since the last call would have taken."""

@@ -8,7 +8,8 @@ from cigri.flow.adopted_jobs import list_unknown_batches, put_adopted
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.views.stuck import list_accounts
 from cigri.gateway import Gateway
-from cigri.wrapper.manifest import WrittenJob, list_batches, parse_batches, parse_jobs, read_batches
+from cigri.orders import ListBatches, ListJobs, ReadBatches
+from cigri.wrapper.manifest import WrittenJob
 
 AT_ONCE = 200  # batches that one answer tells of
 SHOWN = 20  # jobs that cannot be adopted
@@ -40,19 +41,20 @@ def look(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, *,
 
 
 def _find(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, user: str) -> Older:
-    base, driver, prefix = gateway.base(cluster, key), gateway.driver(cluster), f"cigri.{key}."
-    lying = parse_batches(gateway.run(cluster, user, list_batches(base)))
+    prefix = f"cigri.{key}."
+    lying = gateway.ask(cluster, user, ListBatches(key))
     with database.begin() as conn:
         unknown = sorted(list_unknown_batches(conn, list(lying)))
     if not unknown:
         return Older([], {})
-    listed = driver.parse_status(gateway.run(cluster, user, driver.status(prefix)), prefix)
+    listed = gateway.ask(cluster, user, ListJobs(prefix))
     by_tag = {f"{prefix}{batch_id}": batch_id for batch_id in unknown}
     remote_ids = {(by_tag[job.tag], job.index): job.remote_id for job in listed if job.tag in by_tag}
     jobs: list[WrittenJob] = []
     for first in range(0, len(unknown), AT_ONCE):
         places = [(lying[batch_id], batch_id) for batch_id in unknown[first : first + AT_ONCE]]
-        jobs += parse_jobs(gateway.run(cluster, user, read_batches(base, places)))
+        found = gateway.ask(cluster, user, ReadBatches(key, places))
+        jobs += found
     return Older([job for job in jobs if job.is_started or (job.batch_id, job.array_index) in remote_ids], remote_ids)
 
 

@@ -9,6 +9,7 @@ from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.views.stuck import KnownJob, list_accounts, list_known
 from cigri.gateway import Gateway
+from cigri.orders import Cancel, ListJobs
 
 Element = tuple[str, int]
 
@@ -34,9 +35,8 @@ def compare(database: Database, gateway: Gateway, cluster: ClusterRow, key: str)
 
 def kill(gateway: Gateway, cluster: ClusterRow, orphans: dict[str, list[RemoteJob]]) -> int:
     """How many jobs were killed; raise TransportError or AnswerUnreadable."""
-    driver = gateway.driver(cluster)
     for user, jobs in orphans.items():
-        driver.parse_cancel(gateway.run(cluster, user, driver.cancel([job.remote_id for job in jobs])))
+        gateway.ask(cluster, user, Cancel([job.remote_id for job in jobs]))
     return sum(map(len, orphans.values()))
 
 
@@ -62,10 +62,9 @@ def _ask(
     gateway: Gateway, cluster: ClusterRow, accounts: list[str], prefix: str
 ) -> tuple[dict[str, list[RemoteJob]], list[str]]:
     listed, problems = {}, []
-    driver = gateway.driver(cluster)
     for user in accounts:
         try:
-            listed[user] = driver.parse_status(gateway.run(cluster, user, driver.status(prefix)), prefix)
+            listed[user] = gateway.ask(cluster, user, ListJobs(prefix))
         except (TransportError, AnswerUnreadable) as error:
             problems.append(f"{user}: {error}")
     return listed, problems

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from cigri.drivers import BatchRequest
 from cigri.errors import (
     AnswerUnreadable,
     ArrayTooLarge,
@@ -28,18 +27,16 @@ from cigri.flow.views.holdings import count_waiting
 from cigri.flow.views.out_of_hours import list_shut
 from cigri.flow.visits import list_refused, put_account_failure, put_array_limit, put_failure
 from cigri.flow.withdrawals import LaunchingBatch, list_launching, put_back, put_back_unlaunched
+from cigri.orders import Answers, ListJobs, Order, Probe, ReadHistory, Submit, VoidBatch
 from cigri.program.isolation import described, isolated_visit
 from cigri.program.tools import Report, Tools, summed
 from cigri.rules.jobtypes import hours_of
-from cigri.script.answers import Answer, Bundle
 from cigri.states import Outcome
-from cigri.wrapper import parse_void, void_batch, write_batch
 from modules.runner.plan import plan_batch
 from modules.runner.stand_in import mapped
 
 logger = logging.getLogger(__name__)
 
-NOT_WRITTEN = (73, 74)  # exit statuses of write_batch
 BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 
 
@@ -82,12 +79,12 @@ class Work(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A batch that is committed and not yet sent; `text` writes and submits it."""
+    """A batch that is committed and not yet sent; nothing of it shall run on the nodes that are `excluded`."""
 
     launch: Launch
     batch: PreparedBatch
-    request: BatchRequest
-    text: str
+    submission: Order[dict[int, str]]
+    excluded: Sequence[str]
 
 
 def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime | None, cluster: ClusterRow) -> Report:
@@ -97,7 +94,7 @@ def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime
     with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
-        tools.gateway.driver(cluster)  # none for its configuration is the whole cluster's trouble, no account's
+        tools.gateway.check(cluster)  # no driver for its configuration is the whole cluster's trouble, no account's
         with tools.database.read() as conn:
             unsettled = list_launching(conn, cluster.id) if known.is_unclear else []
             paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
@@ -154,8 +151,7 @@ def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str, now: date
     """Is it the cluster that is away (True), or does only this user's account give no sense?"""
     visitor = tools.gateway.visitor(cluster)
     try:
-        driver = tools.gateway.driver(cluster)
-        driver.parse_probe(tools.gateway.run(cluster, visitor, driver.probe()))
+        tools.gateway.ask(cluster, visitor, Probe())
     except (TransportError, AnswerUnreadable):
         is_away = True
     else:
@@ -172,19 +168,16 @@ def _prepare(
     tools: Tools, cluster: ClusterRow, key: str, launch: Launch, excluded: Sequence[str], now: datetime | None
 ) -> Prepared | None:
     """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
-    driver = tools.gateway.driver(cluster)
     with tools.database.begin() as conn:
         batch = put_batch(conn, launch, cluster.id, key, now)
     if batch is None:
         return None
     try:
-        base, hours = tools.gateway.base(cluster, key), hours_of(cluster.config, tools.settings.hours)
-        plan, request = plan_batch(cluster, base, key, driver.prelude, launch, batch, hours, excluded)
+        hours = hours_of(cluster.config, tools.settings.hours)
+        plan, request = plan_batch(cluster, key, launch, batch, hours, excluded)
         if stand_in := cluster.config.stand_in:
             request = mapped(request, stand_in.pools)
-        if problems := driver.problems(request):
-            raise ValueError("; ".join(problems).replace(" NAME ", f" {cluster.name} "))
-        return Prepared(launch, batch, request, write_batch(plan) + driver.submit(request))
+        return Prepared(launch, batch, tools.gateway.prepare(cluster, Submit(plan, request)), request.exclude)
     except ValueError as error:
         _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}", now)
     except Exception as error:  # a fault of ours, or of a driver's, that this campaign's description brings out
@@ -197,12 +190,11 @@ def _submit(
     tools: Tools, cluster: ClusterRow, user: str, prepared: Sequence[Prepared], report: Report, now: datetime | None
 ) -> None:
     """Send a user's batches in one command; whether one of no clear answer was submitted is asked at the next pass."""
-    bundle = Bundle({str(one.batch.id): one.text for one in prepared})
-    answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
+    answers = tools.gateway.ask_all(cluster, user, [one.submission for one in prepared])
     unclear = []
     for one in prepared:
         try:
-            _settle(tools, cluster, one, answers[str(one.batch.id)], report, now)
+            _settle(tools, cluster, one, answers, report, now)
         except AnswerUnreadable as error:
             unclear.append(error)
     if unclear:
@@ -210,13 +202,11 @@ def _submit(
 
 
 def _settle(
-    tools: Tools, cluster: ClusterRow, sent: Prepared, answer: Answer, report: Report, now: datetime | None
+    tools: Tools, cluster: ClusterRow, sent: Prepared, answers: Answers, report: Report, now: datetime | None
 ) -> None:
     """What became of one batch; raise AnswerUnreadable when nobody knows."""
     try:
-        if answer.status in NOT_WRITTEN:
-            raise SubmissionRefused(f"the batch could not be written to the cluster: {answer.err.strip()[-500:]}")
-        remote_ids = tools.gateway.driver(cluster).parse_submit(answer, sent.request)
+        remote_ids = answers.of(sent.submission)
     except ArrayTooLarge as error:
         with tools.database.begin() as conn:
             put_back(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs, now)
@@ -224,7 +214,7 @@ def _settle(
         report["batches too large"] += 1
         return
     except SubmissionRefused as error:
-        left_out = _left_out(tools, cluster, sent.request.exclude, now)
+        left_out = _left_out(tools, cluster, sent.excluded, now)
         _refuse(tools, cluster, sent.launch, sent.batch, f"{error}{left_out}", now)
         report["refused batches"] += 1
         return
@@ -246,13 +236,12 @@ def _reconcile(
     tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: Report, now: datetime | None
 ) -> None:
     """Was it submitted? Ask the queue by tag; if it is not there, make the batch harmless and give its tasks back."""
-    driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
-    jobs = [(batch.tag, index, "") for index in range(1, batch.size + 1)]
-    asked = Bundle({"status": driver.status(batch.tag), "history": driver.history(jobs)})
-    answers = asked.unpack(tools.gateway.run(cluster, batch.local_user, asked.script))
-    found = driver.parse_status(answers["status"], batch.tag) + driver.parse_history(answers["history"])
+    listed = ListJobs(batch.tag)
+    history = ReadHistory([(batch.tag, index, "") for index in range(1, batch.size + 1)])
+    answers = tools.gateway.ask_all(cluster, batch.local_user, [listed, history])
+    found = answers.of(listed) + answers.of(history)
     remote_ids = {job.index: job.remote_id for job in found if job.tag == batch.tag}
-    if remote_ids or not _is_void(tools, cluster, batch, base):
+    if remote_ids or not _is_void(tools, cluster, key, batch):
         with tools.database.begin() as conn:
             put_submitted(conn, batch.id, remote_ids, now)
         report["adopted batches"] += 1
@@ -263,8 +252,8 @@ def _reconcile(
     report["batches given back"] += 1
 
 
-def _is_void(tools: Tools, cluster: ClusterRow, batch: LaunchingBatch, base: str) -> bool:
-    return parse_void(tools.gateway.run(cluster, batch.local_user, void_batch(base, batch.campaign_id, batch.id)))
+def _is_void(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch) -> bool:
+    return tools.gateway.ask(cluster, batch.local_user, VoidBatch(key, batch.campaign_id, batch.id))
 
 
 def _put_back(

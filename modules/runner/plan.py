@@ -27,9 +27,7 @@ from cigri.wrapper.manifest import digest
 
 def plan_batch(
     cluster: ClusterRow,
-    base: str,
     key: str,
-    prelude: str,
     launch: Launch,
     batch: PreparedBatch,
     hours: Hours | None = None,
@@ -46,7 +44,6 @@ def plan_batch(
     lines = {JobKind.PROLOGUE: settings.prologue, JobKind.EPILOGUE: settings.epilogue}.get(launch.kind)
     plan = BatchPlan(
         grid_key=key,
-        base=base,
         campaign_id=launch.campaign_id,
         campaign_name=launch.campaign_name,
         batch_id=batch.id,
@@ -56,7 +53,6 @@ def plan_batch(
         environment={},
         resources=_resources_text(each),
         walltime=walltime,
-        prelude=prelude,
         jobs=_calls(launch, settings, side, batch.campaign_from),
         script=script(lines, campaign_id=launch.campaign_id) if lines is not None else None,
         checkpoint=_signalling(settings) if launch.kind is JobKind.TASKS else None,

@@ -20,21 +20,20 @@ from cigri.flow.live_jobs import WatchedJob, list_watched, mark_missing, move_se
 from cigri.flow.trials import put_trials
 from cigri.flow.views.live_attempts import LiveAttempt, list_attempts, list_attempts_at
 from cigri.flow.visits import list_refused, put_account_failure, put_account_success, put_failure, put_success
+from cigri.orders import Answers, ReadTail
 from cigri.program.isolation import described, isolated_visit
 from cigri.program.tools import Report, Tools, summed
 from cigri.rules.verdicts import FAULT_OF_TASK
-from cigri.script.answers import Answer, Bundle
 from cigri.states import JobKind
-from cigri.wrapper import Receipt, collect, journal, parse_tail, tail
-from modules.updator.answers import Glimpse, journal_key, list_asked_after, read
-from modules.updator.condition import is_front_end, note
+from cigri.wrapper import Receipt
+from modules.updator.answers import Glimpse, JobQuestions, journal_key, questions, read
+from modules.updator.condition import about, note
 from modules.updator.discovery import discover
 from modules.updator.doubts import examine
 from modules.updator.notices import events, trials
 from modules.updator.observation import Element, Ends, Findings, Sight, conclude, find
 from modules.updator.receipts import next_receipt
 from modules.updator.relisted import Account, find_relisted
-from modules.updator.stress import LOAD
 from modules.updator.unaccounted import revoked, tell
 
 logger = logging.getLogger(__name__)
@@ -81,14 +80,18 @@ def _look(
     name = tools.gateway.visitor(cluster)
     visitor = accounts.pop(name, Account(name, []))
     report: Report = Counter()
+    of_cluster, of_jobs = about(cluster), _questions(tools, cluster, key, visitor)
     try:
-        answers = _ask(tools, cluster, key, visitor, is_visitor=True)
+        wanted = [*of_cluster.orders(), *(of_jobs.orders() if of_jobs else [])]
+        answers = tools.gateway.ask_all(cluster, name, wanted)
     except (TransportError, AnswerUnreadable) as error:
         with tools.database.begin() as conn:
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
         return report
-    problems = note(tools, cluster, answers, tools.gateway.took.get((cluster.name, name), 0.0), watched, now)
-    problems += _take_in(tools, cluster, key, visitor, answers, report, now)
+    took = tools.gateway.took.get((cluster.name, name), 0.0)
+    problems = note(tools, cluster, of_cluster, answers, took, watched, now)
+    if of_jobs:
+        problems += _take_in(tools, cluster, key, visitor, of_jobs, answers, report, now)
 
     def ask(user: str) -> Report:
         return _ask_user(tools, cluster, key, accounts[user], now)
@@ -115,8 +118,9 @@ def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account, now
     """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster."""
     report: Report = Counter()
     try:
-        answers = _ask(tools, cluster, key, account, is_visitor=False)
-        problems = _take_in(tools, cluster, key, account, answers, report, now)
+        asked = _questions(tools, cluster, key, account)
+        answers = tools.gateway.ask_all(cluster, account.name, asked.orders())
+        problems = _take_in(tools, cluster, key, account, asked, answers, report, now)
     except (TransportError, AnswerUnreadable) as error:
         problems = [str(error)]
     except DatabaseUnavailable:
@@ -133,29 +137,12 @@ def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account, now
     return report
 
 
-def _ask(tools: Tools, cluster: ClusterRow, key: str, account: Account, *, is_visitor: bool) -> dict[str, Answer]:
-    """Everything in one remote command; the list of jobs comes before the records, so that no end falls between."""
-    driver, base = tools.gateway.driver(cluster), tools.gateway.base(cluster, key)
-    parts = {"load": LOAD} if is_visitor and is_front_end(cluster) else {}
-    prefix = f"cigri.{key}."
-    if is_visitor and account.has_jobs and (at_once := driver.overview(prefix)):
-        parts["overview"] = at_once
-    else:
-        parts |= {"capacity": driver.capacity("")} if is_visitor else {}
-        parts |= {"status": driver.status(prefix)} if account.has_jobs else {}
-    if account.has_jobs:
-        place = (cluster.id, account.name)
-        receipt = tools.gateway.settled.get(place, Receipt())
-        parts["collect"] = collect(base, receipt)
-        tools.gateway.settled[place] = receipt.after_silence()  # unless there is an answer
-    if missing := list_asked_after(account.jobs):
-        parts["journal"] = journal(base, [journal_key(job) for job in missing])
-        parts["history"] = driver.history([(job.tag, job.array_index, job.remote_id) for job in missing])
-    bundle = Bundle(parts)
-    answers = bundle.unpack(tools.gateway.run(cluster, account.name, bundle.script))
-    if "overview" in answers:
-        answers["capacity"], answers["status"] = driver.split_overview(answers["overview"])
-    return answers
+def _questions(tools: Tools, cluster: ClusterRow, key: str, account: Account) -> JobQuestions:
+    """What is stored of the outbox is told with them; unless there is an answer, the next visit asks for less."""
+    place = (cluster.id, account.name)
+    receipt = tools.gateway.settled.get(place, Receipt())
+    tools.gateway.settled[place] = receipt.after_silence()
+    return questions(key, account.jobs, receipt)
 
 
 def _take_in(
@@ -163,17 +150,16 @@ def _take_in(
     cluster: ClusterRow,
     key: str,
     account: Account,
-    answers: Mapping[str, Answer],
+    asked: JobQuestions,
+    answers: Answers,
     report: Report,
     now: datetime | None,
 ) -> list[str]:
     """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
-    if not account.has_jobs:
-        return []
     user, jobs = account.name, account.jobs
     with tools.database.read() as conn:
         time = server_time(conn, now)
-        glimpse = read(tools.gateway.driver(cluster), f"cigri.{key}.", jobs, answers, time)
+        glimpse = read(asked, answers, jobs, time)
         attempts = _attempts_of(conn, jobs, glimpse)
         tasks = {job_id: some[0].live for job_id, some in attempts.items()}
         sight = _sight(glimpse)
@@ -263,24 +249,17 @@ def _tails(
     """The end of standard error of some tasks that failed, in one more remote command; "" where it cannot be had."""
     failed = [(attempt.job_id, attempt.position) for attempt in ends.attempts if attempt.outcome in FAULT_OF_TASK]
     failed += [(job.job_id, 1) for job in ends.jobs if job.kind is not JobKind.TASKS and job.outcome in FAULT_OF_TASK]
-    base, size = tools.gateway.base(cluster, key), tools.settings.jobs.stderr_tail
-    watched = {job.job_id: job for job in jobs}
-    parts = {}
-    for job_id, position in failed[:LARGEST_TAILS] if size else ():
-        job = watched[job_id]
-        text = tail(base, job.campaign_id, job.batch_id, job.array_index, position, "err", size)
-        parts[f"{job_id}.{position}"] = text
-    if not parts:
+    size = tools.settings.jobs.stderr_tail
+    watched = {job.job_id: journal_key(job) for job in jobs}
+    tails = {
+        (job_id, position): ReadTail(key, watched[job_id], position, "err", size)
+        for job_id, position in (failed[:LARGEST_TAILS] if size else ())
+    }
+    if not tails:
         return {}
-    bundle = Bundle(parts)
     try:
-        answers = bundle.unpack(tools.gateway.run(cluster, user, bundle.script))
-        return {_place(name): (parse_tail(answer) or "").strip() for name, answer in answers.items()}
+        answers = tools.gateway.ask_all(cluster, user, list(tails.values()))
+        return {place: (answers.of(tail) or "").strip() for place, tail in tails.items()}
     except (TransportError, AnswerUnreadable) as error:
         logger.warning("Cluster %s: the standard error of failed jobs could not be read: %s", cluster.name, error)
         return {}
-
-
-def _place(name: str) -> tuple[int, int]:
-    job_id, position = name.split(".")
-    return int(job_id), int(position)

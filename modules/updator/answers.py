@@ -1,17 +1,29 @@
 """What one user's answer tells, read and not yet believed: pure."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cigri.drivers import Driver, RemoteJob, RemoteState
+from cigri.drivers import RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
 from cigri.flow.live_jobs import WatchedJob
-from cigri.script.answers import Answer
+from cigri.orders import Answers, ListJobs, ReadHistory, ReadJournals, VisitOutbox
 from cigri.states import KillReason
-from cigri.wrapper import Collected, JobKey, Journal, JournalState, TaskRecord, parse_collect, parse_journal
+from cigri.wrapper import Collected, JobKey, Journal, JournalState, Receipt, TaskRecord
 from modules.updator.observation import Told
+
+
+class JobQuestions(NamedTuple):
+    """What one account is asked; the list of jobs comes before the records, so that no end falls between."""
+
+    listed: ListJobs
+    outbox: VisitOutbox
+    journals: ReadJournals | None
+    history: ReadHistory | None
+
+    def orders(self) -> list[ListJobs | VisitOutbox | ReadJournals | ReadHistory]:
+        return [order for order in self if order is not None]
 
 
 class Glimpse(NamedTuple):
@@ -25,27 +37,33 @@ class Glimpse(NamedTuple):
     problems: list[str]
 
 
-def read(
-    driver: Driver, prefix: str, jobs: Sequence[WatchedJob], answers: Mapping[str, Answer], now: datetime
-) -> Glimpse:
+def questions(key: str, jobs: Sequence[WatchedJob], receipt: Receipt) -> JobQuestions:
+    journals, history = None, None
+    if missing := list_asked_after(jobs):
+        journals = ReadJournals(key, [journal_key(job) for job in missing])
+        history = ReadHistory([(job.tag, job.array_index, job.remote_id) for job in missing])
+    return JobQuestions(ListJobs(f"cigri.{key}."), VisitOutbox(key, receipt), journals, history)
+
+
+def read(asked: JobQuestions, answers: Answers, jobs: Sequence[WatchedJob], now: datetime) -> Glimpse:
     glimpse = Glimpse(None, [], defaultdict(dict), Collected((), {}, 0), {}, [])
     try:
-        glimpse = glimpse._replace(listed=driver.parse_status(answers["status"], prefix))
+        glimpse = glimpse._replace(listed=answers.of(asked.listed))
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
     places = {(job.batch_id, job.array_index): job for job in jobs}
     try:
-        glimpse = glimpse._replace(collected=parse_collect(answers["collect"]))
+        glimpse = glimpse._replace(collected=answers.of(asked.outbox))
         for posted in glimpse.collected.records:
             _keep(glimpse, places.get((posted.batch_id, posted.index)), posted.record, now)
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
-    if "history" not in answers:
+    if asked.history is None or asked.journals is None:
         return glimpse
     missing = {journal_key(job): job for job in list_asked_after(jobs)}
     try:
-        glimpse = glimpse._replace(history=driver.parse_history(answers["history"]))
-        for place, found in parse_journal(answers["journal"], list(missing)).items():
+        glimpse = glimpse._replace(history=answers.of(asked.history))
+        for place, found in answers.of(asked.journals).items():
             for record in found.records:
                 _keep(glimpse, missing[place], record, now)
             if found.state is JournalState.UNREAD and glimpse.listed is not None:

@@ -1,7 +1,8 @@
 """Notes how a cluster bears what is asked of it, and how full it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -11,18 +12,33 @@ from cigri.flow.cluster_states import put_cluster_state
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.live_jobs import WatchedJob
 from cigri.flow.stress import Strain, put_front_end_pace, take_front_end_pace
+from cigri.orders import Answers, ReadCapacity, ReadLoad
 from cigri.program.tools import Tools
-from cigri.script.answers import Answer
 from cigri.states import JobState
-from modules.updator.stress import next_pace, parse_load
+from modules.updator.stress import next_pace
 
 NOTED_EVERY = 60.0  # seconds between two notes of how a cluster without stress answers
+
+
+class ClusterQuestions(NamedTuple):
+    """What the visitor asks of a cluster; a host that runs the jobs itself has their load, and is not asked for it."""
+
+    capacity: ReadCapacity
+    load: ReadLoad | None
+
+    def orders(self) -> list[ReadCapacity | ReadLoad]:
+        return [self.capacity] if self.load is None else [self.load, self.capacity]
+
+
+def about(cluster: ClusterRow) -> ClusterQuestions:
+    return ClusterQuestions(ReadCapacity(), ReadLoad() if cluster.config.in_use.transport == "ssh" else None)
 
 
 def note(
     tools: Tools,
     cluster: ClusterRow,
-    answers: Mapping[str, Answer],
+    asked: ClusterQuestions,
+    answers: Answers,
     seconds: float,
     watched: Sequence[WatchedJob],
     now: datetime | None,
@@ -32,20 +48,15 @@ def note(
     capacity: Capacity | None = None
     problems = []
     try:
-        capacity = tools.gateway.driver(cluster).parse_capacity(answers["capacity"])
+        capacity = answers.of(asked.capacity)
     except AnswerUnreadable as error:
         problems.append(str(error))
     with tools.database.begin() as conn:
-        load = parse_load(answers["load"]) if is_front_end(cluster) else None
+        load = answers.of(asked.load) if asked.load else None
         _note_pace(conn, cluster, load, seconds, now)
         if capacity is not None:
             put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
     return problems
-
-
-def is_front_end(cluster: ClusterRow) -> bool:
-    """A host that runs the jobs itself has their load."""
-    return cluster.config.in_use.transport == "ssh"
 
 
 def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float, now: datetime | None) -> None:

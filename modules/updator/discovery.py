@@ -7,6 +7,7 @@ from datetime import datetime
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.discovered_nodes import put_no_nodes, put_nodes
+from cigri.orders import ListNodes
 from cigri.program.tools import Report, Tools
 
 logger = logging.getLogger(__name__)
@@ -14,12 +15,9 @@ logger = logging.getLogger(__name__)
 
 def discover(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
     """Ask, and store what is news."""
-    driver = tools.gateway.driver(cluster)
-    question = driver.nodes()
     report: Report = Counter()
     try:
-        answer = tools.gateway.run(cluster, tools.gateway.visitor(cluster), question) if question else None
-        classes = driver.parse_nodes(answer) if answer is not None else []
+        classes = tools.gateway.ask(cluster, tools.gateway.visitor(cluster), ListNodes()) or []
     except (TransportError, AnswerUnreadable) as error:
         logger.warning("Cluster %s: its nodes could not be read: %s", cluster.name, error)
         with tools.database.begin() as conn:

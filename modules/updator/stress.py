@@ -5,12 +5,8 @@ refused. Under stress the pace is halved in REACTION seconds, down to LOWEST; el
 What is usual follows slower answers only in the course of hours, so that a lasting stress is not soon taken for it.
 """
 
-import re
-
 from cigri.flow.stress import FrontEndPace, Strain
-from cigri.script.answers import Answer
 
-LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
 SLOW = 4.0  # times the usual answer
 SHORTEST_SLOW = 5.0  # seconds; what answers sooner is not slow
 MANY_REFUSED = 3  # campaigns
@@ -30,12 +26,6 @@ def next_pace(before: FrontEndPace, seen: Strain, most_load: float) -> FrontEndP
     pace = before.pace * 0.5 ** (step / REACTION) if why else before.pace + step / RECOVERY
     pace = min(1.0, max(LOWEST, pace))
     return FrontEndPace(pace, usual, why or (before.why if pace < 1.0 else ""))
-
-
-def parse_load(answer: Answer) -> float | None:
-    """The load per core that `LOAD` tells; None where there is no such thing."""
-    told = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
-    return float(told[1]) / int(told[2]) if told else None
 
 
 def _signs(usual: float, seen: Strain, most_load: float) -> list[str]:

@@ -10,10 +10,11 @@ from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.live_jobs import WatchedJob, mark_unaccounted
+from cigri.orders import Revoke
 from cigri.program.tools import Tools
 from cigri.states import EventLevel
 from cigri.text.units import as_utc
-from cigri.wrapper import JournalState, parse_revoked, revoke
+from cigri.wrapper import JournalState
 from modules.updator.answers import journal_key
 from modules.updator.observation import UNTOLD, Findings, Sight
 
@@ -34,7 +35,7 @@ def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Fi
         return findings
     keys = list(unstarted)
     try:
-        harmless = parse_revoked(tools.gateway.run(cluster, user, revoke(tools.gateway.base(cluster, key), keys)), keys)
+        harmless = tools.gateway.ask(cluster, user, Revoke(key, keys))
     except (TransportError, AnswerUnreadable) as error:
         logger.warning("Cluster %s: jobs that did not start are not known to be harmless: %s", cluster.name, error)
         harmless = set()

@@ -125,7 +125,7 @@ def test_tasks_side_by_side_ask_for_the_most_of_them_each(database: Database) ->
         [launch] = list_launches(conn, cluster_id, 10, 10)
         cluster = find_cluster(conn, "dahu")
     assert cluster is not None
-    plan, request = plan_batch(cluster, "/x", "abcd", "", launch, PreparedBatch(1, "cigri.abcd.1", NOON))
+    plan, request = plan_batch(cluster, "abcd", launch, PreparedBatch(1, "cigri.abcd.1", NOON))
     assert request.resources == ResourceRequest(4, 1, 200, tmp=40)
     assert plan.amounts == {"nodes": 1, "cpu": 2, "mem": 100, "tmp": 20}
     assert plan.resources == "/nodes=1/core=2,mem=100,tmp=20"

@@ -12,13 +12,14 @@ from cigri.flow.stress import FrontEndPace, Strain, list_front_end_paces, put_fr
 from cigri.flow.trials import put_refusal
 from cigri.flow.views.rooms import list_rooms
 from cigri.flow.views.wants import list_wants
+from cigri.orders.load import parse_load
 from cigri.script.answers import Answer
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CutReason
 from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.why_not import explain
-from modules.updator.stress import LOWEST, next_pace, parse_load
+from modules.updator.stress import LOWEST, next_pace
 from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
 
 QUICK = FrontEndPace(1.0, 0.5)

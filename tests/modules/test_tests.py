@@ -135,7 +135,7 @@ def test_the_jobs_of_a_test_are_of_the_type_that_admission_gave_them(
         cluster = find_cluster(conn, "here")
         assert cluster is not None
         (launch,) = list_launches(conn, cluster.id, 100, 100)
-    _, request = plan_batch(cluster, "/x", "abcd", "", launch, PreparedBatch(1, "cigri.abcd.1", NOON))
+    _, request = plan_batch(cluster, "abcd", launch, PreparedBatch(1, "cigri.abcd.1", NOON))
     assert request.besteffort is is_besteffort
 
 

@@ -39,7 +39,7 @@ def planned(conn: Connection, campaign: int, cluster_id: int, name: str) -> Batc
     batch, cluster = put_batch(conn, launch, cluster_id, "key", NOON), find_cluster(conn, name)
     assert batch is not None
     assert cluster is not None
-    return plan_batch(cluster, "/base", "key", "", launch, batch)[1]
+    return plan_batch(cluster, "key", launch, batch)[1]
 
 
 def test_what_nodes_differ_in_is_asked_of_their_batch_system(database: Database) -> None:

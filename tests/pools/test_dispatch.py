@@ -224,7 +224,7 @@ def test_a_batch_goes_to_its_queue_or_else_the_first_eligible_one(
         assert batch is not None
         cluster = find_cluster(conn, "fat")
         assert cluster is not None
-        _, request = plan_batch(cluster, "/base", "key", "", launch, batch)
+        _, request = plan_batch(cluster, "key", launch, batch)
     assert request.queue == expected
     assert request.requirement is None, "its nodes do not differ in it"
 

@@ -13,7 +13,7 @@ import pytest
 
 from cigri.script.answers import Answer
 from cigri.script.words import Word
-from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
+from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, default_base, parse_end, write_batch
 from tests.waiting import looks
 
 PRELUDE = "CIGRI_INDEX=$TEST_INDEX CIGRI_REMOTE_ID=77_$TEST_INDEX CIGRI_NODE=node7"
@@ -32,9 +32,9 @@ class Cluster:
         self.home.mkdir()
         self.tmp.mkdir()
         self.environment = {**os.environ, "HOME": str(self.home), "CIGRI_SCRATCH_BASE": str(self.tmp)}
+        self.prelude = PRELUDE
         self.plan = BatchPlan(
             grid_key="grid-1",
-            base='"$HOME"/.cigri/grid-1',
             campaign_id=12,
             campaign_name="it's a campaign",
             batch_id=34,
@@ -44,7 +44,6 @@ class Cluster:
             environment={},
             resources="cpu=1",
             walltime=3661,
-            prelude=PRELUDE,
             jobs=[],
         )
 
@@ -54,10 +53,13 @@ class Cluster:
         done = subprocess.run(command, cwd=self.home, env=self.environment, capture_output=True, timeout=60)
         return Answer(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
+    def script(self, plan: BatchPlan) -> str:
+        return write_batch(plan, default_base("grid-1"), self.prelude)
+
     def write(self, *commands: str, plan: BatchPlan | None = None) -> None:
         """Write the batch: job i runs the i-th sh command, unless a plan with jobs is given."""
         calls = [call(index, "sh", "-c", command) for index, command in enumerate(commands, 1)]
-        answer = self.ask(write_batch(plan or replace(self.plan, jobs=calls)))
+        answer = self.ask(self.script(plan or replace(self.plan, jobs=calls)))
         assert answer == Answer(0, "", "")
 
     def start(self, index: int = 1, environment: Mapping[str, str] = {}) -> subprocess.Popen[bytes]:

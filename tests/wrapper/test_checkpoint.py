@@ -20,6 +20,7 @@ from cigri.wrapper import (
     TaskCall,
     Wish,
     ask_checkpoints,
+    default_base,
     parse_checkpoints,
 )
 from cigri.wrapper.batch import wrapper_text
@@ -272,7 +273,7 @@ def test_answer_that_is_not_whole_tells_nothing(answer: Answer) -> None:
 
 
 def _ask(cluster: Cluster, *wishes: Wish) -> list[Hearing]:
-    return parse_checkpoints(cluster.ask(ask_checkpoints(cluster.plan.base, wishes)), wishes)
+    return parse_checkpoints(cluster.ask(ask_checkpoints(default_base("grid-1"), wishes)), wishes)
 
 
 def test_no_part_of_the_wrapper_overwrites_a_function_of_another() -> None:

@@ -37,12 +37,12 @@ def said_by_sh(text: str) -> list[str]:
 
 
 def plan(environment: Mapping[str, str]) -> BatchPlan:
-    return BatchPlan("grid", '"$HOME"', 1, "c", 2, "here", "ann", Word("."), environment, "/core=1", 60, "", [])
+    return BatchPlan("grid", 1, "c", 2, "here", "ann", Word("."), environment, "/core=1", 60, [])
 
 
 @pytest.mark.parametrize("value", VALUES)
 def test_what_a_batch_sets_is_set_as_it_is(value: str) -> None:
-    header = _header(plan({"VALUE": value, "AFTER": "is here"}), 1)
+    header = _header(plan({"VALUE": value, "AFTER": "is here"}), 1, "")
     begin = header.index("cigri_environment() {")
     function = header[begin : header.index("\n}\n", begin) + 3]
     said = said_by_sh(f'{function}cigri_environment\nprintf \'%s\\0\' "$VALUE" "$AFTER"\n')

@@ -191,8 +191,8 @@ def test_directories_of_the_batch_system_are_used(cluster: Cluster) -> None:
     scratch.mkdir()
     for name in ("machinefeatures", "jobfeatures", "jobstatus"):
         (given / name).mkdir(parents=True)
-    prelude = f"{cluster.plan.prelude} CIGRI_SCRATCH={scratch} cigri_features={given} cigri_space=12345"
-    cluster.write(plan=replace(cluster.plan, prelude=prelude, jobs=[call(1, "sh", "-c", f'{SHOW}; ls -A "$TMPDIR"')]))
+    cluster.prelude += f" CIGRI_SCRATCH={scratch} cigri_features={given} cigri_space=12345"
+    cluster.write(plan=replace(cluster.plan, jobs=[call(1, "sh", "-c", f'{SHOW}; ls -A "$TMPDIR"')]))
     failing = {name: "exit 9" for name in ("mkdir", "ln", "df", "rm", "wc")}
     path = {}
     for name, text in failing.items():
@@ -206,8 +206,8 @@ def test_directories_of_the_batch_system_are_used(cluster: Cluster) -> None:
 def test_scratch_of_the_batch_system_and_no_directories(cluster: Cluster) -> None:
     scratch = cluster.home / "scratch"
     scratch.mkdir()
-    prelude = f"{cluster.plan.prelude} CIGRI_SCRATCH={scratch}"
-    cluster.write(plan=replace(cluster.plan, prelude=prelude, jobs=[call(1, "sh", "-c", SHOW)]))
+    cluster.prelude += f" CIGRI_SCRATCH={scratch}"
+    cluster.write(plan=replace(cluster.plan, jobs=[call(1, "sh", "-c", SHOW)]))
     assert cluster.run().status == 0
     assert _seen(cluster.out()).items() >= STANDARD.items()
     assert (list(cluster.tmp.iterdir()), list(scratch.iterdir())) == ([], [])

@@ -15,7 +15,8 @@ COUNT = 60
 
 def write(cluster: Cluster, tasks: tuple[TaskCall, ...], side: int = 4, prelude: str = "") -> None:
     jobs = [JobCall(1, 901, tasks, side=side)]
-    cluster.write(plan=replace(cluster.plan, jobs=jobs, prelude=f"{cluster.plan.prelude}\n{prelude}"))
+    cluster.prelude += f"\n{prelude}"
+    cluster.write(plan=replace(cluster.plan, jobs=jobs))
 
 
 def numbered(command: str, count: int = COUNT) -> tuple[TaskCall, ...]:

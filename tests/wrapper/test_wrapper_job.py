@@ -139,10 +139,9 @@ def test_where_there_is_no_bash_a_prologue_is_read_by_sh(cluster: Cluster) -> No
     for name in ("sh", "cat", "date", "mkdir", "rm", "stat", "wc"):
         (directory / name).symlink_to(shutil.which(name) or name)
     (cluster.home / ".profile").write_text(f"SITE=here PATH={directory}\n")
-    plan = replace(
-        cluster.plan, jobs=[JobCall(1, 901, (task(1),))], prelude=f"{cluster.plan.prelude}\nPATH={directory}"
-    )
-    cluster.write(plan=replace(plan, script="echo $SITE\nfalse\necho two\n"))
+    cluster.prelude += f"\nPATH={directory}"
+    jobs = [JobCall(1, 901, (task(1),))]
+    cluster.write(plan=replace(cluster.plan, jobs=jobs, script="echo $SITE\nfalse\necho two\n"))
     assert cluster.run().status == 1
     assert cluster.out() == "here\n"
 
@@ -171,10 +170,10 @@ def test_scratch_of_the_batch_system_is_used_and_left_to_it(cluster: Cluster) ->
     given, nodes = cluster.tmp / "given", cluster.tmp / "nodes"
     given.mkdir()
     nodes.write_text("a\nb\n")
-    prelude = f"{cluster.plan.prelude} CIGRI_SCRATCH={given} CIGRI_NODE_FILE={nodes} cigri_epoch=1700000000123"
+    cluster.prelude += f" CIGRI_SCRATCH={given} CIGRI_NODE_FILE={nodes} cigri_epoch=1700000000123"
     look = 'echo "$TMPDIR $CIGRI_SCRATCH $CIGRI_NODEFILE"; cat "$CIGRI_NODE_FILE"; ls -A "$TMPDIR"; touch "$TMPDIR/x"'
     jobs = [JobCall(1, 901, (task(1, "sh", "-c", look), task(2, "sh", "-c", look)))]
-    cluster.write(plan=replace(cluster.plan, prelude=prelude, jobs=jobs))
+    cluster.write(plan=replace(cluster.plan, jobs=jobs))
     assert cluster.run(environment=cluster.program("date", "exit 1")).status == 0
     assert cluster.out(1, 1) == cluster.out(1, 2) == f"{given} {given} {nodes}\na\nb\n"
     assert given.is_dir()
@@ -254,12 +253,11 @@ def test_what_was_not_asked_for_is_not_set_whatever_a_job_around_has_left(cluste
 
 @pytest.mark.parametrize("given", [False, True], ids=["own", "of the batch system"])
 def test_a_temporary_directory_is_kept_on_demand_and_found_again(cluster: Cluster, given: bool) -> None:
-    prelude = cluster.plan.prelude
     if given:
         (cluster.home / "theirs").mkdir()
-        prelude += "\nCIGRI_SCRATCH=$HOME/theirs CIGRI_NODE_FILE=/dev/null"
+        cluster.prelude += "\nCIGRI_SCRATCH=$HOME/theirs CIGRI_NODE_FILE=/dev/null"
     jobs = [call(1, "sh", "-c", 'pwd >"$TMPDIR/left"')]
-    cluster.write(plan=replace(cluster.plan, prelude=prelude, keep_tmp=True, jobs=jobs))
+    cluster.write(plan=replace(cluster.plan, keep_tmp=True, jobs=jobs))
     assert cluster.run().status == 0
     node, _, place = (cluster.batch / "kept.1").read_text().strip().partition(":")
     assert (node, place) == ("node7", f"{cluster.tmp}/cigri-grid-1-34-1/scratch")
@@ -284,7 +282,8 @@ def test_nothing_is_kept_where_nobody_asked_for_it(dash: Cluster) -> None:
 
 def test_host_name_when_the_batch_system_gives_no_node(cluster: Cluster) -> None:
     host = Path("/proc/sys/kernel/hostname").read_text().strip()
-    cluster.write(plan=replace(cluster.plan, prelude="CIGRI_INDEX=$TEST_INDEX", jobs=[call(1, "true")]))
+    cluster.prelude = "CIGRI_INDEX=$TEST_INDEX"
+    cluster.write(plan=replace(cluster.plan, jobs=[call(1, "true")]))
     outer_job = {"CIGRI_NODE": "elsewhere", "CIGRI_REMOTE_ID": "1"}
     assert cluster.run(environment=outer_job).status == 0
     [record] = cluster.records()
@@ -292,9 +291,9 @@ def test_host_name_when_the_batch_system_gives_no_node(cluster: Cluster) -> None
 
 
 def test_node_file_holds_all_nodes_that_the_driver_knows(cluster: Cluster) -> None:
-    prelude = f"{cluster.plan.prelude}\ncigri_nodes() {{ printf '%s\\n' a b; }}"
+    cluster.prelude += "\ncigri_nodes() { printf '%s\\n' a b; }"
     jobs = [call(1, "sh", "-c", 'cat "$CIGRI_NODE_FILE"')]
-    cluster.write(plan=replace(cluster.plan, prelude=prelude, jobs=jobs))
+    cluster.write(plan=replace(cluster.plan, jobs=jobs))
     assert cluster.run().status == 0
     assert cluster.out() == "a\nb\n"
 

@@ -91,7 +91,7 @@ def test_notice_of_the_walltime_stays_the_cause(cluster: Cluster) -> None:
 
 
 def test_notice_that_all_processes_get_ends_a_task_as_any_other_does(cluster: Cluster) -> None:
-    cluster.plan = replace(cluster.plan, prelude=f"{cluster.plan.prelude}\ncigri_notice=USR1")
+    cluster.prelude += "\ncigri_notice=USR1"
     job = _started(cluster, f"trap 'echo saved; exit 9' TERM; {WAIT}")
     os.killpg(job.pid, signal.SIGUSR1)
     assert _end(job) == 9

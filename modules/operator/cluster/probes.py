@@ -5,7 +5,7 @@ import pwd
 import re
 import socket
 import time
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cigri import drivers
 from cigri.cli.command import grid_user
@@ -13,9 +13,13 @@ from cigri.database import Database, server_time
 from cigri.errors import AnswerUnreadable, CigriError, Unreachable
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway
+from cigri.orders import ListNodes, Order, Probe, ReadCapacity
+from cigri.orders.shell import base_of
 from cigri.requirements import BUILT_IN, shown
 from cigri.script.answers import Answer
 from cigri.text.units import MEGABYTE, SIZES, as_size
+
+T = TypeVar("T")
 
 LARGEST_SKEW = 5.0  # seconds
 FULL_DISK = 100 * MEGABYTE  # that are left, or less
@@ -39,7 +43,10 @@ class Patient(NamedTuple):
 
     @property
     def base(self) -> str:
-        return self.gateway.base(self.cluster, self.grid_key)
+        return base_of(self.cluster.config, self.grid_key)
+
+    def ask(self, order: Order[T]) -> T:
+        return self.gateway.ask(self.cluster, self.user, order)
 
     def run(self, script: str, user: str = "") -> Answer:
         return self.gateway.run(self.cluster, user or self.user, script)
@@ -139,13 +146,11 @@ def clock(patient: Patient) -> str:
 
 
 def batch_system(patient: Patient) -> str:
-    driver = patient.gateway.driver(patient.cluster)
-    return driver.parse_probe(patient.run(driver.probe()))
+    return patient.ask(Probe())
 
 
 def capacity(patient: Patient) -> str:
-    driver = patient.gateway.driver(patient.cluster)
-    seen = driver.parse_capacity(patient.run(driver.capacity(patient.options.queue)))
+    seen = patient.ask(ReadCapacity(patient.options.queue))
     text = f"{seen.total} cores: {seen.free} free, {seen.used} used, {seen.unavailable} out of order"
     if seen.total <= seen.unavailable:
         raise Weakness(text, "no core can be used")
@@ -154,13 +159,12 @@ def capacity(patient: Patient) -> str:
 
 def nodes(patient: Patient) -> str:
     """Those of the default queue."""
-    driver = patient.gateway.driver(patient.cluster)
-    if not (question := driver.nodes()):
-        return f"driver {patient.cluster.config.driver} cannot tell of them"
     try:
-        found = driver.parse_nodes(patient.run(question))
+        found = patient.ask(ListNodes())
     except AnswerUnreadable as error:
         raise Weakness(str(error), "what is known of them can be declared: docs/reference/resources.md") from None
+    if found is None:
+        return f"driver {patient.cluster.config.driver} cannot tell of them"
     kinds = [
         f"{one.nodes} with {', '.join(f'{name} {shown(one.properties[name], BUILT_IN[name])}' for name in some)}"
         for one in found

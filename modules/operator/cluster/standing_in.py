@@ -11,6 +11,7 @@ from cigri.flow.clusters import ClusterRow, find_cluster
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.views.stuck import list_known
 from cigri.gateway import Gateway
+from cigri.orders import Probe
 from cigri.settings.cluster import ClusterConfig
 from cigri.states import EventLevel
 from cigri.text.harmless import safe
@@ -27,8 +28,7 @@ def decide(name: str, config: ClusterConfig) -> ClusterConfig:
     drivers.load("local", config.fallback.model_dump())
     cluster, gateway = ClusterRow(0, name, declared, True), Gateway()
     try:
-        driver = gateway.driver(cluster)
-        driver.parse_probe(gateway.run(cluster, gateway.visitor(cluster), driver.probe()))
+        gateway.ask(cluster, gateway.visitor(cluster), Probe())
     except (TransportError, AnswerUnreadable) as error:
         because = f"its batch system was not there on {as_utc(datetime.now(UTC))}: {_line(error)}"
         return declared.model_copy(update={"fallback_because": because})

@@ -55,7 +55,6 @@ def _submit(trial: TestJob) -> str:
     options = trial.patient.options
     plan = BatchPlan(
         grid_key=trial.patient.grid_key,
-        base=trial.base,
         campaign_id=0,
         campaign_name="cigri cluster test",
         batch_id=trial.batch_id,
@@ -65,13 +64,12 @@ def _submit(trial: TestJob) -> str:
         environment={},
         resources="/nodes=1/core=1",
         walltime=WALLTIME,
-        prelude=trial.driver.prelude,
         jobs=[JobCall(1, 0, (TaskCall(0, 0, 1, (Word("echo"), Word(GREETING))),))],
     )
     request = BatchRequest(
         trial.tag, 1, WALLTIME, besteffort=not options.normal, queue=options.queue, project=options.project
     )
-    answer = trial.patient.run(write_batch(plan) + trial.driver.submit(request))
+    answer = trial.patient.run(write_batch(plan, trial.base, trial.driver.prelude) + trial.driver.submit(request))
     return trial.driver.parse_submit(answer, request)[1]
 
 

@@ -1,0 +1,13 @@
+"""The load of a front-end, as Linux tells it."""
+
+import re
+
+from cigri.script.answers import Answer
+
+LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getconf _NPROCESSORS_ONLN)"\n'
+
+
+def parse_load(answer: Answer) -> float | None:
+    """The load per core that `LOAD` tells; None where there is no such thing."""
+    told = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
+    return float(told[1]) / int(told[2]) if told else None

@@ -80,7 +80,8 @@ def _look(
     name = tools.gateway.visitor(cluster)
     visitor = accounts.pop(name, Account(name, []))
     report: Report = Counter()
-    of_cluster, of_jobs = about(cluster), _questions(tools, cluster, key, visitor)
+    of_cluster = about(cluster)
+    of_jobs = _questions(tools, cluster, key, visitor) if visitor.has_jobs else None
     try:
         wanted = [*of_cluster.orders(), *(of_jobs.orders() if of_jobs else [])]
         answers = tools.gateway.ask_all(cluster, name, wanted)

@@ -59,6 +59,12 @@ def test_a_campaign_ends_when_its_tasks_are_done(database: VirtualDatabase) -> N
     assert run.sites["ann"].system.meters.useful == pytest.approx(sum(row[5] for row in history(database)), rel=0.001)
 
 
+def test_what_only_real_batch_systems_have_words_for_is_no_obstacle(database: VirtualDatabase) -> None:
+    settings = {"cluster_job_type": "deploy", "backend": ["--mail-type=END"]}
+    world(database, campaigns=[{"tasks": 20, "seconds": {"mean": 100}, "settings": settings}]).run()
+    assert counts(database) == {"done": 20}
+
+
 def test_who_submits_wakes_the_almighty(database: VirtualDatabase) -> None:
     """Nothing else changes its hours."""
     campaigns = [{"tasks": 3, "seconds": {"mean": 500}}, {"tasks": 1, "seconds": {"mean": 200}, "at": 130}]

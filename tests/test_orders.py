@@ -1,0 +1,120 @@
+"""Orders in sh: each has words, and several go in one remote command without harming each other."""
+
+import getpass
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cigri import orders
+from cigri.drivers import BatchRequest, Control, Driver
+from cigri.drivers.local import DRIVER
+from cigri.drivers.slurm import DRIVER as SLURM
+from cigri.errors import AnswerUnreadable, SubmissionRefused
+from cigri.flow.clusters import ClusterRow
+from cigri.gateway import Gateway
+from cigri.orders import Order
+from cigri.orders.shell import Said, say, say_all
+from cigri.script.answers import Answer
+from cigri.script.words import Word
+from cigri.settings.cluster import ClusterConfig
+from cigri.wrapper import BatchPlan, JobCall, JobKey, Receipt, TaskCall, Wish
+
+OPTIONS = {"spool": "/spool", "pools": {"cpu": 4}}
+CLUSTER = ClusterRow(1, "dahu", ClusterConfig(driver="local", directory="/grids", options=OPTIONS), True)
+KEY = JobKey(12, 34, 1)
+LOCAL = DRIVER(OPTIONS)
+PLAN = BatchPlan(
+    "abcd", 12, "c", 34, "dahu", "ann", Word(""), {}, "/core=1", 60, [JobCall(1, 9, (TaskCall(1, 1, 1, (Word("x"),)),))]
+)
+SUBMIT = orders.Submit(PLAN, BatchRequest("cigri.abcd.34", 1, 60))
+ALL: list[Order[Any]] = [
+    orders.Probe(),
+    orders.ReadLoad(),
+    orders.ReadCapacity(),
+    orders.ListNodes(),
+    orders.ListJobs("cigri.abcd."),
+    orders.ReadHistory([("cigri.abcd.34", 1, "7_1")]),
+    SUBMIT,
+    orders.Cancel(["7_1"]),
+    orders.Steer(Control.HOLD, ["7_1"]),
+    orders.VisitOutbox("abcd", Receipt()),
+    orders.ReadJournals("abcd", [KEY]),
+    orders.Revoke("abcd", [KEY]),
+    orders.VoidBatch("abcd", 12, 34),
+    orders.ReadTail("abcd", KEY, 1, "err", 100),
+    orders.AskCheckpoints("abcd", [Wish(KEY, True)]),
+    orders.ReadStatus("abcd", [KEY]),
+    orders.AnnounceShutdown("abcd", [KEY], 1),
+    orders.WithdrawShutdown("abcd", [KEY]),
+    orders.PurgeCampaign("abcd", 12, [34]),
+    orders.ListBatches("abcd"),
+    orders.ReadBatches("abcd", [(12, 34)]),
+]
+
+
+def test_the_list_above_is_complete() -> None:
+    assert {type(order) for order in ALL} == set(Order.__subclasses__()) - {Said}
+
+
+@pytest.mark.parametrize("order", ALL, ids=lambda order: type(order).__name__)
+def test_each_order_has_words(order: Order[Any]) -> None:
+    said = say(order, CLUSTER, SLURM({}))
+    assert said.text
+    assert say(said, CLUSTER, SLURM({})) is said
+    assert ("/grids/abcd" in said.text) == (hasattr(order, "grid") or order is SUBMIT)
+
+
+def test_capacity_and_jobs_are_one_question_where_that_costs_less() -> None:
+    capacity, queue, jobs = orders.ReadCapacity(), orders.ReadCapacity("night"), orders.ListJobs("cigri.")
+    together = say_all([orders.ReadLoad(), capacity, jobs], CLUSTER, LOCAL).text
+    assert LOCAL.overview("cigri.") in together
+    assert together.count("printf '\\n%s %s %s\\n'") == 2
+    assert say_all([queue, jobs], CLUSTER, LOCAL).text.count("printf '\\n%s %s %s\\n'") == 2
+    assert say_all([capacity, jobs], CLUSTER, SLURM({})).text.count("printf '\\n%s %s %s\\n'") == 2
+
+
+@pytest.mark.process
+def test_an_answer_without_sense_harms_no_other_that_came_with_it(tmp_path: Path) -> None:
+    (tmp_path / "abcd").touch()  # where the directory of the grid should be
+    cluster = CLUSTER._replace(config=CLUSTER.config.model_copy(update={"directory": str(tmp_path)}))
+    void, tail = orders.VoidBatch("abcd", 12, 34), orders.ReadTail("abcd", KEY, 1, "err", 9)
+    with closing(Gateway()) as gateway:
+        answers = gateway.ask_all(cluster, getpass.getuser(), [void, tail])
+        assert gateway.commands.total() == 1
+    assert answers.of(tail) is None
+    with pytest.raises(AnswerUnreadable, match="not voided"):
+        answers.of(void)
+
+
+def test_what_is_wrong_with_an_order_is_known_before_anything_is_sent() -> None:
+    two = replace(PLAN, jobs=[*PLAN.jobs, *PLAN.jobs])
+    asked = replace(SUBMIT.request, types=("deploy",))
+    with closing(Gateway()) as gateway:
+        with pytest.raises(ValueError, match="two jobs of one index"):
+            gateway.prepare(CLUSTER, orders.Submit(two, SUBMIT.request))
+        with pytest.raises(ValueError, match="deploy"):
+            gateway.prepare(CLUSTER, orders.Submit(PLAN, asked))
+        gateway.prepare(CLUSTER, SUBMIT)
+        assert gateway.commands.total() == 0
+
+
+def test_a_batch_that_cannot_be_written_is_refused() -> None:
+    with pytest.raises(SubmissionRefused, match="written to the cluster: no room"):
+        say(SUBMIT, CLUSTER, LOCAL).read(Answer(74, "", "no room\n"))
+
+
+class Mute(Gateway):
+    """Its clusters cannot tell what nodes they have; nothing may be sent to them."""
+
+    def driver(self, cluster: ClusterRow) -> Driver:
+        return SLURM({})
+
+
+def test_where_there_is_nothing_to_ask_no_command_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SLURM, "nodes", Driver.nodes)
+    with closing(Mute()) as gateway:
+        assert gateway.ask(CLUSTER, "nobody", orders.ListNodes()) is None
+        assert gateway.commands.total() == 0

@@ -64,12 +64,17 @@ class Left:
     def __init__(self, ceilings: Ceilings) -> None:
         self._costs, self._most = ceilings.costs, ceilings.most
         self._left = {ceiling: most - ceilings.used.get(ceiling, 0) for ceiling, most in ceilings.most.items()}
+        self._campaigns = {campaign_id for campaign_id, _ in ceilings.costs}
 
     def most(self, ceiling: Ceiling) -> int:
         return self._most[ceiling]
 
     def left(self, ceiling: Ceiling) -> int:
         return self._left[ceiling]
+
+    def is_over(self, campaign_id: int) -> bool:
+        """Is the campaign under any, wherever?"""
+        return campaign_id in self._campaigns
 
     def lowest(self, share: Share) -> tuple[int, Ceiling] | None:
         """How many jobs of it fit, and the ceiling that keeps it from more; None: it is under none."""

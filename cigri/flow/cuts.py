@@ -63,13 +63,13 @@ def put_cuts(conn: Connection, cuts: Iterable[Cut], now: datetime | None = None)
     for cut in cuts:
         new[cut.cluster_id, cut.reason, cut.name, cut.used, cut.most].add(cut.campaign_id)
     known = _known(conn)
-    if gone := sorted(_shares(known) - _shares(new)):
+    changed = _besides(new, known)
+    if gone := sorted(_shares(_besides(known, new)) - _shares(changed)):
         kinds = {"campaign_id": CutRow.c.campaign_id.type, "cluster_id": CutRow.c.cluster_id.type}
         over = rows("over", kinds, gone)
         conn.execute(
             delete(CutRow).where(CutRow.c.campaign_id == over.c.campaign_id, CutRow.c.cluster_id == over.c.cluster_id)
         )
-    changed = {why: some for why, ids in new.items() if (some := ids - known.get(why, NOBODY))}
     if changed:
         _write(conn, changed, now)
     return sum(map(len, changed.values()))
@@ -90,6 +90,12 @@ def _known(conn: Connection) -> dict[CutKind, frozenset[int]]:
     about = (CutRow.c.cluster_id, cast(CutRow.c.reason, Text), CutRow.c.name, CutRow.c.used, CutRow.c.most)
     found = conn.execute(select(*about, func.array_agg(CutRow.c.campaign_id)).group_by(*about))
     return {(cluster, reason, name, used, most): frozenset(ids) for cluster, reason, name, used, most, ids in found}
+
+
+def _besides(
+    cuts: Mapping[CutKind, AbstractSet[int]], others: Mapping[CutKind, AbstractSet[int]]
+) -> dict[CutKind, AbstractSet[int]]:
+    return {why: some for why, ids in cuts.items() if (some := ids - others.get(why, NOBODY))}
 
 
 def _shares(cuts: Mapping[CutKind, AbstractSet[int]]) -> set[tuple[int, int]]:

@@ -291,7 +291,7 @@ class Stock:
     def held(self, campaign_id: int) -> int:
         """Cores of its jobs that live, wherever they are."""
         living = sum([want.live * want.width for want in self.wants[campaign_id].values()])
-        return living + self._given_cores[campaign_id]
+        return living + self._given_cores.get(campaign_id, 0)
 
     def reserve(self, campaign_id: int) -> bool:
         """Keep the free cores of one cluster for a job of several that finds too few anywhere, until there are enough.
@@ -312,6 +312,10 @@ class Stock:
         if want.type is CampaignType.TEST or want.send is not None or not 1 < want.width <= cluster.total:
             return False
         return self._most_by_rights(want._replace(shunned=0)) > 0 and cluster.room(want, 0) == 0
+
+    def is_special(self, campaign_id: int) -> bool:
+        """Was it given anything in this cycle, or is it under a ceiling?"""
+        return campaign_id in self._given_cores or self.ceilings.is_over(campaign_id)
 
     def given_to(self, want: Want) -> int:
         """Jobs in this cycle."""

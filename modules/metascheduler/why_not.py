@@ -16,28 +16,36 @@ def explain(stock: Stock, taken_back: Mapping[tuple[int, int], tuple[int, int]] 
     """Of each campaign that has tasks left, on each cluster: the first limit in force, those of its own before all.
 
     `taken_back` by campaign and cluster: so many of its waiting jobs, as it has more than its share of so many cores.
+    Of those that wait and have nothing, as most, it is looked at once for all that want the same.
     """
-    alike: dict[object, Why | None] = {}
+    alike: dict[object, list[tuple[int, Why]]] = {}
     for campaign_id, mine in stock.wants.items():
         if stock.is_served(campaign_id):
             continue
-        for cluster_id, want in mine.items():
-            if (campaign_id, cluster_id) in taken_back:
-                yield Cut(campaign_id, cluster_id, CutReason.SHARE, "", *taken_back[campaign_id, cluster_id])
-            elif cluster_id in stock.clusters and (why := _why(stock, want, alike)) is not None:
-                yield Cut(campaign_id, cluster_id, *why)
+        kinds = tuple([want.kind for want in mine.values()])
+        if 0 in kinds or stock.is_special(campaign_id):
+            found = list(_whys(stock, mine, taken_back))
+        else:
+            first = next(iter(mine.values()))
+            asked = first.type, first.asked, kinds
+            if (known := alike.get(asked)) is None:
+                known = alike[asked] = list(_whys(stock, mine, taken_back))
+            found = known
+        for cluster_id, why in found:
+            yield Cut(campaign_id, cluster_id, *why)
 
 
-def _why(stock: Stock, want: Want, alike: dict[object, Why | None]) -> Why | None:
-    """Of those that wait and have nothing there, as most, it is looked at once for all that want the same."""
-    if (why := _by_rights(stock, want)) is not None:
-        return why
-    if stock.given_to(want):
-        return _by_cluster(stock, want)
-    wanted = want.cluster_id, want.type, want.width, want.ratio, want.keep, want.send, want.asked
-    if wanted not in alike:
-        alike[wanted] = _by_cluster(stock, want)
-    return alike[wanted]
+def _whys(
+    stock: Stock, wants: Mapping[int, Want], taken_back: Mapping[tuple[int, int], tuple[int, int]]
+) -> Iterator[tuple[int, Why]]:
+    """Of one campaign, by cluster."""
+    for cluster_id, want in wants.items():
+        if (taken := taken_back.get((want.campaign_id, cluster_id))) is not None:
+            yield cluster_id, (CutReason.SHARE, "", *taken)
+        elif cluster_id in stock.clusters:
+            why = _by_rights(stock, want) or _by_cluster(stock, want)
+            if why is not None:
+                yield cluster_id, why
 
 
 def _by_rights(stock: Stock, want: Want) -> Why | None:

@@ -383,6 +383,23 @@ def test_cores_kept_for_another_are_told() -> None:
     ]
 
 
+def test_those_of_one_kind_are_told_the_same_as_by_themselves() -> None:
+    """But who was given something, is under a ceiling, is a test, asks for something else, or is elsewhere, too."""
+    limit = Ceiling(CeilingKind.LIMIT, "matlab")
+    ceilings = Ceilings({limit: 0}, {}, {(7, 2): {limit: 1}})
+    wants = [
+        a_want(campaign, cluster)._replace(asked=(0,), kind=cluster) for campaign in range(1, 10) for cluster in (1, 2)
+    ]
+    wants = [want for want in wants if (want.campaign_id, want.cluster_id) != (6, 1)]
+    wants = [want._replace(asked=(5,)) if want.campaign_id == 4 else want for want in wants]
+    wants = [want._replace(type=CampaignType.TEST) if want.campaign_id == 5 else want for want in wants]
+    rooms = [a_room(1, free=9, keep=2), a_room(2, free=0, most=3, keep=5)]
+    together = why(rooms, wants, ceilings=ceilings)
+    assert together == why(rooms, [want._replace(kind=0) for want in wants], ceilings=ceilings)
+    assert {(cut.campaign_id, cut.cluster_id) for cut in together} >= {(2, 1), (2, 2), (6, 2), (7, 2), (9, 1)}
+    assert len({cut[2:] for cut in together}) >= 3
+
+
 def test_what_a_campaign_is_given_for_its_patience_counts_as_held() -> None:
     wants = [a_want(1), a_want(2)]
     claims = [claim._replace(waited=1000.0 * (claim.campaign_id == 1)) for claim in claims_of(wants)]

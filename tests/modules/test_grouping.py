@@ -35,7 +35,7 @@ from modules.campaign_schedulers.jobs.grouping import (
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 TARGET = 60.0
-ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600, carried=0)
+ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600, carried=0, at_once=36)
 
 
 def later(seconds: float) -> datetime:
@@ -183,6 +183,8 @@ def test_a_cluster_gets_all_tasks_that_it_does_before_the_next_look() -> None:
     assert jobs == -(-2000 // tasks)
     tasks, _, jobs = size(pace._replace(cycle=0.99 * seconds), room, TARGET)
     assert jobs == -(-500 // tasks)
+    tasks, _, jobs = size(pace._replace(cycle=1.01 * seconds), room._replace(at_once=35), TARGET)
+    assert jobs == -(-500 // tasks)  # jobs that wait do nothing before the next look
 
 
 def test_a_cluster_that_is_looked_at_seldom_gets_no_more_than_its_share() -> None:

@@ -42,7 +42,7 @@ SOON = 2.0  # seconds in which a cluster may do all that waits; in longer ones i
 class Room(NamedTuple):
     """`offered` jobs of one task; `here` with those that this cluster has, `everywhere` with those of all clusters.
 
-    These jobs of all clusters carry `carried` tasks.
+    These jobs of all clusters carry `carried` tasks. `at_once` of those offered start at once.
     """
 
     offered: int
@@ -50,6 +50,7 @@ class Room(NamedTuple):
     everywhere: int
     walltime: int
     carried: int
+    at_once: int = 0
 
 
 class Size(NamedTuple):
@@ -88,7 +89,7 @@ def size(pace: SharePace, room: Room, target: float) -> Size:
 
 def _share(pace: SharePace, room: Room, each: float) -> float:
     """Of the waiting tasks, those that this cluster may get at once: a mean of few is not believed for many."""
-    if pace.waiting <= GROWTH * pace.done and pace.waiting * each <= room.here * min(pace.cycle, SOON):
+    if pace.waiting <= GROWTH * pace.done and pace.waiting * each <= room.at_once * min(pace.cycle, SOON):
         return pace.waiting
     return max(0.0, (pace.waiting + room.carried) * room.here / room.everywhere - pace.carried)
 

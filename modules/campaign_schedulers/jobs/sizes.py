@@ -28,7 +28,8 @@ def sizes_of(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes
     for offer in wanted:
         key = offer.campaign_id, offer.cluster_id
         campaign_id = offer.campaign_id
-        room = Room(offer.jobs, places[key], everywhere[campaign_id], offer.walltime, carried[campaign_id])
+        at_once = min(offer.jobs, offer.at_once)
+        room = Room(offer.jobs, places[key], everywhere[campaign_id], offer.walltime, carried[campaign_id], at_once)
         sizes[key] = size(paces[key], room, target)
     return sizes
 

@@ -10,9 +10,11 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from cigri.flow.found_clusters import put_places
-from cigri.flow.pools import StalePool, has_stale, list_campaigns_of, put_off, put_verdicts, take_stale
+from cigri.flow.pools import StalePool, has_stale, list_campaigns_of, put_judged, put_off, take_stale
+from cigri.flow.views.queues import see_queues
 from cigri.program.isolation import FAULTS, Isolation
 from cigri.program.tools import Report, Tools
+from cigri.rules.matching import judge_pools
 
 NAME = "matcher"
 AT_ONCE = 100  # pools in a transaction
@@ -43,7 +45,7 @@ def _compute(conn: Connection, pools: Sequence[StalePool], now: datetime | None)
     isolation = Isolation(conn, NAME, now)
     try:
         with conn.begin_nested():
-            changed = put_verdicts(conn, [stale.pool for stale in pools], now)
+            changed = _judge(conn, pools, now)
     except FAULTS:
         changed = sum(_compute_one(conn, stale, isolation, now) for stale in pools)
     isolation.settle(list_campaigns_of(conn, [stale.id for stale in pools]))
@@ -53,9 +55,15 @@ def _compute(conn: Connection, pools: Sequence[StalePool], now: datetime | None)
 def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation, now: datetime | None) -> int:
     try:
         with conn.begin_nested():
-            return put_verdicts(conn, [stale.pool], now)
+            return _judge(conn, [stale], now)
     except FAULTS as error:
         put_off(conn, stale.id, now)
         for campaign_id in list_campaigns_of(conn, [stale.id]):
             isolation.fail(campaign_id, error)
     return 0
+
+
+def _judge(conn: Connection, stale: Sequence[StalePool], now: datetime | None) -> int:
+    pools = [one.pool for one in stale]
+    seen = see_queues(conn, {pool.project for pool in pools})
+    return put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version, now)

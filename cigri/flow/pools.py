@@ -2,9 +2,8 @@
 Given by: users; taken by: matcher, operator.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -17,9 +16,9 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import clock, rows
 from cigri.database.typed_rows import read_all
-from cigri.flow.views.queues import list_queues, property_kinds, resources_version
-from cigri.requirements import NOTHING, Reject, digest, parse_requirement
-from cigri.rules.eligibility import Eligible, Wanted, decide, read_wanted, wanted_of
+from cigri.flow.views.queues import property_kinds, resources_version, see_queues
+from cigri.rules.eligibility import SHAPING, Wanted, read_wanted
+from cigri.rules.matching import JudgedPool, Plain, Pool, UnpooledShare, judge_pools, pooled
 from cigri.states import OPEN_CAMPAIGNS
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -32,15 +31,6 @@ PAIR: dict[str, TypeEngine[Any]] = {"pool_id": BigInteger(), "queue_id": BigInte
 CONDITION: dict[str, TypeEngine[Any]] = {"condition": JSONB(none_as_null=True)}
 REASON: dict[str, TypeEngine[Any]] = dict.fromkeys(("code", "name", "wanted", "found"), Text())
 SHARE = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
-
-Plain = tuple[object, ...] | dict[str, Any] | None
-"""A verdict as it is kept: why not; or else, for an eligible queue, what nodes have to be chosen by (None: any)."""
-
-
-class Pool(NamedTuple):
-    id: int
-    project: str
-    wanted: Wanted
 
 
 class StalePool(NamedTuple):
@@ -61,16 +51,6 @@ class _Verdict(NamedTuple):
     plain: Plain
 
 
-class _Share(NamedTuple):
-    """A bucket on one of its campaign's clusters, and what its jobs demand there."""
-
-    bucket_id: int
-    cluster_id: int
-    project: str
-    digest: str
-    wanted: Wanted
-
-
 class PoolView(NamedTuple):
     """A submit pool as operators see it; `queues` eligible, and `buckets` of open campaigns that are of it."""
 
@@ -89,17 +69,19 @@ def put_pools(conn: Connection, campaign_ids: Collection[int], now: datetime | N
 
     Others that want the same pools wait for the end of the transaction.
     """
-    shares = list(_unpooled(conn, campaign_ids))
+    shares = list(pooled(_list_unpooled(conn, campaign_ids), property_kinds(conn)))
     if not shares:
         return
     version = resources_version(conn)
     ids, stale = {}, []
-    for (digest_, project), wanted in sorted({share[2:4][::-1]: share.wanted for share in shares}.items()):
+    for (digest_, project), wanted in sorted({(one.digest, one.project): one.wanted for one in shares}.items()):
         id, computed = conn.execute(_put_pool(digest_, project, wanted, now)).one()
         ids[digest_, project] = id
         if computed < version:
             stale.append(Pool(id, project, wanted))
-    put_verdicts(conn, stale, now)
+    if stale:
+        seen = see_queues(conn, {pool.project for pool in stale})
+        put_judged(conn, judge_pools(stale, seen.queues, seen.kinds), seen.version, now)
     new = rows("new", SHARE, [(one.bucket_id, one.cluster_id, ids[one.digest, one.project]) for one in shares])
     conn.execute(insert(BucketPool).from_select(list(SHARE), select(*(new.c[name] for name in SHARE))))
 
@@ -136,26 +118,18 @@ def list_campaigns_of(conn: Connection, pool_ids: Collection[int]) -> set[int]:
     return set(conn.scalars(buckets.where(BucketPool.c.pool_id.in_(pool_ids)).distinct()))
 
 
-def put_verdicts(conn: Connection, pools: Collection[Pool], now: datetime | None = None) -> int:
-    """Compute which queues are eligible for these pools, and note what is new; give the number of changes."""
-    if not pools:
-        return 0
-    version, kinds = resources_version(conn), property_kinds(conn)
-    queues = {project: list_queues(conn, project) for project in {pool.project for pool in pools}}
-    known = _known(conn, [pool.id for pool in pools])
-    changed: list[_Verdict] = []
-    closed: list[tuple[int, list[int]]] = []
-    for pool in pools:
-        mine = queues[pool.project]
-        verdicts = decide(pool.wanted, mine, kinds)
-        open_to = {queue.cluster_id for queue in mine if isinstance(verdicts[queue.queue_id], Eligible)}
-        closed.append((pool.id, sorted({queue.cluster_id for queue in mine} - open_to)))
-        before = known[pool.id]
-        new = (_Verdict(pool.id, queue_id, _plain(found)) for queue_id, found in verdicts.items())
-        changed += [one for one in new if before[one.queue_id] != one.plain]
+def put_judged(conn: Connection, judged: Sequence[JudgedPool], version: int, now: datetime | None = None) -> int:
+    """Write what is new of these pools, judged by this version of the resources; give the number of changes."""
+    known = _known(conn, [pool.pool_id for pool in judged])
+    changed = [
+        _Verdict(pool.pool_id, queue_id, plain)
+        for pool in judged
+        for queue_id, plain in pool.verdicts.items()
+        if known[pool.pool_id][queue_id] != plain
+    ]
     if changed:
         _write(conn, changed, now)
-    conn.execute(_put_computed(closed, version, now))
+    conn.execute(_put_computed([(pool.pool_id, pool.closed) for pool in judged], version, now))
     return len(changed)
 
 
@@ -168,13 +142,13 @@ def _put_computed(closed: Sequence[tuple[int, list[int]]], version: int, now: da
     return update(SubmitPool).where(SubmitPool.c.id == new.c.pool_id).values(values)
 
 
-def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Share]:
+def _list_unpooled(conn: Connection, campaign_ids: Collection[int]) -> list[UnpooledShare]:
     part, pool = CampaignCluster.c, BucketPool.c
-    kinds = property_kinds(conn)
-    found = conn.execute(
-        select(Bucket.c.id, part.cluster_id, func.coalesce(Project.c.name, ""), Campaign.c.wanted)
-        .add_columns(part.settings["resources"], part.settings["walltime"], part.settings["queue"])
-        .add_columns(Bucket.c.requirements)
+    statement = (
+        select(Bucket.c.id.label("bucket_id"), part.cluster_id, func.coalesce(Project.c.name, "").label("project"))
+        .add_columns(Campaign.c.wanted.label("required"))
+        .add_columns(*(part.settings[name].label(name) for name in SHAPING))
+        .add_columns(Bucket.c.requirements.label("bucket"))
         .join(Campaign, Campaign.c.id == Bucket.c.campaign_id)
         .join(CampaignCluster, part.campaign_id == Bucket.c.campaign_id)
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
@@ -183,14 +157,7 @@ def _unpooled(conn: Connection, campaign_ids: Collection[int]) -> Iterator[_Shar
         .where(or_(Bucket.c.cluster_id.is_(None), Bucket.c.cluster_id == part.cluster_id))
         .order_by(Bucket.c.id, part.cluster_id)
     )
-    known: dict[str, tuple[str, Wanted]] = {}  # few are distinct
-    for bucket_id, cluster_id, project, raw, resources, walltime, queue, bucket in found:
-        key = json.dumps([project, raw, resources, walltime, queue, bucket], sort_keys=True)
-        if key not in known:
-            requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
-            wanted = wanted_of(requirement, {"resources": resources, "walltime": walltime, "queue": queue}, bucket)
-            known[key] = digest(wanted.canonical(), project), wanted
-        yield _Share(bucket_id, cluster_id, project, *known[key])
+    return read_all(conn, UnpooledShare, statement)
 
 
 def _put_pool(digest: str, project: str, wanted: Wanted, now: datetime | None) -> ReturningInsert[int, int]:
@@ -211,13 +178,6 @@ def _staleness(
     """The resources have changed since, or it was long ago."""
     current = select(Grid.c.resources_version).scalar_subquery()
     return version < current, updated_at < clock(now) - timedelta(seconds=seconds)
-
-
-def _plain(verdict: Reject | Eligible) -> Plain:
-    """As it is kept."""
-    if isinstance(verdict, Reject):
-        return verdict[:4]
-    return None if verdict.condition is None else verdict.condition.canonical()
 
 
 def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Plain | object]]:

@@ -11,11 +11,13 @@ from cigri.flow.batches import PreparedBatch, put_batch
 from cigri.flow.clusters import find_cluster
 from cigri.flow.launches import Launch, NewJob, list_launches, put_jobs
 from cigri.flow.offers import Offer, put_offers
-from cigri.flow.pools import put_verdicts, take_stale
+from cigri.flow.pools import put_judged, take_stale
 from cigri.flow.steps import put_prologues
 from cigri.flow.tasks import take_continuing, take_waiting
 from cigri.flow.views.destinations import Destination, find_destination, list_barred, list_closed
+from cigri.flow.views.queues import see_queues
 from cigri.flow.withdrawals import put_back_unlaunched
+from cigri.rules.matching import judge_pools
 from cigri.settings.sections import JobSettings
 from cigri.tables.campaigns import Bucket
 from cigri.tables.jobs import Job
@@ -183,7 +185,8 @@ def test_who_dispatches_waits_for_who_matches(database: Database) -> None:
 
     runner = threading.Thread(target=dispatch)
     with database.begin() as conn:
-        assert put_verdicts(conn, [stale.pool for stale in take_stale(conn, 900.0, 9, NOON)], NOON) == 1
+        pools, seen = [stale.pool for stale in take_stale(conn, 900.0, 9, NOON)], see_queues(conn, [""])
+        assert put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version, NOON) == 1
         runner.start()
         with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as other:
             for left in looks(30):

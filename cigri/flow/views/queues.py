@@ -3,7 +3,7 @@ Read by: matcher, updator, users.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, cast, func, select
@@ -54,9 +54,23 @@ class QueueView(NamedTuple):
     options: str = "{}"
 
 
+class SeenQueues(NamedTuple):
+    """Queues as jobs of each project see them, the kinds of their properties, and the version that they are of."""
+
+    version: int
+    kinds: Kinds
+    queues: Mapping[str, Sequence[QueueView]]
+
+
 def list_queues(conn: Connection, project: str = "") -> list[QueueView]:
     """Every queue as jobs of a project see it, by cluster, the default queue first."""
     return [_view(queue) for queue in list_sourced(conn, project)]
+
+
+def see_queues(conn: Connection, projects: Iterable[str]) -> SeenQueues:
+    """What jobs of these projects are held against."""
+    version = resources_version(conn)
+    return SeenQueues(version, property_kinds(conn), {project: list_queues(conn, project) for project in projects})
 
 
 def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:

@@ -9,9 +9,10 @@ from sqlalchemy import Connection, delete, insert, literal, select, update
 from cigri.database import Database
 from cigri.flow.resources import mark_changed
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.flow.views.eligibility import list_whys, place_of
+from cigri.flow.views.eligibility import list_whys
 from cigri.gateway import Gateway
 from cigri.program.tools import Report, Tools
+from cigri.rules.choosing import queue_name
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
@@ -73,7 +74,7 @@ def submit(
 def refused(conn: Connection, campaign_id: int) -> dict[str, str]:
     """The codes of the queues that are not eligible for some bucket, by place."""
     whys = list_whys(conn, campaign_id)
-    return {place_of(why.queue, why.cluster): why.code.value for why in whys if why.code is not None}
+    return {queue_name(why.queue, why.cluster): why.code.value for why in whys if why.code is not None}
 
 
 def pools_of(conn: Connection, campaign_id: int) -> list[int]:

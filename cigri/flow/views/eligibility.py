@@ -2,11 +2,9 @@
 Read by: users.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, select
@@ -14,16 +12,7 @@ from sqlalchemy import Connection, and_, func, select
 from cigri.database.typed_rows import read_one
 from cigri.flow.views.destinations import is_closed
 from cigri.flow.views.queues import list_queues, property_kinds
-from cigri.requirements import (
-    NOTHING,
-    Reject,
-    has_known_sites,
-    nearest_miss,
-    parse_requirement,
-    unknown_properties,
-    unknown_sites,
-)
-from cigri.rules.eligibility import SHAPING, Eligible, Verdicts, decide, wanted_of
+from cigri.rules.choosing import NO_AMOUNTS, ClusterChoice, Unheard, choose, queue_name, unheard
 from cigri.states import RejectCode, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -31,26 +20,6 @@ from cigri.tables.grid import Project
 from cigri.tables.pools import BucketPool, SubmitPoolQueue, SubmitPoolReject
 from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task
-
-NO_AMOUNTS: Mapping[str, Any] = MappingProxyType({})
-
-
-class ClusterChoice(NamedTuple):
-    """Which of a campaign's clusters have an eligible queue; `miss`: what is nearest to one, if none has."""
-
-    clusters: frozenset[str]
-    miss: str = ""
-
-
-class Unheard(NamedTuple):
-    """A sentence for each site that there is not, and for each property that no queue has.
-
-    `has_known_site`: of the sites that it wants, and of those that it bans, there is one at least.
-    """
-
-    sites: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
-    has_known_site: bool = False
 
 
 class QueueWhy(NamedTuple):
@@ -73,7 +42,7 @@ class QueueWhy(NamedTuple):
 
     @property
     def place(self) -> str:
-        return place_of(self.queue, self.cluster)
+        return queue_name(self.queue, self.cluster)
 
 
 class TaskPlace(NamedTuple):
@@ -101,40 +70,12 @@ def choose_clusters(
 
     Where amounts are computed for each task, they are those of the `bucket`.
     """
-    kinds, queues = property_kinds(conn), list_queues(conn, project)
-    requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
-    computed: dict[str, Verdicts] = {}  # few are distinct
-    any_other = next(iter(settings.values()), {})
-    eligible, others, rejects = set[str](), set[str](), dict[str, Reject]()
-    for queue in queues:
-        own = settings.get(queue.cluster)
-        like = any_other if own is None else own
-        key = json.dumps([like.get(name) for name in SHAPING], sort_keys=True)
-        if key not in computed:
-            computed[key] = decide(wanted_of(requirement, like, bucket), queues, kinds)
-        verdict = computed[key][queue.queue_id]
-        if isinstance(verdict, Eligible):
-            (others if own is None else eligible).add(queue.cluster)
-        elif own is not None:
-            rejects[place_of(queue.queue, queue.cluster)] = verdict
-    if eligible or not rejects:
-        return ClusterChoice(frozenset(eligible))
-    miss = nearest_miss(rejects, {place_of(queue.queue, queue.cluster): queue.classes for queue in queues}, kinds)
-    if others:
-        miss += f"; eligible would be {', '.join(sorted(others))}"
-    return ClusterChoice(frozenset(), miss)
+    return choose(list_queues(conn, project), property_kinds(conn), raw, settings, bucket)
 
 
 def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | None) -> Unheard:
     """Names that a requirement says, and that are of nothing in the grid."""
-    if raw is None:
-        return Unheard()
-    kinds = property_kinds(conn)
-    requirement = parse_requirement(raw, kinds)
-    classes = [properties for queue in list_queues(conn, project) for properties in queue.classes]
-    sites = tuple(unknown_sites(requirement, classes))
-    unknown = unknown_properties(requirement, classes, kinds)
-    return Unheard(sites, tuple(unknown), has_known_sites(requirement, classes))
+    return Unheard() if raw is None else unheard(list_queues(conn, project), property_kinds(conn), raw)
 
 
 def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple[int, str]]:
@@ -154,11 +95,6 @@ def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple
         found = conn.execute(parts.where(part.campaign_id == campaign_id))
         settings = {name: own for name, own in found}
         yield bucket_id, choose_clusters(conn, project, raw, settings, bucket).miss
-
-
-def place_of(queue: str, cluster: str) -> str:
-    """As a person names a queue of a cluster."""
-    return f"{queue}@{cluster}" if queue else cluster
 
 
 def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) -> list[QueueWhy]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, select, union_all
+from sqlalchemy import BigInteger, Connection, and_, or_, select, union_all
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
@@ -87,7 +87,8 @@ def put_forecasts(
 ) -> None:
     """Replace the present forecasts that have changed, and keep all of a campaign whose history is older than that.
 
-    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest.
+    Most campaigns stand still in most cycles: to write their rows again costs more than all the rest. Of those that
+    nothing is known of, neither what a task takes nor when the last one ends, there is no history.
     `alike`: by campaign others of which the same is forecast but for the tasks remaining, which it gives for each.
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
@@ -96,9 +97,19 @@ def put_forecasts(
     for with_cluster in (True, False):
         if some := [value for value in values if (value[1] is not None) is with_cluster]:
             _put_present(conn, _of_all(rows("new", COLUMNS, some), others), with_cluster, now)
-    kept = select(ForecastHistory.c.id).where(ForecastHistory.c.campaign_id == Campaign.c.id)
-    recent = kept.where(ForecastHistory.c.at > clock(now) - timedelta(seconds=history_period)).limit(1)
-    due = select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS), recent.scalar_subquery().is_(None))
+    _keep(conn, history_period, now)
+
+
+def _keep(conn: Connection, period: float, now: datetime | None) -> None:
+    whole, kept = Forecast.alias("whole").c, select(ForecastHistory.c.id)
+    is_known = and_(whole.cluster_id.is_(None), or_(whole.mean.is_not(None), whole.eta.is_not(None)))
+    recent = kept.where(ForecastHistory.c.campaign_id == whole.campaign_id)
+    recent = recent.where(ForecastHistory.c.at > clock(now) - timedelta(seconds=period)).limit(1)
+    due = (
+        select(whole.campaign_id)
+        .join(Campaign, and_(Campaign.c.id == whole.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
+        .where(is_known, recent.scalar_subquery().is_(None))
+    )
     present = select(*(Forecast.c[name] for name in FIELDS), clock(now)).where(Forecast.c.campaign_id.in_(due))
     conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], present))
 

@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from cigri.database import Database
 from cigri.flow.forecasts import NewForecast, put_forecasts
-from cigri.tables.campaigns import Forecast
+from cigri.tables.campaigns import Forecast, ForecastHistory
 from tests.factories import NOON, a_campaign, a_cluster
 
 
@@ -21,3 +21,18 @@ def test_only_a_forecast_that_has_changed_is_written_again(database: Database) -
         put_forecasts(conn, [here, whole._replace(throughput=2.0)], 60.0, later)
         found = conn.execute(select(Forecast.c.cluster_id, Forecast.c.throughput, Forecast.c.at)).all()
     assert {tuple(row) for row in found} == {(cluster, None, NOON), (None, 2.0, later)}
+
+
+def test_there_is_a_history_of_those_alone_of_which_something_is_known(database: Database) -> None:
+    """Else each of thousands that wait would leave a row for each of its clusters in each minute."""
+    with database.begin() as conn:
+        cluster, other = a_cluster(conn), a_cluster(conn, "luke")
+        campaigns = [a_campaign(conn, 3, clusters=("dahu", "luke")) for _ in range(3)]
+        here = [NewForecast(id, one, 1.0, None, None, None, 3, None) for id in campaigns for one in (cluster, other)]
+        nothing, mean, end = (NewForecast(id, None, 1.0, None, None, None, 3, None) for id in campaigns)
+        put_forecasts(conn, [*here, nothing, mean._replace(mean=5.0), end._replace(eta=NOON)], 60.0, NOON)
+        kept = conn.execute(select(ForecastHistory.c.campaign_id, ForecastHistory.c.cluster_id)).all()
+        put_forecasts(conn, [nothing._replace(mean=6.0)], 60.0, NOON + timedelta(seconds=30))
+        later = conn.scalars(select(ForecastHistory.c.campaign_id).where(ForecastHistory.c.at > NOON)).all()
+    assert {tuple(row) for row in kept} == {(id, one) for id in campaigns[1:] for one in (cluster, other, None)}
+    assert later == [campaigns[0]] * 3

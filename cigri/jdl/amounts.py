@@ -5,14 +5,16 @@ They are parsed, never evaluated as code. Units are powers of 1024; what comes o
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import lru_cache
+from typing import NoReturn
 
 from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import complaint, did_you_mean, shown, wrong
 from cigri.jdl.quoting import split
 from cigri.text import units
+from cigri.text.tokens import END, Tokens
 
 LARGEST = 2**53
 LONGEST = 200
@@ -28,7 +30,16 @@ Values = Callable[[str], Number]
 """The value of a parameter by its name."""
 Node = Callable[[Values], Number]
 
-_WORD = re.compile(r"\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)|\{([^{}]*)\}|([A-Za-z]+)|([-+*/(),]))")
+_TOKEN = re.compile(
+    r"""
+      (?P<blank>\s+)
+    | (?P<number>(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?+)
+    | (?P<slot>\{[^{}]*\})
+    | (?P<word>[A-Za-z]++)
+    | (?P<mark>[-+*/(),])
+    """,
+    re.VERBOSE,
+)
 _COMPUTED = re.compile(r"[{}()*/+,]")
 _SLOT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[1-9][0-9]{0,3}|")
 
@@ -41,10 +52,10 @@ class Formula:
             raise complaint(f"is longer than {LONGEST} characters", "compute it in the parameters")
         self.text, self.is_size = text.strip(), is_size
         self.slots: list[str] = []
-        self._words = [*_words(self.text)]
+        self._tokens = Tokens(self.text, _TOKEN, self._fail_where_no_token_is)
         self._node = self._sum()
-        if self._words:
-            raise complaint(f"{self._words[0]!r} is not expected there, in {shown(text)}", _SPELLING)
+        if self._tokens.next.kind != END:
+            self._fail(f"{self._tokens.next.shown} is not expected there")
 
     @property
     def is_fixed(self) -> bool:
@@ -67,60 +78,66 @@ class Formula:
 
     def _sum(self) -> Node:
         node = self._product()
-        while self._next() in ("+", "-"):
-            node = _combined(self._words.pop(0), node, self._product())
+        while operator := self._operator("+", "-"):
+            node = _combined(operator, node, self._product())
         return node
 
     def _product(self) -> Node:
         node = self._factor()
-        while self._next() in ("*", "/"):
-            node = _combined(self._words.pop(0), node, self._factor())
+        while operator := self._operator("*", "/"):
+            node = _combined(operator, node, self._factor())
         return node
 
     def _factor(self) -> Node:
-        if self._next() == "-":
-            self._words.pop(0)
+        if self._operator("-"):
             inner = self._factor()
             return lambda values: -inner(values)
         node = self._primary()
-        if (unit := self._next()) and unit.isalpha():
-            factor = _factor_of(self._words.pop(0), is_size=self.is_size)
+        if self._tokens.next.kind == "word":
+            factor = _factor_of(self._tokens.take().text, is_size=self.is_size)
             return _combined("*", node, lambda values: factor)
         return node
 
     def _primary(self) -> Node:
-        word = self._words.pop(0) if self._words else ""
-        if word[:1].isdigit() or word[:1] == ".":
-            number = _exact(Decimal(word))
+        token = self._tokens.next
+        if token.kind == "number":
+            number = _exact(Decimal(self._tokens.take().text))
             return lambda values: number
-        if word[:1] == "{":
-            slot = _slot(word[1:-1].strip())
+        if token.kind == "slot":
+            slot = _slot(self._tokens.take().text[1:-1].strip())
             self.slots.append(slot)
             return lambda values: values(slot)
-        if word in PARTS:
-            return self._part(word)
-        if word == "(":
+        if token.kind == "word" and token.text in PARTS:
+            return self._part(self._tokens.take().text)
+        if self._tokens.takes("mark", "("):
             node = self._sum()
             self._expect(")")
             return node
-        raise complaint(f"an amount is expected {_before(word)}, in {shown(self.text)}", _SPELLING)
+        self._fail(f"an amount is expected {self._before()}")
 
     def _part(self, name: str) -> Node:
         self._expect("(")
         nodes = [self._sum()]
-        while self._next() == ",":
-            self._words.pop(0)
+        while self._tokens.takes("mark", ","):
             nodes.append(self._sum())
         self._expect(")")
         return lambda values: PARTS[name](node(values) for node in nodes)
 
-    def _next(self) -> str:
-        return self._words[0] if self._words else ""
+    def _operator(self, *marks: str) -> str:
+        return next((mark for mark in marks if self._tokens.takes("mark", mark)), "")
 
-    def _expect(self, word: str) -> None:
-        found = self._words.pop(0) if self._words else ""
-        if found != word:
-            raise complaint(f"{word!r} is expected {_before(found)}, in {shown(self.text)}", _SPELLING)
+    def _expect(self, mark: str) -> None:
+        if not self._tokens.takes("mark", mark):
+            self._fail(f"{mark!r} is expected {self._before()}")
+
+    def _before(self) -> str:
+        return "at the end" if self._tokens.next.kind == END else f"before {self._tokens.next.shown}"
+
+    def _fail_where_no_token_is(self, at: int) -> NoReturn:
+        self._fail(f"{self.text[at]!r} has no place in an amount")
+
+    def _fail(self, message: str) -> NoReturn:
+        raise complaint(f"{message}, in {shown(self.text)}", _SPELLING)
 
 
 @lru_cache(maxsize=256)
@@ -180,16 +197,6 @@ _EXAMPLES = {True: "write '2 GB', '512 MB', or a number of MB", False: "write a 
 _SPELLING = "write for example '{size} * 2 GB': numbers, units (K, M, G, T), {parameters}, + - * / ( ), max and min"
 
 
-def _words(text: str) -> Iterator[str]:
-    place = 0
-    while place < len(text):
-        found = _WORD.match(text, place)
-        if found is None:
-            raise complaint(f"{text[place:].strip()[:1]!r} has no place in an amount, in {shown(text)}", _SPELLING)
-        yield found[0].strip()
-        place = found.end()
-
-
 def _combined(operator: str, left: Node, right: Node) -> Node:
     match operator:
         case "+":
@@ -245,10 +252,6 @@ def _exact(number: Decimal) -> Number:
 def _hint(name: str, parameter: Mapping[str, object]) -> str:
     hint = did_you_mean(name, parameter)
     return f"; {hint}" if hint else ""
-
-
-def _before(word: str) -> str:
-    return f"before {word!r}" if word else "at the end"
 
 
 def _nothing(slot: str) -> Number:

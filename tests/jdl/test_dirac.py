@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cigri.errors import DescriptionError
 from cigri.jdl import Command, Description, parse
 from cigri.jdl.dirac import is_dirac
-from cigri.jdl.dirac.grammar import Attribute, Section, Value
+from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section
 from cigri.jdl.dirac.grammar import parse as parse_jdl
 from cigri.requirements import BUILT_IN, parse_requirement
 
@@ -48,7 +48,7 @@ def complaints(text: str) -> str:
     return str(raised.value)
 
 
-def plain(value: Value) -> object:
+def plain(value: JdlValue) -> object:
     """Without the places."""
     if isinstance(value, dict):
         return {attribute.name: plain(attribute.value) for attribute in value.values()}
@@ -125,7 +125,7 @@ def test_values_are_read_as_they_stand(text: str, value: object) -> None:
         ("A = {1 2};", "line 1, column 8: expected ',' or '}' in a list: '2'"),
         ("A = {1,};", "line 1, column 8: expected a value: '}'"),
         ("A = 1;;", "line 1, column 7: expected the name of an attribute: ';'"),
-        ("[A = 1;", "line 1, column 8: expected the name of an attribute: the end of the text"),
+        ("[A = 1;", "line 1, column 8: expected the name of an attribute: the end"),
         ("[A = 1;] B", "line 1, column 10: behind the end of the description: 'B'"),
         ("A = " + "[A = " * 30, "line 1, column 110: more than 20 lists and sections stand in one another"),
         ("A = 1" + "0" * 50 + ";", "line 1, column 5: is a number too long to be meant"),
@@ -324,7 +324,7 @@ def _text_of(attribute: Attribute) -> str:
     return _value_of(attribute.value)
 
 
-def _value_of(value: Value) -> str:
+def _value_of(value: JdlValue) -> str:
     match value:
         case dict():
             return f"[{written(value)}]"

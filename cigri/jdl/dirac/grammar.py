@@ -5,115 +5,174 @@ entries = { name "=" value ";" }          the last ";" may be missing
 value   = string | number | true | false | "{" [value {"," value}] "}" | "[" entries "]"
 """
 
-from collections.abc import Iterator
+import re
+from bisect import bisect_right
+from decimal import Decimal
 from typing import NamedTuple, NoReturn
 
 from cigri.errors import DescriptionError, Problem
-from cigri.jdl.dirac.tokens import JdlToken, Position, Scalar, tokens
+from cigri.text.tokens import END, Token, Tokens
 
-DEEPEST = 20
+DEEPEST_VALUE = 20
+LONGEST_NUMBER = 30
 TRUTHS = {"true": True, "false": False}
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+_TOKEN = re.compile(
+    r"""
+      (?P<blank>[ \t\r\n\f]+)
+    | (?P<comment>\#[^\n]*+|//[^\n]*+|/\*.*?\*/)
+    | (?P<string>"(?:[^"\\\n]++|\\.)*+")
+    | (?P<number>[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?(?![\w.]))
+    | (?P<name>[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+)
+    | (?P<mark>[][{}=;,])
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_WORD = re.compile(r"[^\s;,=\[\]{}]{1,40}|.", re.DOTALL)
+
+JdlScalar = str | int | Decimal | bool
+
+
+class Position(NamedTuple):
+    """Both count from 1."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"
 
 
 class Attribute(NamedTuple):
     """What stands behind a `=`, and where its name stands."""
 
     name: str
-    value: "Value"
+    value: "JdlValue"
     place: Position
 
 
 Section = dict[str, Attribute]
 """Attributes by their names in small letters: DIRAC's are read in any case."""
 
-Value = Scalar | list["Value"] | Section
+JdlValue = JdlScalar | list["JdlValue"] | Section
 
 
 def parse(text: str) -> Section:
     """The attributes of a text; raise DescriptionError at the first thing that is wrong."""
-    reader = _Reader(tokens(text))
-    is_bracketed = reader.takes("[")
-    section = reader.entries("]" if is_bracketed else "", 0)
-    if is_bracketed:
-        reader.expect("]")
-    if reader.next.kind != "end":
-        reader.fail("behind the end of the description", "take it away")
-    return section
+    return _JdlReader(text).whole()
 
 
-class _Reader:
-    """Looks one token ahead."""
+class _JdlReader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = [0, *(line.end() for line in re.finditer("\n", text))]
+        self._tokens = Tokens(text, _TOKEN, self._fail_where_no_token_is, _meaning)
 
-    def __init__(self, source: Iterator[JdlToken]) -> None:
-        self._source = source
-        self.next = next(source)
-
-    def take(self) -> JdlToken:
-        taken, self.next = self.next, next(self._source, self.next)
-        return taken
-
-    def takes(self, mark: str) -> bool:
-        """Is it this mark? Then it is behind us."""
-        is_it = self.next.kind == "mark" and self.next.value == mark
-        if is_it:
-            self.take()
-        return is_it
-
-    def expect(self, mark: str) -> None:
-        if not self.takes(mark):
-            self.fail(f"expected {mark!r}")
-
-    def fail(self, message: str, hint: str = "") -> NoReturn:
-        raise DescriptionError([Problem(str(self.next.place), f"{message}: {self.next.shown}", hint)])
-
-    def entries(self, closing: str, depth: int) -> Section:
-        """Up to the closing mark or, without one, the end of the text."""
-        section: Section = {}
-        while not self._at_end(closing):
-            attribute = self._attribute(depth)
-            if attribute.name.lower() in section:
-                first = section[attribute.name.lower()].place
-                message = f"{attribute.name} is given twice, first in {first}"
-                raise DescriptionError([Problem(str(attribute.place), message, "leave one of them out")])
-            section[attribute.name.lower()] = attribute
-            if not self.takes(";") and not self._at_end(closing):
-                self.fail("expected ';' behind the value", f"end {attribute.name} with ';'")
+    def whole(self) -> Section:
+        is_bracketed = self._takes("[")
+        section = self._entries("]" if is_bracketed else "", 0)
+        if is_bracketed:
+            self._expect("]")
+        if self._tokens.next.kind != END:
+            self._fail("behind the end of the description", "take it away")
         return section
 
-    def _at_end(self, closing: str) -> bool:
-        if not closing:
-            return self.next.kind == "end"
-        return self.next.kind == "mark" and self.next.value == closing
+    def _entries(self, closing: str, depth: int) -> Section:
+        """Up to the closing mark or, without one, the end of the text."""
+        section: Section = {}
+        while not self._is_at_end(closing):
+            attribute = self._attribute(depth)
+            if first := section.get(attribute.name.lower()):
+                message = f"{attribute.name} is given twice, first in {first.place}"
+                raise DescriptionError([Problem(str(attribute.place), message, "leave one of them out")])
+            section[attribute.name.lower()] = attribute
+            if not self._takes(";") and not self._is_at_end(closing):
+                self._fail("expected ';' behind the value", f"end {attribute.name} with ';'")
+        return section
+
+    def _is_at_end(self, closing: str) -> bool:
+        return self._tokens.is_next("mark", closing) if closing else self._tokens.next.kind == END
 
     def _attribute(self, depth: int) -> Attribute:
-        if self.next.kind != "name":
-            self.fail("expected the name of an attribute")
-        name = self.take()
-        self.expect("=")
-        return Attribute(str(name.value), self._read(depth), name.place)
+        if self._tokens.next.kind != "name":
+            self._fail("expected the name of an attribute")
+        name = self._tokens.take()
+        self._expect("=")
+        return Attribute(name.text, self._value(depth), self._position(name.at))
 
-    def _read(self, depth: int) -> Value:
-        if depth > DEEPEST:
-            self.fail(f"more than {DEEPEST} lists and sections stand in one another")
-        if self.takes("["):
-            section = self.entries("]", depth + 1)
-            self.expect("]")
+    def _value(self, depth: int) -> JdlValue:
+        if depth > DEEPEST_VALUE:
+            self._fail(f"more than {DEEPEST_VALUE} lists and sections stand in one another")
+        if self._takes("["):
+            section = self._entries("]", depth + 1)
+            self._expect("]")
             return section
-        if self.takes("{"):
+        if self._takes("{"):
             return self._list(depth + 1)
-        if self.next.kind in ("string", "number"):
-            return self.take().value
-        if self.next.kind == "name" and str(self.next.value).lower() in TRUTHS:
-            return TRUTHS[str(self.take().value).lower()]
-        self.fail("expected a value", "put text in double quotes")
+        token = self._tokens.next
+        if token.kind == "name" and token.text.lower() in TRUTHS:
+            return TRUTHS[self._tokens.take().text.lower()]
+        if token.kind == "number":
+            return self._number(self._tokens.take())
+        if token.kind != "string":
+            self._fail("expected a value", "put text in double quotes")
+        return self._tokens.take().text
 
-    def _list(self, depth: int) -> list[Value]:
-        values: list[Value] = []
-        if self.takes("}"):
+    def _list(self, depth: int) -> list[JdlValue]:
+        values: list[JdlValue] = []
+        if self._takes("}"):
             return values
         while True:
-            values.append(self._read(depth))
-            if self.takes("}"):
+            values.append(self._value(depth))
+            if self._takes("}"):
                 return values
-            if not self.takes(","):
-                self.fail("expected ',' or '}' in a list")
+            if not self._takes(","):
+                self._fail("expected ',' or '}' in a list")
+
+    def _number(self, token: Token) -> int | Decimal:
+        if len(token.text) <= LONGEST_NUMBER:
+            if token.text.lstrip("+-").isdigit():
+                return int(token.text)
+            if abs((number := Decimal(token.text)).adjusted()) <= LONGEST_NUMBER:
+                return number
+        self._fail_at(token.at, "is a number too long to be meant", "put it in quotes if it is text")
+
+    def _takes(self, mark: str) -> bool:
+        return self._tokens.takes("mark", mark)
+
+    def _expect(self, mark: str) -> None:
+        if not self._takes(mark):
+            self._fail(f"expected {mark!r}")
+
+    def _position(self, at: int) -> Position:
+        line = bisect_right(self._lines, at)
+        return Position(line, at - self._lines[line - 1] + 1)
+
+    def _fail(self, message: str, hint: str = "") -> NoReturn:
+        self._fail_at(self._tokens.next.at, f"{message}: {self._tokens.next.shown}", hint)
+
+    def _fail_where_no_token_is(self, at: int) -> NoReturn:
+        self._fail_at(at, *_fault(self._text, at))
+
+    def _fail_at(self, at: int, message: str, hint: str) -> NoReturn:
+        raise DescriptionError([Problem(str(self._position(at)), message, hint)])
+
+
+def _meaning(kind: str, text: str) -> str:
+    if kind != "string":
+        return text
+    return _ESCAPED.sub(lambda escaped: ESCAPES.get(escaped[1], escaped[1]), text[1:-1])
+
+
+def _fault(text: str, at: int) -> tuple[str, str]:
+    """Why no token begins here, and what to do about it."""
+    if text[at] == '"':
+        return "a string is not closed on its line", 'end it with ", or write \\n for a new line'
+    if text.startswith("/*", at):
+        return "a comment is not closed", "end it with */"
+    if text[at] == "'":
+        return "a string is in double quotes here", 'write "..."'
+    word = _WORD.match(text, at)
+    return f"cannot read {word[0]!r}" if word else "cannot be read", "put text in double quotes"

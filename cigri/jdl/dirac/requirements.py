@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from cigri.errors import Problem, RequirementError
-from cigri.jdl.dirac.grammar import Attribute, Section, Value
+from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section
 from cigri.requirements import BUILT_IN, parse_requirement
 
 SECTION = "Requirements"
@@ -46,7 +46,7 @@ def _given(section: Section, problems: list[Problem]) -> dict[str, Attribute]:
 def _plain(attribute: Attribute, problems: list[Problem]) -> object:
     """As JSON has it."""
 
-    def plain(value: Value) -> object:
+    def plain(value: JdlValue) -> object:
         match value:
             case dict():
                 problems.append(_problem(attribute, "expected a value, or a list of them, not a section"))

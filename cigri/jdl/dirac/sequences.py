@@ -11,8 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from cigri.errors import Problem
-from cigri.jdl.dirac.grammar import Attribute, Section, Value
-from cigri.jdl.dirac.tokens import Scalar
+from cigri.jdl.dirac.grammar import Attribute, JdlScalar, JdlValue, Section
 from cigri.jdl.parameters import RESERVED, Parameter
 from cigri.jdl.problems import MOST_SHOWN, shown
 from cigri.jdl.sweep import MOST_TASKS, Countable
@@ -162,7 +161,7 @@ def _sequence(section: Section, attribute: Attribute, problems: list[Problem]) -
             return _counted(attribute, count, settings, problems)
 
 
-def _listed(attribute: Attribute, values: Sequence[Value], problems: list[Problem]) -> Sequence[str]:
+def _listed(attribute: Attribute, values: Sequence[JdlValue], problems: list[Problem]) -> Sequence[str]:
     if wrong := next((value for value in values if isinstance(value, list | dict)), None):
         problems.append(_problem(attribute, f"a value is text or a number, not {shown(wrong)}"))
         return []
@@ -217,7 +216,7 @@ def _number(attribute: Attribute | None, default: int, problems: list[Problem]) 
     return Decimal(attribute.value)
 
 
-def _written(value: Scalar) -> str:
+def _written(value: JdlScalar) -> str:
     """0.30 is 0.30, and a Decimal has no exponent."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cigri.errors import DescriptionError, Problem
 from cigri.jdl.command import MACROS
-from cigri.jdl.dirac.grammar import Attribute, Section, Value, parse
+from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section, parse
 from cigri.jdl.dirac.requirements import KEYWORDS, SECTION, read_requirements
 from cigri.jdl.dirac.sequences import (
     NUMBER,
@@ -181,5 +181,5 @@ def _mark(name: str) -> str:
     return f"%{name}" if name == UNNAMED else f"%({name})s"
 
 
-def _is_nothing(value: Value) -> bool:
+def _is_nothing(value: JdlValue) -> bool:
     return value in ("", [], {}) or (isinstance(value, str) and value.lower() == "any")

@@ -1,0 +1,67 @@
+"""The tokens of a small language, one after the other and one ahead: all readers of ours begin with this one."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, NoReturn
+
+SKIPPED = ("blank", "comment")
+END = "end"
+
+
+class Token(NamedTuple):
+    """`kind`: a group of the pattern, or END; `text`: what it means; it begins at character `at`, counted from 0."""
+
+    kind: str
+    text: str
+    at: int
+
+    @property
+    def shown(self) -> str:
+        return "the end" if self.kind == END else repr(self.text)
+
+
+class Tokens:
+    """Goes through a text once, in time that grows as its length; `next` is not taken yet, after the last it is END.
+
+    pattern: a group for each kind, of which the SKIPPED ones are left out. fault: raises, for a character where no
+    token begins. meaning: from kind and text as it is written to what it means.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        pattern: re.Pattern[str],
+        fault: Callable[[int], NoReturn],
+        meaning: Callable[[str, str], str] = lambda kind, text: text,
+    ) -> None:
+        self._source = _tokens(text, pattern, fault, meaning)
+        self.next = next(self._source)
+
+    def take(self) -> Token:
+        taken, self.next = self.next, next(self._source, self.next)
+        return taken
+
+    def is_next(self, kind: str, text: str) -> bool:
+        return self.next.kind == kind and self.next.text == text
+
+    def takes(self, kind: str, text: str) -> bool:
+        """Is it this one? Then it is behind us."""
+        if self.is_next(kind, text):
+            self.take()
+            return True
+        return False
+
+
+def _tokens(
+    text: str, pattern: re.Pattern[str], fault: Callable[[int], NoReturn], meaning: Callable[[str, str], str]
+) -> Iterator[Token]:
+    at = 0
+    while at < len(text):
+        match = pattern.match(text, at)
+        if match is None:
+            fault(at)
+        kind = str(match.lastgroup)
+        if kind not in SKIPPED:
+            yield Token(kind, meaning(kind, match[0]), at)
+        at = match.end()
+    yield Token(END, "", at)

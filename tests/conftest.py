@@ -14,6 +14,7 @@ from sqlalchemy import Dialect
 from cigri.database import Database, embedded, schema
 from cigri.database.virtual import VirtualDatabase
 from tests.clusters import alpha_up, beta_up, delta_up, gamma_up  # noqa: F401  (pytest finds them here)
+from tests.factories import NOON
 from tests.forker import Forker
 from tests.grid import Grid, Site, local_site
 from tests.kinds import (  # noqa: F401  (pytest finds them here)
@@ -77,9 +78,11 @@ def compiled(server: Path) -> Compiled:
 
 
 @pytest.fixture
-def database(database_url: str, compiled: Compiled) -> Iterator[VirtualDatabase]:
+def database(request: pytest.FixtureRequest, database_url: str, compiled: Compiled) -> Iterator[VirtualDatabase]:
     """Its time is the server's until a test sets it."""
     database = VirtualDatabase(database_url)
+    if request.node.get_closest_marker("noon"):
+        database.set_time(NOON)
     database.engine.dialect = compiled.dialect
     database.engine.update_execution_options(compiled_cache=compiled.statements)
     yield database
@@ -87,10 +90,12 @@ def database(database_url: str, compiled: Compiled) -> Iterator[VirtualDatabase]
 
 
 @pytest.fixture
-def other_database(server: Path) -> Iterator[VirtualDatabase]:
+def other_database(request: pytest.FixtureRequest, server: Path) -> Iterator[VirtualDatabase]:
     """One more, to compare with."""
     for url in _fresh(server, "template_cigri"):
         database = VirtualDatabase(url)
+        if request.node.get_closest_marker("noon"):
+            database.set_time(NOON)
         yield database
         database.close()
 

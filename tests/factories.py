@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
+from cigri.database import Database, server_time
+from cigri.database.virtual import VirtualDatabase
 from cigri.drivers import Capacity
 from cigri.flow.batches import put_batch, put_submitted
 from cigri.flow.cluster_states import put_cluster_state
@@ -26,6 +28,16 @@ from cigri.states import CampaignType, EventLevel, JobState, Outcome, TaskState
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
+def set_time(place: Database | Connection, moment: datetime) -> None:
+    """The rest of this transaction happens then, or all that begin in this database from now on."""
+    if isinstance(place, Connection):
+        place.execute(select(func.set_config("cigri.now", moment.isoformat(), True)))
+        assert server_time(place) == moment
+    else:
+        assert isinstance(place, VirtualDatabase)
+        place.set_time(moment)
+
+
 def note_passes(conn: Connection, error: str = "", *, by_almighty: bool = False) -> None:
     """Every module has just run, as by cron if not cycled by an almighty; the updator with this error."""
     for name in CYCLE:
@@ -37,7 +49,7 @@ def a_cluster(conn: Connection, name: str = "dahu", *, free: int = 10, used: int
     put_cluster(conn, name, {"driver": "local", **config})
     cluster = find_cluster(conn, name)
     assert cluster is not None
-    put_cluster_state(conn, cluster.id, Capacity(free + used, free, used, 0), 0, NOON)
+    put_cluster_state(conn, cluster.id, Capacity(free + used, free, used, 0), 0)
     return cluster.id
 
 
@@ -49,7 +61,6 @@ def a_campaign(
     user: str = "alice",
     clusters: Sequence[str] = ("dahu",),
     max_replicas: int | None = None,
-    now: datetime = NOON,
 ) -> int:
     """A campaign of tasks that wait: so many, or with these parameters; replicas may use half its core-seconds."""
     parameters: Sequence[object] = [str(i) for i in range(tasks)] if isinstance(tasks, int) else tasks
@@ -57,34 +68,32 @@ def a_campaign(
     parts = {cluster: NewCampaignCluster(settings, 1, None, False, False) for cluster in clusters}
     replicas = (0.5, max_replicas) if max_replicas else (None, None)
     campaign = NewCampaign(name, user, CampaignType.DEFAULT, "", "workqueue", {}, parts, *replicas)
-    return put_campaign(conn, campaign, parameters, now)
+    return put_campaign(conn, campaign, parameters)
 
 
-def submitted_jobs(
-    conn: Connection, campaign_id: int, cluster_id: int, jobs: int, *, tasks: int = 1, now: datetime = NOON
-) -> list[int]:
+def submitted_jobs(conn: Connection, campaign_id: int, cluster_id: int, jobs: int, *, tasks: int = 1) -> list[int]:
     """So many jobs of so many tasks each in the cluster's queue, remote ids r1, r2..."""
     waiting = take_waiting(conn, campaign_id, jobs * tasks)
     assert len(waiting) == jobs * tasks
     chosen = [NewJob(cluster_id, 1, 3600, waiting[i * tasks : (i + 1) * tasks]) for i in range(jobs)]
-    put_jobs(conn, campaign_id, chosen, now)
-    return launch_jobs(conn, cluster_id, jobs, now=now)
+    put_jobs(conn, campaign_id, chosen)
+    return launch_jobs(conn, cluster_id, jobs)
 
 
-def launch_jobs(conn: Connection, cluster_id: int, jobs: int, *, now: datetime = NOON) -> list[int]:
+def launch_jobs(conn: Connection, cluster_id: int, jobs: int) -> list[int]:
     """So many jobs that wait for it come into the cluster's queue, remote ids r1, r2..."""
     ids = []
     for launch in list_launches(conn, cluster_id, jobs, jobs):
-        batch = put_batch(conn, launch, cluster_id, grid_key(conn), now)
+        batch = put_batch(conn, launch, cluster_id, grid_key(conn))
         assert batch is not None
-        put_submitted(conn, batch.id, {index: f"r{index}" for index in range(1, len(launch.jobs) + 1)}, now)
+        put_submitted(conn, batch.id, {index: f"r{index}" for index in range(1, len(launch.jobs) + 1)})
         ids += [job.id for job in launch.jobs]
     return ids
 
 
-def run_jobs(conn: Connection, job_ids: Sequence[int], *, node: str = "node-1", now: datetime = NOON) -> None:
+def run_jobs(conn: Connection, job_ids: Sequence[int], *, node: str = "node-1") -> None:
     seen = [SeenJob(job_id, JobState.RUNNING, f"r{i}", node) for i, job_id in enumerate(job_ids, start=1)]
-    move_seen(conn, seen, now)
+    move_seen(conn, seen)
 
 
 def end_jobs(
@@ -97,22 +106,21 @@ def end_jobs(
     seconds: float = 10.0,
     reason: str = "",
     node: str = "node-1",
-    now: datetime = NOON,
 ) -> None:
     """Each task of these jobs ends so; a task that is given up gets its event."""
     campaigns = {job.job_id: job.campaign_id for job in list_watched(conn, cluster_id)}
     kinds = {job.job_id: job.kind for job in list_watched(conn, cluster_id)}
+    started = server_time(conn).timestamp() - seconds
     ended = []
     for live in list_attempts(conn, job_ids):
         past = TaskPast(live.failures, live.deaths, live.resubmissions, live.retries)
         about = (campaigns[live.job_id], live.job_id, live.task_id, live.number)
         verdict = judge(outcome, past, JobSettings())
-        ended.append(EndedAttempt(*about, outcome, exit_code, now.timestamp() - seconds, seconds, verdict))
-    started = now.timestamp() - seconds
+        ended.append(EndedAttempt(*about, outcome, exit_code, started, seconds, verdict))
     jobs = [EndedJob(i, campaigns[i], kinds[i], outcome, exit_code, node, reason, started) for i in job_ids]
-    put_ended(conn, cluster_id, ended, jobs, now)
+    put_ended(conn, cluster_id, ended, jobs)
     for one in ended:
         if one.verdict.state is TaskState.FAILED:
             message = f"{outcome}, exit code {exit_code}; stderr ends: no such file"
             ids = (one.campaign_id, cluster_id, one.job_id, one.task_id)
-            put_events(conn, [NewEvent("TASK_FAILED", EventLevel.ERROR, f"task {one.task_id}", message, *ids)], now)
+            put_events(conn, [NewEvent("TASK_FAILED", EventLevel.ERROR, f"task {one.task_id}", message, *ids)])

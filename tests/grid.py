@@ -110,7 +110,7 @@ class Grid:
     def cycle(self) -> Report:
         report: Report = Counter()
         for module in CYCLE:
-            report.update(module.run_once(self.tools, None))
+            report.update(module.run_once(self.tools))
         return report
 
     def run_until(self, fact: Callable[[], object], seconds: float = 60) -> None:

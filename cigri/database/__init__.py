@@ -154,7 +154,7 @@ def pause_after(failures: ColumnElement[int], backoff: BackOff) -> ColumnElement
     return interval(func.least(backoff.first * func.power(2.0, doublings), longest))
 
 
-def server_time(conn: Connection, now: datetime | None) -> datetime:
+def server_time(conn: Connection, now: datetime | None = None) -> datetime:
     """The time as `clock` tells it, as a value."""
     return now or conn.execute(select(clock(now))).scalar_one()
 

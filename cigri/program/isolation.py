@@ -94,7 +94,7 @@ def once_more_isolated(act: Callable[[bool], T]) -> T:
 
 
 def isolated_visit(
-    tools: Tools, module: str, visit: Callable[[ClusterRow], Report], now: datetime | None
+    tools: Tools, module: str, visit: Callable[[ClusterRow], Report], now: datetime | None = None
 ) -> Callable[[ClusterRow], Report]:
     """A visit that raises has its cluster left out for a while, with an event, and hurts no other."""
 

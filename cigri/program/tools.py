@@ -5,7 +5,6 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import NamedTuple
 
 from cigri.database import Database
@@ -35,8 +34,8 @@ class Tools(NamedTuple):
     """Told of the campaign that the pass is at: it is to blame if the process does not survive it; 0: none."""
 
 
-RunOnce = Callable[[Tools, datetime | None], Report]
-"""One pass of a module; `now` is given in virtual time only."""
+RunOnce = Callable[[Tools], Report]
+"""One pass of a module."""
 
 
 def summed(seen: Seen) -> Report:

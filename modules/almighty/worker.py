@@ -120,7 +120,7 @@ def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
         except EOFError:
             break
         try:
-            answer = (dict(run_once(tools, None)), "", False)
+            answer = (dict(run_once(tools)), "", False)
         except CigriError as error:
             answer = ({}, str(error), isinstance(error, DatabaseUnavailable))
         except Exception:

@@ -92,7 +92,7 @@ class Clockwork:
         report: Report = Counter()
         patience = self.tools.settings.almighty.patience
         for run_once in self._modules:
-            report.update(run_once(self.tools, None))
+            report.update(run_once(self.tools))
             self.advance(self.now + min(self.gateway.take_spent(), patience))
         self.cycles += 1
         return report

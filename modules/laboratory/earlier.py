@@ -56,7 +56,7 @@ def run_before(
 
 def _end(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None:
     """All jobs there have succeeded; `lasted`: seconds by the number of the task."""
-    at = server_time(conn, None).timestamp()
+    at = server_time(conn).timestamp()
     attempts, jobs = [], []
     for launch in list_launches(conn, cluster_id, len(lasted), len(lasted), len(lasted)):
         for job in launch.jobs:

@@ -47,7 +47,7 @@ def look(settings: Settings) -> Health:
         return health._replace(trouble=str(error))
     try:
         with database.begin() as conn:
-            health = health._replace(revision=schema.current(conn), now=server_time(conn, None))
+            health = health._replace(revision=schema.current(conn), now=server_time(conn))
             if health.is_current:
                 health = health._replace(
                     modules=list_module_standings(conn),

@@ -83,7 +83,7 @@ def _passes(programs: dict[str, RunOnce], options: argparse.Namespace, stop: thr
 def _pass(tools: Tools, name: str, run_once: RunOnce) -> Pass:
     started, counts, error = time.monotonic(), {}, ""
     try:
-        counts = dict(run_once(tools, None))
+        counts = dict(run_once(tools))
     except CigriError as problem:
         error = str(problem)
     except Exception:

@@ -122,7 +122,7 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
     from cigri.database import server_time
 
     with database.begin() as conn:
-        began = server_time(conn, None)
+        began = server_time(conn)
     environment = {**os.environ, "CIGRI_SET_DATA_DIRECTORY": str(settings.data_directory)}
     if named := environment.get("CIGRI_CONFIG"):
         environment["CIGRI_CONFIG"] = os.path.abspath(named)

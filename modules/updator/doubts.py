@@ -36,7 +36,7 @@ class Place(NamedTuple):
     name: str
 
 
-def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], now: datetime | None) -> Report:
+def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], now: datetime | None = None) -> Report:
     """What the ends that a visit has just brought tell of this cluster's nodes, and of their campaigns everywhere."""
     report: Report = Counter()
     campaigns = {attempt.campaign_id for attempt in fresh}

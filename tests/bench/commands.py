@@ -25,7 +25,7 @@ def measure(size: int = SIZE) -> Iterator[Row]:
             passes += 1
             for module in CYCLE:
                 before = given.gateway.commands.total()
-                module.run_once(given, None)
+                module.run_once(given)
                 name = module.__name__.removeprefix("modules.")
                 most[name] = max(most[name], given.gateway.commands.total() - before)
         total = given.gateway.commands.total()

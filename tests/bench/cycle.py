@@ -73,6 +73,6 @@ def cycle(given: Tools) -> dict[str, float]:
     taken = {}
     for module in CYCLE:
         started = time.perf_counter()
-        module.run_once(given, None)
+        module.run_once(given)
         taken[module.__name__.removeprefix("modules.")] = time.perf_counter() - started
     return taken

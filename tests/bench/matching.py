@@ -50,7 +50,7 @@ def measure(size: int = SIZE, pools: int = POOLS, runs: int = RUNS) -> Iterator[
         with grid.database.begin() as conn:
             mark_changed(conn)
         started = time.perf_counter()
-        computed = matcher.run_once(given, None)["pools computed"]
+        computed = matcher.run_once(given)["pools computed"]
         each = (time.perf_counter() - started) / computed
         most = f"at most {RENEWED * 1000:.0f} ms"
         about = f"a pool computed anew over {SITES * (1 + len(QUEUES))} queues, all resources having changed"

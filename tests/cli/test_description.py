@@ -15,7 +15,9 @@ from cigri.flow.archive import archive_campaign
 from cigri.flow.campaigns import close_campaigns
 from cigri.jdl import Description, parse
 from tests.cli.conftest import AsUser
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 Show = Callable[[int], dict[str, Any]]
 
@@ -161,7 +163,7 @@ def test_campaigns_of_before_and_archived_ones_show_the_settings_in_force(
         jobs = submitted_jobs(conn, campaign, 1, 2)
         end_jobs(conn, 1, jobs)
         close_campaigns(conn)
-        archive_campaign(conn, campaign, NOON)
+        archive_campaign(conn, campaign)
     described = shown(campaign)
     assert described == {
         "name": "povray",

@@ -18,7 +18,7 @@ from cigri.flow.stress import FrontEndPace, put_front_end_pace
 from cigri.flow.visits import put_failure
 from cigri.settings.sections import NodeSettings
 from tests.cli.running import Run
-from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, run_jobs, set_time, submitted_jobs
 
 COMMAND = gridclusters
 
@@ -34,13 +34,14 @@ def clusters(database: Database) -> None:
         a_cluster(conn, "away")
         away = find_cluster(conn, "away")
         assert away is not None
-        put_failure(conn, away, "CLUSTER_UNREACHABLE", "away: no route to host", NOON)
+        put_failure(conn, away, "CLUSTER_UNREACHABLE", "away: no route to host")
         options = {"token": "s3cret", "spool": "/x", "deep": [{"password": "s3cret"}]}
         ssh = {"host": "f.example.org", "key_file": "~/.ssh/id"}
         put_cluster(conn, "new", {"driver": "slurm", "transport": "ssh", "ssh": ssh, "options": options})
         run_jobs(conn, submitted_jobs(conn, a_campaign(conn, 4), dahu, 4)[:3])
 
 
+@pytest.mark.noon
 def test_clusters_are_listed_with_their_state(run: Run, clusters: None) -> None:
     why = "since 2026-03-01 12:00:00, tried again at 2026-03-01 12:00:05: away: no route to host"
     expected = f"""\
@@ -57,6 +58,7 @@ Id  Name  Driver  Host           State        Free  Total  Ours running  Ours wa
     assert states == ["ok", "full", "disabled", "unreachable", "unknown"]
 
 
+@pytest.mark.noon
 def test_no_secret_is_shown(run: Run, clusters: None) -> None:
     for argv in (("-i", "new"), ("--json", "new")):
         printed = run(*argv)
@@ -66,12 +68,13 @@ def test_no_secret_is_shown(run: Run, clusters: None) -> None:
     assert "Cores:    10: 0 unavailable, 6 used by others, 0 ours, 4 free\n" in run("-i", 1).out
 
 
+@pytest.mark.noon
 def test_bars_are_letters_in_a_pipe_and_colours_on_a_terminal(
     run: Run, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
-        put_cluster_state(conn, cluster, Capacity(16, 8, 6, 2), 4, NOON)
+        put_cluster_state(conn, cluster, Capacity(16, 8, 6, 2), 4)
     bar = "X" * 10 + "U" * 10 + "C" * 20 + "F" * 40
     assert run("-b").out.splitlines()[:2] == ["dahu (16 cores, ok)", bar]
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -89,10 +92,12 @@ def test_a_bar_is_always_as_wide(amounts: list[int]) -> None:
 
 def test_usage_tells_the_past(run: Run, database: Database) -> None:
     with database.begin() as conn:
+        now = server_time(conn)
+        set_time(conn, NOON)
         cluster = a_cluster(conn)
-        now = server_time(conn, None)
         for hours, used in ((30, 1), (5, 2), (0.1, 3)):
-            put_cluster_state(conn, cluster, Capacity(10, 10 - used, used, 0), 1, now - timedelta(hours=hours))
+            set_time(conn, now - timedelta(hours=hours))
+            put_cluster_state(conn, cluster, Capacity(10, 10 - used, used, 0), 1)
     assert [row["used"] for row in run("-u", "--json").json] == [2, 3]
     assert [row["used"] for row in run("-u", "dahu", "--json", "--hours", 48).json] == [1, 2, 3]
     assert run("-u").out.splitlines()[0].split() == ["Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable"]
@@ -107,6 +112,7 @@ def test_no_cluster_at_all_says_who_adds_one(run: Run) -> None:
     assert "cigri cluster add" in printed.err
 
 
+@pytest.mark.noon
 def test_an_unknown_cluster_is_a_failure_with_a_hint(run: Run, clusters: None) -> None:
     printed = run("dahu", "nowhere", "77")
     assert (printed.status, printed.out) == (1, "")
@@ -121,11 +127,12 @@ def test_what_would_be_ignored_is_refused(run: Run, argv: tuple[str, ...]) -> No
     assert run(*argv).status == 2
 
 
+@pytest.mark.noon
 def test_a_cluster_tells_its_hours_and_whether_it_is_within_them(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn, "never")
         a_cluster(conn, "always", hours=["mon-sun"])
-        now = server_time(conn, None)
+        now = server_time(conn)
         later = [f"{now + timedelta(hours=hour):%H:00}" for hour in (2, 3)]
         a_cluster(conn, "later", hours=["-".join(later)], timezone="UTC")
     assert "no hours are declared: jobs of type nightly do not run here" in run("-i", "never").out
@@ -150,6 +157,7 @@ def test_sick_and_drained_nodes_are_named(run: Run, database: Database) -> None:
     assert (sick.split()[-1], drained.split()[-1]) == ("dahu-3", "dahu-7")
 
 
+@pytest.mark.noon
 def test_a_cluster_under_stress_tells_its_figures(run: Run, database: Database) -> None:
     with database.begin() as conn:
         put_front_end_pace(conn, a_cluster(conn), FrontEndPace(0.25, 0.5, "it answers in 8.0 s, usually in 0.5 s"))

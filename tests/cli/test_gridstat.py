@@ -23,7 +23,7 @@ from cigri.flow.visits import put_failure
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from tests.cli.running import Run
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, set_time, submitted_jobs
 from tests.flow.test_buckets import SIZED, sized
 
 COMMAND = gridstat
@@ -43,15 +43,17 @@ def campaign(database: Database) -> int:
         end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3, reason="bad luck")
         end_jobs(conn, dahu, jobs[3:4], Outcome.PREEMPTED, exit_code=None)
         whole = NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None, median=9.5, p95=12.0)
-        put_forecasts(conn, [whole, whole._replace(cluster_id=dahu, throughput=36.05)], 60.0, NOON)
+        put_forecasts(conn, [whole, whole._replace(cluster_id=dahu, throughput=36.05)], 60.0)
     return campaign
 
 
+@pytest.mark.noon
 def test_open_campaigns_are_listed(run: Run, campaign: int, database: Database) -> None:
     with database.begin() as conn:
         paused, cancelled = a_campaign(conn, 3, name="pause", user="bob"), a_campaign(conn, 1, name="gone")
         move_campaign(conn, paused, "bob", CampaignState.PAUSED)
-        move_campaign(conn, cancelled, "alice", CampaignState.CANCELLED, NOON + timedelta(hours=1))
+        set_time(conn, NOON + timedelta(hours=1))
+        move_campaign(conn, cancelled, "alice", CampaignState.CANCELLED)
     header = "Campaign id  Name    User   Submission time      S   Progress   End\n"
     first = "1            povray  alice  2026-03-01 12:00:00  Re  2/6 (33%)  -\n"
     second = "2            pause   bob    2026-03-01 12:00:00  P   0/3 (0%)   -\n"
@@ -69,6 +71,7 @@ def test_no_campaign_is_no_failure_but_says_what_to_do(run: Run) -> None:
     assert run("--json").json == []
 
 
+@pytest.mark.noon
 def test_one_campaign_is_shown_with_its_clusters(run: Run, campaign: int) -> None:
     assert (
         run(campaign).out
@@ -98,6 +101,7 @@ luke: the operator gives this cluster no new jobs
     )
 
 
+@pytest.mark.noon
 def test_priorities_are_shown_where_somebody_gave_one(run: Run, campaign: int, database: Database) -> None:
     assert "Priority" not in run(str(campaign)).out
     with database.begin() as conn:
@@ -131,6 +135,7 @@ def test_the_end_is_told_with_its_interval(run: Run, campaign: int, database: Da
     assert found["calibration"] is None
 
 
+@pytest.mark.noon
 def test_an_ended_campaign_tells_whether_its_forecasts_were_right(run: Run, campaign: int, database: Database) -> None:
     """Of three intervals two held the end; what was told when nothing was left, or after, does not count."""
     hour = timedelta(hours=1)
@@ -140,7 +145,8 @@ def test_an_ended_campaign_tells_whether_its_forecasts_were_right(run: Run, camp
             left = 0 if low == 0 else 3
             times = (NOON + hour * low, NOON + hour * high)
             told = NewForecast(campaign, None, 1.0, 1.0, 1.0, None, left, times[1], eta_low=times[0], eta_high=times[1])
-            put_forecasts(conn, [told], 60.0, NOON + hour * at)
+            set_time(conn, NOON + hour * at)
+            put_forecasts(conn, [told], 60.0)
         conn.exec_driver_sql(
             "UPDATE campaigns SET state = 'terminated', ended_at = timestamptz '2026-03-01 14:45+00' WHERE id = %s",
             (campaign,),
@@ -149,6 +155,7 @@ def test_an_ended_campaign_tells_whether_its_forecasts_were_right(run: Run, camp
     assert run(campaign, "--json").json[0]["calibration"] == 2 / 3
 
 
+@pytest.mark.noon
 def test_a_full_view_shows_the_tasks(run: Run, campaign: int) -> None:
     full = run("-f", campaign, "-H").out
     assert full.endswith("""
@@ -165,6 +172,7 @@ def test_a_full_view_shows_the_tasks(run: Run, campaign: int) -> None:
     assert run(campaign, "--json").json[0].keys() >= {"clusters", "total", "done"}
 
 
+@pytest.mark.noon
 def test_the_scheduler_of_campaigns_that_name_none_is_a_setting(
     run: Run, campaign: int, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +183,7 @@ def test_the_scheduler_of_campaigns_that_name_none_is_a_setting(
     assert run(campaign, "--json").json[0]["served_by"] == "prediction"
 
 
+@pytest.mark.noon
 def test_replicas_and_the_scheduler_of_now_are_shown(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn), a_cluster(conn, "luke")
@@ -200,6 +209,7 @@ def test_replicas_and_the_scheduler_of_now_are_shown(run: Run, database: Databas
     assert run("-J", campaign).json["replicate"] == {"budget": 0.5, "max_replicas": 1}
 
 
+@pytest.mark.noon
 def test_several_campaigns_are_summed_up(run: Run, campaign: int, database: Database) -> None:
     with database.begin() as conn:
         a_campaign(conn, 4, user="bob")
@@ -217,13 +227,16 @@ total        2 campaigns  -      -   5        2        2     1       0          
     assert "no campaign 3, 4" in partial.err
 
 
+@pytest.mark.noon
 def test_an_ended_campaign_has_the_throughput_of_its_whole_life(run: Run, database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 6)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 6))
-        close_campaigns(conn, NOON + timedelta(hours=2))
-        archive_campaign(conn, campaign, NOON + timedelta(days=40))
+        set_time(conn, NOON + timedelta(hours=2))
+        close_campaigns(conn)
+        set_time(conn, NOON + timedelta(days=40))
+        archive_campaign(conn, campaign)
     shown = run(campaign, "-f")
     assert "Throughput:    3.0 jobs/h\nEnd:           2026-03-01 14:00:00\n" in shown.out
     assert "State:         terminated, archived 2026-04-10 12:00:00\n" in shown.out
@@ -253,6 +266,7 @@ def test_what_stands_in_the_way_is_said_per_cluster(run: Run, database: Database
     assert f"griddel --resume {campaign}" in run(campaign).out
 
 
+@pytest.mark.noon
 def test_errors_say_how_to_go_on(run: Run, campaign: int) -> None:
     printed = run("-e")
     assert printed.out.startswith("Event id  Code")
@@ -266,6 +280,7 @@ def test_errors_say_how_to_go_on(run: Run, campaign: int) -> None:
     assert run("-e", 99).status == 1
 
 
+@pytest.mark.noon
 def test_a_job_is_shown_with_its_tasks(run: Run, campaign: int, database: Database) -> None:
     printed = run("-j", 3).out
     for line in ("Outcome:    failure", "Exit code:  3", "Reason:     bad luck", "Remote id:  r3", "Local user: alice"):
@@ -277,18 +292,20 @@ def test_a_job_is_shown_with_its_tasks(run: Run, campaign: int, database: Databa
     assert run("-j", 6, "--json").json["attempts"][0]["task_number"] == 5
 
 
+@pytest.mark.noon
 def test_a_job_is_shown_with_exactly_what_it_was_given(run: Run, database: Database) -> None:
     resources = {"cpu": 1, "nodes": 1, "mem": "{} * 10", "tmp": 0, "gpu": 2, "native": []}
     with database.begin() as conn:
         cluster = a_cluster(conn, "dahu")
         sized_campaign = sized(conn, [9, 9.5], settings={**SIZED, "resources": resources})
         alone, both = (take_waiting(conn, sized_campaign, number) for number in (1, 2))
-        put_jobs(conn, sized_campaign, [NewJob(cluster, 1, 60, alone)], NOON)
-        put_jobs(conn, sized_campaign, [NewJob(cluster, 2, 60, both[1:], 2)], NOON)
+        put_jobs(conn, sized_campaign, [NewJob(cluster, 1, 60, alone)])
+        put_jobs(conn, sized_campaign, [NewJob(cluster, 2, 60, both[1:], 2)])
     assert "Given:    gpu 2, mem 90 MB\n" in run("-j", 1).out
     assert run("-j", 2, "--json").json["given"] == {"gpu": 4, "mem": 190}
 
 
+@pytest.mark.noon
 def test_a_task_is_shown_with_all_its_attempts(run: Run, campaign: int, database: Database) -> None:
     with database.begin() as conn:
         cluster = find_cluster(conn, "dahu")
@@ -304,10 +321,12 @@ def test_a_task_is_shown_with_all_its_attempts(run: Run, campaign: int, database
     assert run("--task", task_id, "-H").out == by_number
 
 
+@pytest.mark.noon
 def test_the_stored_description_is_json(run: Run, campaign: int) -> None:
     assert run("-J", campaign).json["clusters"].keys() == {"dahu", "luke"}
 
 
+@pytest.mark.noon
 @pytest.mark.parametrize(
     "argv",
     [("99",), ("-f", "99"), ("-J", "99"), ("-j", "99"), ("--task", "99"), ("--task", "1:99"), ("-w", "99")],
@@ -346,6 +365,7 @@ def test_what_would_be_ignored_is_refused(run: Run, argv: tuple[str, ...]) -> No
     assert "gridstat --help" in printed.err
 
 
+@pytest.mark.noon
 def test_control_characters_of_others_do_nothing_to_my_terminal(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
@@ -359,7 +379,7 @@ def test_control_characters_of_others_do_nothing_to_my_terminal(run: Run, databa
 def test_a_nightly_campaign_tells_when_its_cluster_opens(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
-        now = server_time(conn, None)
+        now = server_time(conn)
         a_campaign(conn, 1)
         conn.execute(text('UPDATE campaign_clusters SET settings = settings || \'{"type": "nightly"}\''))
     assert "the operator of cluster dahu has declared no hours for its jobs" in run(1).out
@@ -376,12 +396,14 @@ def test_a_nightly_campaign_tells_when_its_cluster_opens(run: Run, database: Dat
     assert "outside hours" not in told(-1, 2)
 
 
+@pytest.mark.noon
 def test_why_tells_what_keeps_a_campaign_from_more_jobs_on_each_cluster(
     run: Run, campaign: int, database: Database
 ) -> None:
     with database.begin() as conn:
-        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 9, 9)], NOON)
-        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 8, 9)], NOON + timedelta(hours=1))
+        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 9, 9)])
+        set_time(conn, NOON + timedelta(hours=1))
+        put_cuts(conn, [Cut(campaign, 1, CutReason.LIMIT, "matlab", 8, 9)])
     status, told, _ = run("--why", str(campaign))
     assert status == 0
     dahu, luke, between, *queues = told.splitlines()[1:]
@@ -396,6 +418,7 @@ def test_why_tells_what_keeps_a_campaign_from_more_jobs_on_each_cluster(
     assert (second["reason"], second["state"]) == (None, "disabled")
 
 
+@pytest.mark.noon
 def test_results_that_are_doubted_are_shown_with_the_way_on(run: Run, database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
@@ -421,6 +444,7 @@ def test_every_reason_has_a_sentence(reason: CutReason) -> None:
     assert "{" not in SENTENCES[reason].format(name="alice", used=1, most=2)
 
 
+@pytest.mark.noon
 def test_a_campaign_of_which_only_failures_are_left_waits_for_its_user(run: Run, database: Database) -> None:
     with database.begin() as conn:
         dahu = a_cluster(conn)

@@ -23,7 +23,7 @@ from cigri.settings.sections import NodeSettings
 from cigri.states import CutReason, Outcome
 from modules import operator
 from tests.cli.conftest import AsUser
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json.md"
 ALL_OF = re.compile(r"^All of `(.+?)`", re.MULTILINE)
@@ -134,7 +134,7 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         dahu = a_cluster(conn)
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
-        put_nodes(conn, cluster, [NodeClass({"cores": 32}, 20)], NOON)
+        put_nodes(conn, cluster, [NodeClass({"cores": 32}, 20)])
         put_exclusion(conn, dahu, "dahu", "dahu-3", "of 9 tasks 9 failed", NodeSettings())
         map_user(conn, "dahu", "alice", "al")
         campaign = a_campaign(conn, 6, max_replicas=1)
@@ -142,11 +142,11 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         run_jobs(conn, jobs)
         end_jobs(conn, dahu, jobs[:2])
         end_jobs(conn, dahu, jobs[2:3], Outcome.FAILURE, exit_code=3)
-        put_forecasts(conn, [NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)], 60.0, NOON)
-        put_cuts(conn, [Cut(campaign, dahu, CutReason.LIMIT, "matlab", 9, 9)], NOON)
+        put_forecasts(conn, [NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)], 60.0)
+        put_cuts(conn, [Cut(campaign, dahu, CutReason.LIMIT, "matlab", 9, 9)])
         a_campaign(conn, 2, name="second")
         put_pass(conn, Pass("updator", "here", 1, 0.1, {"visits": 1}, ""))
-        put_description(conn, read_document(""), "", "root", NOON)
+        put_description(conn, read_document(""), "", "root")
     for words in (
         ("limit", "set", "matlab", "4"),
         ("quota", "set", "user", "alice", "4"),

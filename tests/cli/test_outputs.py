@@ -66,7 +66,7 @@ def run_campaign(database: Database) -> int:
     deadline = time.monotonic() + DEADLINE
     while True:
         for module in CYCLE:
-            module.run_once(tools, None)
+            module.run_once(tools)
         with database.begin() as conn:
             (view,) = list_campaigns(conn, [campaign])
         if view.done == view.total:

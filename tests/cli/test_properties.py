@@ -12,7 +12,9 @@ from cigri.flow.resources import put_description
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
 from tests.cli.running import Run
-from tests.factories import NOON, a_cluster
+from tests.factories import a_cluster
+
+pytestmark = pytest.mark.noon
 
 COMMAND = gridclusters
 GB = 1024**3
@@ -34,11 +36,11 @@ def described(database: Database) -> None:
     with database.begin() as conn:
         for name in ("dahu", "luke"):
             a_cluster(conn, name)
-        put_description(conn, read_document(TEXT), TEXT, "root", NOON)
+        put_description(conn, read_document(TEXT), TEXT, "root")
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
         thin, thick = {"cores": 32, "memory": 192 * GB}, {"cores": 32, "memory": 384 * GB, "gpus": 2}
-        put_nodes(conn, cluster, [NodeClass(thin, 20), NodeClass(thick, 4)], NOON)
+        put_nodes(conn, cluster, [NodeClass(thin, 20), NodeClass(thick, 4)])
 
 
 def test_each_value_is_shown_with_its_source_and_the_nodes_that_have_it(run: Run) -> None:
@@ -66,7 +68,7 @@ def test_it_is_told_when_a_cluster_gave_no_sensible_answer(run: Run, database: D
     with database.begin() as conn:
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
-        put_no_nodes(conn, cluster, "sinfo: no answer at all", NOON)
+        put_no_nodes(conn, cluster, "sinfo: no answer at all")
     said = run("-p")
     assert said.out == before
     assert "dahu: what nodes it has could not be read" in said.err

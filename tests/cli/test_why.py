@@ -1,5 +1,7 @@
 """`gridstat --why`: whether each queue of the grid is eligible for a campaign or a task, or the first reason."""
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import text
 
@@ -8,8 +10,10 @@ from cigri.database import Database
 from cigri.flow.archive import forget_pools
 from cigri.states import RejectCode
 from tests.cli.running import Run
-from tests.factories import NOON, a_cluster
+from tests.factories import NOON, a_cluster, set_time
 from tests.pools.made import GB, a_queue, put_nodes, split, submit, two_clusters
+
+pytestmark = pytest.mark.noon
 
 COMMAND = gridstat
 
@@ -102,6 +106,7 @@ def test_what_makes_no_sense_is_refused(run: Run, words: list[str], status: int,
 def test_a_campaign_without_pools_is_said_to_be(run: Run, database: Database, campaign: int) -> None:
     with database.begin() as conn:
         conn.execute(text("UPDATE campaigns SET state = 'terminated', ended_at = submitted_at"))
+        set_time(conn, NOON + timedelta(seconds=1))
         assert forget_pools(conn, 0.0) == 1
     told = run("--why", campaign)
     assert told.status == 0

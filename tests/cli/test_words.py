@@ -11,7 +11,9 @@ from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from tests.cli.running import Run
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 COMMAND = gridstat
 
@@ -26,9 +28,10 @@ def test_an_ended_campaign_has_one_throughput(run: Run, database: Database, dahu
     with database.begin() as conn:
         campaign = a_campaign(conn, 6)
         whole = NewForecast(campaign, None, 1.0, 360.0, 10.0, 0.5, 3, None)
-        put_forecasts(conn, [whole, whole._replace(cluster_id=dahu)], 60.0, NOON)
+        put_forecasts(conn, [whole, whole._replace(cluster_id=dahu)], 60.0)
         end_jobs(conn, dahu, submitted_jobs(conn, campaign, dahu, 6))
-        close_campaigns(conn, NOON + timedelta(hours=2))
+        set_time(conn, NOON + timedelta(hours=2))
+        close_campaigns(conn)
     shown = run(campaign).out
     assert "Throughput:    3.0 jobs/h\n" in shown
     assert shown.splitlines()[-1].split()[10:12] == ["3.0", "10"]

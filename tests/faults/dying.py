@@ -47,5 +47,5 @@ def main(argv: list[str]) -> int:
     url, module, moment, *number = argv
     database = Database(url)
     gateway = Dying(moment, int(number[0]) if number else 1)
-    importlib.import_module(f"modules.{module}").run_once(Tools(database, Settings(), gateway), None)
+    importlib.import_module(f"modules.{module}").run_once(Tools(database, Settings(), gateway))
     return 0

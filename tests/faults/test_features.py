@@ -57,7 +57,7 @@ def start_side_by_side(grid: Grid) -> None:
     """One job of three tasks on two cores, as the campaign schedulers make them where a node has room."""
     grid.site.sh(f"cat >{grid.place}/pilot <<'EOF'\n{PILOT.replace('PLACE', grid.place)}EOF\n")
     campaign = grid.submit(["a", "b", "c"], command=f"sh {grid.place}/pilot", walltime=900)
-    updator.run_once(grid.tools, None)
+    updator.run_once(grid.tools)
     with grid.database.begin() as conn:
         tasks = take_waiting(conn, campaign, 3)
         assert put_jobs(conn, campaign, [NewJob(cluster_of(grid), 2, 900, tasks, 2)]) == 1
@@ -92,10 +92,10 @@ def status_of_tasks_side_by_side(grid: Grid) -> None:
     assert both["last_exp_job_end"] == third + ESTIMATE
     assert (both["add_final_exp_waste"], alone["add_final_exp_waste"]) == (lost, 0)
     with grid.database.begin() as conn:
-        deadline = (server_time(conn, None) + timedelta(seconds=120)).replace(microsecond=0)
+        deadline = (server_time(conn) + timedelta(seconds=120)).replace(microsecond=0)
         put_drain(conn, grid.site.name, DrainWish(deadline, False, 0, "oper"))
     before = time.time()
-    killer.run_once(grid.tools, None)
+    killer.run_once(grid.tools)
     message = grid.one("SELECT message FROM events WHERE code = 'CLUSTER_DRAIN'")
     wasted, drained = (int(re.findall(rf"{name} (\d+)", message)[0]) for name in ("kill_waste", "draining_waste"))
     assert abs(wasted - (before - first)) < 10  # only the first task runs: a core since it began
@@ -122,7 +122,7 @@ def drain_the_node_of_a_job(grid: Grid) -> tuple[str, int]:
     grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running' AND node <> ''") == 1, 120)
     node = grid.one("SELECT node FROM jobs")
     with grid.database.begin() as conn:
-        deadline = (server_time(conn, None) + timedelta(seconds=300)).replace(microsecond=0)
+        deadline = (server_time(conn) + timedelta(seconds=300)).replace(microsecond=0)
         put_node_drain(conn, cluster_of(grid), NodeDrain(node, deadline, "oper"))
     return node, int(deadline.timestamp())
 

@@ -27,7 +27,7 @@ def pass_that_dies(forker: Forker, grid: Grid, module: str, moment: str) -> None
 
 def choose_jobs(grid: Grid) -> None:
     for module in (updator, predictor, metascheduler, campaign_schedulers):
-        module.run_once(grid.tools, None)
+        module.run_once(grid.tools)
     assert grid.one("SELECT count(*) FROM jobs WHERE state = 'to_launch'") == TASKS
 
 
@@ -102,7 +102,7 @@ def test_a_record_that_comes_before_its_job_is_watched_waits_in_the_outbox(forke
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
     local.submit(["y"])
     for module in (updator, predictor, metascheduler, campaign_schedulers):
-        module.run_once(local.tools, None)
+        module.run_once(local.tools)
     pass_that_dies(forker, local, "runner", "after")
     outbox = f"ls {local.site.config['directory']}/*/outbox"
     until(lambda: local.site.sh(outbox))
@@ -110,7 +110,7 @@ def test_a_record_that_comes_before_its_job_is_watched_waits_in_the_outbox(forke
     foreign = Path(local.site.config["directory"]) / local.one("SELECT key FROM grid") / "outbox" / f"{'9' * 40}-1"
     foreign.write_text("end of the world\n")
     for _ in range(3):
-        updator.run_once(local.tools, None)
+        updator.run_once(local.tools)
     assert local.site.sh(outbox) == there
     local.run_until(lambda: local.counts().get("done") == 1)
     assert local.one("SELECT count(*) FROM jobs WHERE missing_since IS NOT NULL") == 0

@@ -78,7 +78,7 @@ def test_a_killer_that_dies_between_win_and_abort_aborts_the_loser_later(two: Gr
     from modules import updator
 
     def is_won() -> bool:
-        updator.run_once(two.tools, None)
+        updator.run_once(two.tools)
         return two.counts() == {"done": TASKS}
 
     until(is_won)

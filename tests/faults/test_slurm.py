@@ -46,7 +46,7 @@ def test_a_thousand_jobs_in_flight_take_one_command_a_pass(alpha: Grid) -> None:
         assert alpha.gateway.commands.total() - before <= 2
     alpha.kill_all_jobs()
     before = alpha.gateway.commands.total()
-    killer.run_once(alpha.tools, None)
+    killer.run_once(alpha.tools)
     assert alpha.gateway.commands.total() - before == 1
     alpha.run_to_end()
     assert alpha.counts() == {"cancelled": jobs}

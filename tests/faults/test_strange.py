@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.database import server_time
+from tests.factories import set_time
 from tests.grid import CYCLE, Grid, Site, local_site, until
 from tests.localbatch.host import Host
 
@@ -93,12 +94,13 @@ def test_a_clock_that_jumps_hurts_no_job(local: Grid) -> None:
     """The database's clock goes ten minutes ahead and ten back again while tasks run."""
     local.submit([str(number) for number in range(8)], command="sleep 1")
     with local.database.begin() as conn:
-        start = server_time(conn, None)
+        start = server_time(conn)
     minutes = [0, 10, -10, 0, 10, 0, -10, 3]
 
     def jump() -> bool:
         for module in CYCLE:
-            module.run_once(local.tools, start + timedelta(minutes=minutes[0]))
+            set_time(local.database, start + timedelta(minutes=minutes[0]))
+            module.run_once(local.tools)
         minutes.append(minutes.pop(0))
         return bool(local.counts() == {"done": 8})
 

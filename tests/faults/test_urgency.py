@@ -34,7 +34,7 @@ def test_the_more_urgent_of_two_campaigns_starts_first_in_a_full_queue(grid: Gri
     grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
     late, soon = (grid.submit(["1"], command="sleep 1", **wide) for _ in range(2))
     for module in (updator, predictor):
-        module.run_once(grid.tools, None)
+        module.run_once(grid.tools)
     now = datetime.now(UTC)
     for campaign, ahead in ((late, timedelta(days=2)), (soon, timedelta(hours=1))):
         with grid.database.begin() as conn:
@@ -42,7 +42,7 @@ def test_the_more_urgent_of_two_campaigns_starts_first_in_a_full_queue(grid: Gri
 
     def both_wait() -> bool:
         for module in (metascheduler, campaign_schedulers, runner, updator, killer):
-            module.run_once(grid.tools, None)
+            module.run_once(grid.tools)
         waiting = grid.rows("SELECT campaign_id FROM jobs WHERE state = 'submitted' ORDER BY id")
         return [row["campaign_id"] for row in waiting] == [late, soon]
 

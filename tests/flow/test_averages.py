@@ -16,8 +16,10 @@ from cigri.states import Outcome
 from cigri.tables.campaigns import BucketAverage
 from cigri.tables.tasks import Task
 from modules.predictor.estimates import estimate, mean, together
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
 from tests.modules.test_predictor import progress
+
+pytestmark = pytest.mark.noon
 
 
 def known(conn: Connection) -> dict[tuple[int, int], tuple[int, float]]:
@@ -60,7 +62,7 @@ def test_each_bucket_has_an_average_on_each_cluster(database: Database) -> None:
         conn.execute(update(Task).where(Task.c.bucket_id == 2).values(priority=30))
         end_some(conn, campaign, dahu, 100.0)
         assert known(conn) == {(1, dahu): (2, 15.0), (1, luke): (1, 40.0), (2, dahu): (1, 100.0)}
-        parts = list_progress(conn, 3600.0, NOON)
+        parts = list_progress(conn, 3600.0)
         assert [part.average for part in parts] == [pytest.approx(130 / 3), 40.0]
         assert estimate(together(parts)) == pytest.approx(170 / 4)
         assert examine(conn) == []
@@ -70,7 +72,7 @@ def test_several_tasks_of_one_visit_count_one_after_the_other(database: Database
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 4)
-        put_jobs(conn, campaign, [NewJob(cluster, 1, 3600, take_waiting(conn, campaign, 3))], NOON)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 3600, take_waiting(conn, campaign, 3))])
         jobs = launch_jobs(conn, cluster, 1)
         run_jobs(conn, jobs)
         end_jobs(conn, cluster, jobs, seconds=7.0)
@@ -99,7 +101,7 @@ def test_doubted_results_count_no_longer_until_they_are_believed(database: Datab
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 9)
         end_some(conn, campaign, cluster, 50.0, 0.1, 70.0, 0.3)
-        put_doubts(conn, Doubted(campaign, cluster, "dahu", 1.0, None, "too soon"), now=NOON)
+        put_doubts(conn, Doubted(campaign, cluster, "dahu", 1.0, None, "too soon"))
         assert known(conn) == {(1, cluster): (2, 60.0)}
         believe(conn, campaign, cluster)
         assert known(conn) == {(1, cluster): (4, 30.1)}

@@ -20,13 +20,15 @@ from cigri.tables.resources import NodeClass
 from cigri.tables.tasks import Task
 from tests.factories import NOON, a_campaign, a_cluster
 
+pytestmark = pytest.mark.noon
+
 SIZED = {"exec_file": "run", "walltime": 60, "resources": {"cpu": 1, "mem": "{} * 10"}}
 
 
 def sized(conn: Connection, sizes: Sequence[object], *, settings: Mapping[str, Any] = SIZED) -> int:
     part = NewCampaignCluster(settings, 1, None, False, False)
     new = NewCampaign("n", "alice", CampaignType.DEFAULT, "", "workqueue", {"os": "el9"}, {"dahu": part})
-    return put_campaign(conn, new, [str(size) for size in sizes], NOON)
+    return put_campaign(conn, new, [str(size) for size in sizes])
 
 
 def buckets(conn: Connection, campaign: int) -> dict[int, list[int]]:
@@ -82,7 +84,7 @@ def test_clusters_that_a_campaign_may_get_later_count_too(database: Database) ->
         a_cluster(conn, "luke", options={"spool": "/s", "pools": {"mem": 99}})
         part = NewCampaignCluster(SIZED, 1, None, False, False)
         new = NewCampaign("n", "alice", CampaignType.DEFAULT, "", "workqueue", {}, {"dahu": part})
-        campaign = put_campaign(conn, new._replace(anywhere={"luke": later}), ["3", "3.2"], NOON)
+        campaign = put_campaign(conn, new._replace(anywhere={"luke": later}), ["3", "3.2"])
         mine = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign)
         assert conn.scalars(mine).all() == [{"amounts": {"mem": {"{} * 10": 32, "{} * 30": 96}}}]
         assert put_tasks(conn, campaign, "alice", ["3.3"]) == 1
@@ -123,7 +125,7 @@ def test_jobs_of_one_bucket_that_ask_for_different_amounts_are_different_batches
         cluster = a_cluster(conn)
         campaign = sized(conn, [9, 9.5, 9, 9.5, 9])
         assert list(buckets(conn, campaign)) == [96]
-        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 5)], NOON)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 5)])
         launches = list_launches(conn, cluster, 10, 10)
         assert [(launch.amounts, len(launch.jobs)) for launch in launches] == [({"mem": 90}, 3), ({"mem": 95}, 2)]
 
@@ -132,7 +134,7 @@ def test_a_job_of_several_tasks_asks_for_the_most_of_them(database: Database) ->
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign = sized(conn, [9, 9.5, 9.2])
-        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 3))], NOON)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 3))])
         assert [launch.amounts for launch in list_launches(conn, cluster, 10, 10)] == [{"mem": 95}]
 
 
@@ -140,7 +142,7 @@ def test_all_jobs_travel_together_where_nothing_is_computed(database: Database) 
     with database.begin() as conn:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 4)
-        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 4)], NOON)
+        put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 4)])
         launches = list_launches(conn, cluster, 10, 10)
         assert Counter(len(launch.jobs) for launch in launches) == {4: 1}
         assert launches[0].amounts == {}

@@ -23,7 +23,9 @@ from cigri.flow.precedence import Subject
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.tasks import take_waiting
 from cigri.states import CampaignType, CeilingKind, SubjectKind
-from tests.factories import NOON, a_cluster, end_jobs, submitted_jobs
+from tests.factories import a_cluster, end_jobs, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 ALICE, ASTRO = Subject(SubjectKind.USER, "alice"), Subject(SubjectKind.PROJECT, "astro")
 LIVE = "SELECT count(*) FROM jobs WHERE state <> 'ended'"
@@ -41,13 +43,13 @@ def a_campaign(
 ) -> int:
     part = NewCampaignCluster({"exec_file": "true", "walltime": 60}, width, max_jobs, False, False, limits or {})
     new = NewCampaign("c", user, CampaignType.DEFAULT, project, "workqueue", {}, {"dahu": part})
-    return put_campaign(conn, new, ["x"] * tasks, NOON)
+    return put_campaign(conn, new, ["x"] * tasks)
 
 
 def make(conn: Connection, campaign: int, jobs: int, width: int = 1) -> int:
     """As many of so many jobs as are under all ceilings."""
     tasks = take_waiting(conn, campaign, jobs)
-    return put_jobs(conn, campaign, [NewJob(1, width, 60, [task]) for task in tasks], NOON)
+    return put_jobs(conn, campaign, [NewJob(1, width, 60, [task]) for task in tasks])
 
 
 @pytest.mark.parametrize("what", ["limit", "user", "project", "everybody", "max_jobs"])

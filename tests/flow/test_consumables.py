@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -18,7 +19,9 @@ from cigri.flow.tasks import take_waiting
 from cigri.flow.withdrawals import put_back, put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, CampaignType, Outcome
-from tests.factories import NOON, a_cluster, end_jobs, launch_jobs
+from tests.factories import a_cluster, end_jobs, launch_jobs
+
+pytestmark = pytest.mark.noon
 
 NAMES = ("matlab", "nfs")
 WHICH = st.integers(0, 10**6)
@@ -59,7 +62,7 @@ class Charging(RuleBasedStateMachine):
         part = NewCampaignCluster({"exec_file": "true", "walltime": 60}, 1, None, False, False, tokens)
         new = NewCampaign("c", "alice", CampaignType.DEFAULT, "", "workqueue", {}, {"dahu": part})
         with self.database.begin() as conn:
-            self.tokens[put_campaign(conn, new, ["x"] * 20, NOON)] = tokens
+            self.tokens[put_campaign(conn, new, ["x"] * 20)] = tokens
 
     @rule(which=WHICH, jobs=st.integers(1, 6), tasks=st.integers(1, 2))
     def make(self, which: int, jobs: int, tasks: int) -> None:
@@ -69,7 +72,7 @@ class Charging(RuleBasedStateMachine):
         with self.database.begin() as conn:
             found = take_waiting(conn, campaign, jobs * tasks)
             groups = [found[first : first + tasks] for first in range(0, len(found), tasks)]
-            put_jobs(conn, campaign, [NewJob(self.cluster, 1, 60, group) for group in groups], NOON)
+            put_jobs(conn, campaign, [NewJob(self.cluster, 1, 60, group) for group in groups])
 
     @rule(jobs=st.integers(1, 4))
     def launch(self, jobs: int) -> None:
@@ -81,11 +84,11 @@ class Charging(RuleBasedStateMachine):
         """The runner was killed, and its batch is found not to be there."""
         with self.database.begin() as conn:
             launches, key = list_launches(conn, self.cluster, 3, 3), grid_key(conn)
-            batches = [put_batch(conn, one, self.cluster, key, NOON) for one in launches]
+            batches = [put_batch(conn, one, self.cluster, key) for one in launches]
         with self.database.begin() as conn:
             for batch in batches:
                 assert batch is not None
-                put_back(conn, self.cluster, batch.id, Outcome.LOST, "never submitted", JobSettings(), NOON)
+                put_back(conn, self.cluster, batch.id, Outcome.LOST, "never submitted", JobSettings())
 
     @rule(which=WHICH, outcome=st.sampled_from(ENDS))
     def end(self, which: int, outcome: Outcome) -> None:
@@ -99,7 +102,7 @@ class Charging(RuleBasedStateMachine):
         with self.database.begin() as conn:
             if self.tokens:
                 move_campaign(conn, sorted(self.tokens)[which % len(self.tokens)], "alice", state)
-            put_back_unlaunched(conn, JobSettings(), NOON)
+            put_back_unlaunched(conn, JobSettings())
 
     def used(self) -> Counter[str]:
         """By the jobs that are there, as their campaigns said."""

@@ -19,7 +19,9 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 PATIENCE = 600.0
 LATER = NOON + timedelta(seconds=PATIENCE)
@@ -37,7 +39,8 @@ def stop(conn: Connection, cluster: int, job: int, outcome: Outcome, *, saved: b
     [live] = list_attempts(conn, [job])
     verdict = judge(outcome, TaskPast(0, 0, 0, 0), JobSettings())
     attempt = EndedAttempt(1, job, live.task_id, live.number, outcome, 99, None, None, verdict, saved)
-    put_ended(conn, cluster, [attempt], [EndedJob(job, 1, JobKind.TASKS, outcome, 99, "", "", None)], now)
+    set_time(conn, now)
+    put_ended(conn, cluster, [attempt], [EndedJob(job, 1, JobKind.TASKS, outcome, 99, "", "", None)])
 
 
 @pytest.fixture
@@ -53,7 +56,8 @@ def stopped(database: Database) -> tuple[int, int]:
 
 def ids(database: Database, jobs: dict[int, int], now: datetime) -> tuple[dict[int, list[int]], list[int]]:
     with database.begin() as conn:
-        mine, others = take_continuing(conn, 1, jobs, PATIENCE, now)
+        set_time(conn, now)
+        mine, others = take_continuing(conn, 1, jobs, PATIENCE)
         conn.rollback()
     return {cluster: [task.id for task in tasks] for cluster, tasks in mine.items()}, [task.id for task in others]
 
@@ -78,8 +82,9 @@ def test_tasks_whose_cluster_keeps_them_waiting_are_for_any(database: Database, 
 def test_wants_tell_who_waits_for_which_cluster(database: Database, stopped: tuple[int, int]) -> None:
     dahu, luke = stopped
     with database.begin() as conn:
-        soon = {want.cluster_id: (want.waiting, want.bound) for want in list_wants(conn, 10, PATIENCE, NOON)}
-        late = {want.cluster_id: (want.waiting, want.bound) for want in list_wants(conn, 10, PATIENCE, LATER)}
+        soon = {want.cluster_id: (want.waiting, want.bound) for want in list_wants(conn, 10, PATIENCE)}
+        set_time(conn, LATER)
+        late = {want.cluster_id: (want.waiting, want.bound) for want in list_wants(conn, 10, PATIENCE)}
     assert soon == {dahu: (3, 2), luke: (3, 0)}
     assert late == {dahu: (5, 0), luke: (5, 0)}
 
@@ -89,7 +94,8 @@ def test_only_on_the_cluster_of_its_checkpoint_does_a_task_continue(
 ) -> None:
     dahu, luke = stopped
     with database.begin() as conn:
-        mine, others = take_continuing(conn, 1, {dahu: 1, luke: 1}, PATIENCE, LATER)
+        set_time(conn, LATER)
+        mine, others = take_continuing(conn, 1, {dahu: 1, luke: 1}, PATIENCE)
         new = take_waiting(conn, 1, 1)
         for cluster, task in ((dahu, mine[dahu][0]), (luke, others[0]), (dahu, new[0])):
             put_jobs(conn, 1, [NewJob(cluster, 1, 60, [task])])
@@ -109,7 +115,7 @@ def test_a_task_waits_anew_each_time_it_has_run_but_not_after_a_withdrawal(
     dahu, _ = stopped
     for outcome, waits_since in ((Outcome.WITHDRAWN, NOON), (Outcome.PREEMPTED, LATER)):
         with database.begin() as conn:
-            mine, _ = take_continuing(conn, 1, {dahu: 1}, PATIENCE, NOON)
+            mine, _ = take_continuing(conn, 1, {dahu: 1}, PATIENCE)
             put_jobs(conn, 1, [NewJob(dahu, 1, 60, mine[dahu])])
             job = conn.scalar(select(Job.c.id).where(Job.c.state != JobState.ENDED))
             assert job is not None
@@ -157,7 +163,8 @@ def running(database: Database) -> tuple[int, list[int]]:
 
 def orders(database: Database, cluster: int, now: datetime) -> list[tuple[int, bool]]:
     with database.begin() as conn:
-        return sorted((order.job_id, order.is_new) for order in take_checkpoint_orders(conn, cluster, now))
+        set_time(conn, now)
+        return sorted((order.job_id, order.is_new) for order in take_checkpoint_orders(conn, cluster))
 
 
 def test_running_jobs_are_asked_and_looked_after_ever_more_seldom(
@@ -165,12 +172,12 @@ def test_running_jobs_are_asked_and_looked_after_ever_more_seldom(
 ) -> None:
     cluster, (first, second, _) = running
     with database.begin() as conn:
-        assert ask_checkpoints(conn, "alice", campaign_id=1, now=NOON) == 2
+        assert ask_checkpoints(conn, "alice", campaign_id=1) == 2
     assert orders(database, cluster, NOON) == [(first, True), (second, True)]
     due = [s for s in range(200) if orders(database, cluster, NOON + timedelta(seconds=s))]
     assert due == [5, 10, 20, 40, 80, 160]
     with database.begin() as conn:
-        put_heard(conn, [first], NOON)
+        put_heard(conn, [first])
     assert orders(database, cluster, NOON + timedelta(seconds=320)) == [(second, False)]
 
 
@@ -179,21 +186,21 @@ def test_a_request_that_did_not_arrive_is_sent_again_and_one_may_ask_twice(
 ) -> None:
     cluster, (first, *_) = running
     with database.begin() as conn:
-        assert ask_checkpoints(conn, "alice", job_id=first, now=NOON) == 1
+        assert ask_checkpoints(conn, "alice", job_id=first) == 1
     for _ in range(2):
         assert orders(database, cluster, NOON) == [(first, True)]
         with database.begin() as conn:
             unsend_checkpoints(conn, [first])
     with database.begin() as conn:
-        put_heard(conn, [first], NOON)
-        assert ask_checkpoints(conn, "alice", job_id=first, now=NOON) == 1
+        put_heard(conn, [first])
+        assert ask_checkpoints(conn, "alice", job_id=first) == 1
     assert orders(database, cluster, NOON) == [(first, True)]
 
 
 def test_a_request_ends_with_its_job(database: Database, running: tuple[int, list[int]]) -> None:
     cluster, (first, second, _) = running
     with database.begin() as conn:
-        ask_checkpoints(conn, "alice", campaign_id=1, now=NOON)
+        ask_checkpoints(conn, "alice", campaign_id=1)
         end_jobs(conn, cluster, [first])
     assert orders(database, cluster, NOON) == [(second, True)]
     with database.begin() as conn:

@@ -2,10 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
+
 from cigri.database import Database
 from cigri.flow.cuts import Cut, CutView, list_cuts, put_cuts
 from cigri.states import CutReason
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import NOON, a_campaign, a_cluster, set_time
+
+pytestmark = pytest.mark.noon
 
 LATER = NOON + timedelta(hours=1)
 
@@ -20,13 +24,14 @@ def test_only_what_has_changed_is_written_and_what_is_over_is_gone(database: Dat
             Cut(1, 2, CutReason.ORDER, "", 1, 9),
             Cut(1, 3, CutReason.LIMIT, "matlab", 1, 1),
         )
-        assert put_cuts(conn, [full, order, limit], NOON) == 3
-        assert put_cuts(conn, [full, order, limit], LATER) == 0
+        assert put_cuts(conn, [full, order, limit]) == 3
+        set_time(conn, LATER)
+        assert put_cuts(conn, [full, order, limit]) == 0
         other = Cut(1, 2, CutReason.MAX_JOBS, "", 2, 2)
-        assert put_cuts(conn, [full._replace(used=4), other], LATER) == 2
+        assert put_cuts(conn, [full._replace(used=4), other]) == 2
         assert list_cuts(conn, 1) == [
             CutView("dahu", CutReason.FULL, "", 4, 3, NOON),
             CutView("luke", CutReason.MAX_JOBS, "", 2, 2, LATER),
         ]
-        assert put_cuts(conn, [], LATER) == 0
+        assert put_cuts(conn, []) == 0
         assert list_cuts(conn, 1) == []

@@ -30,8 +30,10 @@ from modules import predictor
 from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import estimate, usual
 from modules.predictor.eta.dates import pressure
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_predictor import progress
+
+pytestmark = pytest.mark.noon
 
 
 def do(conn: Connection, cluster: int, parameters: Sequence[object], *lasted: float, user: str = "alice") -> int:
@@ -67,10 +69,12 @@ def test_where_clusters_run_different_commands_the_latest_success_counts(databas
         conn.execute(text(f"UPDATE campaign_clusters SET settings = {other} WHERE cluster_id = 2"))
         for number, minutes in ((0, (1, 2)), (1, (2, 1))):
             for cluster, later in zip((1, 2), minutes, strict=True):
+                set_time(conn, NOON)
                 one = a_campaign(conn, [["a", "b"][number]], clusters=("dahu", "luke"))
                 conn.execute(text(f"UPDATE campaign_clusters SET settings = {other} WHERE cluster_id = 2"))
                 jobs = submitted_jobs(conn, one, cluster, 1)
-                end_jobs(conn, cluster, jobs, seconds=float(cluster), now=NOON + timedelta(minutes=later))
+                set_time(conn, NOON + timedelta(minutes=later))
+                end_jobs(conn, cluster, jobs, seconds=float(cluster))
         match_tasks(conn)
         assert expected(conn, both) == [2.0, 1.0]
 
@@ -130,10 +134,13 @@ def test_what_runs_of_a_known_task_is_what_it_took_before_less_its_age(database:
         match_tasks(conn)
         run_jobs(conn, submitted_jobs(conn, again, 2, 2))
         later = NOON + timedelta(seconds=20)
-        assert [list_endings(conn, {2: left}, later)[2].cores for left in (0.5, 15.5)] == [0.0, 2.0]
-        assert list_crews(conn, again, later) == {1: Crew(0, 0.0, 0, 10), 2: Crew(2, 40.0, 0, 10)}
+        set_time(conn, later)
+        assert [list_endings(conn, {2: left})[2].cores for left in (0.5, 15.5)] == [0.0, 2.0]
+        assert list_crews(conn, again) == {1: Crew(0, 0.0, 0, 10), 2: Crew(2, 40.0, 0, 10)}
+        set_time(conn, NOON)
         submitted_jobs(conn, again, 2, 1)
-        assert list_crews(conn, again, later)[2].waiting == 1
+        set_time(conn, later)
+        assert list_crews(conn, again)[2].waiting == 1
 
 
 def test_a_command_that_has_succeeded_on_a_cluster_needs_few_scouts_there(database: Database) -> None:
@@ -205,11 +212,11 @@ def test_what_remains_is_counted_with_what_it_is_expected_to_take(database: Data
         do(conn, cluster, ["a", "b", "c"], 10.0, 300.0, 50.0)
         again = a_campaign(conn, ["a", "b", "c", "new"])
         match_tasks(conn)
-        (part,) = [part for part in list_progress(conn, 3600.0, NOON) if part.campaign_id == again]
+        (part,) = [part for part in list_progress(conn, 3600.0) if part.campaign_id == again]
         assert (part.remaining, part.known, part.expected, part.longest) == (4, 3, 360.0, 300.0)
         end_jobs(conn, cluster, submitted_jobs(conn, again, cluster, 2), seconds=301.0)  # the new one and the longest
         add_up_counts(conn, longest=0)
-        (part,) = [part for part in list_progress(conn, 3600.0, NOON) if part.campaign_id == again]
+        (part,) = [part for part in list_progress(conn, 3600.0) if part.campaign_id == again]
         assert (part.remaining, part.known, part.longest) == (2, 2, 50.0)
         assert part.expected == pytest.approx(60.0)
         assert examine(conn) == []
@@ -271,7 +278,7 @@ def test_tasks_that_are_added_later_are_looked_up_too(database: Database) -> Non
         do(conn, cluster, ["a"], 10.0)
         campaign = a_campaign(conn, ["x"])
         match_tasks(conn)
-        put_tasks(conn, campaign, "alice", ["y", "a"], NOON)
+        put_tasks(conn, campaign, "alice", ["y", "a"])
         assert match_tasks(conn) == 1
         assert expected(conn, campaign) == [None, None, 10.0]
 
@@ -290,8 +297,8 @@ def test_the_predictor_looks_up_new_tasks(database: Database) -> None:
         do(conn, cluster, ["a"], 10.0)
         again = a_campaign(conn, ["a"])
     tools = Tools(database, Settings(), Gateway())
-    assert predictor.run_once(tools, NOON)["known tasks"] == 1
-    assert predictor.run_once(tools, NOON)["known tasks"] == 0
+    assert predictor.run_once(tools)["known tasks"] == 1
+    assert predictor.run_once(tools)["known tasks"] == 0
     with database.begin() as conn:
         assert expected(conn, again) == [10.0]
 
@@ -301,8 +308,8 @@ def test_the_latest_are_kept_and_the_rest_forgotten(database: Database) -> None:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, ["a", "b", "c", "d"])
         for minutes in range(4):
-            now = NOON + timedelta(minutes=minutes)
-            end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=float(minutes), now=now)
+            set_time(conn, NOON + timedelta(minutes=minutes))
+            end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=float(minutes))
         assert [forget_durations(conn, most) for most in (9, 4)] == [0, 0]
         assert forget_durations(conn, 3) == 1
         assert sorted(conn.scalars(select(LastDuration.c.seconds))) == [1.0, 2.0, 3.0]

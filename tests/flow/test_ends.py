@@ -19,6 +19,8 @@ from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
+pytestmark = pytest.mark.noon
+
 DONE = Verdict(TaskState.DONE, 10)
 WAITING = Verdict(TaskState.WAITING, 20, deaths=1)
 
@@ -68,7 +70,7 @@ def test_an_end_is_counted_once_however_often_it_is_told(database: Database) -> 
         once = None
         for _ in range(3):
             for attempts, ended in told:
-                put_ended(conn, cluster, attempts, ended, NOON)
+                put_ended(conn, cluster, attempts, ended)
             once = once or totals(conn)
         assert totals(conn) == once
         assert once == {"done": 2, "failed": 0, "resubmitted": 1, "seconds": 8.0, "squares": 32.0, "completed": 2}
@@ -138,10 +140,10 @@ def test_a_job_that_is_seen_again_is_no_longer_missing_and_one_that_waits_again_
     with database.begin() as conn:
         cluster = a_cluster(conn)
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
-        mark_missing(conn, [job], NOON)
+        mark_missing(conn, [job])
         run_jobs(conn, [job])
         assert conn.execute(select(Job.c.missing_since, Job.c.started_at)).one() == (None, NOON)
-        move_seen(conn, [SeenJob(job, JobState.SUBMITTED, "r1", "")], NOON)
+        move_seen(conn, [SeenJob(job, JobState.SUBMITTED, "r1", "")])
         assert conn.execute(select(Job.c.state, Job.c.started_at)).one() == (JobState.SUBMITTED, None)
 
 
@@ -152,8 +154,8 @@ def test_progress_tells_totals_and_what_is_there_now(database: Database) -> None
         jobs = submitted_jobs(conn, campaign, cluster, 5)
         run_jobs(conn, jobs[:2])
         end_jobs(conn, cluster, jobs[4:])
-        (part,) = list_progress(conn, 3600.0, NOON)
+        (part,) = list_progress(conn, 3600.0)
         assert (part.done, part.seconds, part.squares) == (1, 10.0, 100.0)
         assert (part.running, part.waiting, part.remaining, part.window_tasks) == (2, 2, 5, 1)
         move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
-        assert list_progress(conn, 3600.0, NOON) == []
+        assert list_progress(conn, 3600.0) == []

@@ -21,7 +21,9 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 from cigri.tables.tasks import Task
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 
 def test_fixed_without_resubmission_the_task_stays_failed_and_the_campaign_may_end(database: Database) -> None:
@@ -99,7 +101,7 @@ def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:
         cluster = a_cluster(conn)
         campaign, other = a_campaign(conn, 1), a_campaign(conn, 1)
         trial = Trial(has_success=False, failures=10, example="no")
-        put_trials(conn, cluster, "dahu", {campaign: trial, other: trial}, BudgetSettings(), NOON)
+        put_trials(conn, cluster, "dahu", {campaign: trial, other: trial}, BudgetSettings())
         events = list_fixable(conn, EventChoice("alice", [campaign]))
         assert fix_events(conn, events, "alice", resubmit=False) == 1
         part = CampaignCluster
@@ -181,7 +183,7 @@ def test_fixing_the_event_of_a_cluster_lets_it_be_visited_again(database: Databa
         campaign = _failed(conn, 1)
         dahu = find_cluster(conn, "dahu")
         assert dahu is not None
-        put_failure(conn, dahu, "CLUSTER_UNREACHABLE", "no route", NOON)
+        put_failure(conn, dahu, "CLUSTER_UNREACHABLE", "no route")
         events = list_fixable(conn, EventChoice("bob", is_global=True))
         assert [event.code for event in list_events(conn, EventChoice("bob", is_global=True))] == [
             "CLUSTER_UNREACHABLE"

@@ -2,12 +2,15 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import select
 
 from cigri.database import Database
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.tables.campaigns import Forecast, ForecastHistory
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import NOON, a_campaign, a_cluster, set_time
+
+pytestmark = pytest.mark.noon
 
 
 def test_only_a_forecast_that_has_changed_is_written_again(database: Database) -> None:
@@ -16,9 +19,10 @@ def test_only_a_forecast_that_has_changed_is_written_again(database: Database) -
         campaign = a_campaign(conn, 3)
         here = NewForecast(campaign, cluster, 1.0, None, None, None, 3, None)
         whole = here._replace(cluster_id=None)
-        put_forecasts(conn, [here, whole], 60.0, NOON)
+        put_forecasts(conn, [here, whole], 60.0)
         later = NOON + timedelta(seconds=10)
-        put_forecasts(conn, [here, whole._replace(throughput=2.0)], 60.0, later)
+        set_time(conn, later)
+        put_forecasts(conn, [here, whole._replace(throughput=2.0)], 60.0)
         found = conn.execute(select(Forecast.c.cluster_id, Forecast.c.throughput, Forecast.c.at)).all()
     assert {tuple(row) for row in found} == {(cluster, None, NOON), (None, 2.0, later)}
 
@@ -30,9 +34,10 @@ def test_there_is_a_history_of_those_alone_of_which_something_is_known(database:
         campaigns = [a_campaign(conn, 3, clusters=("dahu", "luke")) for _ in range(3)]
         here = [NewForecast(id, one, 1.0, None, None, None, 3, None) for id in campaigns for one in (cluster, other)]
         nothing, mean, end = (NewForecast(id, None, 1.0, None, None, None, 3, None) for id in campaigns)
-        put_forecasts(conn, [*here, nothing, mean._replace(mean=5.0), end._replace(eta=NOON)], 60.0, NOON)
+        put_forecasts(conn, [*here, nothing, mean._replace(mean=5.0), end._replace(eta=NOON)], 60.0)
         kept = conn.execute(select(ForecastHistory.c.campaign_id, ForecastHistory.c.cluster_id)).all()
-        put_forecasts(conn, [nothing._replace(mean=6.0)], 60.0, NOON + timedelta(seconds=30))
+        set_time(conn, NOON + timedelta(seconds=30))
+        put_forecasts(conn, [nothing._replace(mean=6.0)], 60.0)
         later = conn.scalars(select(ForecastHistory.c.campaign_id).where(ForecastHistory.c.at > NOON)).all()
     assert {tuple(row) for row in kept} == {(id, one) for id in campaigns[1:] for one in (cluster, other, None)}
     assert later == [campaigns[0]] * 3

@@ -22,7 +22,9 @@ from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState
 from cigri.tables.campaigns import Hold
 from cigri.tables.grid import Event
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 LIVE = (JobState.SUBMITTED, JobState.RUNNING)
 
@@ -34,7 +36,7 @@ def wishes(conn: Connection) -> list[tuple[int, int | None, int | None, bool]]:
 
 def ordered(conn: Connection, cluster: int) -> dict[int, bool]:
     """Which jobs are told to stand still (True) or to go on."""
-    return {order.job_id: order.is_wanted for order in take_halts(conn, cluster, LIVE, 60.0, NOON)}
+    return {order.job_id: order.is_wanted for order in take_halts(conn, cluster, LIVE, 60.0)}
 
 
 def test_a_wish_is_one_whatever_is_asked_again(database: Database) -> None:

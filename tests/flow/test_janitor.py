@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import func, select, update
 
 from cigri.database import Database
@@ -18,7 +19,9 @@ from cigri.tables.clusters import ClusterUsage
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task, TaskHistory
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 DAY = timedelta(days=1)
 
@@ -33,9 +36,9 @@ def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Databa
         end_jobs(conn, cluster, first[2:], Outcome.PREEMPTED, exit_code=None)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=3.0)
         submitted_jobs(conn, other, cluster, 1)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED, NOON)
+        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
         before = count_left(conn, campaign)
-        assert archive_campaign(conn, campaign, NOON) == 4
+        assert archive_campaign(conn, campaign) == 4
         row = TaskHistory
         columns = (
             row.c.number,
@@ -69,28 +72,32 @@ def test_only_what_ended_long_ago_is_old(database: Database) -> None:
         for campaign in (old, fresh):
             end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
         submitted_jobs(conn, live, cluster, 1)
-        assert close_campaigns(conn, NOON) == 2
-        move_campaign(conn, live, "alice", CampaignState.CANCELLED, NOON)  # its job lives on for a while
+        assert close_campaigns(conn) == 2
+        move_campaign(conn, live, "alice", CampaignState.CANCELLED)  # its job lives on for a while
         later = NOON + 10 * DAY
         conn.execute(update(Campaign).where(Campaign.c.id == fresh).values(ended_at=later - 9 * DAY))
-        assert [left.campaign_id for left in list_leftovers(conn, 9.5, later)] == [old]
-        put_purged(conn, [old], later)
-        assert list_leftovers(conn, 9.5, later) == []
-        assert list_old_campaigns(conn, 9.5, later) == [old]
-        archive_campaign(conn, old, later)
-        assert list_old_campaigns(conn, 9.5, later) == []
+        set_time(conn, later)
+        assert [left.campaign_id for left in list_leftovers(conn, 9.5)] == [old]
+        put_purged(conn, [old])
+        assert list_leftovers(conn, 9.5) == []
+        assert list_old_campaigns(conn, 9.5) == [old]
+        archive_campaign(conn, old)
+        assert list_old_campaigns(conn, 9.5) == []
 
 
 def test_old_usage_and_old_closed_events_are_forgotten(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         conn.execute(update(ClusterUsage).values(at=NOON))
-        put_cluster_state(conn, cluster, Capacity(1, 1, 0, 0), 0, NOON + 5 * DAY)
+        set_time(conn, NOON + 5 * DAY)
+        put_cluster_state(conn, cluster, Capacity(1, 1, 0, 0), 0)
         for subject, at in (("old", NOON), ("fresh", NOON + 5 * DAY), ("open", NOON)):
-            put_events(conn, [NewEvent("X", EventLevel.ERROR, subject, "m")], at)
+            set_time(conn, at)
+            put_events(conn, [NewEvent("X", EventLevel.ERROR, subject, "m")])
             if subject != "open":
-                close_events(conn, ["X"], [subject], "root", at)
-        assert forget(conn, 3.0, 3.0, NOON + 6 * DAY) == 2
+                close_events(conn, ["X"], [subject], "root")
+        set_time(conn, NOON + 6 * DAY)
+        assert forget(conn, 3.0, 3.0) == 2
         assert list(conn.scalars(select(ClusterUsage.c.at))) == [NOON + 5 * DAY]
         assert sorted(conn.scalars(select(Event.c.subject))) == ["fresh", "open"]
-        assert forget(conn, 3.0, 3.0, NOON + 6 * DAY) == 0
+        assert forget(conn, 3.0, 3.0) == 0

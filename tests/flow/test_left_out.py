@@ -13,7 +13,9 @@ from cigri.flow.views.rooms import list_rooms
 from cigri.settings.sections import NodeSettings
 from cigri.tables.clusters import ClusterState, ClusterUsage
 from cigri.tables.resources import NodeClass
-from tests.factories import NOON, a_cluster
+from tests.factories import NOON, a_cluster, set_time
+
+pytestmark = pytest.mark.noon
 
 SIZE = 8
 LATER = NOON + timedelta(minutes=1)
@@ -26,12 +28,13 @@ def a_cluster_of_nodes(conn: Connection, excluded: int, cores: int = SIZE) -> in
     if cores:
         conn.execute(insert(NodeClass), [{**about, "properties": {"cores": one}} for one in (1, cores)])
     for number in range(excluded):
-        put_exclusion(conn, cluster, "dahu", f"n{number}", "sick", NodeSettings(), NOON)
+        put_exclusion(conn, cluster, "dahu", f"n{number}", "sick", NodeSettings())
     return cluster
 
 
 def free(conn: Connection, cluster: int, seen: int, now: datetime = LATER) -> int:
-    put_cluster_state(conn, cluster, Capacity(32, seen, 30 - seen, 2), 0, now)
+    set_time(conn, now)
+    put_cluster_state(conn, cluster, Capacity(32, seen, 30 - seen, 2), 0)
     (room,) = list_rooms(conn)
     for row in (ClusterState, ClusterUsage):
         kept = conn.execute(select(row.c.free, row.c.free + row.c.used + row.c.unavailable).order_by(row.c.at.desc()))

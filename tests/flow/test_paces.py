@@ -16,7 +16,9 @@ from cigri.flow.views.service import Ending, list_ages, list_cluster_services, l
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterForecast, ClusterState
 from modules.predictor.flows import measure
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 UNKNOWN = NewClusterForecast(0, None, None, None, None, None, None)
 
@@ -26,28 +28,33 @@ def later(seconds: float) -> datetime:
 
 
 def progress(conn: Connection, now: datetime = NOON) -> Progress:
-    (part,) = list_progress(conn, 3600.0, now)
+    set_time(conn, now)
+    (part,) = list_progress(conn, 3600.0)
     return part
 
 
 def test_a_cluster_that_has_served_nobody_is_not_known(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn, free=10, keep_waiting=7)
-        pace = list_cluster_services(conn, 900.0, NOON)[cluster]
+        pace = list_cluster_services(conn, 900.0)[cluster]
         assert (pace.config.keep_waiting, pace.total, pace.free) == (7, 10, 10)
         assert (pace.start_rate, pace.queue_delay, pace.kills, pace.core_seconds) == (None, None, 0, 0.0)
-        assert list_endings(conn, {cluster: 15.0}, NOON) == {}
+        assert list_endings(conn, {cluster: 15.0}) == {}
 
 
 def test_the_start_rate_is_that_of_the_best_ten_seconds(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 60), cluster, 60)
-        run_jobs(conn, jobs[:10], now=later(100))
-        assert list_cluster_services(conn, 900.0, later(200))[cluster].start_rate == 1.0
-        run_jobs(conn, jobs[10:], now=later(110))
-        assert list_cluster_services(conn, 900.0, later(200))[cluster].start_rate == 5.0
-        assert list_cluster_services(conn, 60.0, later(200))[cluster].start_rate is None
+        set_time(conn, later(100))
+        run_jobs(conn, jobs[:10])
+        set_time(conn, later(200))
+        assert list_cluster_services(conn, 900.0)[cluster].start_rate == 1.0
+        set_time(conn, later(110))
+        run_jobs(conn, jobs[10:])
+        set_time(conn, later(200))
+        assert list_cluster_services(conn, 900.0)[cluster].start_rate == 5.0
+        assert list_cluster_services(conn, 60.0)[cluster].start_rate is None
 
 
 @pytest.mark.parametrize(
@@ -59,26 +66,31 @@ def test_a_wave_that_starts_between_two_looks_is_seen_as_one(
     """30 jobs in one second; no more than what a look sees is taken together."""
     with database.begin() as conn:
         cluster = a_cluster(conn, poll_interval=poll_interval)
-        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster, cycle=cycle)], NOON)
-        run_jobs(conn, submitted_jobs(conn, a_campaign(conn, 30), cluster, 30), now=later(100))
-        assert list_cluster_services(conn, 900.0, later(200))[cluster].start_rate == rate
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster, cycle=cycle)])
+        jobs = submitted_jobs(conn, a_campaign(conn, 30), cluster, 30)
+        set_time(conn, later(100))
+        run_jobs(conn, jobs)
+        set_time(conn, later(200))
+        assert list_cluster_services(conn, 900.0)[cluster].start_rate == rate
 
 
 def test_the_next_jobs_have_to_be_sent_before_the_cores_are_free(database: Database) -> None:
     """Nine of ten jobs are sent in 0.5 s; what takes longer than from one look to the next waits for something else."""
     with database.begin() as conn:
         cluster = a_cluster(conn, poll_interval=2.0)
-        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster, cycle=2.0)], NOON)
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster, cycle=2.0)])
         jobs = submitted_jobs(conn, a_campaign(conn, 20), cluster, 20)
-        run_jobs(conn, jobs, now=later(1))
+        set_time(conn, later(1))
+        run_jobs(conn, jobs)
         conn.execute(
             text("UPDATE jobs SET submitted_at = created_at + interval '0.5 s' WHERE id < :id"), {"id": jobs[19]}
         )
-        service = measure(list_cluster_services(conn, 900.0, later(2))[cluster], later(2))
+        set_time(conn, later(2))
+        service = measure(list_cluster_services(conn, 900.0)[cluster], later(2))
         assert (service.look, service.sending, service.measured.queue_delay) == (2.0, 0.5, 1.0)
         assert service.horizon == 3.5
         conn.execute(text("UPDATE jobs SET submitted_at = created_at + interval '1 hour'"))
-        assert measure(list_cluster_services(conn, 900.0, later(2))[cluster], later(2)).sending == 2.0
+        assert measure(list_cluster_services(conn, 900.0)[cluster], later(2)).sending == 2.0
 
 
 def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -> None:
@@ -87,11 +99,14 @@ def test_the_queue_delay_is_that_of_jobs_that_found_a_core(database: Database) -
         cluster, full = a_cluster(conn, free=10), a_cluster(conn, "full", free=0)
         campaign = a_campaign(conn, 40, clusters=("dahu", "full"))
         jobs, others = submitted_jobs(conn, campaign, cluster, 20), submitted_jobs(conn, campaign, full, 20)
-        run_jobs(conn, jobs[:10], now=later(12))
-        run_jobs(conn, [*jobs[10:], *others], now=later(300))
-        assert list_cluster_services(conn, 900.0, later(400))[cluster].queue_delay == 12.0
-        assert list_cluster_services(conn, 900.0, later(400))[full].queue_delay is None
-        assert list_cluster_services(conn, 200.0, later(400))[cluster].queue_delay is None
+        set_time(conn, later(12))
+        run_jobs(conn, jobs[:10])
+        set_time(conn, later(300))
+        run_jobs(conn, [*jobs[10:], *others])
+        set_time(conn, later(400))
+        assert list_cluster_services(conn, 900.0)[cluster].queue_delay == 12.0
+        assert list_cluster_services(conn, 900.0)[full].queue_delay is None
+        assert list_cluster_services(conn, 200.0)[cluster].queue_delay is None
 
 
 def test_the_queue_delay_of_a_queue_that_never_empties_is_what_it_was_before(database: Database) -> None:
@@ -100,15 +115,21 @@ def test_the_queue_delay_of_a_queue_that_never_empties_is_what_it_was_before(dat
         cluster = a_cluster(conn, free=10)
         campaign = a_campaign(conn, 40)
         first = submitted_jobs(conn, campaign, cluster, 20)
-        run_jobs(conn, first[:10], now=later(7))
-        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 10, later(60))
-        second = submitted_jobs(conn, campaign, cluster, 10, now=later(61))
-        run_jobs(conn, first[10:], now=later(90))
-        run_jobs(conn, second, now=later(300))
-        pace = list_cluster_services(conn, 900.0, later(400))[cluster]
+        set_time(conn, later(7))
+        run_jobs(conn, first[:10])
+        set_time(conn, later(60))
+        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 10)
+        set_time(conn, later(61))
+        second = submitted_jobs(conn, campaign, cluster, 10)
+        set_time(conn, later(90))
+        run_jobs(conn, first[10:])
+        set_time(conn, later(300))
+        run_jobs(conn, second)
+        set_time(conn, later(400))
+        pace = list_cluster_services(conn, 900.0)[cluster]
         assert pace.queue_delay == 7.0
-        put_cluster_forecasts(conn, [measure(pace, later(400)).measured], later(400))
-        assert list_cluster_services(conn, 350.0, later(400))[cluster].queue_delay == 7.0
+        put_cluster_forecasts(conn, [measure(pace, later(400)).measured])
+        assert list_cluster_services(conn, 350.0)[cluster].queue_delay == 7.0
 
 
 def test_the_queue_delay_is_the_median_of_submissions(database: Database) -> None:
@@ -116,31 +137,40 @@ def test_the_queue_delay_is_the_median_of_submissions(database: Database) -> Non
         cluster = a_cluster(conn, free=10)
         campaign = a_campaign(conn, 3)
         for at, seconds in ((0, 5), (60, 50), (120, 8)):
-            put_cluster_state(conn, cluster, Capacity(10, 10, 0, 0), 0, later(at))
-            run_jobs(conn, submitted_jobs(conn, campaign, cluster, 1, now=later(at)), now=later(at + seconds))
-        assert list_cluster_services(conn, 900.0, later(400))[cluster].queue_delay == 8.0
+            set_time(conn, later(at))
+            put_cluster_state(conn, cluster, Capacity(10, 10, 0, 0), 0)
+            jobs = submitted_jobs(conn, campaign, cluster, 1)
+            set_time(conn, later(at + seconds))
+            run_jobs(conn, jobs)
+        set_time(conn, later(400))
+        assert list_cluster_services(conn, 900.0)[cluster].queue_delay == 8.0
 
 
 def test_the_swing_is_what_others_took_or_gave_back_at_once(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn, used=10)
         for minute, others in enumerate((10, 16, 4, 5)):
-            put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute, later(60 * minute))
-        pace = list_cluster_services(conn, 900.0, later(240))[cluster]
+            set_time(conn, later(60 * minute))
+            put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute)
+        set_time(conn, later(240))
+        pace = list_cluster_services(conn, 900.0)[cluster]
         assert (pace.others, pace.swing) == (5, 12)
-        assert list_cluster_services(conn, 900.0, later(240), 130.0)[cluster].swing == 1
+        assert list_cluster_services(conn, 900.0, long_window=130.0)[cluster].swing == 1
 
 
 def test_jobs_that_a_visit_finds_begun_are_ours_in_what_it_wrote(database: Database) -> None:
     with database.begin() as conn:
         cluster, other = a_cluster(conn, used=2), a_cluster(conn, "other", used=9)
         jobs = submitted_jobs(conn, a_campaign(conn, 8, clusters=("dahu", "other")), cluster, 8)
-        put_cluster_state(conn, cluster, Capacity(20, 17, 3, 0), 0, later(60))
-        run_jobs(conn, jobs[:5], now=later(61))
+        set_time(conn, later(60))
+        put_cluster_state(conn, cluster, Capacity(20, 17, 3, 0), 0)
+        set_time(conn, later(61))
+        run_jobs(conn, jobs[:5])
         count_ours(conn, cluster)
         usage = "SELECT used_by_us FROM cluster_usage WHERE cluster_id = :id ORDER BY at"
         assert conn.execute(text(usage), {"id": cluster}).scalars().all() == [0, 3]  # not more than are used
-        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 0, later(90))  # of the same minute
+        set_time(conn, later(90))
+        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 0)  # of the same minute
         count_ours(conn, cluster)
         assert conn.execute(text(usage), {"id": cluster}).scalars().all() == [0, 3]
         state = select(ClusterState.c.cluster_id, ClusterState.c.used_by_us).order_by(ClusterState.c.cluster_id)
@@ -152,8 +182,9 @@ def test_jobs_that_a_visit_no_longer_finds_are_not_ours(database: Database) -> N
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
         run_jobs(conn, jobs)
-        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 4, later(60))
-        mark_missing(conn, jobs[:3], later(60))
+        set_time(conn, later(60))
+        put_cluster_state(conn, cluster, Capacity(20, 10, 10, 0), 4)
+        mark_missing(conn, jobs[:3])
         count_ours(conn, cluster)
         assert conn.execute(select(ClusterState.c.used_by_us)).scalar_one() == 1
 
@@ -163,8 +194,10 @@ def test_only_the_latest_starts_are_looked_at(database: Database, monkeypatch: p
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 30), cluster, 30)
-        run_jobs(conn, jobs[:25], now=later(10))
-        pace = list_cluster_services(conn, 900.0, later(100))[cluster]
+        set_time(conn, later(10))
+        run_jobs(conn, jobs[:25])
+        set_time(conn, later(100))
+        pace = list_cluster_services(conn, 900.0)[cluster]
         assert (pace.start_rate, pace.queue_delay) == (0.5, None)
 
 
@@ -174,14 +207,17 @@ def test_kills_count_against_the_core_seconds_of_ours(database: Database) -> Non
         jobs = submitted_jobs(conn, a_campaign(conn, 10), cluster, 10)
         run_jobs(conn, jobs)
         for minute in range(5):
-            put_cluster_state(conn, cluster, Capacity(30, 10, 20, 0), 10, later(60 * minute))
-        end_jobs(conn, cluster, jobs[:2], Outcome.PREEMPTED, now=later(200))
-        end_jobs(conn, cluster, jobs[2:3], now=later(200))
-        pace = list_cluster_services(conn, 900.0, later(300))[cluster]
+            set_time(conn, later(60 * minute))
+            put_cluster_state(conn, cluster, Capacity(30, 10, 20, 0), 10)
+        set_time(conn, later(200))
+        end_jobs(conn, cluster, jobs[:2], Outcome.PREEMPTED)
+        end_jobs(conn, cluster, jobs[2:3])
+        set_time(conn, later(300))
+        pace = list_cluster_services(conn, 900.0)[cluster]
         assert (pace.kills, pace.core_seconds) == (2, 4 * 10 * 60.0)  # the first minute is the factory's
         assert measure(pace, later(300)).measured.hazard == 2 / (2400 + 3600)
-        assert list_cluster_services(conn, 90.0, later(300))[cluster].kills == 2
-        assert list_cluster_services(conn, 60.0, later(300), 90.0)[cluster].kills == 0
+        assert list_cluster_services(conn, 90.0)[cluster].kills == 2
+        assert list_cluster_services(conn, 60.0, long_window=90.0)[cluster].kills == 0
 
 
 def test_local_load_comes_and_goes(database: Database) -> None:
@@ -189,10 +225,12 @@ def test_local_load_comes_and_goes(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn, used=10)
         for minute, others in enumerate((10, 16, 13, 13, 20)):
-            put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute, later(60 * minute))
-        pace = list_cluster_services(conn, 900.0, later(240))[cluster]
+            set_time(conn, later(60 * minute))
+            put_cluster_state(conn, cluster, Capacity(30, 0, others + minute, 0), minute)
+        set_time(conn, later(240))
+        pace = list_cluster_services(conn, 900.0)[cluster]
         assert (pace.taken, pace.given, pace.usage_seconds) == (13.0, 3.0, 240.0)
-        late = list_cluster_services(conn, 130.0, later(240))[cluster]
+        late = list_cluster_services(conn, 130.0)[cluster]
         assert (late.taken, late.given, late.usage_seconds) == (7.0, 3.0, 180.0)
         measured = measure(pace, later(240)).measured
         assert (measured.arrivals, measured.releases) == (13 / 240, 3 / 240)
@@ -200,9 +238,10 @@ def test_local_load_comes_and_goes(database: Database) -> None:
 
 def test_the_cycle_is_the_time_between_two_forecasts(database: Database) -> None:
     def cycle(now: datetime) -> float:
-        pace = list_cluster_services(conn, 900.0, now)[cluster]
+        set_time(conn, now)
+        pace = list_cluster_services(conn, 900.0)[cluster]
         service = measure(pace, now)
-        put_cluster_forecasts(conn, [service.measured], now)
+        put_cluster_forecasts(conn, [service.measured])
         return service.cycle
 
     with database.begin() as conn:
@@ -213,7 +252,8 @@ def test_the_cycle_is_the_time_between_two_forecasts(database: Database) -> None
 
 
 def ending(conn: Connection, cluster: int, horizon: float, at: float) -> Ending:
-    return list_endings(conn, {cluster: horizon}, later(at))[cluster]
+    set_time(conn, later(at))
+    return list_endings(conn, {cluster: horizon})[cluster]
 
 
 def after_durations(conn: Connection, durations: tuple[float, ...], running: int) -> int:
@@ -294,12 +334,17 @@ def test_jobs_sent_are_counted_since_the_last_pass(database: Database) -> None:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 20)
         assert progress(conn).submitted == 0
-        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster)], later(10))
-        submitted_jobs(conn, campaign, cluster, 3, now=later(5))
-        submitted_jobs(conn, campaign, cluster, 4, now=later(12))
-        submitted_jobs(conn, campaign, cluster, 1, now=later(14))
+        set_time(conn, later(10))
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster)])
+        set_time(conn, later(5))
+        submitted_jobs(conn, campaign, cluster, 3)
+        set_time(conn, later(12))
+        submitted_jobs(conn, campaign, cluster, 4)
+        set_time(conn, later(14))
+        submitted_jobs(conn, campaign, cluster, 1)
         assert progress(conn, later(20)).submitted == 5
-        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster)], later(20))
+        set_time(conn, later(20))
+        put_cluster_forecasts(conn, [UNKNOWN._replace(cluster_id=cluster)])
         assert progress(conn, later(30)).submitted == 0
 
 
@@ -327,8 +372,10 @@ def test_what_is_done_of_late_is_counted(database: Database) -> None:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 8), cluster, 8)
         run_jobs(conn, jobs)
-        end_jobs(conn, cluster, jobs[:3], now=later(30))
-        end_jobs(conn, cluster, jobs[3:4], now=later(90))
+        set_time(conn, later(30))
+        end_jobs(conn, cluster, jobs[:3])
+        set_time(conn, later(90))
+        end_jobs(conn, cluster, jobs[3:4])
         part = progress(conn, later(120))
         assert (part.window_tasks, part.window_seconds) == (4, 120.0)
 
@@ -356,12 +403,15 @@ def test_the_ages_of_tasks_that_run_are_counted_as_durations_are(database: Datab
         jobs = submitted_jobs(conn, campaign, cluster, 6)
         run_jobs(conn, submitted_jobs(conn, other, cluster, 1))
         run_jobs(conn, jobs[:3])
-        run_jobs(conn, jobs[3:4], now=later(299.9))
-        run_jobs(conn, jobs[4:5], now=later(100))
+        set_time(conn, later(299.9))
+        run_jobs(conn, jobs[3:4])
+        set_time(conn, later(100))
+        run_jobs(conn, jobs[4:5])
         conn.execute(text("UPDATE attempts SET position = 2 WHERE job_id = :job"), {"job": jobs[2]})
-        found = list_ages(conn, [campaign], later(300))
+        set_time(conn, later(300))
+        found = list_ages(conn, [campaign])
         assert found == {campaign: {cluster: counted([300.0, 300.0, 200.0, 0.1])}}
-        assert list_ages(conn, [], later(300)) == {}
+        assert list_ages(conn, []) == {}
 
 
 @pytest.mark.parametrize(
@@ -379,6 +429,8 @@ def test_what_others_change_in_the_long_window_is_added_up(
     with database.begin() as conn:
         cluster = a_cluster(conn)
         for minute, cores in enumerate(others, start=1):
-            put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), 0, later(60 * minute))
-        pace = list_cluster_services(conn, 60.0, later(200), 181.0)[cluster]
+            set_time(conn, later(60 * minute))
+            put_cluster_state(conn, cluster, Capacity(20, 20 - cores, cores, 0), 0)
+        set_time(conn, later(200))
+        pace = list_cluster_services(conn, 60.0, long_window=181.0)[cluster]
         assert (pace.restless, pace.drift, pace.watched) == (restless, drift, 120.0)

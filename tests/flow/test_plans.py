@@ -31,7 +31,9 @@ from cigri.flow.views.wants import list_wants
 from cigri.flow.withdrawals import list_launching, put_back_unlaunched
 from cigri.settings.sections import HoursSettings, JobSettings
 from cigri.states import JobState
-from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, run_jobs, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 TASKS = 1_000_000
 ENDED = 200_000
@@ -135,11 +137,11 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "launches": lambda large, conn: list_launches(conn, large.cluster, 100, 100),
     "launching": lambda large, conn: list_launching(conn, large.cluster),
     "unlaunched": lambda large, conn: put_back_unlaunched(conn, JobSettings()),
-    "continuing": lambda large, conn: take_continuing(conn, 1, {large.cluster: 100}, 60.0, NOON),
-    "requests": lambda large, conn: take_checkpoint_orders(conn, large.cluster, NOON),
+    "continuing": lambda large, conn: take_continuing(conn, 1, {large.cluster: 100}, 60.0),
+    "requests": lambda large, conn: take_checkpoint_orders(conn, large.cluster),
     "waiting": lambda large, conn: count_waiting(conn, large.cluster),
     "kills": lambda large, conn: take_kills(conn, large.cluster, 60.0),
-    "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: (5, 5)}, Patience(60.0, 60.0, 5), NOON),
+    "unwanted": lambda large, conn: list_unwanted(conn, {large.cluster: (5, 5)}, Patience(60.0, 60.0, 5)),
     "wished": lambda large, conn: list_wished(conn),
     "prologues": lambda large, conn: put_prologues(conn),
     "epilogues": lambda large, conn: put_epilogues(conn),

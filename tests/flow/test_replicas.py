@@ -25,8 +25,10 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, set_time, submitted_jobs
 from tests.waiting import looks
+
+pytestmark = pytest.mark.noon
 
 LATER = NOON + timedelta(seconds=60)
 WAITERS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -44,7 +46,7 @@ def begin(conn: Connection, campaign: int, cluster: int, tasks: Sequence[int]) -
     """Replicas of these tasks there, to be launched."""
     found = conn.execute(select(Task.c.id, Task.c.bucket_id, Task.c.attempts).where(Task.c.id.in_(tasks)))
     new = [NewJob(cluster, 1, 3600, [WaitingTask(*row, 0)]) for row in found]
-    return put_replicas(conn, campaign, new, NOON)
+    return put_replicas(conn, campaign, new)
 
 
 def a_pair(conn: Connection) -> tuple[int, int]:
@@ -81,7 +83,7 @@ def test_the_first_success_wins_and_the_other_is_killed_whatever_it_says_then(
         end_jobs(conn, winner, [winner])
         assert standing(conn) == (TaskState.DONE, 0, 0)
         assert kills(conn) == {loser: KillReason.SUPERSEDED}
-        assert [order.job_id for order in take_kills(conn, loser, 60.0, NOON)] == [loser]
+        assert [order.job_id for order in take_kills(conn, loser, 60.0)] == [loser]
         assert examine(conn) == []
         end_jobs(conn, loser, [loser], fate, exit_code=1)
         assert standing(conn) == (TaskState.DONE, 0, 0)
@@ -205,7 +207,7 @@ def test_a_loser_that_was_never_launched_is_given_back(database: Database) -> No
         campaign = a_replicated(conn)
         begin(conn, campaign, 2, [1])
         end_jobs(conn, 1, [1])
-        assert put_back_unlaunched(conn, JobSettings(), NOON) == 1
+        assert put_back_unlaunched(conn, JobSettings()) == 1
         assert outcomes(conn) == [Outcome.SUCCESS, Outcome.SUPERSEDED]
         assert conn.scalars(select(Job.c.state)).all() == [JobState.ENDED] * 2
         assert kills(conn) == {}
@@ -233,7 +235,7 @@ def test_who_kills_one_attempt_ends_the_task(database: Database, is_launched: bo
         begin(conn, campaign, 2, [1])
         if is_launched:
             launch_jobs(conn, 2, 1)
-        kill_job(conn, 2, "alice", NOON)
+        kill_job(conn, 2, "alice")
         if is_launched:
             end_jobs(conn, 2, [2], Outcome.KILLED, exit_code=None)
         assert standing(conn)[0] is TaskState.CANCELLED
@@ -254,7 +256,7 @@ def test_what_is_shown_and_kept_of_a_task_is_the_attempt_that_won(database: Data
         assert task is not None
         assert (task.job_id, task.outcome, task.seconds) == (1, Outcome.SUCCESS, 30.0)
         assert count_replicas(conn, campaign) == (1, 0, 0, 7.0)
-        assert burnt(conn, campaign, NOON) == 7.0
+        assert burnt(conn, campaign) == 7.0
         archive_campaign(conn, campaign)
         (kept,) = list_tasks(conn, campaign, 0, 9)
         assert (kept.attempts, kept.cluster, kept.seconds) == (2, "dahu", 30.0)
@@ -271,13 +273,14 @@ def test_live_attempts_are_read_with_what_they_have_done(database: Database) -> 
         conn.execute(update(Attempt).where(Attempt.c.task_id == 1).values(outcome=Outcome.SUCCESS, seconds=20.0))
         conn.execute(update(Task).where(Task.c.id == 1).values(state=TaskState.DONE))
         conn.execute(text("UPDATE clusters SET failures = 1, blocked_until = now() WHERE id = 2"))
-        assert list_tries(conn, campaign, 9, LATER) == [
+        set_time(conn, LATER)
+        assert list_tries(conn, campaign, 9) == [
             LiveTry(4, 1, 2, 2, True, None, None, 0, True),
             LiveTry(2, 1, 1, 1, False, 40.0, 60.0, 0, False),
             LiveTry(3, 1, 1, 1, False, 0.0, 60.0, 1, False),
             LiveTry(4, 1, 2, 1, False, None, 60.0, 0, False),
         ]
-        assert len(list_tries(conn, campaign, 2, LATER)) == 2
+        assert len(list_tries(conn, campaign, 2)) == 2
 
 
 def test_what_was_tried_before_goes_before_what_was_not(database: Database) -> None:
@@ -296,12 +299,12 @@ def test_a_campaign_near_its_end_wants_what_is_left_over(database: Database) -> 
     with database.begin() as conn:
         campaign = a_replicated(conn, 3, most=2)
         a_campaign(conn, 2, clusters=("luke",))
-        wants = list_wants(conn, 10, 60.0, NOON)
+        wants = list_wants(conn, 10, 60.0)
         assert [(want.campaign_id, want.waiting, want.spare, want.waits) for want in wants] == [
             (campaign, 0, 6, False),
             (campaign, 0, 6, False),
             (2, 2, 0, True),
         ]
-        assert [claim.campaign_id for claim in list_claims(conn, [want for want in wants if want.waits], NOON)] == [2]
+        assert [claim.campaign_id for claim in list_claims(conn, [want for want in wants if want.waits])] == [2]
         conn.execute(text("UPDATE campaigns SET max_replicas = NULL, replica_budget = NULL"))
-        assert {want.campaign_id for want in list_wants(conn, 10, 60.0, NOON)} == {2}
+        assert {want.campaign_id for want in list_wants(conn, 10, 60.0)} == {2}

@@ -22,7 +22,9 @@ from cigri.settings.sections import BudgetSettings, JobSettings
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Job
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 HOUR = timedelta(hours=1)
 
@@ -77,7 +79,7 @@ def test_no_step_on_a_cluster_that_cannot_take_it(database: Database, why: str) 
         for campaign in (fresh, over):
             with_steps(conn, campaign)
             if why == "set aside":
-                put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings(), NOON)
+                put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings())
             elif why == "paused":
                 move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
         row = find_cluster(conn, "dahu")
@@ -85,10 +87,11 @@ def test_no_step_on_a_cluster_that_cannot_take_it(database: Database, why: str) 
         if why == "disabled":
             enable_cluster(conn, "dahu", enabled=False)
         elif why == "failing":
-            put_failure(conn, row, "CLUSTER_UNREACHABLE", "no", NOON)
-        assert (put_prologues(conn, NOON), put_epilogues(conn, NOON), close_campaigns(conn, NOON)) == (0, 0, 0)
+            put_failure(conn, row, "CLUSTER_UNREACHABLE", "no")
+        assert (put_prologues(conn), put_epilogues(conn), close_campaigns(conn)) == (0, 0, 0)
         if why == "set aside":
-            assert (put_prologues(conn, NOON + HOUR), put_epilogues(conn, NOON + HOUR)) == (1, 1)
+            set_time(conn, NOON + HOUR)
+            assert (put_prologues(conn), put_epilogues(conn)) == (1, 1)
 
 
 def test_the_epilogue_waits_for_the_last_task_and_keeps_the_campaign_open(database: Database) -> None:
@@ -141,7 +144,7 @@ def test_a_campaign_stays_open_until_its_failures_are_dealt_with(database: Datab
         put_events(conn, [NewEvent(code, EventLevel.ERROR, "it", "no", campaign, cluster)])
         assert close_campaigns(conn) == 0
         close_events(conn, [code], ["it"], "alice")
-        assert close_campaigns(conn, NOON) == 1
+        assert close_campaigns(conn) == 1
         row = conn.execute(select(Campaign.c.state, Campaign.c.ended_at)).one()
         assert tuple(row) == (CampaignState.TERMINATED, NOON)
 

@@ -17,6 +17,8 @@ from cigri.tables.grid import Event, Project
 from cigri.tables.tasks import Task
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
 
+pytestmark = pytest.mark.noon
+
 HOSTILE = [
     "",
     "plain",
@@ -53,7 +55,7 @@ def test_what_a_campaign_says_is_stored_for_each_cluster(database: Database) -> 
             "luke": NewCampaignCluster({"exec_file": "b"}, 1, None, False, True),
         }
         new = _new()._replace(type=CampaignType.TEST, project="p", scheduler="s", clusters=parts)
-        campaign = put_campaign(conn, new, [], NOON)
+        campaign = put_campaign(conn, new, [])
         row = conn.execute(
             select(
                 Campaign.c.name,
@@ -90,7 +92,7 @@ def test_more_tasks_open_an_ended_campaign_again(database: Database) -> None:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 2)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 2))
-        assert close_campaigns(conn, NOON) == 1
+        assert close_campaigns(conn) == 1
         assert own_campaign(conn, campaign, "alice") is CampaignState.TERMINATED
         company = find_company(conn, campaign, "alice")
         assert (company.parameter, company.settings["dahu"]["exec_file"]) == ("0", "/bin/true")
@@ -108,7 +110,7 @@ def test_no_more_tasks_open_nothing(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 0)
-        close_campaigns(conn, NOON)
+        close_campaigns(conn)
         assert find_company(conn, campaign, "alice").parameter is None
         assert put_tasks(conn, campaign, "alice", []) == 0
         assert own_campaign(conn, campaign, "alice") is CampaignState.TERMINATED

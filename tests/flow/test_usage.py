@@ -10,7 +10,9 @@ from cigri.flow.ends import EndedJob, put_ended
 from cigri.flow.usage import Consumption, add_up_usage, list_usage
 from cigri.flow.views.wants import list_claims, list_wants
 from cigri.states import JobKind, Outcome
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 A_WEEK = 7.0
 LATER = NOON + timedelta(days=7)
@@ -27,7 +29,9 @@ def some_ended(conn: Connection, user: str, jobs: int, *, project: str = "") -> 
             {"name": project, "id": campaign},
         )
     ids = submitted_jobs(conn, campaign, 1, jobs)
-    run_jobs(conn, ids, now=NOON - timedelta(seconds=100))
+    set_time(conn, NOON - timedelta(seconds=100))
+    run_jobs(conn, ids)
+    set_time(conn, NOON)
     end_jobs(conn, 1, ids, seconds=100)
 
 
@@ -37,7 +41,7 @@ def test_used_and_asked_by_user_and_project(database: Database) -> None:
         some_ended(conn, "alice", 2)
         some_ended(conn, "alice", 1, project="astro")
         some_ended(conn, "bob", 1)
-        found = list_usage(conn, A_WEEK, NOON)
+        found = list_usage(conn, A_WEEK)
     assert found == {
         ("alice", ""): Consumption(200.0, 7200.0),
         ("alice", "astro"): Consumption(100.0, 3600.0),
@@ -49,9 +53,10 @@ def test_it_counts_half_after_the_half_life(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         some_ended(conn, "alice", 2)
-        assert list_usage(conn, A_WEEK, LATER)["alice", ""] == Consumption(100.0, 3600.0)
-        assert list_usage(conn, A_WEEK / 2, LATER)["alice", ""] == Consumption(50.0, 1800.0)
-        assert list_usage(conn, 1e-6, LATER)["alice", ""].used == pytest.approx(0)
+        set_time(conn, LATER)
+        assert list_usage(conn, A_WEEK)["alice", ""] == Consumption(100.0, 3600.0)
+        assert list_usage(conn, A_WEEK / 2)["alice", ""] == Consumption(50.0, 1800.0)
+        assert list_usage(conn, 1e-6)["alice", ""].used == pytest.approx(0)
 
 
 def test_what_runs_counts_so_far_and_what_never_ran_counts_nothing(database: Database) -> None:
@@ -60,7 +65,8 @@ def test_what_runs_counts_so_far_and_what_never_ran_counts_nothing(database: Dat
         ids = submitted_jobs(conn, a_campaign(conn, 3), 1, 3)
         conn.execute(text("UPDATE jobs SET width = 4 WHERE id = :id"), {"id": ids[0]})
         run_jobs(conn, ids[:1])
-        assert list_usage(conn, A_WEEK, NOON + timedelta(seconds=50)) == {("alice", ""): Consumption(200.0, 14400.0)}
+        set_time(conn, NOON + timedelta(seconds=50))
+        assert list_usage(conn, A_WEEK) == {("alice", ""): Consumption(200.0, 14400.0)}
 
 
 def test_an_end_counts_once_and_is_no_longer_running(database: Database) -> None:
@@ -68,8 +74,8 @@ def test_an_end_counts_once_and_is_no_longer_running(database: Database) -> None
         a_cluster(conn)
         some_ended(conn, "alice", 1)
         (id,) = conn.scalars(text("SELECT id FROM jobs"))
-        put_ended(conn, 1, [], [EndedJob(id, 1, JobKind.TASKS, Outcome.SUCCESS, 0, "", "", None)], NOON)
-        assert list_usage(conn, A_WEEK, NOON) == {("alice", ""): Consumption(100.0, 3600.0)}
+        put_ended(conn, 1, [], [EndedJob(id, 1, JobKind.TASKS, Outcome.SUCCESS, 0, "", "", None)])
+        assert list_usage(conn, A_WEEK) == {("alice", ""): Consumption(100.0, 3600.0)}
 
 
 def test_adding_up_changes_no_total(database: Database) -> None:
@@ -78,21 +84,26 @@ def test_adding_up_changes_no_total(database: Database) -> None:
         for _ in range(4):
             some_ended(conn, "alice", 1)
         some_ended(conn, "bob", 1)
-        before = list_usage(conn, A_WEEK, LATER)
-        add_up_usage(conn, A_WEEK, LATER, longest=3)
+        set_time(conn, LATER)
+        before = list_usage(conn, A_WEEK)
+        add_up_usage(conn, A_WEEK, longest=3)
         assert conn.scalar(text("SELECT count(*) FROM usages")) == 2
-        after = list_usage(conn, A_WEEK, LATER)
+        after = list_usage(conn, A_WEEK)
     assert {who: pytest.approx(tuple(had)) for who, had in before.items()} == {k: tuple(v) for k, v in after.items()}
 
 
 def test_a_campaign_waits_since_jobs_were_last_made_of_it(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
-        campaign = a_campaign(conn, 9, now=NOON - timedelta(seconds=500))
-        wants = list_wants(conn, 10, 60.0, NOON)
-        assert [claim.waited for claim in list_claims(conn, wants, NOON)] == [500.0]
-        submitted_jobs(conn, campaign, 1, 1, now=NOON - timedelta(seconds=20))
-        assert [claim.waited for claim in list_claims(conn, wants, NOON)] == [20.0]
+        set_time(conn, NOON - timedelta(seconds=500))
+        campaign = a_campaign(conn, 9)
+        set_time(conn, NOON)
+        wants = list_wants(conn, 10, 60.0)
+        assert [claim.waited for claim in list_claims(conn, wants)] == [500.0]
+        set_time(conn, NOON - timedelta(seconds=20))
+        submitted_jobs(conn, campaign, 1, 1)
+        set_time(conn, NOON)
+        assert [claim.waited for claim in list_claims(conn, wants)] == [20.0]
 
 
 def test_a_claim_has_the_published_end_and_the_pressure_of_its_campaign(database: Database) -> None:
@@ -106,5 +117,5 @@ def test_a_claim_has_the_published_end_and_the_pressure_of_its_campaign(database
             ),
             {"at": NOON},
         )
-        (claim,) = list_claims(conn, list_wants(conn, 10, 60.0, NOON), NOON)
+        (claim,) = list_claims(conn, list_wants(conn, 10, 60.0))
     assert (claim.eta, claim.pressure) == (NOON, 8.5)

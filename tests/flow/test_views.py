@@ -32,7 +32,9 @@ from cigri.flow.views.jobs import (
 from cigri.flow.visits import put_failure
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, JobState, KillReason, Outcome, TaskState
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 MANY = 200_000
 
@@ -85,7 +87,7 @@ def test_a_part_says_until_when_it_is_set_aside_and_why(database: Database) -> N
         cluster = a_cluster(conn)
         campaign, other = a_campaign(conn, 1), a_campaign(conn, 1)
         trials = {campaign: Trial(has_success=False, failures=10, example="exit code 3")}
-        put_trials(conn, cluster, "dahu", trials, BudgetSettings(), NOON)
+        put_trials(conn, cluster, "dahu", trials, BudgetSettings())
         aside, free = list_parts(conn, [campaign, other])
     assert aside.set_aside_until == NOON + timedelta(seconds=60)
     assert "exit code 3" in (aside.why or "")
@@ -185,8 +187,9 @@ def test_a_cluster_says_since_when_it_is_away_and_why(database: Database) -> Non
         run_jobs(conn, submitted_jobs(conn, a_campaign(conn, 3), cluster, 3)[:1])
         row = find_cluster(conn, "dahu")
         assert row is not None
-        put_failure(conn, row, "CLUSTER_UNREACHABLE", "dahu: no route to host", NOON)
-        put_failure(conn, row, "CLUSTER_UNREACHABLE", "dahu: timed out", NOON + timedelta(seconds=9))
+        put_failure(conn, row, "CLUSTER_UNREACHABLE", "dahu: no route to host")
+        set_time(conn, NOON + timedelta(seconds=9))
+        put_failure(conn, row, "CLUSTER_UNREACHABLE", "dahu: timed out")
         dahu, luke = list_cluster_views(conn)
         assert list_cluster_views(conn, ["dahu"]) == list_cluster_views(conn, [str(cluster)]) == [dahu]
     assert (dahu.waiting, dahu.running, dahu.free) == (2, 1, 10)
@@ -200,8 +203,10 @@ def test_usage_is_the_mean_of_each_period(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         for minutes, used in ((-200, 99), (-90, 2), (-80, 4), (-10, 8)):
-            put_cluster_state(conn, cluster, Capacity(10, 10 - used, used, 0), 1, NOON + timedelta(minutes=minutes))
-        usage = list_usage(conn, [cluster], 2 * hour, hour, NOON)
+            set_time(conn, NOON + timedelta(minutes=minutes))
+            put_cluster_state(conn, cluster, Capacity(10, 10 - used, used, 0), 1)
+        set_time(conn, NOON)
+        usage = list_usage(conn, [cluster], 2 * hour, hour)
     assert [(row.at, row.used) for row in usage][:1] == [(NOON - 2 * hour, 3)]
     assert sum(row.used == 99 for row in usage) == 0
     assert usage[1].at == NOON - hour

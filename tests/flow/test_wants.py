@@ -2,13 +2,16 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
 from cigri.flow.campaigns import set_own_priority, set_priority
 from cigri.flow.views.rooms import list_rooms
 from cigri.flow.views.wants import Want, list_claims, list_wants
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 FORECAST = """
 INSERT INTO forecasts (campaign_id, cluster_id, at, ratio, remaining, keep, send) VALUES (1, 1, now(), 0.5, 9, 3, 4)
@@ -20,7 +23,7 @@ def test_what_is_forecast_to_be_kept_and_sent_is_wanted(database: Database) -> N
         a_cluster(conn), a_cluster(conn, "luke")
         a_campaign(conn, 9, clusters=("dahu", "luke"))
         conn.execute(text(FORECAST))
-        found = {want.cluster_id: (want.ratio, want.keep, want.send) for want in list_wants(conn, 10, 60.0, NOON)}
+        found = {want.cluster_id: (want.ratio, want.keep, want.send) for want in list_wants(conn, 10, 60.0)}
     assert found == {1: (0.5, 3, 4), 2: (1.0, None, None)}
 
 
@@ -32,7 +35,7 @@ def test_a_claim_says_whose_campaign_it_is_and_what_it_wants(database: Database)
         a_campaign(conn, [], user="carol")
         set_priority(conn, 2, 7)
         set_own_priority(conn, 1, "alice", 4)
-        claims = list_claims(conn, list_wants(conn, 10, 60.0, NOON))
+        claims = list_claims(conn, list_wants(conn, 10, 60.0))
     found = [(claim.campaign_id, claim.user, claim.priority, claim.own_priority, claim.clusters) for claim in claims]
     assert found == [(1, "alice", 0, 4, (1, 2)), (2, "bob", 7, 0, (1,))]
 
@@ -59,7 +62,8 @@ def test_what_is_known_of_a_cluster_and_of_the_campaign_there_is_wanted(database
             text("INSERT INTO cluster_forecasts (cluster_id, at, queue_delay, hazard) VALUES (1, now(), 30, 0.5)")
         )
         later = NOON + timedelta(seconds=300)
-        (young,), (old,) = (list_wants(conn, 10, 60.0, later, seconds) for seconds in (301.0, 300.0))
+        set_time(conn, later)
+        (young,), (old,) = (list_wants(conn, 10, 60.0, scouting=seconds) for seconds in (301.0, 300.0))
     assert (young.proven, young.mean, young.delay, young.hazard) == (1, 12.0, 30.0, 0.5)
     assert old.proven == 4
 
@@ -70,7 +74,7 @@ def test_wants_of_one_kind_differ_in_the_campaign_and_its_tasks_alone(database: 
         campaigns = [a_campaign(conn, tasks, clusters=("dahu", "luke")) for tasks in (5, 5, 8, 9)]
         submitted_jobs(conn, campaigns[1], here, 2)
         conn.execute(text("UPDATE campaign_clusters SET max_jobs = 7 WHERE campaign_id = 4 AND cluster_id = 2"))
-        wants = list_wants(conn, 10, 60.0, NOON)
+        wants = list_wants(conn, 10, 60.0)
     assert [(want.campaign_id, want.cluster_id) for want in wants] == [(id, one) for id in campaigns for one in (1, 2)]
     kinds: dict[int, set[Want]] = {}
     for want in wants:

@@ -24,8 +24,10 @@ from modules.laboratory.whatif.interval import ERRORS, End, interval
 from modules.laboratory.whatif.plan import Order, Plan, plan
 from modules.laboratory.whatif.scale import MOST_TASKS, Work, scale, shared_out
 from modules.laboratory.whatif.small_grid import board
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.flow.test_buckets import sized
+
+pytestmark = pytest.mark.noon
 
 TEN = durations({}, {1: 10}, {1: 3600})
 
@@ -38,7 +40,7 @@ def an_order(tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = 
 
 def made(database: Database, *orders: Order) -> Plan:
     with database.begin() as conn:
-        picture = take_picture(conn, {order.command for order in orders}, local_load.STEP, NOON)
+        picture = take_picture(conn, {order.command for order in orders}, local_load.STEP)
     return plan(picture, orders, 2.0)
 
 

@@ -20,7 +20,7 @@ BEFORE_HOLDS = "0003"
 
 
 def dump(server: Path, url: str) -> str:
-    command = [str(embedded.binaries(server) / "pg_dump"), "-sO", "--exclude-table=alembic*", url]
+    command = [str(embedded.binaries(server) / "pg_dump"), "-sON", "virtual", "--exclude-table=alembic*", url]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     return "\n".join(line for line in lines if not line.startswith(("--", "\\")))
 

@@ -13,8 +13,10 @@ from cigri.settings.sections import Settings
 from modules import predictor
 from modules.predictor.algorithms import Flow, Prediction, load
 from modules.predictor.sharing import spare
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_predictor import progress
+
+pytestmark = pytest.mark.noon
 
 FORECASTS = "SELECT (to_jsonb(forecasts) - '{id,at}'::text[])::text FROM forecasts ORDER BY campaign_id, cluster_id"
 
@@ -26,7 +28,9 @@ def a_grid(database: Database) -> list[int]:
         done, running = (a_campaign(conn, 20, clusters=("dahu", "luke")) for _ in range(2))
         first = submitted_jobs(conn, done, here, 2)
         run_jobs(conn, first)
-        end_jobs(conn, here, first, now=NOON + timedelta(seconds=40))
+        set_time(conn, NOON + timedelta(seconds=40))
+        end_jobs(conn, here, first)
+        set_time(conn, NOON)
         run_jobs(conn, submitted_jobs(conn, running, here, 1))
         others = [a_campaign(conn, tasks, clusters=("dahu", "luke")) for tasks in (5, 5, 8)]
         others += [
@@ -37,7 +41,8 @@ def a_grid(database: Database) -> list[int]:
 
 
 def forecasts(database: Database, now: datetime) -> list[Row[tuple[str]]]:
-    predictor.run_once(Tools(database, Settings(), Gateway()), now)
+    set_time(database, now)
+    predictor.run_once(Tools(database, Settings(), Gateway()))
     with database.begin() as conn:
         return list(conn.execute(text(FORECASTS)).all())
 

@@ -72,11 +72,11 @@ def test_a_cluster_that_hangs_does_not_hold_up_the_other(two: Grid) -> None:
 def test_a_cluster_that_cannot_be_understood_is_left_out_and_no_other(two: Grid, module: ModuleType) -> None:
     two.submit([str(number) for number in range(60)], clusters=BOTH)
     for each in (updator, metascheduler, campaign_schedulers):
-        each.run_once(two.tools, None)
+        each.run_once(two.tools)
     with two.database.begin() as conn:
         conn.exec_driver_sql("UPDATE clusters SET config = config || '{\"driver\": \"none\"}' WHERE name = 'there'")
         conn.exec_driver_sql("UPDATE clusters SET visited_at = NULL")
-    module.run_once(two.tools, None)
+    module.run_once(two.tools)
     name = module.__name__.removeprefix("modules.")
     why = two.one("SELECT message FROM events WHERE subject = :subject", subject=f"cluster there in {name}")
     assert "no driver 'none'" in why
@@ -122,7 +122,7 @@ def test_the_number_of_commands_does_not_grow_with_the_jobs(local: Grid) -> None
     spent = []
     for module in (updator, metascheduler, campaign_schedulers, runner, updator):
         before = local.gateway.commands.total()
-        module.run_once(local.tools, None)
+        module.run_once(local.tools)
         spent.append(local.gateway.commands.total() - before)
     assert local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 300
     assert spent == [2, 0, 0, 1, 1]  # the first visit asks what nodes there are, too

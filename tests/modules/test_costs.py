@@ -29,15 +29,17 @@ from modules.metascheduler.policies import load
 from modules.metascheduler.share import share
 from modules.metascheduler.why_not import explain
 from tests.bench.share import large_grid
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import a_campaign, a_cluster
 from tests.flow.test_plans import nodes_of
 from tests.grid import Grid
+
+pytestmark = pytest.mark.noon
 
 DECIDING = (predictor, matcher, metascheduler, campaign_schedulers)
 VISITING = (updator, runner, killer)
 CLUSTERS = ("dahu", "luke", "ceci")
 LOOKS = pytest.mark.parametrize(
-    "look", [lambda conn: list_wants(conn, 10, 60.0, NOON), lambda conn: list_progress(conn, 60.0, NOON)]
+    "look", [lambda conn: list_wants(conn, 10, 60.0), lambda conn: list_progress(conn, 60.0)]
 )
 
 
@@ -72,7 +74,7 @@ def costs(database: Database, campaigns: int, tasks: int, passes: int = 3) -> di
     for _ in range(passes):
         for module in DECIDING:
             with counted(database) as counts:
-                module.run_once(tools, NOON)
+                module.run_once(tools)
             found[module.__name__] = Cost(counts["statements"], counts["rows"], counts["said"])
     return found
 
@@ -113,9 +115,9 @@ def test_a_cancel_costs_the_same_however_many_jobs_were_not_sent(database: Datab
                 a_cluster(conn, name)
             campaign = a_campaign(conn, tasks, clusters=CLUSTERS)
             waiting = take_waiting(conn, campaign, tasks)
-            put_jobs(conn, campaign, [NewJob(1 + n % 3, 1, 60, [task]) for n, task in enumerate(waiting)], NOON)
+            put_jobs(conn, campaign, [NewJob(1 + n % 3, 1, 60, [task]) for n, task in enumerate(waiting)])
         with one.begin() as conn, counted(one) as counts:
-            assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED, NOON)
+            assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
         statements.append(counts["statements"])
     assert statements[0] == statements[1] <= 13
 
@@ -190,7 +192,7 @@ def test_what_campaigns_want_that_wait_alike_is_read_as_one(database: Database, 
     for one, campaigns in ((database, 8), (other_database, 80)):
         costs(one, campaigns, 30)
         with one.begin() as conn, counted(one) as counts:
-            list_wants(conn, 10, 60.0, NOON)
+            list_wants(conn, 10, 60.0)
         rows.append(counts["rows"])
     assert rows[1] - rows[0] <= (80 - 8) * 2
 
@@ -226,15 +228,15 @@ def test_connections_to_the_database_are_kept_from_visit_to_visit(local: Grid) -
         for number in range(8):
             put_cluster(conn, f"here{number}", config)
     for _ in range(2):
-        updator.run_once(local.tools, None)
+        updator.run_once(local.tools)
     opened = list[object]()
     event.listen(local.database.engine, "connect", lambda *about: opened.append(about))
-    updator.run_once(local.tools, None)
+    updator.run_once(local.tools)
     assert opened == []
 
 
 def test_this_host_is_not_asked_for_a_load_that_its_jobs_make(local: Grid, scripts: list[str]) -> None:
-    updator.run_once(local.tools, None)
+    updator.run_once(local.tools)
     assert scripts
     assert not any("loadavg" in script for script in scripts)
 
@@ -244,7 +246,7 @@ def test_a_visit_of_this_host_starts_one_client(local: Grid, scripts: list[str])
     local.submit(["task"], command="sleep 1000")
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
     scripts.clear()
-    updator.run_once(local.tools, None)
+    updator.run_once(local.tools)
     assert [script.count(client.__file__) for script in scripts] == [1]
 
 
@@ -256,10 +258,10 @@ def test_remote_commands_of_a_pass_do_not_grow_with_jobs(local: Grid) -> None:
         most[tasks] = Counter[str]()
         while local.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL"):
             for module in DECIDING:
-                module.run_once(local.tools, None)
+                module.run_once(local.tools)
             for module in VISITING:
                 before = local.gateway.commands.total()
-                module.run_once(local.tools, None)
+                module.run_once(local.tools)
                 name = module.__name__
                 most[tasks][name] = max(most[tasks][name], local.gateway.commands.total() - before)
     assert most[40] <= most[4] + Counter({updator.__name__: 1})  # what nodes there are is asked now and then

@@ -25,6 +25,8 @@ from tests.factories import NOON, a_campaign, a_cluster
 from tests.modules.test_policies import a_claim
 from tests.modules.test_predictor import NOW, forecasts, progress
 
+pytestmark = pytest.mark.noon
+
 HOUR = timedelta(hours=1)
 
 
@@ -111,12 +113,12 @@ def test_what_is_published_is_what_others_reckon_with(database: Database) -> Non
         cluster = a_cluster(conn)
         campaign, unknown = a_campaign(conn, 3), a_campaign(conn, 1)
         whole = NewForecast(campaign, None, 1.0, None, None, None, 3, NOON + 2 * HOUR, pressure=600.0)
-        put_forecasts(conn, [whole._replace(published=NOON + HOUR)], 60.0, NOON)
+        put_forecasts(conn, [whole._replace(published=NOON + HOUR)], 60.0)
         assert {id: whole.published for id, whole in list_in_all(conn).items()} == {campaign: NOON + HOUR}
-        claims = list_claims(conn, list_wants(conn, 10, 0.0, NOON), NOON)
+        claims = list_claims(conn, list_wants(conn, 10, 0.0))
         assert [(claim.eta, claim.pressure) for claim in claims] == [(NOON + HOUR, 600.0), (None, 0.0)]
         for one in (campaign, unknown):
-            put_jobs(conn, one, [NewJob(cluster, 1, 60, take_waiting(conn, one, 1))], NOON)
+            put_jobs(conn, one, [NewJob(cluster, 1, 60, take_waiting(conn, one, 1))])
         dates = {launch.campaign_id: launch.start_by for launch in list_launches(conn, cluster, 9, 9)}
         assert dates == {campaign: NOON + timedelta(minutes=50), unknown: None}
         views = list_campaigns(conn)

@@ -15,7 +15,7 @@ from cigri.flow.views.events import EventChoice, list_events
 from cigri.flow.views.queues import list_queues, list_sourced, resources_version
 from cigri.resources.nodes import NodeClass
 from cigri.script.answers import Answer
-from tests.factories import NOON, a_cluster
+from tests.factories import NOON, a_cluster, set_time
 from tests.grid import Grid
 
 THIN, FAT = NodeClass({"cores": 32}, 20), NodeClass({"cores": 64}, 2)
@@ -25,13 +25,14 @@ LATER = NOON + timedelta(minutes=20)
 def put(conn: Connection, classes: Sequence[NodeClass], name: str = "dahu") -> bool:
     cluster = find_cluster(conn, name)
     assert cluster is not None
-    return put_nodes(conn, cluster, classes, NOON)
+    return put_nodes(conn, cluster, classes)
 
 
 def cores(conn: Connection) -> list[object]:
     return [one["cores"] for view in list_queues(conn) for one in view.classes]
 
 
+@pytest.mark.noon
 def test_what_is_found_on_nodes_is_news_once(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
@@ -50,6 +51,7 @@ def test_what_is_found_on_nodes_is_news_once(database: Database) -> None:
         assert [dict(one) for one in list_queues(conn)[0].classes] == [{"site": "dahu", "cluster": "dahu", "queue": ""}]
 
 
+@pytest.mark.noon
 def test_nodes_of_a_queue_are_only_its_own(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
@@ -59,27 +61,32 @@ def test_nodes_of_a_queue_are_only_its_own(database: Database) -> None:
         assert cores(conn) == [64, 32]
 
 
+@pytest.mark.noon
 def test_a_cluster_is_looked_at_when_it_is_new_or_changed_and_after_a_while(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
-        assert list_undiscovered(conn, 900.0, NOON) == {cluster}
+        assert list_undiscovered(conn, 900.0) == {cluster}
         put(conn, [THIN])
-        assert list_undiscovered(conn, 900.0, NOON + timedelta(seconds=899)) == set()
-        assert list_undiscovered(conn, 900.0, NOON + timedelta(seconds=900)) == {cluster}
+        set_time(conn, NOON + timedelta(seconds=899))
+        assert list_undiscovered(conn, 900.0) == set()
+        set_time(conn, NOON + timedelta(seconds=900))
+        assert list_undiscovered(conn, 900.0) == {cluster}
         put_cluster(conn, "dahu", {"driver": "local"})
-        assert list_undiscovered(conn, 900.0, NOON) == {cluster}
+        set_time(conn, NOON)
+        assert list_undiscovered(conn, 900.0) == {cluster}
 
 
+@pytest.mark.noon
 def test_an_answer_that_makes_no_sense_is_told_and_what_was_known_holds_on(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         put(conn, [THIN])
         cluster, version = find_cluster(conn, "dahu"), resources_version(conn)
         assert cluster is not None
-        put_no_nodes(conn, cluster, "sinfo: no answer at all", NOON)
+        put_no_nodes(conn, cluster, "sinfo: no answer at all")
         assert cores(conn) == [32]
         assert resources_version(conn) == version
-        assert list_undiscovered(conn, 900.0, NOON) == set()
+        assert list_undiscovered(conn, 900.0) == set()
         [event] = list_events(conn, EventChoice("root", is_global=True))
         assert (event.code, event.subject) == ("NODES_UNREADABLE", "cluster dahu")
         put(conn, [THIN])

@@ -21,7 +21,9 @@ from cigri.settings.sections import NodeSettings, Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.resources import NodeClass
 from modules.updator.doubts import examine
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 
 class Grid:
@@ -43,9 +45,10 @@ class Grid:
         now: datetime = NOON,
     ) -> Report:
         with self.tools.database.begin() as conn:
-            jobs = submitted_jobs(conn, self.campaign, self.clusters[cluster], number, now=now)
-            run_jobs(conn, jobs, node=node, now=now)
-            end_jobs(conn, self.clusters[cluster], jobs, outcome, seconds=seconds, node=node, now=now)
+            set_time(conn, now)
+            jobs = submitted_jobs(conn, self.campaign, self.clusters[cluster], number)
+            run_jobs(conn, jobs, node=node)
+            end_jobs(conn, self.clusters[cluster], jobs, outcome, seconds=seconds, node=node)
         return self.look(cluster, jobs, seconds, outcome, now)
 
     def look(self, cluster: str, jobs: Sequence[int], seconds: float, outcome: Outcome, now: datetime) -> Report:
@@ -54,7 +57,8 @@ class Grid:
         with self.tools.database.begin() as conn:
             row = find_cluster(conn, cluster)
         assert row is not None
-        return examine(self.tools, row, fresh, now)
+        set_time(self.tools.database, now)
+        return examine(self.tools, row, fresh)
 
     def share(self, cluster: str) -> dict[str, object]:
         columns = "done, seconds, doubted, sink_since IS NOT NULL AS is_sink, is_trusted"
@@ -68,22 +72,23 @@ class Grid:
 
     def wanted(self) -> set[int]:
         with self.tools.database.begin() as conn:
-            return {want.cluster_id for want in list_wants(conn, 10, 3600.0, NOON)}
+            return {want.cluster_id for want in list_wants(conn, 10, 3600.0)}
 
     def trials(self) -> set[int]:
         with self.tools.database.begin() as conn:
-            return {want.cluster_id for want in list_wants(conn, 10, 3600.0, NOON) if want.is_on_trial}
+            return {want.cluster_id for want in list_wants(conn, 10, 3600.0) if want.is_on_trial}
 
     def events(self, conn: Connection) -> list[int]:
         return list(conn.scalars(text("SELECT id FROM events WHERE code = 'RESULTS_DOUBTED' AND closed_at IS NULL")))
 
     def fix(self, *, resubmit: bool) -> None:
         with self.tools.database.begin() as conn:
-            assert fix_events(conn, self.events(conn), "alice", resubmit=resubmit, now=NOON) == 1
+            assert fix_events(conn, self.events(conn), "alice", resubmit=resubmit) == 1
 
     def excluded(self, now: datetime = NOON) -> list[str]:
         with self.tools.database.begin() as conn:
-            return list_excluded(conn, self.clusters["bad"], now)
+            set_time(conn, now)
+            return list_excluded(conn, self.clusters["bad"])
 
 
 @pytest.fixture
@@ -150,10 +155,10 @@ def test_doubted_results_are_believed_by_one_word_and_not_doubted_again(sink: Gr
 def test_a_campaign_does_not_end_while_its_results_are_doubted(sink: Grid) -> None:
     with sink.tools.database.begin() as conn:
         conn.execute(text("UPDATE tasks SET state = 'cancelled' WHERE state = 'waiting'"))
-        assert close_campaigns(conn, NOON) == 0
+        assert close_campaigns(conn) == 0
     sink.fix(resubmit=False)
     with sink.tools.database.begin() as conn:
-        assert close_campaigns(conn, NOON) == 1
+        assert close_campaigns(conn) == 1
 
 
 def test_a_cluster_that_has_become_better_is_used_again(sink: Grid) -> None:
@@ -167,7 +172,8 @@ def test_tasks_that_run_elsewhere_for_a_while_are_enough_to_doubt(database: Data
     grid = Grid(database)
     with database.begin() as conn:
         jobs = submitted_jobs(conn, grid.campaign, grid.clusters["good"], 12)
-        run_jobs(conn, jobs, node="g1", now=NOON - timedelta(seconds=60))  # its cluster was visited at noon
+        set_time(conn, NOON - timedelta(seconds=60))
+        run_jobs(conn, jobs, node="g1")  # its cluster was visited at noon
     for node in ("n1", "n2"):
         grid.end("bad", 5, 0.125, node=node)
     assert grid.end("bad", 5, 0.125, node="n3") == {"results doubted": 5}
@@ -203,7 +209,8 @@ def test_a_node_where_tasks_fail_is_left_out_longer_each_time_until_one_ends_wel
     assert grid.excluded(again) == []
     assert grid.end("bad", 1, 1.0, Outcome.LOST, node="hole", now=again) == {"nodes left out": 1}
     with database.begin() as conn:
-        (found,) = list_excluded_nodes(conn, now=again)
+        set_time(conn, again)
+        (found,) = list_excluded_nodes(conn)
     assert (found.strikes, found.until - again) == (2, timedelta(seconds=3600))
     assert grid.end("bad", 1, 300.0, node="hole", now=found.until + timedelta(seconds=1)) == {"nodes healed": 1}
     with database.begin() as conn:

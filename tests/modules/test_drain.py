@@ -43,7 +43,7 @@ def clusters(
 def drain(grid: Grid, ahead: timedelta = SOON, *, kills: bool = False, keep: int = 0) -> datetime:
     """Wish it; the deadline."""
     with grid.database.begin() as conn:
-        deadline = (server_time(conn, None) + ahead).replace(microsecond=0)
+        deadline = (server_time(conn) + ahead).replace(microsecond=0)
         put_drain(conn, grid.site.name, DrainWish(deadline, kills, keep, "oper"))
     return deadline
 
@@ -77,10 +77,10 @@ def test_running_jobs_are_told_once_in_one_command(local: Grid, stat: Run, clust
     start(local, "exec sleep 300", "exec sleep 300")
     deadline = drain(local)
     before = local.gateway.commands[local.site.name]
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert local.gateway.commands[local.site.name] - before == 2  # their figures are asked, then they are told
     assert [announced(local, number) for number in (0, 1)] == [str(int(deadline.timestamp()))] * 2
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert local.gateway.commands[local.site.name] - before == 2
     [message] = told(local)
     assert message.startswith("2 jobs on 2 cores told to end by ")
@@ -95,7 +95,7 @@ def test_running_jobs_are_told_once_in_one_command(local: Grid, stat: Run, clust
 def test_jobs_that_end_in_time_are_not_told(local: Grid) -> None:
     start(local, "exec sleep 300")
     drain(local, timedelta(seconds=700))
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert announced(local, 0) is None
     assert told(local) == []
 
@@ -114,11 +114,11 @@ def test_drained_cluster_gets_no_jobs_and_gives_back_those_that_wait(local: Grid
 def test_undrained_cluster_goes_on(local: Grid) -> None:
     start(local, "exec sleep 300")
     drain(local)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert announced(local, 0)
     with local.database.begin() as conn:
         enable_cluster(conn, local.site.name, enabled=True)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert announced(local, 0) is None
     assert local.one("SELECT count(*) FROM shutdowns") == 0
     local.submit(["x"])
@@ -128,7 +128,7 @@ def test_undrained_cluster_goes_on(local: Grid) -> None:
 def test_without_kill_jobs_are_left_to_run(local: Grid) -> None:
     start(local, "exec sleep 300")
     drain(local, timedelta(seconds=-1))
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert killed(local) == []
 
 
@@ -143,7 +143,7 @@ def test_least_waste_is_killed_first_and_the_rest_is_kept(local: Grid, stat: Run
     assert 1000 <= figures["kill_waste"] < 1060
     assert figures["draining_waste"] == 7
     drain(local, timedelta(seconds=-1), kills=True, keep=2)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert killed(local) == [2]
     [message] = told(local)
     assert message.startswith("1 jobs on 1 cores killed: job 2 of ")
@@ -158,14 +158,14 @@ def test_jobs_told_are_those_killed(local: Grid) -> None:
     """Whoever was told has had its notice: it goes, though another would waste less by now."""
     start(local, PILOT.format(used=1, age=10, before=0), PILOT.format(used=1, age=500, before=0))
     drain(local, kills=True, keep=1)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert [bool(announced(local, number)) for number in (0, 1)] == [True, False]
     features = Path(Path(local.place, "here0").read_text().strip())
     (features.parent / "jobstatus" / "add_uncom_time").write_text("99999")
     with local.database.begin() as conn:
         conn.exec_driver_sql("UPDATE drains SET deadline = now() - interval '1 s'")
         conn.exec_driver_sql("UPDATE shutdowns SET at = (SELECT deadline FROM drains)")
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert killed(local) == [1]
 
 
@@ -193,7 +193,7 @@ def test_the_time_that_a_job_was_suspended_is_not_of_its_walltime(local: Grid) -
     assert announced(local, 0) is None
     with local.database.begin() as conn:
         conn.exec_driver_sql("UPDATE jobs SET halted_seconds = 200")
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert announced(local, 0)
 
 
@@ -208,36 +208,36 @@ def test_all_that_runs_hears_of_the_machines_shutdown_until_the_time_has_come(lo
     """A job that ends in time by its walltime (600 s) has no shutdown of its own."""
     start(local, "exec sleep 300")
     deadline = drain(local, timedelta(seconds=ahead))
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert machine_of(local, 0) == str(int(deadline.timestamp()))
     assert (announced(local, 0) is not None) is (ahead == 300)
     with local.database.begin() as conn:
         conn.exec_driver_sql("UPDATE drains SET deadline = now() - interval '1 s'")
         conn.exec_driver_sql("UPDATE shutdowns SET at = (SELECT deadline FROM drains)")
     for _ in range(2):
-        killer.run_once(local.tools, None)
+        killer.run_once(local.tools)
         assert machine_of(local, 0) is None
     assert (announced(local, 0) is not None) is (ahead == 300)
     before = local.gateway.commands[local.site.name]
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert local.gateway.commands[local.site.name] == before
 
 
 def test_an_undrained_cluster_shuts_no_machine_down(local: Grid) -> None:
     start(local, "exec sleep 300")
     drain(local)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert machine_of(local, 0)
     with local.database.begin() as conn:
         enable_cluster(conn, local.site.name, enabled=True)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert machine_of(local, 0) is None
 
 
 def test_jobs_that_are_kept_hear_of_no_shutdown_of_their_machine(local: Grid) -> None:
     start(local, PILOT.format(used=1, age=10, before=0), PILOT.format(used=1, age=500, before=0))
     drain(local, keep=1)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert [bool(machine_of(local, number)) for number in (0, 1)] == [True, False]
 
 
@@ -245,25 +245,25 @@ def test_a_node_that_drains_tells_its_jobs_and_no_others_until_it_is_admitted(lo
     start(local, "exec sleep 300")
     node = local.one("SELECT node FROM jobs")
     with local.database.begin() as conn:
-        deadline = (server_time(conn, None) + SOON).replace(microsecond=0)
+        deadline = (server_time(conn) + SOON).replace(microsecond=0)
         cluster_id = conn.exec_driver_sql("SELECT id FROM clusters").scalar_one()
         for name, at in ((node, deadline), ("elsewhere", deadline - timedelta(seconds=60))):
             put_node_drain(conn, cluster_id, NodeDrain(name, at, "oper"))
         assert list_all_excluded(conn) == {cluster_id: sorted([node, "elsewhere"])}
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert announced(local, 0) == machine_of(local, 0) == str(int(deadline.timestamp()))
     (message,) = told(local)
     assert message.startswith("1 jobs on 1 cores told to end by ")
     assert local.one("SELECT subject FROM events WHERE code = 'CLUSTER_DRAIN'") == f"node {node} of here"
     sooner = drain(local, timedelta(seconds=200))  # the cluster goes first
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert announced(local, 0) == machine_of(local, 0) == str(int(sooner.timestamp()))
     with local.database.begin() as conn:
         enable_cluster(conn, local.site.name, enabled=True)
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert announced(local, 0) == str(int(deadline.timestamp()))
     with local.database.begin() as conn:
         end_node_drains(conn, cluster_id, [node])
-    killer.run_once(local.tools, None)
+    killer.run_once(local.tools)
     assert (announced(local, 0), machine_of(local, 0)) == (None, None)
     assert killed(local) == []

@@ -17,10 +17,12 @@ from cigri.flow.tasks import WaitingTask, take_waiting
 from cigri.flow.views.wants import Want, list_wants
 from cigri.states import CampaignType, Outcome
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.grid import Grid, local_site
 from tests.localbatch.host import Host
 from tests.modules.test_metascheduler_share import a_room, a_want, jobs
+
+pytestmark = pytest.mark.noon
 
 
 def an_offer(cluster_id: int, most: int) -> TakenOffer:
@@ -118,7 +120,7 @@ def test_what_failed_is_remembered_with_its_cluster(database: Database, outcome:
         end_jobs(conn, dahu, first, outcome, exit_code=1)
         tasks = take_waiting(conn, campaign_id, 5)
         assert [task.failed_on for task in sorted(tasks)] == [dahu if is_shunned else None, None]
-        shunned = {want.cluster_id: want.shunned for want in list_wants(conn, 10, 0.0, NOON)}
+        shunned = {want.cluster_id: want.shunned for want in list_wants(conn, 10, 0.0)}
         assert shunned == {dahu: int(is_shunned), luke: 0}
 
 
@@ -127,7 +129,8 @@ def test_time_to_send_is_that_of_the_latest_batches(database: Database) -> None:
         dahu, luke = a_cluster(conn), a_cluster(conn, "luke")
         campaign_id = a_campaign(conn, 3, clusters=("dahu", "luke"))
         submitted_jobs(conn, campaign_id, dahu, 1)
-        submitted_jobs(conn, campaign_id, dahu, 1, now=NOON + timedelta(seconds=60))
+        set_time(conn, NOON + timedelta(seconds=60))
+        submitted_jobs(conn, campaign_id, dahu, 1)
         conn.execute(
             text(
                 "UPDATE batches SET created_at = settled_at - make_interval(secs => 4 * place)"
@@ -135,7 +138,8 @@ def test_time_to_send_is_that_of_the_latest_batches(database: Database) -> None:
                 " WHERE sent.id = batches.id"
             )
         )
-        assert {want.cluster_id: want.sending for want in list_wants(conn, 10, 0.0, NOON)} == {dahu: 6.0, luke: 0.0}
+        set_time(conn, NOON)
+        assert {want.cluster_id: want.sending for want in list_wants(conn, 10, 0.0)} == {dahu: 6.0, luke: 0.0}
 
 
 @pytest.fixture

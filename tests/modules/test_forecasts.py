@@ -20,7 +20,7 @@ from cigri.settings.sections import Settings
 from cigri.tables.campaigns import CampaignCluster, Forecast
 from modules import campaign_schedulers, metascheduler, predictor
 from modules.predictor.algorithms import Flow, Prediction
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import a_campaign, a_cluster
 from tests.grid import Grid
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ def statements(grid: Grid) -> Iterator[list[str]]:
 def test_a_pass_without_work_is_one_statement(local: Grid, module: ModuleType) -> None:
     local.cycle()
     with statements(local) as said:
-        assert module.run_once(local.tools, None) == {}
+        assert module.run_once(local.tools) == {}
     assert len(said) == 1, said
 
 
@@ -70,6 +70,7 @@ def test_a_real_run_is_forecast_with_a_history(local: Grid) -> None:
     assert [row["remaining"] for row in history] == sorted((row["remaining"] for row in history), reverse=True)
 
 
+@pytest.mark.noon
 @pytest.mark.parametrize(
     ("grid", "cluster", "campaign", "is_tap"),
     [
@@ -93,7 +94,7 @@ def test_the_nearest_place_says_the_algorithm(
         settled = update(CampaignCluster).values(settings=CampaignCluster.c.settings + chosen)
         conn.execute(settled.where(CampaignCluster.c.campaign_id == campaign_id))
     with closing(Gateway()) as gateway:
-        predictor.run_once(Tools(database, settings, gateway), NOON)
+        predictor.run_once(Tools(database, settings, gateway))
     with database.begin() as conn:
         sends = conn.scalars(select(Forecast.c.send).where(Forecast.c.cluster_id.is_not(None))).all()
     assert [send is not None for send in sends] == [is_tap]

@@ -32,7 +32,9 @@ from modules.campaign_schedulers.jobs.grouping import (
     size,
     start_rate,
 )
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 TARGET = 60.0
 ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600, carried=0, at_once=36)
@@ -122,12 +124,16 @@ def test_tasks_alone_in_their_jobs_have_been_under_way_since_then_till_the_last_
         cluster, other = a_cluster(conn), a_cluster(conn, "luke")
         campaign = a_campaign(conn, 20, clusters=("dahu", "luke"))
         jobs = submitted_jobs(conn, campaign, cluster, 4)
-        run_jobs(conn, jobs[:3], now=later(10))
+        set_time(conn, later(10))
+        run_jobs(conn, jobs[:3])
+        set_time(conn, NOON)
         run_jobs(conn, submitted_jobs(conn, campaign, cluster, 1, tasks=2))
         run_jobs(conn, submitted_jobs(conn, campaign, other, 1))
-        mark_missing(conn, jobs[:1], later(20))
-        put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4, later(30))
-        put_cluster_forecasts(conn, [NewClusterForecast(cluster, 20.0, None, None, None, None, None)], later(30))
+        set_time(conn, later(20))
+        mark_missing(conn, jobs[:1])
+        set_time(conn, later(30))
+        put_cluster_state(conn, cluster, Capacity(20, 16, 4, 0), 4)
+        put_cluster_forecasts(conn, [NewClusterForecast(cluster, 20.0, None, None, None, None, None)])
         paces = {pace.cluster_id: pace for pace in list_share_paces(conn, [campaign])}
     assert {cluster_id: pace.under_way for cluster_id, pace in paces.items()} == {cluster: 40.0, other: 0.0}
     assert {cluster_id: pace.carried for cluster_id, pace in paces.items()} == {cluster: 6, other: 1}
@@ -221,10 +227,11 @@ def test_what_is_sent_first_leaves_the_other_clusters_their_shares(database: Dat
         for id in others:
             submitted_jobs(conn, campaign, id, 16, tasks=20)
     tools = Tools(database, Settings(), Gateway())
+    set_time(database, later(1))
     for offered in (16, 8):
         with database.begin() as conn:
             put_offers(conn, [Offer(campaign, here, offered, offered, 0)])
-        campaign_schedulers.run_once(tools, later(1))
+        campaign_schedulers.run_once(tools)
     with database.begin() as conn:
         (carried,) = [pace.carried for pace in list_share_paces(conn, [campaign]) if pace.cluster_id == here]
     assert 400 < carried < 700

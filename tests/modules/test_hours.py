@@ -61,7 +61,7 @@ def test_jobs_that_were_chosen_before_the_end_are_not_launched_after_it(local: G
     keep(local, ALWAYS)
     submit(local, "nightly")
     for module in (updator, metascheduler, campaign_schedulers):
-        module.run_once(local.tools, None)
+        module.run_once(local.tools)
     assert jobs(local) == {"to_launch": 6}
     keep(local, NEVER)
     assert runner.run_once(local.tools) == {"jobs given back": 6}

@@ -26,9 +26,11 @@ from modules.metascheduler.policy import PolicyFailed
 from modules.metascheduler.share import share
 from modules.predictor.algorithms import Algorithm, Flow, Prediction, load
 from modules.runner.plan import plan_batch
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.grid import Grid
 from tests.pools.made import GB, put_nodes, submit
+
+pytestmark = pytest.mark.noon
 
 BROKEN = {
     "raises": "raise ValueError('no scheduler of yours')",
@@ -89,7 +91,7 @@ def offer(database: Database, campaigns: Sequence[int]) -> None:
     with database.begin() as conn:
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
-        put_offers(conn, [Offer(id, cluster.id, 2, 2, rank) for rank, id in enumerate(campaigns)], NOON)
+        put_offers(conn, [Offer(id, cluster.id, 2, 2, rank) for rank, id in enumerate(campaigns)])
 
 
 def open_events(database: Database, campaign_id: int | None) -> list[str]:
@@ -105,7 +107,7 @@ def test_a_campaign_scheduler_that_fails_harms_only_its_campaign(
     first, second, third = campaigns
     rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id = :id RETURNING id", id=second)
     offer(tools.database, campaigns)
-    campaign_schedulers.run_once(tools, NOON)
+    campaign_schedulers.run_once(tools)
     assert jobs_of(tools.database) == {first: 2, third: 2}
     assert open_events(tools.database, second) == ["IN_QUARANTINE"]
     assert open_events(tools.database, None) == ["MODULE_FAILED_IN_PART"]
@@ -125,7 +127,7 @@ def test_a_campaign_scheduler_that_goes_on_for_ever_is_stopped(
     first, second, third = campaigns
     rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id = :id RETURNING id", id=second)
     offer(tools.database, campaigns)
-    campaign_schedulers.run_once(tools, NOON)
+    campaign_schedulers.run_once(tools)
     assert jobs_of(tools.database) == {first: 2, third: 2}
     with tools.database.begin() as conn:
         (why,) = list_quarantines(conn, [second])
@@ -144,7 +146,7 @@ def test_a_scheduler_of_many_campaigns_that_goes_on_for_ever_is_not_waited_for_e
         many, innocent = [a_campaign(conn, 3) for _ in range(8)], a_campaign(conn, 3)
     rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id <> :id RETURNING id", id=innocent)
     offer(tools.database, [*many, innocent])
-    campaign_schedulers.run_once(tools, NOON)
+    campaign_schedulers.run_once(tools)
     assert jobs_of(tools.database) == {innocent: 2}
     assert rows(tools.database, "SELECT count(*) FROM quarantines") == [(8,)]
     assert calls.read_text() == "..."  # once in the pass of all as one, and twice in the other one
@@ -163,7 +165,7 @@ def test_what_was_done_before_it_raised_is_rolled_back_alone(
 
     monkeypatch.setattr(campaign_schedulers, "_replicate", replicate)
     offer(tools.database, campaigns)
-    campaign_schedulers.run_once(tools, NOON)
+    campaign_schedulers.run_once(tools)
     assert jobs_of(tools.database) == {first: 2, third: 2}
     waiting = "SELECT count(*) FROM tasks WHERE campaign_id = :id AND state = 'waiting'"
     assert rows(tools.database, waiting, id=second) == [(3,)]
@@ -178,7 +180,8 @@ def test_it_is_left_out_longer_each_time_and_healed_when_it_does_well(
 
     def after(seconds: float) -> list[tuple[int, datetime]]:
         offer(tools.database, [second])
-        campaign_schedulers.run_once(tools, NOON + timedelta(seconds=seconds))
+        set_time(tools.database, NOON + timedelta(seconds=seconds))
+        campaign_schedulers.run_once(tools)
         return rows(tools.database, "SELECT failures, until FROM quarantines")
 
     assert after(0) == [(1, NOON + timedelta(seconds=5))]
@@ -196,8 +199,8 @@ def test_what_nobody_would_use_is_offered_to_others(
     broken(BROKEN["raises"])
     rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id = :id RETURNING id", id=campaigns[1])
     offer(tools.database, campaigns[1:2])
-    campaign_schedulers.run_once(tools, NOON)
-    metascheduler.run_once(tools, NOON)
+    campaign_schedulers.run_once(tools)
+    metascheduler.run_once(tools)
     offered = {id for (id,) in rows(tools.database, "SELECT campaign_id FROM offers")}
     assert offered == {campaigns[0], campaigns[2]}
 
@@ -215,7 +218,7 @@ def test_an_algorithm_that_fails_harms_only_its_campaign(
     set_algorithm = """UPDATE campaign_clusters SET settings = settings || '{"algorithm": "broken"}'
         WHERE campaign_id = :id RETURNING campaign_id"""
     rows(tools.database, set_algorithm, id=campaigns[1])
-    predictor.run_once(tools, NOON)
+    predictor.run_once(tools)
     forecast = {id for (id,) in rows(tools.database, "SELECT DISTINCT campaign_id FROM forecasts")}
     assert forecast == {campaigns[0], campaigns[2]}
     assert open_events(tools.database, campaigns[1]) == ["IN_QUARANTINE"]
@@ -240,7 +243,7 @@ def test_an_algorithm_that_goes_on_for_ever_is_stopped(
         SET settings = settings || jsonb_build_object('algorithm', 'broken', 'walltime', 3600 + campaign_id)
         WHERE campaign_id <> :id RETURNING campaign_id"""  # walltimes differ: those alike are predicted once
     rows(tools.database, set_algorithm, id=campaigns[1])
-    predictor.run_once(tools, NOON)
+    predictor.run_once(tools)
     assert rows(tools.database, "SELECT DISTINCT campaign_id FROM forecasts") == [(campaigns[1],)]
     first, second = [why for (why,) in rows(tools.database, "SELECT error FROM quarantines ORDER BY campaign_id")]
     assert first.endswith("and was stopped (in the algorithm 'broken')")
@@ -257,7 +260,7 @@ def test_a_campaign_that_cannot_be_shared_among_is_left_out(
         return share(rooms, wants, *rest)
 
     monkeypatch.setattr(metascheduler, "share", sharing)
-    metascheduler.run_once(tools, NOON)
+    metascheduler.run_once(tools)
     offered = {id for (id,) in rows(tools.database, "SELECT campaign_id FROM offers")}
     assert offered == {campaigns[0], campaigns[2]}
     assert open_events(tools.database, campaigns[1]) == ["IN_QUARANTINE"]
@@ -281,7 +284,7 @@ def test_a_policy_that_fails_leaves_first_come_first_served(
     monkeypatch.delitem(__import__("sys").modules, "modules.metascheduler.policies.odd_policy", raising=False)
     changed = tools.settings.policy.model_copy(update={"order": "odd_policy"})
     with pytest.raises(PolicyFailed, match="first come, first served, as the policy odd_policy fails"):
-        metascheduler.run_once(tools._replace(settings=tools.settings.model_copy(update={"policy": changed})), NOON)
+        metascheduler.run_once(tools._replace(settings=tools.settings.model_copy(update={"policy": changed})))
     offered = [id for (id,) in rows(tools.database, "SELECT campaign_id FROM offers ORDER BY rank")]
     assert offered == campaigns
 
@@ -295,7 +298,7 @@ def test_a_pool_that_cannot_be_computed_harms_only_its_campaigns(tools: Tools) -
         FROM bucket_pools JOIN buckets ON buckets.id = bucket_id WHERE campaign_id = :id)
         THEN '{"nonsense": [1]}' ELSE requirements END RETURNING id"""
     rows(tools.database, spoil, id=one)
-    matcher.run_once(tools, None)
+    matcher.run_once(tools)
     assert rows(tools.database, "SELECT count(*) FROM submit_pools WHERE version < 0") == [(0,)]
     assert open_events(tools.database, one) == ["IN_QUARANTINE"]
     assert open_events(tools.database, other) == []
@@ -313,17 +316,17 @@ def test_a_visit_that_raises_leaves_out_its_cluster_alone_and_for_this_module_on
         return Report({"visits": 1})
 
     def visited(module: str, seconds: float) -> list[str]:
-        now = NOON + timedelta(seconds=seconds)
+        set_time(tools.database, NOON + timedelta(seconds=seconds))
         with tools.database.begin() as conn:
-            clusters = list_clusters(conn, module, now=now)
-        seen = tools.gateway.visit(clusters, isolated_visit(tools, module, visit, now), 30.0)
+            clusters = list_clusters(conn, module)
+        seen = tools.gateway.visit(clusters, isolated_visit(tools, module, visit), 30.0)
         assert seen.failed == {}
         return sorted(name for name, report in seen.reports.items() if report["visits"])
 
     assert visited("updator", 0) == ["well"]
     with tools.database.begin() as conn:
-        assert [one.name for one in list_clusters(conn, "updator", now=NOON)] == ["well"]
-        assert [one.name for one in list_clusters(conn, "killer", now=NOON)] == ["sick", "well"]
+        assert [one.name for one in list_clusters(conn, "updator")] == ["well"]
+        assert [one.name for one in list_clusters(conn, "killer")] == ["sick", "well"]
     assert rows(tools.database, "SELECT subject FROM events WHERE closed_at IS NULL") == [("cluster sick in updator",)]
     is_broken = False
     assert visited("updator", 6) == ["sick", "well"]

@@ -47,7 +47,7 @@ def test_a_paused_campaign_ends_what_it_has_and_begins_nothing(local: Grid) -> N
 def test_jobs_that_cannot_be_launched_are_in_nobodys_way(local: Grid, why: str) -> None:
     local.submit([str(number) for number in range(60)])
     for module in (updator, metascheduler, campaign_schedulers):
-        module.run_once(local.tools, None)
+        module.run_once(local.tools)
     assert jobs(local, "state = 'to_launch'") == 54
     if why == "paused":
         move(local, 1, CampaignState.PAUSED)

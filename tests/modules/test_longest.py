@@ -15,8 +15,10 @@ from cigri.settings.sections import Settings
 from modules import campaign_schedulers, metascheduler, predictor
 from modules.campaign_schedulers.jobs.longest import Offered, earliest_end, portions
 from modules.campaign_schedulers.jobs.outlook import Outlook
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.modules.test_finalize import a_try
+
+pytestmark = pytest.mark.noon
 
 
 def a_ground(
@@ -99,7 +101,7 @@ def test_the_longest_go_to_the_fast_cluster_and_none_where_it_would_end_last(dat
         match_tasks(conn)
     tools = Tools(database, Settings(), Gateway())
     for module in (predictor, metascheduler, campaign_schedulers):
-        module.run_once(tools, NOON)
+        module.run_once(tools)
     with database.begin() as conn:
         statement = "SELECT j.cluster_id, t.expected FROM tasks t JOIN attempts a ON a.task_id = t.id"
         found = conn.execute(text(f"{statement} JOIN jobs j ON j.id = a.job_id WHERE t.campaign_id = {again}")).all()

@@ -22,6 +22,8 @@ from tests.flow.test_buckets import SIZED, sized
 from tests.grid import Grid, local_site, until
 from tests.localbatch.host import Host
 
+pytestmark = pytest.mark.noon
+
 
 def seen(local: Grid) -> list[str]:
     return sorted(Path(local.place, "seen").read_text().splitlines())
@@ -121,7 +123,7 @@ def test_tasks_side_by_side_ask_for_the_most_of_them_each(database: Database) ->
     with database.begin() as conn:
         cluster_id = a_cluster(conn)
         campaign = sized(conn, [9, 10], settings={**SIZED, "resources": wished})
-        put_jobs(conn, campaign, [NewJob(cluster_id, 4, 60, take_waiting(conn, campaign, 2), 2)], NOON)
+        put_jobs(conn, campaign, [NewJob(cluster_id, 4, 60, take_waiting(conn, campaign, 2), 2)])
         [launch] = list_launches(conn, cluster_id, 10, 10)
         cluster = find_cluster(conn, "dahu")
     assert cluster is not None

@@ -32,6 +32,8 @@ from modules.metascheduler.why_not import explain
 from tests.factories import NOON, a_campaign, a_cluster, run_jobs, submitted_jobs
 from tests.modules.test_metascheduler_share import a_want, claims_of
 
+pytestmark = pytest.mark.noon
+
 CONFIG = ClusterConfig(driver="local", keep_waiting=100, max_waiting=100)
 SETTINGS = Settings(policy=PolicySettings(scouts=0))
 
@@ -142,8 +144,8 @@ def test_only_the_jobs_with_the_highest_priorities_are_submitted_the_others_are_
         conn.execute(update(Task).where(Task.c.number >= 295).values(priority=20))
     tools = Tools(database, SETTINGS, Gateway())
     for _ in range(3):
-        metascheduler.run_once(tools, NOON)
-        campaign_schedulers.run_once(tools, NOON)
+        metascheduler.run_once(tools)
+        campaign_schedulers.run_once(tools)
     with database.begin() as conn:
         sent = select(Task.c.number).join(Attempt, Attempt.c.task_id == Task.c.id).order_by(Task.c.number)
         assert conn.scalars(sent).all() == [0, 1, 2, 3, 4, 295, 296, 297, 298, 299]
@@ -162,7 +164,7 @@ def test_what_waits_and_what_starts_in_a_cycle_is_measured(database: Database) -
             text("INSERT INTO cluster_forecasts (cluster_id, at, start_rate, cycle) VALUES (:id, now(), 1.5, 20)"),
             {"id": cluster},
         )
-        (want,) = list_wants(conn, 10, 60.0, NOON)
+        (want,) = list_wants(conn, 10, 60.0)
         assert (want.live, want.queued) == (6, 3)
         assert [room.starts for room in list_rooms(conn)] == [pytest.approx(30.0)]
 
@@ -240,8 +242,8 @@ def test_a_bucket_that_waits_does_not_keep_others_waiting(database: Database) ->
     tools = Tools(database, SETTINGS, Gateway())
     waiting = []
     for _ in range(4):
-        metascheduler.run_once(tools, NOON)
-        campaign_schedulers.run_once(tools, NOON)
+        metascheduler.run_once(tools)
+        campaign_schedulers.run_once(tools)
         with database.begin() as conn:
             found = conn.execute(select(Job.c.bucket_id, func.count()).group_by(Job.c.bucket_id))
             waiting.append({bucket: number for bucket, number in found})

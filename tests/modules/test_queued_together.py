@@ -27,6 +27,8 @@ from modules.metascheduler.recall import without
 from tests.factories import NOON, a_cluster, submitted_jobs
 from tests.waiting import looks
 
+pytestmark = pytest.mark.noon
+
 PLAIN = {"exec_file": "/bin/true", "walltime": 3600, "type": "best-effort", "resources": {"cpu": 1, "nodes": 1}}
 WAITERS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
@@ -34,7 +36,7 @@ WAITERS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT gra
 def a_campaign(conn: Connection, tasks: int = 50, user: str = "alice", wanted: Any = None, **settings: object) -> int:
     part = NewCampaignCluster({**PLAIN, **settings}, 1, None, False, False)
     new = NewCampaign("c", user, CampaignType.DEFAULT, "", "workqueue", {}, {"dahu": part}, wanted=wanted)
-    return put_campaign(conn, new, ["x"] * tasks, NOON)
+    return put_campaign(conn, new, ["x"] * tasks)
 
 
 def tools(database: Database, order: str = "fifo") -> Tools:
@@ -49,8 +51,8 @@ def waiting(conn: Connection) -> dict[int, int]:
 
 def after_passes(database: Database, passes: int = 3, order: str = "fifo") -> dict[int, int]:
     for _ in range(passes):
-        metascheduler.run_once(tools(database, order), NOON)
-        campaign_schedulers.run_once(tools(database, order), NOON)
+        metascheduler.run_once(tools(database, order))
+        campaign_schedulers.run_once(tools(database, order))
     with database.begin() as conn:
         return waiting(conn)
 
@@ -101,7 +103,7 @@ def test_jobs_of_a_campaign_that_wants_no_more_count_too(database: Database) -> 
         submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
         second = a_campaign(conn)
         (room,) = list_rooms(conn)
-        (want,) = list_wants(conn, 10, 60.0, NOON)
+        (want,) = list_wants(conn, 10, 60.0)
         assert room.queued == {want.asked[0]: 4}
     assert after_passes(database)[second] == 6
 
@@ -111,10 +113,10 @@ def test_places_that_were_taken_since_they_were_offered_are_not_filled_again(dat
     with database.begin() as conn:
         cluster = a_cluster(conn, free=0, used=50, keep_waiting=100)
         first, second = a_campaign(conn), a_campaign(conn)
-    metascheduler.run_once(tools(database), NOON)
+    metascheduler.run_once(tools(database))
     with database.begin() as conn:
         submitted_jobs(conn, second, cluster, 8)
-    campaign_schedulers.run_once(tools(database), NOON)
+    campaign_schedulers.run_once(tools(database))
     with database.begin() as conn:
         assert waiting(conn) == {first: 2, second: 8}
 
@@ -128,9 +130,9 @@ def test_two_hosts_at_once_fill_the_places_once(database: Database) -> None:
         with database.begin() as conn:
             lock_queues(conn)
             assert list_queued(conn) == {}
-            put_jobs(conn, second, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, second, 9)], NOON)
-            metascheduler.run_once(tools(database), NOON)
-            other = pool.submit(campaign_schedulers.run_once, tools(database), NOON)
+            put_jobs(conn, second, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, second, 9)])
+            metascheduler.run_once(tools(database))
+            other = pool.submit(campaign_schedulers.run_once, tools(database))
             for left in looks(30.0):
                 if one_of(database, WAITERS):
                     break
@@ -162,10 +164,10 @@ def test_tasks_that_go_on_where_they_stopped_wait_for_a_place_too(database: Data
         first, second = a_campaign(conn), a_campaign(conn)
         stopped = {"checkpoint_cluster_id": cluster, "stopped_at": NOON}
         conn.execute(update(Task).where(Task.c.campaign_id == first).values(stopped))
-    metascheduler.run_once(tools(database), NOON)
+    metascheduler.run_once(tools(database))
     with database.begin() as conn:
         submitted_jobs(conn, second, cluster, 8)
-    campaign_schedulers.run_once(tools(database), NOON)
+    campaign_schedulers.run_once(tools(database))
     with database.begin() as conn:
         assert waiting(conn) == {first: 2, second: 8}
 
@@ -176,5 +178,5 @@ def test_what_is_taken_back_leaves_its_place(database: Database) -> None:
         campaign = a_campaign(conn)
         submitted_jobs(conn, campaign, cluster, 9)
         recalled = list_recalled(conn, [Recall(campaign, cluster, 2**62)], 5, 4)
-        rooms, wants = without(recalled, list_rooms(conn), list_wants(conn, 10, 60.0, NOON))
+        rooms, wants = without(recalled, list_rooms(conn), list_wants(conn, 10, 60.0))
         assert rooms[0].queued == {wants[0].asked[0]: 5}

@@ -12,7 +12,9 @@ from cigri.flow.views.unwanted_jobs import Patience, Queue, list_queues, list_un
 from cigri.settings.cluster import ClusterConfig
 from cigri.states import KillReason, Outcome
 from modules.killer.queues import most_useful
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 CONFIG = ClusterConfig(driver="local", keep_waiting=20, max_waiting=200)
 MANY = 2**31 - 1
@@ -40,7 +42,10 @@ def unwanted(
     conn: Connection, cluster: int, *, useful: int = MANY, after: float = 61, moves: int = 5
 ) -> dict[int, KillReason]:
     patience = Patience(900.0, 60.0, moves)
-    return dict(list_unwanted(conn, {cluster: (100, useful)}, patience, NOON + timedelta(seconds=after)))
+    set_time(conn, NOON + timedelta(seconds=after))
+    found = dict(list_unwanted(conn, {cluster: (100, useful)}, patience))
+    set_time(conn, NOON)
+    return found
 
 
 def test_queues_are_as_the_clusters_were_seen(database: Database) -> None:
@@ -91,7 +96,7 @@ def test_as_many_jobs_move_as_have_room_elsewhere(database: Database) -> None:
         assert unwanted(conn, here, after=901, moves=0) == {}
         submitted_jobs(conn, campaign, there, 2)  # two of the three cores there are spoken for
         assert list(unwanted(conn, here, after=901)) == jobs[4:]
-        put_cluster_state(conn, there, Capacity(3, 0, 3, 0), 0, NOON)
+        put_cluster_state(conn, there, Capacity(3, 0, 3, 0), 0)
         assert unwanted(conn, here, after=901) == {}
 
 

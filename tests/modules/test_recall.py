@@ -34,8 +34,10 @@ from modules.metascheduler.recall import (
 )
 from modules.metascheduler.share import share
 from modules.metascheduler.why_not import explain
-from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, claims_of
+
+pytestmark = pytest.mark.noon
 
 SMALL, GIANT, OTHER = 1, 2, 3
 ABOVE, BELOW, EVEN = Standing(40, 400, 20.0), Standing(0, 20, 20.0), Standing(20, 20, 20.0)
@@ -193,7 +195,7 @@ def test_a_task_makes_way_as_often_as_others_are_below_their_share(
         for before in range(5):
             jobs = submitted_jobs(conn, campaign, cluster, 1)
             assert newest(conn, Recall(campaign, cluster, NEXT), moves=2) == (jobs if before < times else [])
-            ask_kills(conn, jobs, reason, "metascheduler", NOON)
+            ask_kills(conn, jobs, reason, "metascheduler")
             end_jobs(conn, cluster, jobs, Outcome.WITHDRAWN, exit_code=None)
 
 
@@ -206,11 +208,11 @@ def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_kn
         campaign = a_campaign(conn, 20)
         jobs = submitted_jobs(conn, campaign, cluster, 9)
         run_jobs(conn, jobs[:4])
-        mark_missing(conn, [jobs[0], *jobs[6:]], NOON)
+        mark_missing(conn, [jobs[0], *jobs[6:]])
         assert list_holdings(conn) == [Holding(campaign, cluster, 3, 2, jobs[5])]
         (room,) = list_rooms(conn)
         assert (room.waiting, room.waiting_cores, room.running) == (2, 2, 3)
-        (want,) = list_wants(conn, 10, 0.0, NOON)
+        (want,) = list_wants(conn, 10, 0.0)
         assert (want.live, want.queued) == (9, 2)  # what may still run counts for all limits
         assert count_waiting(conn, cluster) == 2
         assert [(queue.waiting, queue.waiting_cores) for queue in list_queues(conn)] == [(2, 2)]
@@ -221,14 +223,15 @@ def test_one_that_has_begun_meanwhile_goes_on(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         jobs = submitted_jobs(conn, a_campaign(conn, 4), cluster, 4)
-        ask_kills(conn, jobs[:3], KillReason.FAIRNESS, "metascheduler", NOON)
-        ask_kills(conn, jobs[3:], KillReason.WALLTIME, "killer", NOON)
+        ask_kills(conn, jobs[:3], KillReason.FAIRNESS, "metascheduler")
+        ask_kills(conn, jobs[3:], KillReason.WALLTIME, "killer")
         run_jobs(conn, [jobs[0], jobs[3]])
-        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0, NOON)} == set(jobs[1:])
+        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0)} == set(jobs[1:])
         run_jobs(conn, jobs[1:2])  # it was killed too late, or in vain
         later = NOON + timedelta(seconds=60)
-        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0, later)} == set(jobs[2:])
-        assert ask_kills(conn, jobs, KillReason.USER, "alice", later) == 4  # nothing stands in the way of other wishes
+        set_time(conn, later)
+        assert {kill.job_id for kill in take_kills(conn, cluster, 60.0)} == set(jobs[2:])
+        assert ask_kills(conn, jobs, KillReason.USER, "alice") == 4  # nothing stands in the way of other wishes
 
 
 def newest(conn: Connection, plan: Recall, moves: int = 5, most: int = 100) -> list[int]:

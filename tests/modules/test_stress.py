@@ -20,7 +20,9 @@ from cigri.states import CutReason
 from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.why_not import explain
 from modules.updator.stress import LOWEST, next_pace
-from tests.factories import NOON, a_campaign, a_cluster, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, set_time, submitted_jobs
+
+pytestmark = pytest.mark.noon
 
 QUICK = FrontEndPace(1.0, 0.5)
 CASES = {
@@ -88,13 +90,15 @@ def test_the_load_is_read_or_not_there() -> None:
 def test_refusals_are_told_once_and_counted_by_campaign(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
-        put_front_end_pace(conn, cluster, QUICK, NOON)
+        put_front_end_pace(conn, cluster, QUICK)
         for campaign in (a_campaign(conn, 1), a_campaign(conn, 1)):
             for _ in range(3):  # its batches of one pass
-                put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings(), NOON)
-        assert take_front_end_pace(conn, cluster, NOON + timedelta(seconds=7)) == (QUICK, 2, 7.0)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.5, 0.5, "why"), NOON)
-        assert take_front_end_pace(conn, cluster, NOON) == (FrontEndPace(0.5, 0.5, "why"), 0, 0.0)
+                put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings())
+        set_time(conn, NOON + timedelta(seconds=7))
+        assert take_front_end_pace(conn, cluster) == (QUICK, 2, 7.0)
+        set_time(conn, NOON)
+        put_front_end_pace(conn, cluster, FrontEndPace(0.5, 0.5, "why"))
+        assert take_front_end_pace(conn, cluster) == (FrontEndPace(0.5, 0.5, "why"), 0, 0.0)
         assert list_front_end_paces(conn)[cluster] == 0.5
 
 
@@ -103,10 +107,11 @@ def test_a_cluster_under_stress_is_visited_less_often(database: Database) -> Non
         cluster = a_cluster(conn, poll_interval=5)
 
         def is_due(after: float) -> bool:
-            return bool(list_clusters(conn, "updator", due_only=True, now=NOON + timedelta(seconds=after)))
+            set_time(conn, NOON + timedelta(seconds=after))
+            return bool(list_clusters(conn, "updator", due_only=True))
 
         assert (is_due(4), is_due(6)) == (False, True)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"), NOON)
+        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"))
         assert (is_due(49), is_due(51)) == (False, True)
 
 
@@ -115,8 +120,8 @@ def test_it_is_offered_less_and_the_figures_are_told(database: Database) -> None
         cluster = a_cluster(conn, free=50, max_waiting=100)
         campaign = a_campaign(conn, 200)
         submitted_jobs(conn, campaign, cluster, 5)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"), NOON)
-        stock = Stock(list_rooms(conn), list_wants(conn, 10, 3600.0, NOON), Ceilings({}, {}, {}))
+        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "it answers in 8.0 s, usually in 0.5 s"))
+        stock = Stock(list_rooms(conn), list_wants(conn, 10, 3600.0), Ceilings({}, {}, {}))
         (want,) = stock.open_to(campaign, [cluster])
         assert stock.most(want) == 5  # ten may wait, and five do
         stock.take(want, 5)
@@ -131,7 +136,7 @@ def test_a_migration_later_all_is_at_its_usual_pace(database: Database) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         a_campaign(conn, 1)
-        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"), NOON)
+        put_front_end_pace(conn, cluster, FrontEndPace(0.1, 0.5, "why"))
         conn.execute(text("INSERT INTO cuts VALUES (1, 1, 'stress', 'why', 1, 1, now())"))
     schema.downgrade(database, "0014")
     schema.upgrade(database)

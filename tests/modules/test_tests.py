@@ -114,7 +114,7 @@ def test_a_test_goes_before_all_though_no_core_is_free(local: Grid) -> None:
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 4)
     test = local.submit(["1", "2", "3"], campaign_type="test", command=f"touch {local.place}/tested")
     for module in (updator, metascheduler, campaign_schedulers):
-        module.run_once(local.tools, None)
+        module.run_once(local.tools)
     with local.database.begin() as conn:
         cluster = find_cluster(conn, "here")
         assert cluster is not None
@@ -130,7 +130,7 @@ def test_the_jobs_of_a_test_are_of_the_type_that_admission_gave_them(
 ) -> None:
     local.submit(["1"], campaign_type="test", type=type)
     for module in (updator, metascheduler, campaign_schedulers):
-        module.run_once(local.tools, None)
+        module.run_once(local.tools)
     with local.database.begin() as conn:
         cluster = find_cluster(conn, "here")
         assert cluster is not None

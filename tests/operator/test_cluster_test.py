@@ -131,7 +131,7 @@ def test_a_clock_that_is_wrong_is_only_a_warning(
 ) -> None:
     declare()
     late = timedelta(seconds=ahead)
-    monkeypatch.setattr(probes, "server_time", lambda conn, now: server_time(conn, now) - late)
+    monkeypatch.setattr(probes, "server_time", lambda conn: server_time(conn) - late)
     said = cigri("cluster", "test", "here")
     assert (said.status, marks(said)) == (0, "✓✓✓✓✓!✓✓✓✓")
     assert f"s {word} the database's" in said.out

@@ -16,15 +16,17 @@ from cigri.settings.sections import Settings
 from cigri.states import CutReason
 from modules import metascheduler
 from modules.metascheduler.policy import PolicyFailed
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.operator.conftest import Cigri
+
+pytestmark = pytest.mark.noon
 
 
 def offered(database: Database, **policy: object) -> list[tuple[int, int, int]]:
     """(campaign, cluster, jobs), the first in rank first."""
     settings = Settings.model_validate({"policy": policy})
     with closing(Gateway()) as gateway:
-        metascheduler.run_once(Tools(database, settings, gateway), NOON)
+        metascheduler.run_once(Tools(database, settings, gateway))
     with database.begin() as conn:
         return [(offer.campaign_id, offer.cluster_id, offer.jobs) for offer in take_offers(conn)]
 
@@ -63,7 +65,8 @@ def test_who_has_waited_too_long_gets_a_handful_first(database: Database) -> Non
     with database.begin() as conn:
         a_cluster(conn, "dahu", free=8, keep_waiting=0)
         a_campaign(conn, 9)
-        a_campaign(conn, 9, now=NOON - timedelta(seconds=100))
+        set_time(conn, NOON - timedelta(seconds=100))
+        a_campaign(conn, 9)
     assert offered(database) == [(1, 1, 8)]
     assert offered(database, patience=60, handful=3) == [(2, 1, 3), (1, 1, 5)]
 

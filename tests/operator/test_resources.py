@@ -10,8 +10,10 @@ from cigri.flow.clusters import find_cluster
 from cigri.flow.discovered_nodes import put_nodes
 from cigri.flow.views.queues import list_queues
 from cigri.resources.nodes import NodeClass
-from tests.factories import NOON, a_cluster
+from tests.factories import a_cluster
 from tests.operator.conftest import Cigri
+
+pytestmark = pytest.mark.noon
 
 FIRST = '[cluster.dahu]\nsite = "grenoble"\nproperties.os = "el9"\n'
 SECOND = '# newer\n[cluster.dahu]\nsite = "grenoble"\n[cluster.dahu.queue.fat]\nrequires = "cpu >= 8"\n'
@@ -73,7 +75,7 @@ def test_a_queue_that_is_perhaps_misspelled_is_told(cigri: Cigri, file: Path, da
     with database.begin() as conn:
         cluster = find_cluster(conn, "dahu")
         assert cluster is not None
-        put_nodes(conn, cluster, [NodeClass({"cores": 4}, 1, queue) for queue in ("", "fat", None)], NOON)
+        put_nodes(conn, cluster, [NodeClass({"cores": 4}, 1, queue) for queue in ("", "fat", None)])
     file.write_text("[cluster.dahu.queue.fatt]")
     said = cigri("resources", "apply", str(file))
     assert said.status == 0

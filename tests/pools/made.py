@@ -61,14 +61,13 @@ def submit(
     project: str = "",
     anywhere: bool = False,
     kind: CampaignType = CampaignType.DEFAULT,
-    now: datetime = NOON,
     **settings: Any,
 ) -> int:
     part = NewCampaignCluster({"exec_file": "true", "walltime": 3600, **settings}, 1, None, False, False)
     others = [name for name in conn.scalars(select(Cluster.c.name)) if name not in clusters]
     parts, spare = dict.fromkeys(clusters, part), dict.fromkeys(others, part) if anywhere else None
     new = NewCampaign("c", "alice", kind, project, "workqueue", {}, parts, wanted=wanted, anywhere=spare)
-    return put_campaign(conn, new, ["1"] * tasks, now)
+    return put_campaign(conn, new, ["1"] * tasks)
 
 
 def refused(conn: Connection, campaign_id: int) -> dict[str, str]:
@@ -94,8 +93,8 @@ def tools(database: Database) -> Tools:
     return Tools(database, Settings(), Gateway())
 
 
-def match(database: Database, now: datetime = NOON) -> Report:
-    return matcher.run_once(tools(database), now)
+def match(database: Database) -> Report:
+    return matcher.run_once(tools(database))
 
 
 def split(conn: Connection, campaign_id: int, numbers: Sequence[int], like: int) -> int:

@@ -19,8 +19,10 @@ from cigri.rules.eligibility import choice_of
 from cigri.states import RejectCode
 from cigri.tables.pools import SubmitPoolQueue
 from modules.runner.plan import plan_batch
-from tests.factories import NOON, a_cluster
+from tests.factories import a_cluster
 from tests.pools.made import GB, match, put_nodes, refused, submit
+
+pytestmark = pytest.mark.noon
 
 OLD, NEW = {"features": ["big", "Old"], "memory": 8 * GB}, {"features": ["big", "New"], "memory": 16 * GB}
 IS_NEW = Compare("features", Operator.EQ, "New", Kind.STRING)
@@ -34,9 +36,9 @@ def differing(conn: Connection, name: str, driver: str, **options: Any) -> int:
 
 def planned(conn: Connection, campaign: int, cluster_id: int, name: str) -> BatchRequest:
     """What the runner asks of the batch system."""
-    put_jobs(conn, campaign, [NewJob(cluster_id, 1, 60, take_waiting(conn, campaign, 1))], NOON)
+    put_jobs(conn, campaign, [NewJob(cluster_id, 1, 60, take_waiting(conn, campaign, 1))])
     [launch] = list_launches(conn, cluster_id, 9, 9)
-    batch, cluster = put_batch(conn, launch, cluster_id, "key", NOON), find_cluster(conn, name)
+    batch, cluster = put_batch(conn, launch, cluster_id, "key"), find_cluster(conn, name)
     assert batch is not None
     assert cluster is not None
     return plan_batch(cluster, "key", launch, batch)[1]

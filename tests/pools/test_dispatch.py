@@ -24,15 +24,17 @@ from cigri.tables.jobs import Job
 from cigri.tables.policy import Offer as OfferRow
 from modules import campaign_schedulers, metascheduler
 from modules.runner.plan import plan_batch
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.pools.made import GB, a_queue, match, put_nodes, split, submit, tools, two_clusters
 from tests.waiting import looks
+
+pytestmark = pytest.mark.noon
 
 LARGE = {"memory": "100 GB"}
 
 
 def offered(database: Database) -> set[tuple[int, int]]:
-    metascheduler.run_once(tools(database), NOON)
+    metascheduler.run_once(tools(database))
     with database.begin() as conn:
         return {(row[0], row[1]) for row in conn.execute(select(OfferRow.c.campaign_id, OfferRow.c.cluster_id))}
 
@@ -99,7 +101,7 @@ def test_each_job_carries_tasks_of_one_bucket_and_goes_where_that_may_go(databas
         [large] = conn.scalars(select(Bucket.c.id).where(Bucket.c.campaign_id == mixed))
         bucket = split(conn, mixed, [4, 5, 6, 7], small)
         put_offers(conn, [Offer(mixed, thin, 9, 9, 0), Offer(mixed, fat, 3, 3, 1)])
-    campaign_schedulers.run_once(tools(database), NOON)
+    campaign_schedulers.run_once(tools(database))
     with database.begin() as conn:
         assert sorted(jobs(conn)) == [(large, fat)] * 3 + [(bucket, thin)] * 4
 
@@ -111,7 +113,7 @@ def test_tasks_that_may_go_anywhere_leave_room_for_those_that_may_not(database: 
         [small] = conn.scalars(select(Bucket.c.id).where(Bucket.c.campaign_id == mixed))
         bucket = split(conn, mixed, [2, 3], large)
         put_offers(conn, [Offer(mixed, fat, 2, 2, 0), Offer(mixed, thin, 2, 2, 1)])
-    campaign_schedulers.run_once(tools(database), NOON)
+    campaign_schedulers.run_once(tools(database))
     with database.begin() as conn:
         assert sorted(jobs(conn)) == [(small, thin)] * 2 + [(bucket, fat)] * 2
 
@@ -122,14 +124,15 @@ def test_a_task_is_not_continued_where_it_may_not_go_any_more(database: Database
         campaign = submit(conn, {"memory": "10 GB"}, tasks=1)
         stop = "UPDATE tasks SET checkpoint_cluster_id = :thin, stopped_at = :at"
         conn.execute(text(stop), {"thin": thin, "at": NOON})
-        mine, _ = take_continuing(conn, campaign, {fat: 1, thin: 1}, 60.0, NOON)
+        mine, _ = take_continuing(conn, campaign, {fat: 1, thin: 1}, 60.0)
         assert [len(mine[one]) for one in (fat, thin)] == [0, 1]
         put_nodes(conn, thin, {"memory": 1 * GB})
     match(database)
     with database.begin() as conn:
-        mine, others = take_continuing(conn, campaign, {fat: 1, thin: 1}, 60.0, NOON)
+        mine, others = take_continuing(conn, campaign, {fat: 1, thin: 1}, 60.0)
         assert (mine[thin], others) == ([], [])
-        _, others = take_continuing(conn, campaign, {fat: 1, thin: 1}, 60.0, NOON + timedelta(seconds=61))
+        set_time(conn, NOON + timedelta(seconds=61))
+        _, others = take_continuing(conn, campaign, {fat: 1, thin: 1}, 60.0)
         assert len(others) == 1
 
 
@@ -138,7 +141,7 @@ def test_no_prologue_runs_where_no_task_may_go(database: Database) -> None:
         fat, _ = two_clusters(conn)
         submit(conn, LARGE)
         conn.execute(text("UPDATE campaign_clusters SET prologue = 'waiting'"))
-        assert put_prologues(conn, NOON, list_barred(conn)) == 1
+        assert put_prologues(conn, shut=list_barred(conn)) == 1
         assert jobs(conn) == [(None, fat)]
 
 
@@ -146,7 +149,7 @@ def launched(conn: Connection) -> tuple[Launch, int]:
     """A job to launch on fat, of a new campaign that wants large nodes."""
     fat, _ = two_clusters(conn)
     campaign = submit(conn, LARGE, tasks=2)
-    put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))], NOON)
+    put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))])
     [launch] = list_launches(conn, fat, 9, 9)
     return launch, fat
 
@@ -157,9 +160,9 @@ def test_eligibility_is_checked_again_in_the_transaction_that_dispatches(databas
         put_nodes(conn, fat, {"memory": 64 * GB})
     match(database)
     with database.begin() as conn:
-        assert put_batch(conn, launch, fat, "key", NOON) is None
+        assert put_batch(conn, launch, fat, "key") is None
         assert conn.scalar(text("SELECT count(*) FROM batches")) == 0
-        assert put_back_unlaunched(conn, JobSettings(), NOON) == 1
+        assert put_back_unlaunched(conn, JobSettings()) == 1
         assert conn.scalar(text("SELECT count(*) FROM tasks WHERE state = 'waiting' AND deaths = 0")) == 2
 
 
@@ -168,7 +171,7 @@ def test_a_pool_that_is_being_dispatched_is_matched_in_the_next_pass(database: D
         launch, fat = launched(conn)
         put_nodes(conn, fat, {"memory": 64 * GB})
     with database.begin() as conn:
-        assert put_batch(conn, launch, fat, "key", NOON) is not None
+        assert put_batch(conn, launch, fat, "key") is not None
         assert match(database) == {}
     assert match(database) == {"pools computed": 1, "changed queues of pools": 1}
 
@@ -181,12 +184,12 @@ def test_who_dispatches_waits_for_who_matches(database: Database) -> None:
 
     def dispatch() -> None:
         with database.begin() as conn:
-            batches.append(put_batch(conn, launch, fat, "key", NOON))
+            batches.append(put_batch(conn, launch, fat, "key"))
 
     runner = threading.Thread(target=dispatch)
     with database.begin() as conn:
-        pools, seen = [stale.pool for stale in take_stale(conn, 900.0, 9, NOON)], see_queues(conn, [""])
-        assert put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version, NOON) == 1
+        pools, seen = [stale.pool for stale in take_stale(conn, 900.0, 9)], see_queues(conn, [""])
+        assert put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version) == 1
         runner.start()
         with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as other:
             for left in looks(30):
@@ -221,9 +224,9 @@ def test_a_batch_goes_to_its_queue_or_else_the_first_eligible_one(
             memory = (192 if name in eligible else 1) * GB
             put_nodes(conn, fat, {"memory": memory}, queue="" if name == "default" else f"q_{name}")
         campaign = submit(conn, LARGE, clusters=["fat"], queue=queue)
-        put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))], NOON)
+        put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))])
         [launch] = list_launches(conn, fat, 9, 9)
-        batch = put_batch(conn, launch, fat, "key", NOON)
+        batch = put_batch(conn, launch, fat, "key")
         assert batch is not None
         cluster = find_cluster(conn, "fat")
         assert cluster is not None

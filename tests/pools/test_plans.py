@@ -10,9 +10,11 @@ from sqlalchemy import Connection, text
 from cigri.database import Database, embedded
 from cigri.flow.pools import has_stale
 from cigri.flow.views.destinations import find_destination, list_barred
-from tests.factories import NOON, a_cluster
+from tests.factories import a_cluster
 from tests.flow.test_plans import Large, Node, nodes_of
 from tests.pools.made import GB, put_nodes, split, submit
+
+pytestmark = pytest.mark.noon
 
 SITES, POOLS, TASKS = 20, 100, 50_000
 SHUT = 7  # sites that are too small for every second pool
@@ -56,7 +58,7 @@ def most_rows(large: Large, look: Callable[[Connection], object]) -> tuple[float
 
 
 def test_a_pass_with_no_pool_to_compute_looks_at_two_indexes(large: Large) -> None:
-    most, nodes = most_rows(large, lambda conn: has_stale(conn, 900.0, NOON))
+    most, nodes = most_rows(large, lambda conn: has_stale(conn, 900.0))
     assert most <= 1
     pools = {node.by for node in nodes if node.table == "submit_pools"}
     assert pools <= {"ix_submit_pools_version", "ix_submit_pools_updated_at"}

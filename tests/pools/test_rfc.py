@@ -23,7 +23,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
 from cigri.tables.resources import DeclaredProperty
 from modules import janitor
-from tests.factories import NOON, a_cluster, end_jobs, launch_jobs
+from tests.factories import NOON, a_cluster, end_jobs, launch_jobs, set_time
 from tests.pools.made import (
     GB,
     a_queue,
@@ -37,6 +37,8 @@ from tests.pools.made import (
     two_clusters,
     updates,
 )
+
+pytestmark = pytest.mark.noon
 
 LATER = NOON + timedelta(minutes=15, seconds=1)
 DAYS = timedelta(days=10)
@@ -147,9 +149,11 @@ def test_the_mapping_is_refreshed_each_15_minutes(database: Database) -> None:
     with database.begin() as conn:
         two_clusters(conn)
         submit(conn, {"memory": "100 GB"})
-    assert match(database, NOON + timedelta(minutes=15)) == {}
-    assert match(database, LATER)["pools computed"] == 1
-    assert match(database, LATER) == {}
+    set_time(database, NOON + timedelta(minutes=15))
+    assert match(database) == {}
+    set_time(database, LATER)
+    assert match(database)["pools computed"] == 1
+    assert match(database) == {}
 
 
 def test_the_pool_has_a_time_stamp_of_its_last_update(database: Database) -> None:
@@ -157,7 +161,8 @@ def test_the_pool_has_a_time_stamp_of_its_last_update(database: Database) -> Non
         two_clusters(conn)
         submit(conn, {"memory": "100 GB"})
         assert updates(conn) == [NOON]
-    match(database, LATER)
+    set_time(database, LATER)
+    match(database)
     with database.begin() as conn:
         assert updates(conn) == [LATER]
         stamps = {*conn.scalars(select(SubmitPoolQueue.c.at)), *conn.scalars(select(SubmitPoolReject.c.at))}
@@ -180,12 +185,12 @@ def test_a_no_more_eligible_resource_does_not_pick_up_a_job_that_would_fail(data
     with database.begin() as conn:
         fat, _ = two_clusters(conn)
         campaign = submit(conn, {"memory": "100 GB"}, tasks=2)
-        put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))], NOON)
+        put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))])
         [launch] = list_launches(conn, fat, 9, 9)
         put_nodes(conn, fat, {"memory": 64 * GB, "cores": 8})
     match(database)
     with database.begin() as conn:
-        assert put_batch(conn, launch, fat, "key", NOON) is None
+        assert put_batch(conn, launch, fat, "key") is None
 
 
 def _over(database: Database) -> None:
@@ -193,7 +198,7 @@ def _over(database: Database) -> None:
     with database.begin() as conn:
         two_clusters(conn)
         submit(conn, {"memory": "4 GB"})
-        move_campaign(conn, 1, "alice", CampaignState.CANCELLED, NOON)
+        move_campaign(conn, 1, "alice", CampaignState.CANCELLED)
 
 
 def _count(database: Database) -> int:
@@ -205,7 +210,8 @@ def test_a_pool_is_removed_when_no_more_jobs_correspond_to_it(database: Database
     _over(database)
     with database.begin() as conn:
         kept = submit(conn, {"memory": "100 GB"})
-        assert forget_pools(conn, 1.0, NOON + DAYS) == 1
+        set_time(conn, NOON + DAYS)
+        assert forget_pools(conn, 1.0) == 1
         assert list(conn.scalars(select(SubmitPool.c.id))) == pools_of(conn, kept)
 
 
@@ -213,13 +219,18 @@ def test_a_pool_is_not_removed_as_soon_as_its_last_job_is_picked_up(database: Da
     with database.begin() as conn:
         fat, _ = two_clusters(conn)
         campaign = submit(conn, {"memory": "4 GB"})
-        put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))], NOON)
+        put_jobs(conn, campaign, [NewJob(fat, 1, 60, take_waiting(conn, campaign, 1))])
         jobs = launch_jobs(conn, fat, 1)
-        assert forget_pools(conn, 1.0, NOON + DAYS) == 0
+        set_time(conn, NOON + DAYS)
+        assert forget_pools(conn, 1.0) == 0
+        set_time(conn, NOON)
         end_jobs(conn, fat, jobs)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED, NOON + DAYS)
-        assert forget_pools(conn, 1.0, NOON + DAYS + timedelta(hours=23)) == 0, "it was in use until then"
-        assert forget_pools(conn, 1.0, NOON + DAYS + timedelta(hours=25)) == 1
+        set_time(conn, NOON + DAYS)
+        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        set_time(conn, NOON + DAYS + timedelta(hours=23))
+        assert forget_pools(conn, 1.0) == 0, "it was in use until then"
+        set_time(conn, NOON + DAYS + timedelta(hours=25))
+        assert forget_pools(conn, 1.0) == 1
 
 
 def test_what_is_rescheduled_after_its_pool_was_removed_gets_it_again(database: Database) -> None:
@@ -227,16 +238,19 @@ def test_what_is_rescheduled_after_its_pool_was_removed_gets_it_again(database: 
         two_clusters(conn)
         campaign = submit(conn, {"memory": "100 GB"}, tasks=0)
         conn.exec_driver_sql("UPDATE campaigns SET state = 'terminated', ended_at = now()")
-        assert forget_pools(conn, 1.0, NOON + DAYS) == 1
+        set_time(conn, NOON + DAYS)
+        assert forget_pools(conn, 1.0) == 1
         assert pools_of(conn, campaign) == []
-        put_tasks(conn, campaign, "alice", ["1"], NOON + DAYS)
+        put_tasks(conn, campaign, "alice", ["1"])
         assert len(pools_of(conn, campaign)) == 1
         assert refused(conn, campaign) == {"thin": "too_small"}
 
 
 def test_pools_are_cleaned_up_by_a_dedicated_agent_running_at_regular_intervals(database: Database) -> None:
     _over(database)
-    assert janitor.run_once(tools(database), NOON + timedelta(hours=1)).get("removed pools") is None
+    set_time(database, NOON + timedelta(hours=1))
+    assert janitor.run_once(tools(database)).get("removed pools") is None
     assert _count(database) == 1
-    assert janitor.run_once(tools(database), NOON + DAYS)["removed pools"] == 1
+    set_time(database, NOON + DAYS)
+    assert janitor.run_once(tools(database))["removed pools"] == 1
     assert _count(database) == 0

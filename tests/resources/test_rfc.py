@@ -14,7 +14,9 @@ from cigri.requirements import Value, parse_requirement
 from cigri.resources.document import read_document
 from cigri.resources.nodes import NodeClass
 from cigri.resources.selection import Tree, eligible_tree
-from tests.factories import NOON, a_cluster
+from tests.factories import a_cluster
+
+pytestmark = pytest.mark.noon
 
 GRID = """
 [site.cern.properties]
@@ -39,7 +41,7 @@ os = "el9"
 def described(conn: Connection, text: str = GRID) -> None:
     for name in ("ce1", "ce2", "ce3"):
         a_cluster(conn, name)
-    put_description(conn, read_document(text), text, "root", NOON)
+    put_description(conn, read_document(text), text, "root")
 
 
 def selected(conn: Connection, wanted: str | Mapping[str, object], project: str = "") -> Tree:
@@ -62,7 +64,7 @@ def queue(conn: Connection, name: str, cluster: str = "ce1", project: str = "") 
 
 def test_new_characteristics_are_added_without_changing_the_code_or_the_schema(conn: Connection) -> None:
     text = GRID + "[properties]\nquantum_volume = 64\n"
-    put_description(conn, read_document(text), text, "root", NOON)
+    put_description(conn, read_document(text), text, "root")
     assert len(selected(conn, {"Quantum_Volume": 64})) == 2
     assert selected(conn, {"Quantum_Volume": 65}) == {}
 
@@ -112,7 +114,7 @@ def test_what_nodes_have_selects_too_and_what_the_operator_says_of_their_queue_w
     cluster = find_cluster(conn, "ce1")
     assert cluster is not None
     found = [NodeClass({"memory": 64 * 1024**3, "os": "el7", "max_walltime": 99}, 3), NodeClass({"cores": 4}, 1)]
-    put_nodes(conn, cluster, found, NOON)
+    put_nodes(conn, cluster, found)
     assert selected(conn, "memory >= 64 GB") == {"cern": {"ce1": ["", "long", "short"]}}
     assert selected(conn, "memory >= 64 GB and os == 'el8' and max_walltime >= 4 d") == {"cern": {"ce1": ["long"]}}
     assert selected(conn, "memory >= 64 GB and cores >= 4") == {}  # no node has both
@@ -121,7 +123,7 @@ def test_what_nodes_have_selects_too_and_what_the_operator_says_of_their_queue_w
 
 def test_each_description_that_is_put_replaces_the_one_before_and_is_a_version(conn: Connection) -> None:
     version = resources_version(conn)
-    put_description(conn, read_document(""), "", "root", NOON)
+    put_description(conn, read_document(""), "", "root")
     assert resources_version(conn) > version
     assert [(view.site, view.cluster, view.queue) for view in list_queues(conn)] == [
         (name, name, "") for name in ("ce1", "ce2", "ce3")
@@ -134,7 +136,7 @@ def test_a_queue_keeps_its_id_while_it_is_described(conn: Connection) -> None:
     text = GRID.replace(
         "[cluster.ce1.queue.short]", '[cluster.ce1.queue.short]\nremote_name = "s"\nrequires = "cpu <= 4"'
     )
-    put_description(conn, read_document(text), text, "root", NOON)
+    put_description(conn, read_document(text), text, "root")
     after = {(view.queue, view.cluster): view for view in list_queues(conn)}
     assert {key: view.queue_id for key, view in after.items()} == before
     short = after["short", "ce1"]

@@ -10,15 +10,17 @@ from cigri.flow.batches import put_batch
 from cigri.flow.home import grid_key
 from cigri.flow.launches import NewJob, list_launches, put_jobs
 from cigri.flow.tasks import take_waiting
-from tests.factories import NOON, a_campaign, a_cluster
+from tests.factories import a_campaign, a_cluster
+
+pytestmark = pytest.mark.noon
 
 
 def a_tag(conn: Connection, key: str) -> str:
     cluster = a_cluster(conn)
     campaign = a_campaign(conn, 1)
-    put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 1))], NOON)
+    put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 1))])
     [launch] = list_launches(conn, cluster, 1, 1)
-    batch = put_batch(conn, launch, cluster, key, NOON)
+    batch = put_batch(conn, launch, cluster, key)
     assert batch is not None
     return batch.tag
 

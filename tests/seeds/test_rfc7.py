@@ -19,8 +19,10 @@ from cigri.resources.document import read_document
 from cigri.script.answers import Answer
 from cigri.tables.pools import SubmitPool
 from tests.drivers.test_nodes import core, oar, slurm
-from tests.factories import NOON, a_cluster
+from tests.factories import a_cluster
 from tests.pools.made import refused, submit, two_clusters
+
+pytestmark = pytest.mark.noon
 
 SITE = """
 [site.lyon]
@@ -36,7 +38,7 @@ cpumodel = "Intel Xeon"
 
 def described(conn: Connection) -> None:
     two_clusters(conn)
-    put_description(conn, read_document(SITE), SITE, "root", NOON)
+    put_description(conn, read_document(SITE), SITE, "root")
 
 
 def test_the_reserved_keywords_are_part_of_what_defines_the_pool(database: Database) -> None:
@@ -79,12 +81,12 @@ def test_one_question_is_asked_for_a_whole_bunch_of_jobs(database: Database) -> 
             cluster = a_cluster(conn, name)
             campaign = submit(conn, None, clusters=[name], tasks=jobs)
             tasks = take_waiting(conn, campaign, jobs)
-            put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in tasks], NOON)
+            put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in tasks])
             [launch] = list_launches(conn, cluster, jobs, jobs)
             assert len(launch.jobs) == jobs
             statements: list[str] = []
             event.listen(conn, "before_cursor_execute", lambda *about, to=statements: to.append(about[2]))
-            assert put_batch(conn, launch, cluster, grid_key(conn), NOON)
+            assert put_batch(conn, launch, cluster, grid_key(conn))
             assert any("submit_pool_queues" in statement for statement in statements)
             asked.append(len(statements))
     assert asked[0] == asked[1]

@@ -92,7 +92,7 @@ def late(database: Database, tmp_path: Path, me: str) -> Callable[[Gateway], int
             gateway.run(cluster, me, endless(tmp_path / "pid"))
             return Report()
 
-        seen = gateway.visit([cluster], isolated_visit(tools, "updator", visit, None), 0.0)
+        seen = gateway.visit([cluster], isolated_visit(tools, "updator", visit), 0.0)
         assert seen.late == ["here"]
         return pid_of(tmp_path / "pid")
 

@@ -266,7 +266,7 @@ def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str
 
 def present(conn: Connection) -> datetime:
     """The time of the database, by which all other times are to be read."""
-    return server_time(conn, None)
+    return server_time(conn)
 
 
 def _counts() -> Any:

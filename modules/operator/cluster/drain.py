@@ -44,7 +44,7 @@ def run(argv: list[str]) -> int:
 
 def parse_deadline(conn: Connection, name: str, config: ClusterConfig, text: str) -> datetime:
     """A time that leaves the jobs of the cluster the notice that they were promised."""
-    now = server_time(conn, None)
+    now = server_time(conn)
     deadline = parse_time(text, now)
     notice = config.features.grace_secs_job
     if deadline < now + timedelta(seconds=notice):

@@ -131,10 +131,10 @@ def directory(patient: Patient) -> str:
 
 def clock(patient: Patient) -> str:
     with patient.database.begin() as conn:
-        before = server_time(conn, None).timestamp()
+        before = server_time(conn).timestamp()
     there = _check(patient.run("date +%s"), "the command date failed").out.strip()
     with patient.database.begin() as conn:
-        after = server_time(conn, None).timestamp()
+        after = server_time(conn).timestamp()
     if not there.isdigit():
         raise Trouble(f"date +%s answers {there!r}")
     skew = max(before - int(there) - 1, 0) or min(after - int(there), 0)

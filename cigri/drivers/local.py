@@ -33,6 +33,9 @@ STATES = {
     "vanished": RemoteState.FAILED,  # none of its processes is there, and nobody saw how it ended
 }
 
+START = "import sys; sys.path.append(sys.argv.pop(1)); import client; client.run()"
+"""What is imported is kept compiled; a file that Python is started with is compiled each time."""
+
 KEEPS = "keeps to that: it belongs to another user, or to an older version; its owner starts it anew with other --pool"
 
 Line = dict[str, Any]
@@ -65,7 +68,7 @@ class Local(Driver):
         self._pools = default_pools() | {"cpu": os.cpu_count() or 1} | dict(pools)
         self._declared = dict(pools)
         self._node = os.uname().nodename
-        words = [sys.executable, "-I", "-S", client.__file__, spool]
+        words = [sys.executable, "-I", "-S", "-c", START, os.path.dirname(client.__file__), spool]
         self._client = shlex.join([*words, *(f"--pool={name}={amount}" for name, amount in pools.items())])
 
     def problems(self, request: BatchRequest) -> list[str]:

@@ -1,4 +1,4 @@
-"""Hands requests to the daemon: `python -I -S client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...] <REQUESTS`.
+"""Hands requests to the daemon: `client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...] <REQUESTS`.
 
 A request is one line of JSON as `requests` wants it; the words of COMMAND, if any, become the "argv" of the only one.
 It prints the daemon's answers, whose last lines are {"end":n}, and exits with 0; after the first that is none with 10
@@ -149,5 +149,12 @@ def start(spool: str, pools: list[str]) -> socket:
         time.sleep(0.01)
 
 
+def run() -> None:
+    """What Python tidies up at its end would take longer than all that was asked."""
+    ended = main()
+    sys.stdout.flush()
+    os._exit(ended)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -83,10 +83,14 @@ def collect(base: str, receipt: Receipt, limit: int = MOST_LINES) -> str:
 cigri_base={base}
 echo '{HEAD}'
 cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0; }}
-{remove}{{
-    printf '%s' '{known}'
+{remove}cigri_files=$(
     find . ! -name . -prune -name '*-*' ! -name '*[!0-9-]*' ! -name '-*' ! -name '*-' ! -name '*-*-*' \\
-        -print -type f -size -{BLOCKS + 1} -print | head -n {2 * receipt.files:d} | LC_ALL=C sort
+        -print -type f -size -{BLOCKS + 1} -print | head -n {2 * receipt.files:d}
+)
+[ "$cigri_files" ] || {{ echo 'cigri-outbox end 0 0'; exit 0; }} # as most often: sort and awk have nothing to do
+{{
+    printf '%s' '{known}'
+    printf '%s\\n' "$cigri_files" | LC_ALL=C sort
 }} | LC_ALL=C awk '
     BEGIN {{ room = {ANSWER_BYTES} }}
     NF == 2 {{ known[$1] = $2; next }}

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.process
 
 NOBODY = 65534
 PYTHON = "/usr/bin/python3"
+CLIENT = os.path.dirname(client.__file__)
 
 
 @dataclass
@@ -28,12 +29,12 @@ class LocalSite(Site):
     """A host whose users are this process' user and, when that is root, nobody."""
 
     host: Host
-    copy: str  # of the client
+    copy: str  # the directory of one of the client
 
     def run(self, user: str, script: str) -> Answer:
         other = None
         if user == self.rival:  # to whom this interpreter and these sources may be closed
-            other, script = NOBODY, script.replace(sys.executable, PYTHON).replace(client.__file__, self.copy)
+            other, script = NOBODY, script.replace(sys.executable, PYTHON).replace(CLIENT, self.copy)
         place = self.host.directory if other is None else "/"
         done = subprocess.run(
             ["sh"], cwd=place, user=other, group=other, input=script, capture_output=True, text=True, timeout=60
@@ -64,10 +65,10 @@ def local_site() -> LocalSite:
     driver = load("local", {"spool": str(host.spool), "pools": {"cpu": 16, "mem": 1000}})
     version = f"local batch system with cpu=16, mem=1000 (process {host.pid}, user id {os.geteuid()})"
     rival = "nobody" if os.geteuid() == 0 and os.access(PYTHON, os.X_OK) else ""
-    copy = shutil.copy(client.__file__, directory / "client.py")
+    shutil.copy(client.__file__, directory / "client.py")
     ids, home = "7777777_1", os.path.expanduser("~")
     words = {"home": home, "rival": rival, "never_preempts": "all jobs are equal here, none gives way"}
-    return LocalSite(driver, version, ids, "has no queue", host, str(copy), **words)
+    return LocalSite(driver, version, ids, "has no queue", host, str(directory), **words)
 
 
 def recording_sites() -> Iterator[tuple[str, LocalSite]]:

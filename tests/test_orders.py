@@ -20,7 +20,7 @@ from cigri.orders.shell import Said, say, say_all
 from cigri.script.answers import Answer
 from cigri.script.words import Word
 from cigri.settings.cluster import ClusterConfig
-from cigri.wrapper import BatchPlan, JobCall, JobKey, Receipt, TaskCall, Wish
+from cigri.wrapper import BatchPlan, CheckpointWish, JobCall, JobKey, Receipt, TaskCall
 
 OPTIONS = {"spool": "/spool", "pools": {"cpu": 4}}
 CLUSTER = ClusterRow(1, "dahu", ClusterConfig(driver="local", directory="/grids", options=OPTIONS), True)
@@ -45,7 +45,7 @@ ALL: list[Order[Any]] = [
     orders.Revoke("abcd", [KEY]),
     orders.VoidBatch("abcd", 12, 34),
     orders.ReadTail("abcd", KEY, 1, "err", 100),
-    orders.AskCheckpoints("abcd", [Wish(KEY, True)]),
+    orders.AskCheckpoints("abcd", [CheckpointWish(KEY, True)]),
     orders.ReadStatus("abcd", [KEY]),
     orders.AnnounceShutdown("abcd", [KEY], 1),
     orders.WithdrawShutdown("abcd", [KEY]),

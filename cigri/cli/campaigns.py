@@ -8,7 +8,7 @@ from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
 from cigri.cli.wording import LETTERS, duration, moment, percent, rate
-from cigri.estimates.calibration import Told, calibration
+from cigri.estimates.calibration import ToldInterval, calibration
 from cigri.flow.views.campaigns import CampaignView, ErrorView, PartView
 from cigri.flow.views.clusters import TriedCluster
 from cigri.flow.views.replicas import ReplicasView
@@ -171,7 +171,7 @@ def _priority(c: CampaignView) -> str | None:
 
 
 def more_fields(
-    campaign: CampaignView, default: str, told: Sequence[Told], replicas: ReplicasView | None
+    campaign: CampaignView, default: str, told: Sequence[ToldInterval], replicas: ReplicasView | None
 ) -> list[tuple[str, object]]:
     """The scheduler that serves it now, the intervals that were forecast of its end, and what became of replicas."""
     share = calibration(told)

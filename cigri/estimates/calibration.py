@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 
-class Told(NamedTuple):
+class ToldInterval(NamedTuple):
     """An interval that was forecast, and the true end."""
 
     low: datetime
@@ -13,7 +13,7 @@ class Told(NamedTuple):
     end: datetime
 
 
-def calibration(told: Sequence[Told]) -> float | None:
+def calibration(told: Sequence[ToldInterval]) -> float | None:
     """The share of intervals that held the true end; None of none."""
     if not told:
         return None

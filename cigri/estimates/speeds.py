@@ -11,7 +11,7 @@ from typing import NamedTuple
 FEWEST = 3  # successful tasks on a cluster that tell how fast it is
 
 
-class Work(NamedTuple):
+class WorkDone(NamedTuple):
     """`done` tasks took `seconds` in all; `known` of them were expected to take `expected` seconds at speed 1."""
 
     done: int
@@ -20,7 +20,7 @@ class Work(NamedTuple):
     expected: float = 0.0
 
 
-def speeds(works: Mapping[int, Work]) -> dict[int, float]:
+def speeds(works: Mapping[int, WorkDone]) -> dict[int, float]:
     """Of those clusters that have done enough; a cluster of speed 1 takes the mean time for a task of the mean work."""
     done = sum(work.done for work in works.values())
     mean = sum(work.seconds for work in works.values()) / done if done else 0.0
@@ -32,6 +32,6 @@ def speeds(works: Mapping[int, Work]) -> dict[int, float]:
     return {id: speed for id, speed in found.items() if 0 < speed < inf}
 
 
-def known_speeds(works: Mapping[int, Work], before: Mapping[int, float]) -> dict[int, float]:
+def known_speeds(works: Mapping[int, WorkDone], before: Mapping[int, float]) -> dict[int, float]:
     """As measured now on tasks that ran before, else as in earlier campaigns (`before`); empty: nothing is known."""
     return {**before, **{id: speed for id, speed in speeds(works).items() if works[id].known >= FEWEST}}

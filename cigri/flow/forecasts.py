@@ -15,7 +15,7 @@ from sqlalchemy.types import TypeEngine
 
 from cigri.database import among, clock, rows
 from cigri.database.typed_rows import read_all
-from cigri.estimates.calibration import Told
+from cigri.estimates.calibration import ToldInterval
 from cigri.states import OPEN_CAMPAIGNS, CampaignState
 from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
 from cigri.tables.clusters import ClusterForecast
@@ -163,7 +163,7 @@ def _as_json(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[Told]:
+def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[ToldInterval]:
     """Every interval in the history of those campaigns that came to their own end."""
     statement = (
         select(ForecastHistory.c.eta_low, ForecastHistory.c.eta_high, Campaign.c.ended_at)
@@ -173,4 +173,4 @@ def list_told(conn: Connection, campaign_ids: Sequence[int]) -> list[Told]:
         .where(ForecastHistory.c.at < Campaign.c.ended_at, ForecastHistory.c.remaining > 0)
         .order_by(ForecastHistory.c.at)
     )
-    return [Told(low, high, end) for low, high, end in conn.execute(statement) if low and high and end]
+    return [ToldInterval(low, high, end) for low, high, end in conn.execute(statement) if low and high and end]

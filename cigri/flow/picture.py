@@ -42,7 +42,7 @@ class SeenCluster(NamedTuple):
     hazard: float | None
 
 
-class Past(NamedTuple):
+class CommandPast(NamedTuple):
     """What a user's command did on a cluster in all campaigns: tasks that succeeded, their seconds, the squares."""
 
     user: str
@@ -64,7 +64,7 @@ class Picture(NamedTuple):
     rows: Rows
     left: Mapping[int, int]
     clusters: Mapping[int, SeenCluster]
-    past: Sequence[Past]
+    past: Sequence[CommandPast]
     others: Mapping[int, Sequence[float]]
 
 
@@ -138,7 +138,7 @@ def _clusters(conn: Connection) -> dict[int, SeenCluster]:
     return read_by(conn, "cluster_id", SeenCluster, statement)
 
 
-def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[Past]:
+def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[CommandPast]:
     part = CampaignCluster.c
     command = part.settings["exec_file"].astext
     statement = (
@@ -154,7 +154,7 @@ def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[Past]
         .where(tuple_(Campaign.c.grid_user, command).in_(sorted(commands)), part.done > 0)
         .group_by(Campaign.c.grid_user, command, part.cluster_id)
     )
-    return read_all(conn, Past, statement)
+    return read_all(conn, CommandPast, statement)
 
 
 def _others(conn: Connection, at: datetime, step: float) -> dict[int, list[float]]:

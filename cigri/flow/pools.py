@@ -45,7 +45,7 @@ class StalePool(NamedTuple):
         return Pool(self.id, self.project, read_wanted(self.requirements))
 
 
-class _Verdict(NamedTuple):
+class _PoolVerdict(NamedTuple):
     pool_id: int
     queue_id: int
     plain: Plain
@@ -122,7 +122,7 @@ def put_judged(conn: Connection, judged: Sequence[JudgedPool], version: int, now
     """Write what is new of these pools, judged by this version of the resources; give the number of changes."""
     known = _known(conn, [pool.pool_id for pool in judged])
     changed = [
-        _Verdict(pool.pool_id, queue_id, plain)
+        _PoolVerdict(pool.pool_id, queue_id, plain)
         for pool in judged
         for queue_id, plain in pool.verdicts.items()
         if known[pool.pool_id][queue_id] != plain
@@ -196,7 +196,7 @@ def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Pla
     return known
 
 
-def _write(conn: Connection, changed: Sequence[_Verdict], now: datetime | None) -> None:
+def _write(conn: Connection, changed: Sequence[_PoolVerdict], now: datetime | None) -> None:
     """A verdict takes the place of another one; what changed is its `at`."""
     gone = rows("gone", PAIR, [one[:2] for one in changed])
     for table in (SubmitPoolQueue, SubmitPoolReject):

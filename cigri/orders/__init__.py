@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob
 from cigri.resources.nodes import NodeClass
-from cigri.wrapper import BatchPlan, Collected, Hearing, JobKey, Journal, Receipt, Wish
+from cigri.wrapper import BatchPlan, CheckpointWish, Collected, Hearing, JobKey, Journal, Receipt
 from cigri.wrapper.directory import Stream
 from cigri.wrapper.manifest import WrittenJob
 
@@ -144,7 +144,7 @@ class AskCheckpoints(Order[list[Hearing]]):
     """What became of each wish, in their order."""
 
     grid: str
-    wishes: Sequence[Wish]
+    wishes: Sequence[CheckpointWish]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ HORIZON = timedelta(days=8)  # what is open for longer than a week never closes
 _WINDOW = re.compile(r"([a-z][a-z,\s-]*?)?\s*(?:(\d{1,2}):(\d\d)\s*-\s*(\d{1,2}):(\d\d))?")
 
 
-class Window(NamedTuple):
+class OpenWindow(NamedTuple):
     """Open on each of these days (0: Monday) from minute `start` to minute `end`, which may lie on the next day."""
 
     days: frozenset[int]
@@ -36,7 +36,7 @@ class Stretch(NamedTuple):
 class Hours:
     """Windows of local time; one that begins or ends in the hour that a clock skips does so when the clock goes on."""
 
-    windows: tuple[Window, ...]
+    windows: tuple[OpenWindow, ...]
     zone: tzinfo
 
     def at(self, now: datetime) -> Stretch:
@@ -111,17 +111,17 @@ def known_zone(name: str) -> str:
     return name
 
 
-def parse_window(text: str) -> Window:
+def parse_window(text: str) -> OpenWindow:
     found = _WINDOW.fullmatch(text.strip().lower())
     if found is None or not found[0]:
         raise ValueError(f"{text!r} is no window of time: {EXPECTED}")
     days = frozenset(_days(found[1], text)) if found[1] else frozenset(range(7))
     if found[2] is None:
-        return Window(days, 0, MINUTES)
+        return OpenWindow(days, 0, MINUTES)
     start, end = _minutes(found[2], found[3], text), _minutes(found[4], found[5], text)
     if start in (end, MINUTES):
         raise ValueError(f"{text!r} is never open; the whole day is 00:00-24:00")
-    return Window(days, start, end if end > start else end + MINUTES)
+    return OpenWindow(days, start, end if end > start else end + MINUTES)
 
 
 def _days(words: str, text: str) -> Iterator[int]:

@@ -13,7 +13,7 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
 """
 
 from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, default_base, may_be_set, write_batch
-from cigri.wrapper.checkpoints import Hearing, Wish, ask_checkpoints, parse_checkpoints
+from cigri.wrapper.checkpoints import CheckpointWish, Hearing, ask_checkpoints, parse_checkpoints
 from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
 from cigri.wrapper.outbox import Collected, Posted, Receipt, collect, parse_collect, place_of
@@ -23,6 +23,7 @@ from cigri.wrapper.revocation import parse_revoked, revoke
 __all__ = [
     "BatchPlan",
     "Cause",
+    "CheckpointWish",
     "Collected",
     "Hearing",
     "JobCall",
@@ -35,7 +36,6 @@ __all__ = [
     "StartRecord",
     "TaskCall",
     "TaskRecord",
-    "Wish",
     "ask_checkpoints",
     "collect",
     "default_base",

@@ -10,7 +10,7 @@ from cigri.wrapper.bounds import WRITE_NEW
 from cigri.wrapper.journal import JobKey
 
 
-class Wish(NamedTuple):
+class CheckpointWish(NamedTuple):
     """`is_new`: to be put there; else only looked for."""
 
     key: JobKey
@@ -29,7 +29,7 @@ class Hearing(StrEnum):
 HEAD, FOOT = "cigri-checkpoint 1", "cigri-checkpoint end"
 
 
-def ask_checkpoints(base: str, wishes: Sequence[Wish]) -> str:
+def ask_checkpoints(base: str, wishes: Sequence[CheckpointWish]) -> str:
     """sh text that puts the new wishes there and prints what became of each."""
     calls = "".join(
         f"cigri_ask {wish.key.campaign_id:d} {wish.key.batch_id:d} {wish.key.index:d} {int(wish.is_new)}\n"
@@ -54,7 +54,7 @@ echo '{HEAD}'
 """
 
 
-def parse_checkpoints(answer: Answer, wishes: Sequence[Wish]) -> list[Hearing]:
+def parse_checkpoints(answer: Answer, wishes: Sequence[CheckpointWish]) -> list[Hearing]:
     """In the order of the wishes; raise AnswerUnreadable when the answer is not whole."""
     head, *words, foot, rest = answer.out.split("\n") if answer.out.count("\n") > 1 else ("", "", "")
     whole = answer.status == 0 and (head, foot, rest) == (HEAD, FOOT, "") and len(words) == len(wishes)

@@ -37,14 +37,14 @@ class Status(NamedTuple):
     priority_factor: float | None = None
 
 
-class Reading(NamedTuple):
+class StatusReading(NamedTuple):
     """What could be believed, and why the rest could not."""
 
     status: Status
     ignored: tuple[str, ...]
 
 
-class Running(NamedTuple):
+class AssessedJob(NamedTuple):
     """A running job as the grid knows it; `begun`: when each of its tasks did that run now, empty if nobody knows.
 
     It runs up to `side` tasks side by side.
@@ -77,11 +77,11 @@ class Figures(NamedTuple):
 class Victim(NamedTuple):
     """A job that could be killed, and what that wastes."""
 
-    job: Running
+    job: AssessedJob
     figures: Figures
 
 
-def parse_status(values: Mapping[str, str], allocated: int) -> Reading:
+def parse_status(values: Mapping[str, str], allocated: int) -> StatusReading:
     """Read a set of values; one that claims more cores than the job has is not believed in anything."""
     found: dict[str, float | bool] = {}
     ignored = []
@@ -92,8 +92,10 @@ def parse_status(values: Mapping[str, str], allocated: int) -> Reading:
             ignored.append(f"{key}: {error}")
     used = found.get("used_cpu")
     if used is not None and used > allocated:
-        return Reading(Status(), (*ignored, f"used_CPU: {used:g} of {allocated} cores: nothing of it is believed"))
-    return Reading(Status(**found), tuple(ignored))  # type: ignore[arg-type]  # _value gives each its type
+        return StatusReading(
+            Status(), (*ignored, f"used_CPU: {used:g} of {allocated} cores: nothing of it is believed")
+        )
+    return StatusReading(Status(**found), tuple(ignored))  # type: ignore[arg-type]  # _value gives each its type
 
 
 def remaining_time(status: Status, now: float, *, is_enforced: bool = False) -> float | None:
@@ -118,7 +120,7 @@ def kill_waste(status: Status, now: float) -> float | None:
     return before + used * max(now - start, 0.0)
 
 
-def known_to_grid(job: Running) -> Status:
+def known_to_grid(job: AssessedJob) -> Status:
     """The status of a job that says nothing, as cigri/wrapper/features.sh would write it from what the grid knows."""
     last, share = job.last_start, job.cores / job.side
     if last is None:
@@ -139,7 +141,7 @@ def known_to_grid(job: Running) -> Status:
     )
 
 
-def assess(job: Running, status: Status, now: float) -> Figures:
+def assess(job: AssessedJob, status: Status, now: float) -> Figures:
     """The figures of a job; each that its own status does not yield is the grid's."""
     grid, own = known_to_grid(job), status.used_cpu is not None
     chosen = [status, grid] if own else [grid]

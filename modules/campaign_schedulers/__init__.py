@@ -59,7 +59,7 @@ Choose = Callable[[int, Sequence[Place]], Iterator[Assignment]]
 """Given the number of waiting tasks, best first, and the places: no task twice, no more jobs or tasks than offered."""
 
 
-class Known(NamedTuple):
+class ServedCampaigns(NamedTuple):
     """Of the campaigns that are served: how they go, buckets that are closed to clusters, what these ask for, tasks.
 
     And what waits there, of all campaigns.
@@ -93,7 +93,7 @@ def _pass(tools: Tools, now: datetime | None, *, is_isolated: bool) -> Report:
         paces = _paces(conn, offers)
         closed, asked, backlogs = list_closed(conn, served), list_asked(conn, served), list_backlogs(conn, served)
         lock_queues(conn)
-        known = Known(paces, closed, asked, Waiting(list_queued(conn)), backlogs, Counter())
+        known = ServedCampaigns(paces, closed, asked, Waiting(list_queued(conn)), backlogs, Counter())
         for campaign_id, some in groupby(offers, key=lambda offer: offer.campaign_id):
             tools.mark(campaign_id)
             with isolation.savepoint(campaign_id) if is_isolated else nullcontext():
@@ -108,7 +108,7 @@ def _serve(
     settings: Settings,
     offers: Sequence[TakenOffer],
     some: Sequence[TakenOffer],
-    known: Known,
+    known: ServedCampaigns,
     now: datetime | None,
 ) -> Report:
     """Make jobs for `some` of the offers to a campaign, which stand together in line."""

@@ -10,7 +10,7 @@ from cigri.flow.clusters import ClusterRow
 from cigri.flow.home import grid_key
 from cigri.orders import AskCheckpoints
 from cigri.program.tools import Tools
-from cigri.wrapper import Hearing, JobKey, Wish
+from cigri.wrapper import CheckpointWish, Hearing, JobKey
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,9 @@ def pass_on_checkpoints(tools: Tools, cluster: ClusterRow, now: datetime | None)
 def _ask(
     tools: Tools, cluster: ClusterRow, key: str, user: str, orders: list[CheckpointOrder], now: datetime | None
 ) -> int:
-    wishes = [Wish(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new) for order in orders]
+    wishes = [
+        CheckpointWish(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new) for order in orders
+    ]
     try:
         answers = tools.gateway.ask(cluster, user, AskCheckpoints(key, wishes))
     except (TransportError, AnswerUnreadable) as error:

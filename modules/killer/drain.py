@@ -16,7 +16,7 @@ from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel, KillReason
 from cigri.text.units import as_utc
 from cigri.wrapper.job_features import Victim, enough, least_waste_first
-from modules.killer.shutdowns import Place, assess_jobs, forget_past, take_back_told, tell
+from modules.killer.shutdowns import ClusterMoment, assess_jobs, forget_past, take_back_told, tell
 
 EXAMPLES = 20  # jobs whose figures an event gives
 
@@ -28,7 +28,7 @@ def drain(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
         allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id, now)
         if wish is None and not (nodes or allowed or past):
             return Counter()
-        place = Place(tools, cluster, grid_key(conn), server_time(conn, now), now)
+        place = ClusterMoment(tools, cluster, grid_key(conn), server_time(conn, now), now)
         paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
         known = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
     running = [job for job in known if job.local_user not in paused]
@@ -46,7 +46,7 @@ def drain(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
     return +report
 
 
-def _drain_node(place: Place, drain: NodeDrain, running: Sequence[RunningJob]) -> Report:
+def _drain_node(place: ClusterMoment, drain: NodeDrain, running: Sequence[RunningJob]) -> Report:
     """Those that run there are told, and nobody is killed."""
     if place.present >= drain.deadline:
         return Counter()
@@ -56,7 +56,7 @@ def _drain_node(place: Place, drain: NodeDrain, running: Sequence[RunningJob]) -
     return Counter({"jobs told": told})
 
 
-def _drain_cluster(place: Place, wish: DrainWish, running: Sequence[RunningJob], claimed: set[int]) -> Report:
+def _drain_cluster(place: ClusterMoment, wish: DrainWish, running: Sequence[RunningJob], claimed: set[int]) -> Report:
     """`claimed` jobs are told of their node, which is to be empty before."""
     with place.tools.database.begin() as conn:
         waiting = list_unfit(conn, place.cluster.id, wish.deadline, place.now)
@@ -92,7 +92,7 @@ def _cores(jobs: Iterable[RunningJob]) -> int:
 
 
 def _announce(
-    place: Place, subject: str, deadline: datetime, running: Sequence[RunningJob], victims: Sequence[Victim]
+    place: ClusterMoment, subject: str, deadline: datetime, running: Sequence[RunningJob], victims: Sequence[Victim]
 ) -> int:
     """The `victims` have to end by then; of all of the running ones the machine goes."""
     ids = {victim.job.job_id for victim in victims}
@@ -108,7 +108,7 @@ def _announce(
     return len(told)
 
 
-def _kill(place: Place, wish: DrainWish, victims: Sequence[Victim]) -> int:
+def _kill(place: ClusterMoment, wish: DrainWish, victims: Sequence[Victim]) -> int:
     with place.tools.database.begin() as conn:
         ids = [victim.job.job_id for victim in victims]
         asked = ask_kills(conn, ids, KillReason.DRAIN, wish.asked_by, place.now)

@@ -18,7 +18,7 @@ from cigri.wrapper.job_features import Victim, assess, parse_status
 logger = logging.getLogger(__name__)
 
 
-class Place(NamedTuple):
+class ClusterMoment(NamedTuple):
     """A cluster at a moment (`now`: as modules are told it); `grid` finds the files of its jobs there."""
 
     tools: Tools
@@ -28,7 +28,7 @@ class Place(NamedTuple):
     now: datetime | None
 
 
-def assess_jobs(place: Place, running: Sequence[RunningJob]) -> list[Victim]:
+def assess_jobs(place: ClusterMoment, running: Sequence[RunningJob]) -> list[Victim]:
     """The figures of each job; of a user whose files cannot be read they are the grid's."""
     gateway, cluster, by_user = place.tools.gateway, place.cluster, _by_user(running)
 
@@ -52,7 +52,7 @@ def assess_jobs(place: Place, running: Sequence[RunningJob]) -> list[Victim]:
     return victims
 
 
-def tell(place: Place, running: Sequence[RunningJob], at: datetime, *, machine_only: bool = False) -> set[int]:
+def tell(place: ClusterMoment, running: Sequence[RunningJob], at: datetime, *, machine_only: bool = False) -> set[int]:
     """Which of the jobs were told, or cannot be; those of whom nobody knows are told in the next pass."""
     gateway, cluster, by_user = place.tools.gateway, place.cluster, _by_user(running)
 
@@ -72,19 +72,19 @@ def tell(place: Place, running: Sequence[RunningJob], at: datetime, *, machine_o
     return {job_id for job_id, _ in told}
 
 
-def take_back_told(place: Place, allowed: Sequence[ToldJob]) -> int:
+def take_back_told(place: ClusterMoment, allowed: Sequence[ToldJob]) -> int:
     """These jobs find no shutdown any more, neither of theirs nor of their machine."""
     return len(_withdraw(place, allowed, machine_only=False))
 
 
-def forget_past(place: Place, past: Sequence[ToldJob]) -> None:
+def forget_past(place: ClusterMoment, past: Sequence[ToldJob]) -> None:
     """A machine that is still there though its time has come is not told to be going down."""
     told = _withdraw(place, past, machine_only=True)
     with place.tools.database.begin() as conn:
         put_past(conn, told)
 
 
-def _withdraw(place: Place, jobs: Sequence[ToldJob], *, machine_only: bool) -> list[int]:
+def _withdraw(place: ClusterMoment, jobs: Sequence[ToldJob], *, machine_only: bool) -> list[int]:
     """The jobs of those users whose files could be reached."""
     gateway, cluster = place.tools.gateway, place.cluster
     by_user: dict[str, list[ToldJob]] = defaultdict(list)

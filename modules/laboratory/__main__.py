@@ -22,7 +22,7 @@ from cigri.settings.loading import load
 from cigri.states import CampaignType
 from modules.laboratory.whatif import prepared
 from modules.laboratory.whatif.foresight import foresee
-from modules.laboratory.whatif.plan import Order
+from modules.laboratory.whatif.plan import Prospect
 
 TERMINATED = 143  # as a shell shows SIGTERM
 
@@ -37,7 +37,7 @@ def main() -> int:
     return 0
 
 
-def _answer(directory: Path, orders: list[Order]) -> dict[str, Any]:
+def _answer(directory: Path, orders: list[Prospect]) -> dict[str, Any]:
     database = Database(installation.find_database())
     try:
         report = foresee(directory, database, load(), orders, _progress())
@@ -54,11 +54,11 @@ def _answer(directory: Path, orders: list[Order]) -> dict[str, Any]:
         database.close()
 
 
-def _order(values: dict[str, Any]) -> Order:
+def _order(values: dict[str, Any]) -> Prospect:
     campaign = values["campaign"]
     parts = {name: NewCampaignCluster(**part) for name, part in campaign["clusters"].items()}
     new = NewCampaign(**campaign | {"type": CampaignType(campaign["type"]), "clusters": parts})
-    return Order(new, values["tasks"], KnownPast(**values["known"]))
+    return Prospect(new, values["tasks"], KnownPast(**values["known"]))
 
 
 def _progress() -> Callable[[int, int], None]:

@@ -27,7 +27,7 @@ NEXT = 2**62  # the id of a job that is sent in this cycle: whatever waits stand
 EXAMPLES = 5  # campaigns below their share that an event names
 
 
-class Standing(NamedTuple):
+class CampaignCores(NamedTuple):
     """Cores that jobs of a campaign run on, that it could run on in all, and that are its share now."""
 
     running: int
@@ -48,12 +48,12 @@ class Shared(NamedTuple):
 
     stock: Stock
     recalled: Sequence[Recalled] = ()
-    standing: Mapping[int, Standing] = MappingProxyType({})
+    standing: Mapping[int, CampaignCores] = MappingProxyType({})
 
 
 def standings(
     turns: Iterable[Turn], holdings: Iterable[Holding], wants: Iterable[Want], rooms: Iterable[Room]
-) -> dict[int, Standing]:
+) -> dict[int, CampaignCores]:
     """Of each campaign in line: those who go first have what they want, those side by side in proportion to weight."""
     running, wanted = Counter[int](), Counter[int]()
     for held in holdings:
@@ -62,7 +62,7 @@ def standings(
     for campaign_id, want in {want.campaign_id: want for want in wants}.items():
         wanted[campaign_id] += max(0, want.waiting) * want.width
     left = float(running.total() + sum(max(0, room.free) for room in rooms))
-    found: dict[int, Standing] = {}
+    found: dict[int, CampaignCores] = {}
     for rank, group in groupby(turns, key=lambda turn: turn.rank):
         sides = dict(enumerate(pools(turn for turn in group if rank[0] != STARVING)))
         weights = {number: sum(turn.weight for turn in side) for number, side in sides.items()}
@@ -71,13 +71,13 @@ def standings(
             left -= share
             for turn in sides[number]:
                 mine = min(share, wanted[turn.campaign_id])
-                found[turn.campaign_id] = Standing(running[turn.campaign_id], wanted[turn.campaign_id], mine)
+                found[turn.campaign_id] = CampaignCores(running[turn.campaign_id], wanted[turn.campaign_id], mine)
                 share -= mine
     return found
 
 
 def recall(
-    standing: Mapping[int, Standing],
+    standing: Mapping[int, CampaignCores],
     holdings: Sequence[Holding],
     rooms: Sequence[Room],
     wants: Sequence[Want],
@@ -102,7 +102,7 @@ def recall(
         is_first = False
 
 
-def recalls(standing: Mapping[int, Standing], holdings: Sequence[Holding], sent: Collection[int]) -> list[Recall]:
+def recalls(standing: Mapping[int, CampaignCores], holdings: Sequence[Holding], sent: Collection[int]) -> list[Recall]:
     """In each queue, what those above their share have before the last job of those below, who are `sent` to some."""
     last: dict[int, int] = defaultdict(int, dict.fromkeys(sent, NEXT))
     known = [held for held in holdings if held.campaign_id in standing and held.waiting]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cigri.database import server_time
 from cigri.estimates.durations import quantile
-from cigri.estimates.speeds import Work, known_speeds
+from cigri.estimates.speeds import WorkDone, known_speeds
 from cigri.flow.expectations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.totals import add_up_counts
@@ -22,8 +22,8 @@ from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
 from modules.predictor.eta.dates import pressure, told
 from modules.predictor.eta.intervals import Interval, interval
-from modules.predictor.flows import Service, flow, measure
-from modules.predictor.local_load import Outlook, Place, outlook
+from modules.predictor.flows import MeasuredService, flow, measure
+from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook
 from modules.predictor.plausible import plausible_progress
 from modules.predictor.sharing import spare, starts
 
@@ -48,7 +48,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         endings = list_endings(conn, horizons, now)
         ages, before = list_ages(conn, _few(progress), now), list_in_all(conn, others)
-        known = Known(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
+        known = EndConditions(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
         parts: dict[int, list[Progress]] = defaultdict(list)
         for part in progress:
             count = 1 + len(alike.get(part.campaign_id, ()))
@@ -105,7 +105,7 @@ def _few(progress: Sequence[Progress]) -> list[int]:
 
 def predict(
     progress: Sequence[Progress],
-    services: Mapping[int, Service],
+    services: Mapping[int, MeasuredService],
     endings: Mapping[int, Ending],
     otherwise: str,
     stopped: Counter[str],
@@ -134,7 +134,7 @@ def _asked(part: Progress, algorithm: str) -> tuple[object, ...]:
     return *here, part.running, part.waiting, part.submitted, part.ratio, part.free
 
 
-def _algorithm(part: Progress, service: Service | None, otherwise: str) -> str:
+def _algorithm(part: Progress, service: MeasuredService | None, otherwise: str) -> str:
     """The campaign's for that cluster, else the cluster's, else everybody's."""
     return part.algorithm or (service.config.algorithm if service else "") or otherwise
 
@@ -149,7 +149,7 @@ def _changed(
     return changed + [new for new in wholes if new != in_all.get(new.campaign_id)]
 
 
-class Known(NamedTuple):
+class EndConditions(NamedTuple):
     """What else an end depends on: the policy's `order`, ends that were told, and the `ages` of tasks that run.
 
     Ages are by campaign and cluster, in bins (cigri/estimates/durations.py).
@@ -160,7 +160,7 @@ class Known(NamedTuple):
     ages: Mapping[int, Mapping[int, Sequence[int]]] = MappingProxyType({})
 
 
-NOTHING = Known()
+NOTHING = EndConditions()
 
 
 def forecast(
@@ -168,7 +168,7 @@ def forecast(
     predictions: Sequence[Prediction],
     flows: Sequence[Flow],
     now: datetime,
-    known: Known = NOTHING,
+    known: EndConditions = NOTHING,
 ) -> list[NewForecast]:
     """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
     progress = [plausible_progress(part) for part in progress]
@@ -187,9 +187,9 @@ def forecast(
 
 def _ends(
     campaigns: Mapping[int, Sequence[Progress]],
-    outlooks: Mapping[int, Outlook],
+    outlooks: Mapping[int, LocalLoadOutlook],
     free: Mapping[int, Mapping[int, float]],
-    known: Known,
+    known: EndConditions,
 ) -> dict[int, Interval]:
     """Of each campaign of which anything is known."""
     standings = {
@@ -228,20 +228,20 @@ def _means(parts: Sequence[Progress]) -> dict[tuple[int, int | None], float]:
     """Seconds of a task to come on each cluster whose speed is known: what is sent there is not what goes elsewhere."""
     if not parts[0].known:
         return {}
-    works = {part.cluster_id: Work(part.done, part.seconds, part.done_known, part.done_expected) for part in parts}
+    works = {part.cluster_id: WorkDone(part.done, part.seconds, part.done_known, part.done_expected) for part in parts}
     fast = known_speeds(works, {part.cluster_id: part.speed for part in parts if part.speed is not None})
     seconds = estimate(together(parts)) if fast else None
     return {(parts[0].campaign_id, id): seconds / speed for id, speed in fast.items()} if seconds else {}
 
 
-def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, Outlook]:
+def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, LocalLoadOutlook]:
     """What others leave of the clusters of each campaign."""
-    places: dict[int, Place] = {}
+    places: dict[int, SharedCluster] = {}
     clusters: dict[int, list[int]] = defaultdict(list)
     for part, seen in zip(progress, flows, strict=True):
         clusters[part.campaign_id].append(part.cluster_id)
         if part.cluster_id not in places:
-            places[part.cluster_id] = Place(seen.total, seen.others, seen.restless, seen.drift, seen.watched)
+            places[part.cluster_id] = SharedCluster(seen.total, seen.others, seen.restless, seen.drift, seen.watched)
     several = {tuple(some) for some in clusters.values()}
     outlooks = {some: outlook([places[one] for one in some]) for some in several}
     return {id: outlooks[tuple(some)] for id, some in clusters.items()}

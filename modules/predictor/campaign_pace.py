@@ -10,7 +10,7 @@ from cigri.estimates.durations import STEPS, added, counted, edge, scaled
 from cigri.flow.views.progress import Progress
 from cigri.text.units import MINUTE
 from modules.predictor.estimates import SHORTEST_WINDOW, estimate, mean, together
-from modules.predictor.eta.last_task import Running
+from modules.predictor.eta.last_task import RunningTasks
 from modules.predictor.lifetimes import HALF, Lifetimes, middle
 
 TRUSTED = 10  # tasks of a cluster by which its speed is half believed
@@ -20,7 +20,7 @@ FIRST = 10  # of so many, before any has ended
 MOST_IN_VAIN = 0.99  # of the attempts, or nothing would ever end
 
 
-class Standing(NamedTuple):
+class CampaignOnCluster(NamedTuple):
     """`lifetimes` and `seconds` (of a task of now) at the mean speed; `waiting` tasks have not begun.
 
     `fastest`: the speed of the fastest cluster that runs some; `returns`: predictor/local_load.py. `free`: cores
@@ -29,7 +29,7 @@ class Standing(NamedTuple):
 
     whole: Progress
     lifetimes: Lifetimes
-    running: Sequence[Running]
+    running: Sequence[RunningTasks]
     waiting: int
     seconds: float
     fastest: float
@@ -78,7 +78,7 @@ def standing(
     ages: Mapping[int, Sequence[int]],
     returns: float = 0.0,
     free: Mapping[int, float] = MappingProxyType({}),
-) -> Standing | None:
+) -> CampaignOnCluster | None:
     """None as long as nothing is known. By cluster, as far as known, `ages`: of running tasks, in bins
     (cigri/estimates/durations.py), and `free`: cores that it can have besides.
     """
@@ -96,10 +96,10 @@ def standing(
     running = Counter[tuple[float, float | None]]()
     for part in parts:
         running.update(_at_work(part, ages.get(part.cluster_id, ()), speeds[part.cluster_id]))
-    return Standing(
+    return CampaignOnCluster(
         whole,
         lifetimes,
-        [Running(tasks, speed, age) for (speed, age), tasks in running.items()],
+        [RunningTasks(tasks, speed, age) for (speed, age), tasks in running.items()],
         max(whole.remaining + whole.doubted - whole.running, 0),
         max(lifetimes.mean * thought / middle(ended), 1e-3),
         max((speed for speed, _ in running), default=1.0),

@@ -20,7 +20,7 @@ LONGEST_CYCLE = 600.0  # after a longer pause the cycle is what it was before
 UNHARMED = 1.0 * HOUR  # core-seconds without a kill that are granted to a cluster, so that the first kill is no verdict
 
 
-class Service(NamedTuple):
+class MeasuredService(NamedTuple):
     """How a cluster serves us: as in the table `cluster_forecasts`, with its configuration and cores."""
 
     measured: NewClusterForecast
@@ -52,7 +52,7 @@ class Service(NamedTuple):
         return min(self.usual_sending, self.look)
 
 
-def measure(pace: ClusterService, now: datetime) -> Service:
+def measure(pace: ClusterService, now: datetime) -> MeasuredService:
     """Rates of what was counted in the window."""
     pace = plausible_pace(pace)
     cycle = _cycle(pace, now)
@@ -68,10 +68,10 @@ def measure(pace: ClusterService, now: datetime) -> Service:
     )
     seen = (pace.others, pace.swing, pace.restless, pace.drift, pace.watched)
     is_news = pace.at is None or pace.looked_at is None or pace.looked_at > pace.at
-    return Service(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news, pace.sending or 0.0)
+    return MeasuredService(measured, pace.config, pace.total, pace.free, cycle, *seen, is_news, pace.sending or 0.0)
 
 
-def flow(part: Progress, service: Service | None, endings: Mapping[int, Ending]) -> Flow:
+def flow(part: Progress, service: MeasuredService | None, endings: Mapping[int, Ending]) -> Flow:
     """Of a cluster that was never visited only the campaign's own figures are known."""
     part = plausible_progress(part)
     known = Flow(

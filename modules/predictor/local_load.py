@@ -15,7 +15,7 @@ NEARLY = 1e-3  # to this part of it an end is looked for
 FARTHEST = 64.0  # times what it would take if nothing changed
 
 
-class Outlook(NamedTuple):
+class LocalLoadOutlook(NamedTuple):
     """The share of the cores that others leave us now, jumps per second, and jumps to and fro in the last hour."""
 
     share: float = 1.0
@@ -23,7 +23,7 @@ class Outlook(NamedTuple):
     returns: float = 0.0
 
 
-class Place(NamedTuple):
+class SharedCluster(NamedTuple):
     """A cluster: its cores, those of others, and the sums of the squares of their changes, and of these themselves,
     in the `watched` seconds."""
 
@@ -34,18 +34,18 @@ class Place(NamedTuple):
     watched: float = 0.0
 
 
-def outlook(places: Sequence[Place]) -> Outlook:
+def outlook(places: Sequence[SharedCluster]) -> LocalLoadOutlook:
     """Of all clusters as one. Between two levels that may be any, the square of a jump is a sixth on the mean."""
     total = sum(place.total for place in places)
     if not total:
-        return Outlook()
+        return LocalLoadOutlook()
     share = 1.0 - sum(min(max(place.others, 0), place.total) for place in places) / total
     seen = sum(place.restless for place in places) / total**2 / JUMP
     returns = sum(max(place.restless - place.drift**2, 0.0) for place in places) / total**2 / JUMP
-    return Outlook(share, (1.0 + seen) / (QUARTER + max(place.watched for place in places)), returns)
+    return LocalLoadOutlook(share, (1.0 + seen) / (QUARTER + max(place.watched for place in places)), returns)
 
 
-def reached(work: float, outlook: Outlook, chance: float) -> float:
+def reached(work: float, outlook: LocalLoadOutlook, chance: float) -> float:
     """Seconds after which it is done with this chance; `work`: seconds that it takes with the cores of now."""
     share = min(max(outlook.share, 1e-3), 1.0)
     if work * outlook.jumps < 1e-6 or done(work, outlook, work * share) >= chance:
@@ -57,7 +57,7 @@ def reached(work: float, outlook: Outlook, chance: float) -> float:
     return late
 
 
-def done(work: float, outlook: Outlook, seconds: float) -> float:
+def done(work: float, outlook: LocalLoadOutlook, seconds: float) -> float:
     """The chance that it is done so soon."""
     share = min(max(outlook.share, 1e-3), 1.0)
     before = min(seconds, work)

@@ -6,7 +6,7 @@ from math import inf
 from typing import NamedTuple
 
 from cigri.flow.views.progress import Progress
-from modules.predictor.campaign_pace import Standing
+from modules.predictor.campaign_pace import CampaignOnCluster
 
 IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use
 
@@ -19,7 +19,7 @@ class Runner(NamedTuple):
     cores: float
 
 
-def starts(known: Mapping[int, Standing], places: Mapping[int, Sequence[int]], order: str) -> dict[int, float]:
+def starts(known: Mapping[int, CampaignOnCluster], places: Mapping[int, Sequence[int]], order: str) -> dict[int, float]:
     """Seconds until the last task of each begins; those that have a cluster in common share it, by the policy's order.
 
     `places`: the clusters of each.

@@ -50,7 +50,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         busy = list_busy(conn)
         paces, excluded = list_front_end_paces(conn), list_all_excluded(conn, now)
     clusters = [cluster for cluster in clusters if cluster.id in busy]
-    known = {id: Known(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
+    known = {id: ClusterOutset(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
     visit = isolated_visit(tools, "runner", partial(_visit, tools, key, known, now), now)
     report = summed(tools.gateway.visit(clusters, visit, patience))
@@ -58,7 +58,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     return +report
 
 
-class Known(NamedTuple):
+class ClusterOutset(NamedTuple):
     """Of a cluster, when the pass begins; `is_unclear`: there are batches that nobody knows to be submitted or not."""
 
     is_unclear: bool
@@ -66,7 +66,7 @@ class Known(NamedTuple):
     excluded: list[str]
 
 
-class Work(NamedTuple):
+class UserWork(NamedTuple):
     """What is to be done for one user of a cluster; nothing shall run on the nodes that are `excluded`.
 
     `most`: batches that may be sent now.
@@ -87,7 +87,9 @@ class Prepared(NamedTuple):
     excluded: Sequence[str]
 
 
-def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime | None, cluster: ClusterRow) -> Report:
+def _visit(
+    tools: Tools, key: str, all_known: Mapping[int, ClusterOutset], now: datetime | None, cluster: ClusterRow
+) -> Report:
     """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
     report: Report = Counter()
     known = all_known[cluster.id]
@@ -102,7 +104,7 @@ def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime
             max_array = max(1, int(known.pace * cluster.config.max_array))
             launches = list_launches(conn, cluster.id, max(room, 0), max_array)
         most = max(1, int(known.pace * BATCHES_AT_ONCE))
-        work: dict[str, Work] = defaultdict(lambda: Work([], [], known.excluded, most))
+        work: dict[str, UserWork] = defaultdict(lambda: UserWork([], [], known.excluded, most))
         for batch in unsettled:
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():
@@ -120,7 +122,7 @@ def _visit(tools: Tools, key: str, all_known: Mapping[int, Known], now: datetime
 
 
 def _serve(
-    tools: Tools, cluster: ClusterRow, key: str, user: str, work: Work, away: threading.Event, now: datetime | None
+    tools: Tools, cluster: ClusterRow, key: str, user: str, work: UserWork, away: threading.Event, now: datetime | None
 ) -> Report:
     """Settle what is unknown of a user's batches, then send new ones."""
     report: Report = Counter()

@@ -11,7 +11,7 @@ from cigri.flow.live_jobs import WatchedJob
 from cigri.orders import Answers, ListJobs, ReadHistory, ReadJournals, VisitOutbox
 from cigri.states import KillReason
 from cigri.wrapper import Collected, JobKey, Journal, JournalState, Receipt, TaskRecord
-from modules.updator.observation import Told
+from modules.updator.observation import JournalReport
 
 
 class JobQuestions(NamedTuple):
@@ -33,7 +33,7 @@ class Glimpse(NamedTuple):
     history: list[RemoteJob]
     records: dict[int, dict[int, TaskRecord]]
     collected: Collected
-    told: dict[int, Told]
+    told: dict[int, JournalReport]
     problems: list[str]
 
 
@@ -68,7 +68,7 @@ def read(asked: JobQuestions, answers: Answers, jobs: Sequence[WatchedJob], now:
                 _keep(glimpse, missing[place], record, now)
             if found.state is JournalState.UNREAD and glimpse.listed is not None:
                 glimpse.listed.append(_not_looked_at(missing[place]))
-            glimpse.told[missing[place].job_id] = Told(
+            glimpse.told[missing[place].job_id] = JournalReport(
                 _seconds(found, missing[place], now), found.is_stopped, found.state
             )
     except AnswerUnreadable as error:

@@ -31,7 +31,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")  # of a node; what a job'
 BAD = FAULT_OF_TASK | {Outcome.LOST, Outcome.NODE_FAILURE}
 
 
-class Place(NamedTuple):
+class ClusterName(NamedTuple):
     cluster_id: int
     name: str
 
@@ -53,7 +53,7 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
     judged = campaigns if suspected else failing | mixed
     with tools.database.read() as conn:
         mine = add_running(conn, [one.span for one in here if one.span.campaign_id in judged])
-    report.update(_judge_nodes(tools, Place(cluster.id, cluster.name), mine, now))
+    report.update(_judge_nodes(tools, ClusterName(cluster.id, cluster.name), mine, now))
     for campaign_id in sorted(mixed):
         report.update(_judge_clusters(tools, _read(tools, {campaign_id}), now))
     return +report
@@ -82,7 +82,7 @@ def _go_on(
         return put_doubts(conn, Doubted(*about), job_ids=jobs, now=now)
 
 
-def _judge_nodes(tools: Tools, place: Place, here: Sequence[Span], now: datetime | None) -> Report:
+def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span], now: datetime | None) -> Report:
     """Leave sick nodes out, as many as may be, and doubt what ended at once on them."""
     with tools.database.begin() as conn:
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
@@ -101,7 +101,7 @@ def _judge_nodes(tools: Tools, place: Place, here: Sequence[Span], now: datetime
     return report
 
 
-def _elsewhere(tools: Tools, place: Place, campaigns: Collection[int]) -> dict[int, list[list[int]]]:
+def _elsewhere(tools: Tools, place: ClusterName, campaigns: Collection[int]) -> dict[int, list[list[int]]]:
     """How long the tasks of these campaigns last on each of their other clusters."""
     elsewhere: dict[int, list[list[int]]] = {campaign_id: [] for campaign_id in campaigns}
     for span in _read(tools, campaigns) if campaigns else ():
@@ -126,7 +126,7 @@ def _all(span: Span) -> list[int]:
     return added([span.durations, *span.running.values()])
 
 
-def _leave_out(tools: Tools, place: Place, hole: Hole, now: datetime | None) -> Report:
+def _leave_out(tools: Tools, place: ClusterName, hole: Hole, now: datetime | None) -> Report:
     report: Report = Counter()
     with tools.database.begin() as conn:
         for campaign_id, below in sorted(hole.doubted.items()):
@@ -143,7 +143,7 @@ def _judge_clusters(tools: Tools, spans: Sequence[Span], now: datetime | None) -
     report: Report = Counter()
     for cluster_id in _sinks(spans):
         span = next(span for span in spans if span.cluster_id == cluster_id)
-        report.update(_judge_nodes(tools, Place(cluster_id, span.cluster), [span], now))
+        report.update(_judge_nodes(tools, ClusterName(cluster_id, span.cluster), [span], now))
         spans = _read(tools, {span.campaign_id})
         if (doubt := _sinks(spans).get(cluster_id)) is None:
             continue

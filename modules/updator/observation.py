@@ -26,7 +26,7 @@ class Element(NamedTuple):
     array_index: int
 
 
-class Told(NamedTuple):
+class JournalReport(NamedTuple):
     """What the journal of a job says: seconds of its ended tasks, and whether it stopped before the others."""
 
     seconds: float = 0.0
@@ -39,7 +39,7 @@ class Told(NamedTuple):
         return self.state is JournalState.STARTED and not self.is_stopped
 
 
-UNTOLD = Told()
+UNTOLD = JournalReport()
 
 
 class Sight(NamedTuple):
@@ -51,10 +51,10 @@ class Sight(NamedTuple):
     listed: Mapping[Element, RemoteJob] | None
     history: Mapping[Element, RemoteJob]
     records: Mapping[int, Mapping[int, TaskRecord]]  # by job, then position
-    told: Mapping[int, Told] = MappingProxyType({})
+    told: Mapping[int, JournalReport] = MappingProxyType({})
 
 
-class End(NamedTuple):
+class JobEnd(NamedTuple):
     """A job that has ended: by the batch system's word, or (state None) because each of its tasks has a record.
 
     Unless `is_proven` it only should have ended, if it was started at all.
@@ -72,7 +72,7 @@ class End(NamedTuple):
 class Findings(NamedTuple):
     """`progressed`: jobs that go on, some of whose tasks have ended; `unaccounted`: those that perhaps still run."""
 
-    ended: list[End]
+    ended: list[JobEnd]
     progressed: list[WatchedJob]
     seen: list[SeenJob]
     missing: list[int]
@@ -94,7 +94,7 @@ def find(
         key = Element(job.tag, job.array_index)
         if records and len(records) >= tasks.get(job.job_id, 1):
             last = records[max(records)]
-            findings.ended.append(End(job, None, last.exit_code, "", last.node))
+            findings.ended.append(JobEnd(job, None, last.exit_code, "", last.node))
             continue
         remote = sight.listed.get(key) if sight.listed is not None else None
         past = sight.history.get(key)
@@ -121,7 +121,7 @@ def conclude(
     attempts: Mapping[int, Sequence[LiveAttempt]],
     records: Mapping[int, Mapping[int, TaskRecord]],
     limits: JobSettings,
-    told: Mapping[int, Told] = MappingProxyType({}),
+    told: Mapping[int, JournalReport] = MappingProxyType({}),
 ) -> Ends:
     """The end of each attempt and job, with the verdict on its task; `told` by the journals that were read."""
     ends = Ends([], [])
@@ -152,33 +152,33 @@ def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
 
 
 def _end_of_missing(
-    job: WatchedJob, past: RemoteJob | None, told: Told, now: datetime, config: ClusterConfig
-) -> End | None:
+    job: WatchedJob, past: RemoteJob | None, told: JournalReport, now: datetime, config: ClusterConfig
+) -> JobEnd | None:
     """Records are older than the queue's word: they had the time between two visits and the grace to appear.
 
     Those of an attempt that has lost against another one are not waited for.
     """
     if job.kill is KillReason.SUPERSEDED and past is not None:
-        return End(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
+        return JobEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past))
     if job.missing_since is None:
         return None
     age = (now - job.missing_since).total_seconds()
     if past is not None and (told.is_stopped or is_proof(past.state, past.exit_code)):
         is_over = age >= config.record_grace
-        return End(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
+        return JobEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
     if job.kill is not None and (past is None or job.kill is KillReason.USER) and age >= config.record_grace:
         is_proven = job.kill is KillReason.USER or job.was_killed
         reason = "killed, and no longer known to the batch system"
-        return End(job, RemoteState.KILLED, None, reason, "", is_proven=is_proven)
+        return JobEnd(job, RemoteState.KILLED, None, reason, "", is_proven=is_proven)
     if age < config.lost_after:
         return None
     if past is None:
-        return End(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "", is_proven=False)
+        return JobEnd(job, RemoteState.UNKNOWN, None, f"nobody has known this job for {age:.0f} s", "", is_proven=False)
     reason = "; ".join(filter(None, (f"{past.state} without a record, exit code {past.exit_code}", _reason(past))))
-    return End(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
+    return JobEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
 
 
-def _may_run(job: WatchedJob, told: Told, now: datetime, config: ClusterConfig) -> bool:
+def _may_run(job: WatchedJob, told: JournalReport, now: datetime, config: ClusterConfig) -> bool:
     """It was started, and has left no record: until its walltime is over nobody knows that it does not run."""
     lag = timedelta(seconds=config.lost_after)
     return told.may_run and job.runs_until is not None and now < job.runs_until + lag
@@ -194,7 +194,11 @@ def _reason(past: RemoteJob) -> str:
 
 
 def _attempts_of(
-    end: End, attempts: Sequence[LiveAttempt], records: Mapping[int, TaskRecord], told: Told, limits: JobSettings
+    end: JobEnd,
+    attempts: Sequence[LiveAttempt],
+    records: Mapping[int, TaskRecord],
+    told: JournalReport,
+    limits: JobSettings,
 ) -> list[EndedAttempt]:
     """Tasks are begun in order: of those without a record only the first `side` can have begun.
 
@@ -241,7 +245,9 @@ def _ended(
     return EndedAttempt(*about, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
 
 
-def _job_end(end: End, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord], told: Told) -> EndedJob:
+def _job_end(
+    end: JobEnd, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord], told: JournalReport
+) -> EndedJob:
     """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says.
 
     One that stopped before a task gave way, though none of its tasks did.

@@ -9,8 +9,8 @@ from modules.laboratory.evaluation.figures import (
     Foretold,
     LocalDelay,
     LocalStart,
-    Service,
     TaskTimes,
+    UserService,
     bounded_slowdown,
     expectation,
     fairness,
@@ -56,16 +56,16 @@ def test_jain_is_between_one_nth_and_one(values: list[float]) -> None:
 
 
 def test_one_who_wants_little_and_gets_it_is_no_unfairness() -> None:
-    fair = Service({"giant": 90, "small": 10}, {"giant": 1000, "small": 10})
-    unfair = Service({"giant": 100, "small": 0}, {"giant": 1000, "small": 50})
+    fair = UserService({"giant": 90, "small": 10}, {"giant": 1000, "small": 10})
+    unfair = UserService({"giant": 100, "small": 0}, {"giant": 1000, "small": 50})
     assert fairness([fair], {}) == pytest.approx(1)
     assert fairness([unfair], {}) == pytest.approx(0.5)
     assert fairness([fair, unfair, unfair], {}) == pytest.approx(2 / 3)
-    assert fairness([Service({}, {"small": 10})], {}) is None
+    assert fairness([UserService({}, {"small": 10})], {}) is None
 
 
 def test_fairness_is_measured_against_targets() -> None:
-    service = Service({"a": 60, "b": 30}, {"a": 1000, "b": 1000})
+    service = UserService({"a": 60, "b": 30}, {"a": 1000, "b": 1000})
     assert fairness([service], {"a": 2}) == pytest.approx(1)
     assert fairness([service], {}) == pytest.approx(90**2 / (2 * (60**2 + 30**2)))
 

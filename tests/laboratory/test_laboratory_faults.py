@@ -7,7 +7,7 @@ import pytest
 from cigri.drivers import Capacity, RemoteState
 from cigri.errors import OutcomeUnknown, Unreachable
 from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.faults import BlackHole, Crash, Faults, Window
+from modules.laboratory.cluster.faults import BlackHole, Crash, Faults, FaultWindow
 from modules.laboratory.cluster.meters import Waste
 from tests.laboratory.clusters import EXACT, OWNER, a_cluster, grid_jobs, local, submit
 
@@ -115,7 +115,7 @@ ORDERS: list[Callable[[BatchSystem], object]] = [
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_nothing_is_heard_during_an_outage_and_jobs_go_on(order: Callable[[BatchSystem], object]) -> None:
-    cluster = a_cluster(faults=Faults(outages=(Window(10.0, 20.0),)))
+    cluster = a_cluster(faults=Faults(outages=(FaultWindow(10.0, 20.0),)))
     ids = submit(cluster, grid_jobs(1, 12.0))
     cluster.advance(10.0)
     assert not cluster.is_reachable()

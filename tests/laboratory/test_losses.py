@@ -3,11 +3,11 @@
 import pytest
 
 from modules.laboratory.cluster.meters import Loss, Waste
-from modules.laboratory.evaluation.losses import Past, avoidable, held, lowest
+from modules.laboratory.evaluation.losses import ClusterPast, avoidable, held, lowest
 
 FULL = [(0.0, 0.0)]
 FULL_OF_OURS = [(0.0, 8.0)]
-QUIET = Past([], FULL, FULL_OF_OURS)
+QUIET = ClusterPast([], FULL, FULL_OF_OURS)
 
 
 def loss(kind: Waste = Waste.PREEMPTED, since: float = 1000.0, until: float = 1100.0, cores: int = 2) -> Loss:
@@ -16,7 +16,7 @@ def loss(kind: Waste = Waste.PREEMPTED, since: float = 1000.0, until: float = 11
 
 @pytest.mark.parametrize("kind", [Waste.KILLED, Waste.TIMEOUT])
 def test_what_we_kill_ourselves_is_avoidable(kind: Waste) -> None:
-    assert avoidable({"here": Past([loss(kind)], FULL, FULL_OF_OURS)}) == {"here": 200.0}
+    assert avoidable({"here": ClusterPast([loss(kind)], FULL, FULL_OF_OURS)}) == {"here": 200.0}
 
 
 @pytest.mark.parametrize(
@@ -32,16 +32,18 @@ def test_what_we_kill_ourselves_is_avoidable(kind: Waste) -> None:
 def test_a_job_for_which_another_cluster_had_room_all_the_time_need_not_have_died(
     elsewhere: list[tuple[float, float]], expected: float
 ) -> None:
-    found = avoidable({"here": Past([loss()], [(0.0, 9.0)], FULL_OF_OURS), "there": Past([], elsewhere, FULL)})
+    found = avoidable(
+        {"here": ClusterPast([loss()], [(0.0, 9.0)], FULL_OF_OURS), "there": ClusterPast([], elsewhere, FULL)}
+    )
     assert found == {"here": expected, "there": 0.0}
 
 
 def test_a_kill_is_foreseen_where_most_was_lost_before() -> None:
     """Ours held 8 cores for 900 s: 7,200 core-seconds; what ended before that, or after the start, is no warning."""
     before = Loss(Waste.NODE_FAILED, 0.0, 500.0, 8, 3601.0)
-    assert avoidable({"here": Past([before, loss()], FULL, FULL_OF_OURS), "there": QUIET})["here"] == 200.0
+    assert avoidable({"here": ClusterPast([before, loss()], FULL, FULL_OF_OURS), "there": QUIET})["here"] == 200.0
     for harmless in (before._replace(work=3600.0), before._replace(until=100.0), before._replace(until=1001.0)):
-        assert avoidable({"here": Past([harmless, loss()], FULL, FULL_OF_OURS)})["here"] == 0.0
+        assert avoidable({"here": ClusterPast([harmless, loss()], FULL, FULL_OF_OURS)})["here"] == 0.0
 
 
 def test_the_least_and_the_integral_of_a_figure() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from cigri.flow.views.laboratory import Demand
-from modules.laboratory.evaluation.figures import Service
+from modules.laboratory.evaluation.figures import UserService
 from modules.laboratory.evaluation.notebook import service
 
 
@@ -31,7 +31,7 @@ def test_one_wants_what_one_gets_and_cores_for_what_waits(
     before: list[Demand], after: list[Demand], received: Mapping[str, float], expected: float
 ) -> None:
     (found,) = service(10.0, [*before, BOB], [*after, BOB], received)
-    assert found == Service({"al": received.get("al", 0.0), "bob": 0.0}, {"al": expected, "bob": 0.0})
+    assert found == UserService({"al": received.get("al", 0.0), "bob": 0.0}, {"al": expected, "bob": 0.0})
 
 
 def test_who_wanted_nothing_when_it_began_does_not_count() -> None:

@@ -11,7 +11,7 @@ from cigri.orders import Order
 from cigri.script.words import Word
 from cigri.wrapper import BatchPlan, JobCall, JobKey, JournalState, Receipt, TaskCall
 from modules.laboratory.cluster.batch_system import BatchSystem
-from modules.laboratory.cluster.faults import Faults, Window
+from modules.laboratory.cluster.faults import Faults, FaultWindow
 from modules.laboratory.cluster.jobs import GridTask
 from modules.laboratory.cluster.site import Site
 from tests.laboratory.clusters import EXACT, a_cluster
@@ -93,7 +93,7 @@ def test_what_one_order_is_refused_harms_no_other_that_went_with_it() -> None:
 
 @pytest.mark.parametrize("ask", [Site.ask, lambda site, user, order: site.ask_all(user, [order])])
 def test_a_front_end_that_is_away_answers_nothing(ask: Callable[[Site, str, Order[object]], object]) -> None:
-    site = a_site(a_cluster(faults=Faults(outages=(Window(0.0, 20.0),))))
+    site = a_site(a_cluster(faults=Faults(outages=(FaultWindow(0.0, 20.0),))))
     with pytest.raises(Unreachable):
         ask(site, "ann", orders.Probe())  # type: ignore[arg-type]
 

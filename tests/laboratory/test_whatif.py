@@ -19,10 +19,10 @@ from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules.laboratory.whatif import local_load
 from modules.laboratory.whatif.durations import Durations, Total, durations
-from modules.laboratory.whatif.future import Future, Outcome
-from modules.laboratory.whatif.interval import ERRORS, End, interval
-from modules.laboratory.whatif.plan import Order, Plan, plan
-from modules.laboratory.whatif.scale import MOST_TASKS, Work, scale, shared_out
+from modules.laboratory.whatif.future import CampaignOutcome, Future
+from modules.laboratory.whatif.interval import ERRORS, SimulatedEnd, interval
+from modules.laboratory.whatif.plan import Plan, Prospect, plan
+from modules.laboratory.whatif.scale import MOST_TASKS, RemainingWork, scale, shared_out
 from modules.laboratory.whatif.small_grid import board
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.flow.test_buckets import sized
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.noon
 TEN = durations({}, {1: 10}, {1: 3600})
 
 
-def an_order(tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = ("dahu",), **fields: Any) -> Order:
+def an_order(tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = ("dahu",), **fields: Any) -> Prospect:
     settings = {"exec_file": "run", "walltime": 3600, "retries": 0, "duration": seconds, **fields}
     part = NewCampaignCluster(settings, 1, None, False, False)
-    return Order(NewCampaign("n", "bob", CampaignType.DEFAULT, "", "", {}, dict.fromkeys(clusters, part)), tasks)
+    return Prospect(NewCampaign("n", "bob", CampaignType.DEFAULT, "", "", {}, dict.fromkeys(clusters, part)), tasks)
 
 
-def made(database: Database, *orders: Order) -> Plan:
+def made(database: Database, *orders: Prospect) -> Plan:
     with database.begin() as conn:
         picture = take_picture(conn, {order.command for order in orders}, local_load.STEP)
     return plan(picture, orders, 2.0)
@@ -91,13 +91,13 @@ def test_no_task_lasts_longer_than_its_walltime() -> None:
 
 
 def test_a_small_campaign_is_played_as_it_is() -> None:
-    small = scale({-1: Work(24, TEN, {1: 1})}, [-1], {1: 4}, 2.0)
+    small = scale({-1: RemainingWork(24, TEN, {1: 1})}, [-1], {1: 4}, 2.0)
     assert (small.cores, small.together, small.cycle) == (1.0, {-1: 1}, 5.0)
 
 
 @pytest.mark.parametrize(("tasks", "room"), [(100, 4), (1000, 640), (1_000_000, 10_000), (1_000_000, 4)])
 def test_what_is_played_is_bounded_and_the_work_per_core_is_the_same(tasks: int, room: int) -> None:
-    small = scale({-1: Work(tasks, TEN, {1: 1})}, [-1], {1: room}, 2.0)
+    small = scale({-1: RemainingWork(tasks, TEN, {1: 1})}, [-1], {1: room}, 2.0)
     played = tasks / small.cores / small.together[-1]
     assert played <= MOST_TASKS + 1
     assert played * small.together[-1] / (room / small.cores) == pytest.approx(tasks / room)
@@ -129,9 +129,11 @@ def test_jobs_of_others_use_what_is_foreseen() -> None:
     assert jobs == sorted(jobs, key=lambda job: job.submitted)
 
 
-def ends(doubt: float, runs: int = 5, luck: float = 0.0) -> list[End]:
+def ends(doubt: float, runs: int = 5, luck: float = 0.0) -> list[SimulatedEnd]:
     """Of runs whose durations are off by `doubt`, and which are lucky and unlucky in turn."""
-    return [End(one, 100 * math.exp(doubt * one + luck * (-1) ** place)) for place, one in enumerate(ERRORS[:runs])]
+    return [
+        SimulatedEnd(one, 100 * math.exp(doubt * one + luck * (-1) ** place)) for place, one in enumerate(ERRORS[:runs])
+    ]
 
 
 def test_the_interval_holds_what_is_not_known_of_durations_and_is_never_a_point() -> None:
@@ -187,7 +189,7 @@ def test_large_grids_are_played_as_small_ones(database: Database) -> None:
 
 def played(
     database: Database, url: str, ahead: int, clock: Callable[[], float] = lambda: 0.0, **fields: Any
-) -> Outcome:
+) -> CampaignOutcome:
     """16 tasks of 100 s on 4 cores, behind so many more, until the clock shows 1."""
     with database.begin() as conn:
         a_cluster(conn, free=4)

@@ -26,7 +26,7 @@ from modules.campaign_schedulers.jobs.grouping import (
     NOTICE,
     SHARE,
     TASK_START,
-    Room,
+    OfferedRoom,
     Size,
     longest,
     size,
@@ -37,7 +37,7 @@ from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set
 pytestmark = pytest.mark.noon
 
 TARGET = 60.0
-ROOM = Room(offered=36, here=36, everywhere=36, walltime=3600, carried=0, at_once=36)
+ROOM = OfferedRoom(offered=36, here=36, everywhere=36, walltime=3600, carried=0, at_once=36)
 
 
 def later(seconds: float) -> datetime:
@@ -68,7 +68,7 @@ paces = st.builds(
     st.floats(0, 1e4),
 )
 rooms = st.builds(
-    Room,
+    OfferedRoom,
     st.integers(1, 1000),
     st.integers(1, 10_000),
     st.integers(1, 100_000),
@@ -77,10 +77,12 @@ rooms = st.builds(
 )
 
 
-@example(SharePace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0, 0, 0.0), Room(1, 1, 1, 1, 0), 5e-324)
+@example(
+    SharePace(1, 1, True, 0, 2, 0.0, 0.0, 0, [0.0] * 5, 0, 0.0, 0, 0.0, 0, 0.0), OfferedRoom(1, 1, 1, 1, 0), 5e-324
+)
 @given(pace=paces, room=rooms, target=st.floats(0, 1e4))
 def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_walltime(
-    pace: SharePace, room: Room, target: float
+    pace: SharePace, room: OfferedRoom, target: float
 ) -> None:
     tasks, side, jobs = size(pace, room, target)
     assert 1 <= tasks <= max(1, GROWTH * pace.done)
@@ -94,7 +96,7 @@ def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_wallti
 def test_a_job_lasts_the_target_or_what_the_batch_system_needs(mean: float, rate: float, here: int) -> None:
     pace, each = a_pace(mean, rate, done=10**8, waiting=10**10), mean + TASK_START
     needed = here / (SHARE * (start_rate(pace.starts) or 0.0))
-    tasks = size(pace, Room(here, here, here, 10**7, 0), TARGET).tasks
+    tasks = size(pace, OfferedRoom(here, here, here, 10**7, 0), TARGET).tasks
     assert tasks == 1 if each >= needed else tasks * each <= max(TARGET, needed) + 1e-6
     assert each >= needed or (tasks + 1) * each > max(TARGET, needed) - 1e-6
 
@@ -146,7 +148,7 @@ def test_opting_out_is_obeyed() -> None:
 
 
 def test_the_deviation_keeps_jobs_away_from_the_walltime() -> None:
-    steady, hour = a_pace(mean=1.0, rate=0.5), Room(500, 500, 500, 690, 0)
+    steady, hour = a_pace(mean=1.0, rate=0.5), OfferedRoom(500, 500, 500, 690, 0)
     assert size(steady, hour, TARGET).tasks == int(600 / (1.0 + TASK_START))
     wild = steady._replace(squares=steady.done * 101.0)  # a deviation of 10 s
     assert size(wild, hour, TARGET).tasks < 200
@@ -245,7 +247,7 @@ def test_a_rate_is_the_most_starts_that_were_seen_together() -> None:
 
 def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_start() -> None:
     """1,000 cores at 3 jobs a second: jobs of a minute would keep 90 of them busy."""
-    pace, room = a_pace(rate=3.0)._replace(side=32), Room(1000, 1000, 1000, 36_000, 0)
+    pace, room = a_pace(rate=3.0)._replace(side=32), OfferedRoom(1000, 1000, 1000, 36_000, 0)
     needed = 1000 / (SHARE * (start_rate(pace.starts) or 0.0))
     tasks, side, _ = size(pace, room, TARGET)
     assert side == -(-needed // TARGET)

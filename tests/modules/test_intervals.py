@@ -8,29 +8,31 @@ from random import Random
 
 import pytest
 
-from cigri.estimates.calibration import Told, calibration
+from cigri.estimates.calibration import ToldInterval, calibration
 from cigri.estimates.durations import counted
 from cigri.flow.views.progress import Progress
-from modules.predictor import Known, forecast
+from modules.predictor import EndConditions, forecast
 from modules.predictor.algorithms import Prediction
-from modules.predictor.campaign_pace import Standing, standing
+from modules.predictor.campaign_pace import CampaignOnCluster, standing
 from modules.predictor.eta.intervals import Interval, interval
 from modules.predictor.flows import flow
-from modules.predictor.local_load import Outlook
+from modules.predictor.local_load import LocalLoadOutlook
 from tests.modules.test_predictor import NOW, progress
 
-QUIET = Outlook(1.0, 1e-9)
+QUIET = LocalLoadOutlook(1.0, 1e-9)
 STEADY = progress(durations=(100.0,) * 360, window=3600, running=10, remaining=210)
 UNEVEN = STEADY._replace(durations=counted([20.0, 180.0] * 180))
 
 
-def stands(part: Progress, ages: Mapping[int, Sequence[int]] | None = None, returns: float = 0.0) -> Standing:
+def stands(part: Progress, ages: Mapping[int, Sequence[int]] | None = None, returns: float = 0.0) -> CampaignOnCluster:
     found = standing([part], ages or {}, returns)
     assert found is not None
     return found
 
 
-def told(part: Progress, outlook: Outlook = QUIET, ages: Mapping[int, Sequence[int]] | None = None) -> Interval:
+def told(
+    part: Progress, outlook: LocalLoadOutlook = QUIET, ages: Mapping[int, Sequence[int]] | None = None
+) -> Interval:
     found = stands(part, ages, outlook.returns)
     return interval(found, found.work / found.cores, outlook)
 
@@ -114,12 +116,12 @@ def test_the_less_is_known_the_wider_the_interval(narrow: Progress, wide: Progre
 @pytest.mark.parametrize(
     "outlook",
     [
-        pytest.param(Outlook(0.1), id="few cores: more may come"),
-        pytest.param(Outlook(1.0), id="all cores: some may go"),
-        pytest.param(Outlook(0.6, returns=3.0), id="others that come and go"),
+        pytest.param(LocalLoadOutlook(0.1), id="few cores: more may come"),
+        pytest.param(LocalLoadOutlook(1.0), id="all cores: some may go"),
+        pytest.param(LocalLoadOutlook(0.6, returns=3.0), id="others that come and go"),
     ],
 )
-def test_other_people_widen_the_interval(outlook: Outlook) -> None:
+def test_other_people_widen_the_interval(outlook: LocalLoadOutlook) -> None:
     far = STEADY._replace(remaining=1000)
     assert width(told(far, outlook)) > 1.2 * width(told(far))
     assert width(told(STEADY._replace(remaining=40), outlook)) < width(told(far, outlook))
@@ -169,7 +171,7 @@ def test_whoever_ends_leaves_its_cores_to_others(order: str, elder: float) -> No
     part = progress(durations=(10.0,) * 360, running=5, remaining=505)
     parts = [part._replace(campaign_id=1), part._replace(campaign_id=2, remaining=305)]
     flows = [flow(one, None, {}) for one in parts]
-    found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, Known(order))
+    found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndConditions(order))
     ends = {one.campaign_id: (one.eta - NOW).total_seconds() for one in found if one.eta is not None}
     assert ends == pytest.approx({1: 800, 2: 600}, rel=0.1)
 
@@ -181,7 +183,7 @@ def test_who_waits_in_line_is_told_when_it_will_be_its_turn() -> None:
     flows = [flow(one, None, {}) for one in parts]
     ends = {}
     for order in ("fifo", "fairshare"):
-        found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, Known(order))
+        found = forecast(parts, [Prediction(1.0)] * 2, flows, NOW, EndConditions(order))
         ends[order] = [(one.eta - NOW).total_seconds() for one in found if one.eta is not None]
     assert ends["fifo"] == pytest.approx([500, 550], rel=0.1)
 
@@ -194,7 +196,7 @@ def test_only_who_stands_in_line_gains_first() -> None:
     flows = [flow(one, None, {}) for one in parts]
     ends = {}
     for order in ("fifo", "fairshare"):
-        found = forecast(parts, [Prediction(1.0)] * 3, flows, NOW, Known(order))
+        found = forecast(parts, [Prediction(1.0)] * 3, flows, NOW, EndConditions(order))
         ends[order] = {one.campaign_id: (one.eta - NOW).total_seconds() for one in found if one.eta is not None}
     assert ends["fifo"][2] < 0.8 * ends["fifo"][3]
     assert ends["fairshare"][2] == ends["fairshare"][3]
@@ -228,7 +230,9 @@ def test_intervals_of_steady_campaigns_hold_their_true_ends(deviation: float) ->
             continue
         part = progress(durations=done, window=seen, running=sum(ages), remaining=80 - len(done))
         found = told(part, ages={1: ages})
-        held.append(Told(*(NOW + timedelta(seconds=seconds) for seconds in (found.low, found.high, end - seen))))
+        held.append(
+            ToldInterval(*(NOW + timedelta(seconds=seconds) for seconds in (found.low, found.high, end - seen)))
+        )
     share = calibration(held)
     assert share is not None
     assert share >= 0.88

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from cigri.estimates.durations import counted
-from modules.predictor.eta.last_task import Bag, Running, last_end
+from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
 from modules.predictor.lifetimes import Lifetimes
 
 DEVIATION = 0.944  # of the logarithm of durations, whose own deviation is 1.2 of their mean
@@ -60,27 +60,33 @@ def test_a_task_whose_attempt_was_in_vain_begins_again() -> None:
     assert lifetimes.with_again(0.0).unfinished(150) < 0.001
 
 
-def bag(running: list[Running], starting: float = 0.0, replicas: float | None = None, again: float = 0.0) -> Bag:
+def bag(running: list[RunningTasks], starting: float = 0.0, replicas: float | None = None, again: float = 0.0) -> Bag:
     return Bag(Lifetimes(counted(unequal(1000)), again=again), running, starting, replicas)
 
 
 def test_the_last_end_is_that_of_the_longest() -> None:
     """Of 200 that start now, as they come: what half of 300 tries have exceeded."""
     tries = sorted(max(unequal(200, seed)) for seed in range(300))
-    assert last_end(bag([Running(200, age=0.0)]), 0.5) == pytest.approx(tries[150], rel=0.2)
-    assert last_end(bag([Running(200, age=0.0)]), 0.05) == pytest.approx(tries[15], rel=0.2)
-    assert last_end(bag([Running(200, age=0.0)]), 0.95) == pytest.approx(tries[285], rel=0.3)
+    assert last_end(bag([RunningTasks(200, age=0.0)]), 0.5) == pytest.approx(tries[150], rel=0.2)
+    assert last_end(bag([RunningTasks(200, age=0.0)]), 0.05) == pytest.approx(tries[15], rel=0.2)
+    assert last_end(bag([RunningTasks(200, age=0.0)]), 0.95) == pytest.approx(tries[285], rel=0.3)
 
 
 @pytest.mark.parametrize(
     ("sooner", "later"),
     [
-        pytest.param(bag([Running(1, age=0.0)]), bag([Running(10, age=0.0)]), id="more tasks"),
-        pytest.param(bag([Running(1, age=0.0)]), bag([Running(1, age=3000.0)]), id="one that has outlasted most"),
-        pytest.param(bag([Running(9, 2.0, 0.0)]), bag([Running(9, 1.0, 0.0)]), id="a slower cluster"),
-        pytest.param(bag([Running(9)], 0.0), bag([Running(9)], 1000.0), id="others that are still to begin"),
-        pytest.param(bag([Running(9, 0.5, 900.0)], replicas=2.0), bag([Running(9, 0.5, 900.0)]), id="no replicas"),
-        pytest.param(bag([Running(9, age=9.0)]), bag([Running(9, age=9.0)], again=0.3), id="attempts in vain"),
+        pytest.param(bag([RunningTasks(1, age=0.0)]), bag([RunningTasks(10, age=0.0)]), id="more tasks"),
+        pytest.param(
+            bag([RunningTasks(1, age=0.0)]), bag([RunningTasks(1, age=3000.0)]), id="one that has outlasted most"
+        ),
+        pytest.param(bag([RunningTasks(9, 2.0, 0.0)]), bag([RunningTasks(9, 1.0, 0.0)]), id="a slower cluster"),
+        pytest.param(bag([RunningTasks(9)], 0.0), bag([RunningTasks(9)], 1000.0), id="others that are still to begin"),
+        pytest.param(
+            bag([RunningTasks(9, 0.5, 900.0)], replicas=2.0), bag([RunningTasks(9, 0.5, 900.0)]), id="no replicas"
+        ),
+        pytest.param(
+            bag([RunningTasks(9, age=9.0)]), bag([RunningTasks(9, age=9.0)], again=0.3), id="attempts in vain"
+        ),
     ],
 )
 def test_the_last_task_ends_later_with(sooner: Bag, later: Bag) -> None:
@@ -89,6 +95,8 @@ def test_the_last_task_ends_later_with(sooner: Bag, later: Bag) -> None:
 
 
 def test_the_surer_the_later() -> None:
-    ends = [last_end(bag([Running(20), Running(5, 1.5, 700.0)], 500.0), chance) for chance in (0.05, 0.5, 0.95)]
+    ends = [
+        last_end(bag([RunningTasks(20), RunningTasks(5, 1.5, 700.0)], 500.0), chance) for chance in (0.05, 0.5, 0.95)
+    ]
     assert ends == sorted(ends)
     assert ends[0] > 500.0

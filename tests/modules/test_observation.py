@@ -13,7 +13,7 @@ from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
 from cigri.wrapper import Cause, JournalState, TaskRecord
 from modules.updator.answers import list_asked_after
-from modules.updator.observation import Element, Ends, Findings, Sight, Told, conclude, find
+from modules.updator.observation import Element, Ends, Findings, JournalReport, Sight, conclude, find
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CONFIG = ClusterConfig(driver="local", record_grace=10, lost_after=120)
@@ -56,7 +56,7 @@ def look(
     past: RemoteJob | None = None,
     records: tuple[TaskRecord, ...] = (),
     tasks: int = 1,
-    told: Told | None = None,
+    told: JournalReport | None = None,
 ) -> tuple[Findings, Ends]:
     sight = Sight(
         ({PLACE: listed} if listed else {}) if answered else None,
@@ -167,7 +167,7 @@ def test_a_job_that_never_started_is_lost_whatever_the_history_says_of_its_end(
     assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
 
 
-STARTED = Told(state=JournalState.STARTED)
+STARTED = JournalReport(state=JournalState.STARTED)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,9 @@ def test_of_a_killed_job_only_the_task_that_ran_is_to_blame() -> None:
 
 def test_a_shared_job_that_stopped_in_order_began_no_other_task() -> None:
     past = remote(RemoteState.FAILED, 3)
-    _, ends = look(a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, told=Told(2.5, is_stopped=True))
+    _, ends = look(
+        a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, told=JournalReport(2.5, is_stopped=True)
+    )
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.WITHDRAWN, Outcome.WITHDRAWN]
 
 
@@ -302,7 +304,7 @@ def test_a_job_that_stopped_before_a_task_was_preempted_unless_by_us(
     state: RemoteState, done: int, kill: KillReason | None, expected: Outcome
 ) -> None:
     job, records = a_job(missing=11, kill=kill), tuple(a_record(place) for place in range(1, done + 1))
-    _, ends = look(job, past=remote(state), records=records, tasks=3, told=Told(2.5 * done, is_stopped=True))
+    _, ends = look(job, past=remote(state), records=records, tasks=3, told=JournalReport(2.5 * done, is_stopped=True))
     assert {attempt.outcome for attempt in ends.attempts[done:]} == {Outcome.WITHDRAWN}
     assert [end.outcome for end in ends.jobs] == [expected]
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.estimates.calibration import Told, calibration
+from cigri.estimates.calibration import ToldInterval, calibration
 from cigri.estimates.durations import counted
 from cigri.flow.forecasts import NewForecast
 from cigri.flow.views.progress import Progress
@@ -91,5 +91,5 @@ def test_the_end_lies_in_its_interval() -> None:
 def test_calibration_is_the_share_of_ends_that_were_told() -> None:
     hour = timedelta(hours=1)
     assert calibration([]) is None
-    told = [Told(NOW, NOW + hour, NOW + hour * part) for part in (0, 0.5, 1, 2)]
-    assert calibration([*told, Told(NOW + hour, NOW + hour, NOW)]) == 0.6
+    told = [ToldInterval(NOW, NOW + hour, NOW + hour * part) for part in (0, 0.5, 1, 2)]
+    assert calibration([*told, ToldInterval(NOW + hour, NOW + hour, NOW)]) == 0.6

@@ -23,8 +23,8 @@ from modules.laboratory.world import World
 from modules.metascheduler.policies import Turn
 from modules.metascheduler.recall import (
     NEXT,
+    CampaignCores,
     Shared,
-    Standing,
     news,
     recall,
     recalls,
@@ -40,7 +40,7 @@ from tests.modules.test_metascheduler_share import NO_SCOUTS, a_room, a_want, cl
 pytestmark = pytest.mark.noon
 
 SMALL, GIANT, OTHER = 1, 2, 3
-ABOVE, BELOW, EVEN = Standing(40, 400, 20.0), Standing(0, 20, 20.0), Standing(20, 20, 20.0)
+ABOVE, BELOW, EVEN = CampaignCores(40, 400, 20.0), CampaignCores(0, 20, 20.0), CampaignCores(20, 20, 20.0)
 
 
 def side_by_side(*campaigns: int, weight: float = 1.0) -> list[Turn]:
@@ -51,7 +51,11 @@ def test_shares_are_of_the_cores_that_run_and_are_free() -> None:
     holdings = [Holding(GIANT, 1, 30, 9, 5), Holding(GIANT, 2, 8, 0, 0), Holding(SMALL, 1, 1, 4, 9)]
     wants = [a_want(GIANT, waiting=900), a_want(GIANT, 2, waiting=900), a_want(OTHER, width=4, waiting=3)]
     found = standings(side_by_side(GIANT, SMALL, OTHER), holdings, wants, [a_room(free=3)])
-    assert found == {GIANT: Standing(38, 947, 25.0), SMALL: Standing(1, 5, 5.0), OTHER: Standing(0, 12, 12.0)}
+    assert found == {
+        GIANT: CampaignCores(38, 947, 25.0),
+        SMALL: CampaignCores(1, 5, 5.0),
+        OTHER: CampaignCores(0, 12, 12.0),
+    }
     assert [one.is_above for one in found.values()] == [True, False, False]
     assert [one.is_below for one in found.values()] == [False, True, True]
 
@@ -77,7 +81,7 @@ def test_shares_go_by_weight_and_to_those_of_higher_priority_first() -> None:
     ],
 )
 def test_what_stands_before_those_below_their_share_is_taken_back(
-    small: Standing, last: int, sent: set[int], expected: list[Recall]
+    small: CampaignCores, last: int, sent: set[int], expected: list[Recall]
 ) -> None:
     holdings = [Holding(GIANT, 1, 40, 9, 5), Holding(SMALL, 1, small.running, int(last > 0), last)]
     assert recalls({GIANT: ABOVE, SMALL: small}, holdings, sent) == expected

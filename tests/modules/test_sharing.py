@@ -2,7 +2,7 @@
 
 import pytest
 
-from modules.predictor.local_load import Outlook, Place, done, outlook, reached
+from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, done, outlook, reached
 from modules.predictor.sharing import Runner, groups, in_line, side_by_side, spare
 from tests.modules.test_predictor import progress
 
@@ -40,7 +40,7 @@ def test_only_those_that_have_clusters_in_common_share_them() -> None:
 
 
 def test_others_are_not_foreseen_for_a_short_while() -> None:
-    assert [reached(600.0, Outlook(0.5), chance) for chance in (0.05, 0.5, 0.95)] == pytest.approx(
+    assert [reached(600.0, LocalLoadOutlook(0.5), chance) for chance in (0.05, 0.5, 0.95)] == pytest.approx(
         [600.0] * 3, rel=0.01
     )
 
@@ -48,23 +48,23 @@ def test_others_are_not_foreseen_for_a_short_while() -> None:
 @pytest.mark.parametrize(
     ("now", "low", "middle", "high"),
     [
-        pytest.param(Outlook(0.1), 0.3, 1.0, 1.0, id="few cores: it can be much sooner"),
-        pytest.param(Outlook(1.0), 1.0, 1.0, 2.45, id="all cores: it can be later"),
-        pytest.param(Outlook(1.0, 1 / (100 * HOUR)), 1.0, 1.0, 1.0, id="others that hardly ever come"),
+        pytest.param(LocalLoadOutlook(0.1), 0.3, 1.0, 1.0, id="few cores: it can be much sooner"),
+        pytest.param(LocalLoadOutlook(1.0), 1.0, 1.0, 2.45, id="all cores: it can be later"),
+        pytest.param(LocalLoadOutlook(1.0, 1 / (100 * HOUR)), 1.0, 1.0, 1.0, id="others that hardly ever come"),
     ],
 )
-def test_others_may_come_or_go_in_four_hours(now: Outlook, low: float, middle: float, high: float) -> None:
+def test_others_may_come_or_go_in_four_hours(now: LocalLoadOutlook, low: float, middle: float, high: float) -> None:
     found = [reached(4 * HOUR, now, chance) / (4 * HOUR) for chance in (0.05, 0.5, 0.95)]
     assert found == pytest.approx([low, middle, high], rel=0.15)
 
 
 def test_of_what_lies_days_ahead_half_the_grid_is_expected() -> None:
-    assert 0.2 < reached(80 * HOUR, Outlook(0.1), 0.5) / (80 * HOUR) < 0.3
-    assert reached(40 * HOUR, Outlook(1.0), 0.5) / (40 * HOUR) == pytest.approx(2, rel=0.2)
+    assert 0.2 < reached(80 * HOUR, LocalLoadOutlook(0.1), 0.5) / (80 * HOUR) < 0.3
+    assert reached(40 * HOUR, LocalLoadOutlook(1.0), 0.5) / (40 * HOUR) == pytest.approx(2, rel=0.2)
 
 
 def test_the_chance_to_be_done_grows_with_time() -> None:
-    chances = [done(4 * HOUR, Outlook(0.4), hours * HOUR) for hours in (1, 2, 3, 4, 6, 9, 30)]
+    chances = [done(4 * HOUR, LocalLoadOutlook(0.4), hours * HOUR) for hours in (1, 2, 3, 4, 6, 9, 30)]
     assert chances == sorted(chances)
     assert 0 <= chances[0] < 0.02
     assert chances[-1] > 0.98
@@ -72,12 +72,12 @@ def test_the_chance_to_be_done_grows_with_time() -> None:
 
 def test_the_outlook_is_that_of_all_clusters_together() -> None:
     """All 30 cores of one others took and gave back in the last hour; the 10 of the other one they have taken."""
-    found = outlook([Place(30, 0, 2 * 30**2, 0, HOUR), Place(10, 10, 10**2, 10, HOUR)])
+    found = outlook([SharedCluster(30, 0, 2 * 30**2, 0, HOUR), SharedCluster(10, 10, 10**2, 10, HOUR)])
     assert found.share == 0.75
     assert found.jumps == pytest.approx((1 + 6 * (2 * 900 + 100) / 1600) / (7 * HOUR))
     assert found.returns == pytest.approx(6 * 2 * 900 / 1600)  # the second has not come back
-    quiet, unknown = outlook([Place(40, 0, 0.0, 0, HOUR)]), outlook([])
-    assert quiet.jumps < unknown.jumps == Outlook().jumps
+    quiet, unknown = outlook([SharedCluster(40, 0, 0.0, 0, HOUR)]), outlook([])
+    assert quiet.jumps < unknown.jumps == LocalLoadOutlook().jumps
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cigri.flow.views.tries import LiveTry
 from cigri.states import CampaignType
 from modules.campaign_schedulers import Place, assign, load, names
 from modules.campaign_schedulers.finalize import replicate
-from modules.campaign_schedulers.jobs.grouping import Room, Size, size, start_rate
+from modules.campaign_schedulers.jobs.grouping import OfferedRoom, Size, size, start_rate
 from modules.campaign_schedulers.jobs.longest import Offered, portions
 from modules.campaign_schedulers.jobs.outlook import Outlook
 from tests.odd.figures import binned, counts, floats, is_figure, maybe, plausible, quickly, widths
@@ -41,7 +41,7 @@ paces = st.builds(
     carried=counts,
     cycle=floats,
 )
-rooms = st.builds(Room, st.integers(1, 1000), st.integers(1, 2000), st.integers(1, 9000), walltimes, counts)
+rooms = st.builds(OfferedRoom, st.integers(1, 1000), st.integers(1, 2000), st.integers(1, 9000), walltimes, counts)
 grounds = st.lists(
     st.builds(
         Ground,
@@ -81,7 +81,7 @@ tries = st.builds(
 
 @quickly
 @given(paces, rooms, st.sampled_from((0.0, 30.0, 1e9)))
-def test_a_job_has_a_size_whatever_was_measured(pace: SharePace, room: Room, target: float) -> None:
+def test_a_job_has_a_size_whatever_was_measured(pace: SharePace, room: OfferedRoom, target: float) -> None:
     found = size(pace, room, target)
     assert 1 <= found.side <= max(1, min(pace.side, room.offered))
     assert found.side <= found.tasks < 2**63

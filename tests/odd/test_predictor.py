@@ -13,7 +13,7 @@ from cigri.flow.views.progress import Progress
 from cigri.flow.views.service import ClusterService, Ending
 from cigri.settings.algorithms import names
 from cigri.settings.cluster import ClusterConfig, look
-from modules.predictor import Known, forecast
+from modules.predictor import EndConditions, forecast
 from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, load
 from modules.predictor.campaign_pace import standing
 from modules.predictor.estimates import deviation, estimate, longest, mean, throughput, together
@@ -21,7 +21,7 @@ from modules.predictor.eta.dates import pressure, told
 from modules.predictor.eta.intervals import interval
 from modules.predictor.flows import flow, measure
 from modules.predictor.lifetimes import Lifetimes
-from modules.predictor.local_load import Outlook, Place, outlook, reached
+from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook, reached
 from modules.predictor.plausible import plausible_progress
 from modules.predictor.sharing import Runner, in_line, side_by_side
 from tests.odd.figures import (
@@ -129,7 +129,7 @@ paces = st.builds(
     looked_at=st.one_of(st.none(), dates),
     sending=maybe(floats),
 )
-outlooks = st.builds(Outlook, st.floats(0, 1), st.floats(1e-6, 1e10), sums)
+outlooks = st.builds(LocalLoadOutlook, st.floats(0, 1), st.floats(1e-6, 1e10), sums)
 
 
 def is_storable(one: NewForecast) -> bool:
@@ -167,7 +167,7 @@ def test_whatever_was_measured_is_forecast(
     seen = [flow(part, services.get(part.cluster_id), endings) for part in progress]
     predictions = [load("lean")(one) for one in seen]
     ages = {part.campaign_id: {part.cluster_id: [1, 0, 3]} for part in progress}
-    found = forecast(progress, predictions, seen, NOW, Known(order, {1: NOW}, ages))
+    found = forecast(progress, predictions, seen, NOW, EndConditions(order, {1: NOW}, ages))
     assert len(found) == len(progress) + len({part.campaign_id for part in progress})
     assert all(is_storable(one) for one in found)
 
@@ -204,7 +204,9 @@ def test_lifetimes_are_parts_of_tasks(
 
 @quickly
 @given(st.lists(parts.map(plausible_progress), min_size=1, max_size=3), plausible, plausible, outlooks)
-def test_an_interval_holds_its_end(some: list[Progress], returns: float, begun: float, others: Outlook) -> None:
+def test_an_interval_holds_its_end(
+    some: list[Progress], returns: float, begun: float, others: LocalLoadOutlook
+) -> None:
     some = [part._replace(campaign_id=1) for part in some]
     found = standing(some, {}, returns, {1: 2.0})
     if found is not None:
@@ -213,8 +215,12 @@ def test_an_interval_holds_its_end(some: list[Progress], returns: float, begun: 
 
 
 @quickly
-@given(st.lists(st.builds(Place, counts, wholes, sums, plausible, plausible), max_size=3), plausible, st.floats(0, 1))
-def test_others_leave_a_share(places: Sequence[Place], work: float, chance: float) -> None:
+@given(
+    st.lists(st.builds(SharedCluster, counts, wholes, sums, plausible, plausible), max_size=3),
+    plausible,
+    st.floats(0, 1),
+)
+def test_others_leave_a_share(places: Sequence[SharedCluster], work: float, chance: float) -> None:
     found = outlook(places)
     assert 0 <= found.share <= 1
     assert found.jumps > 0
@@ -239,6 +245,6 @@ def test_visits_are_as_far_apart_as_they_have_to_be(cycle: float, poll_interval:
 
 def test_nothing_is_forecast_of_nothing() -> None:
     assert forecast([], [], [], NOW) == []
-    assert outlook([]) == Outlook()
+    assert outlook([]) == LocalLoadOutlook()
     assert in_line([]) == side_by_side([]) == {}
     assert Prediction(1.0).keep is None

@@ -23,7 +23,7 @@ from cigri.estimates.durations import (
     with_running,
 )
 from cigri.estimates.fair_shares import fair_shares
-from cigri.estimates.speeds import Work, known_speeds
+from cigri.estimates.speeds import WorkDone, known_speeds
 from cigri.estimates.start_dates import LEAST_PRIORITY, MOST_NICE, Due, nice, priority
 from tests.odd.figures import NOW, binned, counts, dates, floats, is_figure
 
@@ -105,9 +105,9 @@ def test_no_share_is_more_than_there_is(total: float, wanted: dict[str, float], 
     assert sum(shares.values()) <= max(total, 0.0) * (1 + 1e-9) or total != total
 
 
-works = st.builds(Work, counts, floats, counts, floats)
+works = st.builds(WorkDone, counts, floats, counts, floats)
 
 
 @given(st.dictionaries(st.integers(1, 3), works), st.dictionaries(st.integers(1, 3), st.floats(0.01, 100)))
-def test_speeds_are_above_none(seen: dict[int, Work], before: dict[int, float]) -> None:
+def test_speeds_are_above_none(seen: dict[int, WorkDone], before: dict[int, float]) -> None:
     assert all(0 < speed < inf for speed in known_speeds(seen, before).values())

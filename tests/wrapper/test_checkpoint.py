@@ -13,12 +13,12 @@ from cigri.errors import AnswerUnreadable
 from cigri.script.answers import Answer
 from cigri.script.words import Word
 from cigri.wrapper import (
+    CheckpointWish,
     Hearing,
     JobCall,
     JobKey,
     Signalling,
     TaskCall,
-    Wish,
     ask_checkpoints,
     default_base,
     parse_checkpoints,
@@ -242,9 +242,9 @@ def _command(pid: int) -> str:
 def test_wishes_are_put_beside_running_jobs_and_looked_for(cluster: Cluster) -> None:
     job = _start(cluster, COUNTS)
     there, missing = JobKey(12, 34, 1), JobKey(12, 34, 2)
-    asked = _ask(cluster, Wish(there, True), Wish(missing, True))
+    asked = _ask(cluster, CheckpointWish(there, True), CheckpointWish(missing, True))
     assert asked == [Hearing.WAITING, Hearing.ABSENT]
-    until(lambda: _ask(cluster, Wish(there, False)) == [Hearing.HEARD])
+    until(lambda: _ask(cluster, CheckpointWish(there, False)) == [Hearing.HEARD])
     until((cluster.home / "again").exists)
     (cluster.home / "over").touch()
     assert _end(job) == 0
@@ -254,7 +254,7 @@ def test_wish_that_cannot_be_written_is_told(dash: Cluster) -> None:
     dash.write(":")
     dash.run()
     (dash.batch / "checkpoint.1").mkdir()
-    assert _ask(dash, Wish(JobKey(12, 34, 1), True)) == [Hearing.UNWRITTEN]
+    assert _ask(dash, CheckpointWish(JobKey(12, 34, 1), True)) == [Hearing.UNWRITTEN]
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,10 @@ def test_wish_that_cannot_be_written_is_told(dash: Cluster) -> None:
 )
 def test_answer_that_is_not_whole_tells_nothing(answer: Answer) -> None:
     with pytest.raises(AnswerUnreadable):
-        parse_checkpoints(answer, [Wish(JobKey(12, 34, 1), False)])
+        parse_checkpoints(answer, [CheckpointWish(JobKey(12, 34, 1), False)])
 
 
-def _ask(cluster: Cluster, *wishes: Wish) -> list[Hearing]:
+def _ask(cluster: Cluster, *wishes: CheckpointWish) -> list[Hearing]:
     return parse_checkpoints(cluster.ask(ask_checkpoints(default_base("grid-1"), wishes)), wishes)
 
 

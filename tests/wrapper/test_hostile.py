@@ -9,12 +9,12 @@ import pytest
 
 from cigri.wrapper import (
     Cause,
+    CheckpointWish,
     Hearing,
     JobKey,
     JournalState,
     Receipt,
     TaskRecord,
-    Wish,
     ask_checkpoints,
     collect,
     journal,
@@ -100,7 +100,9 @@ def test_an_output_that_is_no_file_is_not_shown(ran: Cluster, odd: Callable[[Pat
 
 def test_a_checkpoint_is_asked_whatever_lies_in_the_way(ran: Cluster, odd: Callable[[Path], None]) -> None:
     odd(ran.batch / "checkpoint.1")
-    heard = parse_checkpoints(ran.ask(ask_checkpoints(BASE, [Wish(FIRST, is_new=True)])), [Wish(FIRST, is_new=True)])
+    heard = parse_checkpoints(
+        ran.ask(ask_checkpoints(BASE, [CheckpointWish(FIRST, is_new=True)])), [CheckpointWish(FIRST, is_new=True)]
+    )
     assert heard == [Hearing.UNWRITTEN if (ran.batch / "checkpoint.1").is_dir() else Hearing.WAITING]
 
 

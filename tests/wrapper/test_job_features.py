@@ -7,10 +7,10 @@ import pytest
 
 from cigri.wrapper.job_features import (
     KEYS,
+    AssessedJob,
     Figures,
-    Reading,
-    Running,
     Status,
+    StatusReading,
     Victim,
     assess,
     draining_waste,
@@ -108,7 +108,7 @@ def test_junk_is_ignored_with_a_reason(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["5400", "5400.0", "5.4e3", " 5400 ", "+5400"])
 def test_numbers_may_be_written_in_several_ways(text: str) -> None:
-    assert parse_status({"add_uncom_time": text}, 8) == Reading(Status(add_uncom_time=5400), ())
+    assert parse_status({"add_uncom_time": text}, 8) == StatusReading(Status(add_uncom_time=5400), ())
 
 
 def test_words_are_those_of_the_draft() -> None:
@@ -116,7 +116,7 @@ def test_words_are_those_of_the_draft() -> None:
     assert parse_status({"can_postpone_last_job": "yes"}, 1).ignored == (
         "can_postpone_last_job: 'yes' is neither True nor False",
     )
-    assert parse_status({"used_cpus": "1"}, 1) == Reading(Status(), ("used_cpus: no key of JOBSTATUS",))
+    assert parse_status({"used_cpus": "1"}, 1) == StatusReading(Status(), ("used_cpus: no key of JOBSTATUS",))
 
 
 def test_more_cores_than_it_has_and_nothing_is_believed() -> None:
@@ -137,7 +137,7 @@ def test_nobody_who_writes_junk_breaks_anything() -> None:
 
 
 def test_figures_of_a_silent_job_are_the_grids() -> None:
-    job = Running(1, "ann", 4, (NOW - 100,), 300.0, NOW + 3000)
+    job = AssessedJob(1, "ann", 4, (NOW - 100,), 300.0, NOW + 3000)
     assert assess(job, Status(), NOW) == Figures(200, 3000, 0, 400, None, False)
     assert assess(job._replace(estimate=None), Status(), NOW) == Figures(None, 3000, None, 400, None, False)
     assert assess(job._replace(begun=(), limit=None), Status(), NOW) == Figures(None, None, None, None, None, False)
@@ -145,14 +145,14 @@ def test_figures_of_a_silent_job_are_the_grids() -> None:
 
 def test_figures_of_a_silent_job_are_those_of_all_its_tasks_side_by_side() -> None:
     """Two of three workers run, with 4 cores each, since 100 s and since 30 s; the third one idles."""
-    job = Running(1, "ann", 12, (NOW - 100, NOW - 30), 300.0, NOW + 3000, 3)
+    job = AssessedJob(1, "ann", 12, (NOW - 100, NOW - 30), 300.0, NOW + 3000, 3)
     draining = 4 * 200 + 12 * 70 - 4 * 70
     assert assess(job, Status(), NOW) == Figures(270, 3000, draining, 4 * 100 + 4 * 30, None, False)
     assert assess(job._replace(estimate=None), Status(), NOW) == Figures(None, 3000, None, 520, None, False)
 
 
 def test_figures_of_a_pilot_are_its_own_where_it_gives_them() -> None:
-    job = Running(1, "ann", 8, (NOW - 100,), 300.0, NOW + 3000)
+    job = AssessedJob(1, "ann", 8, (NOW - 100,), 300.0, NOW + 3000)
     status = parse_status(WHOLE, 8).status
     assert assess(job, status, NOW) == Figures(5400, 9000, 7200, 9000, -3, True)
     assert assess(job, status._replace(add_uncom_time=None), NOW).kill_waste == 800
@@ -167,7 +167,7 @@ def _victim(
     start: float = 0.0,
 ) -> Victim:
     return Victim(
-        Running(job_id, user, cores, () if start is None else (start,), None, None),
+        AssessedJob(job_id, user, cores, () if start is None else (start,), None, None),
         Figures(None, None, None, waste, priority, priority is not None),
     )
 

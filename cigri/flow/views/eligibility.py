@@ -51,7 +51,7 @@ class TaskPlace(NamedTuple):
     state: TaskState
 
 
-class _Verdict(NamedTuple):
+class _QueueVerdict(NamedTuple):
     code: RejectCode | None
     name: str
     wanted: str
@@ -120,7 +120,7 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
         chosen = [some.get(queue.cluster_id, next(iter(some.values()))) for some in pools.values()]
         found = [verdicts[key] for one in chosen if (key := (one, queue.id)) in verdicts]
         refused = [verdict for verdict in found if verdict.code is not None]
-        first = next(iter(refused or found), _Verdict(None, "", "", "", None))
+        first = next(iter(refused or found), _QueueVerdict(None, "", "", "", None))
         why = QueueWhy(
             cluster=queue.cluster,
             queue=queue.name,
@@ -141,15 +141,15 @@ def find_bucket(conn: Connection, campaign_id: int | None, number: int) -> TaskP
     return read_one(conn, TaskPlace, select(Task.c.campaign_id, Task.c.bucket_id, Task.c.state).where(which))
 
 
-def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, int], _Verdict]:
+def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, int], _QueueVerdict]:
     """By pool and queue."""
     yes, no = SubmitPoolQueue.c, SubmitPoolReject.c
     verdicts = {}
     for pool_id, queue_id, since in conn.execute(
         select(yes.pool_id, yes.queue_id, yes.at).where(yes.pool_id.in_(pool_ids))
     ):
-        verdicts[pool_id, queue_id] = _Verdict(None, "", "", "", since)
+        verdicts[pool_id, queue_id] = _QueueVerdict(None, "", "", "", since)
     reason = (no.code, no.name, no.wanted, no.found, no.at)
     for row in conn.execute(select(no.pool_id, no.queue_id, *reason).where(no.pool_id.in_(pool_ids))):
-        verdicts[row.pool_id, row.queue_id] = _Verdict(row.code, row.name, row.wanted, row.found, row.at)
+        verdicts[row.pool_id, row.queue_id] = _QueueVerdict(row.code, row.name, row.wanted, row.found, row.at)
     return verdicts

@@ -12,7 +12,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.wishes import Kill, Shutdown
 from cigri.wrapper import JobKey
-from cigri.wrapper.job_features import Running
+from cigri.wrapper.job_features import AssessedJob
 
 
 class RunningJob(NamedTuple):
@@ -21,7 +21,7 @@ class RunningJob(NamedTuple):
     `told`: the shutdown it knows of, in seconds; `machine_told`: that of its machine, which may be the same.
     """
 
-    job: Running
+    job: AssessedJob
     key: JobKey
     local_user: str
     told: float | None
@@ -84,6 +84,6 @@ def _running(row: Row[Any]) -> RunningJob:
     now_running = min(row.side, row.left)
     begun = sorted(max(time, row.started) for time in [*row.ends, *[row.started] * row.side])
     starts = tuple(begun[-now_running:]) if now_running else ()
-    job = Running(row.id, row.grid_user, row.width, starts, row.mean, row.limit, row.side)
+    job = AssessedJob(row.id, row.grid_user, row.width, starts, row.mean, row.limit, row.side)
     key, told = JobKey(row.campaign_id, row.batch_id, row.array_index), None if row.machine_only else row.machine_told
     return RunningJob(job, key, row.local_user, told, row.machine_told, row.node)

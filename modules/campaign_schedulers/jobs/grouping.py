@@ -39,7 +39,7 @@ ROUNDS = 2  # of jobs for each place, while there are tasks
 SOON = 2.0  # seconds in which a cluster may do all that waits; in longer ones it may fall silent
 
 
-class Room(NamedTuple):
+class OfferedRoom(NamedTuple):
     """`offered` jobs of one task; `here` with those that this cluster has, `everywhere` with those of all clusters.
 
     These jobs of all clusters carry `carried` tasks. `at_once` of those offered start at once.
@@ -61,7 +61,7 @@ class Size(NamedTuple):
     jobs: int | None = None
 
 
-def size(pace: SharePace, room: Room, target: float) -> Size:
+def size(pace: SharePace, room: OfferedRoom, target: float) -> Size:
     """`target` in seconds, 0: always one task."""
     pace = plausible_pace(pace)
     rate = start_rate(pace.starts)
@@ -87,7 +87,7 @@ def size(pace: SharePace, room: Room, target: float) -> Size:
     return Size(tasks, side, math.ceil(share / tasks) if worth > fair else None)
 
 
-def _share(pace: SharePace, room: Room, each: float) -> float:
+def _share(pace: SharePace, room: OfferedRoom, each: float) -> float:
     """Of the waiting tasks, those that this cluster may get at once: a mean of few is not believed for many."""
     if pace.waiting <= GROWTH * pace.done and pace.waiting * each <= room.at_once * min(pace.cycle, SOON):
         return pace.waiting

@@ -14,7 +14,7 @@ from math import exp, inf
 from cigri.estimates.completion import expected_seconds, longest_within
 from cigri.estimates.durations import added, longest, mean_beyond, scaled, with_running
 from cigri.estimates.plausible import within
-from cigri.estimates.speeds import FEWEST, Work, known_speeds
+from cigri.estimates.speeds import FEWEST, WorkDone, known_speeds
 from cigri.flow.views.job_sizes import Ground
 from cigri.flow.views.tries import LiveTry
 from modules.campaign_schedulers.jobs.plausible import plausible_ground, plausible_try
@@ -118,5 +118,5 @@ class Outlook:
 
 
 def _known_speeds(grounds: Sequence[Ground]) -> dict[int, float]:
-    works = {one.cluster_id: Work(one.done, one.seconds, one.known, one.expected) for one in grounds}
+    works = {one.cluster_id: WorkDone(one.done, one.seconds, one.known, one.expected) for one in grounds}
     return known_speeds(works, {one.cluster_id: one.speed for one in grounds if one.speed is not None})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from cigri.flow.offers import TakenOffer
 from cigri.flow.views.job_sizes import SharePace
 from cigri.states import CampaignType
-from modules.campaign_schedulers.jobs.grouping import Room, Size, size
+from modules.campaign_schedulers.jobs.grouping import OfferedRoom, Size, size
 
 Paces = Mapping[tuple[int, int], SharePace]
 Sizes = Mapping[tuple[int, int], Size]
@@ -29,7 +29,9 @@ def sizes_of(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes
         key = offer.campaign_id, offer.cluster_id
         campaign_id = offer.campaign_id
         at_once = min(offer.jobs, offer.at_once)
-        room = Room(offer.jobs, places[key], everywhere[campaign_id], offer.walltime, carried[campaign_id], at_once)
+        room = OfferedRoom(
+            offer.jobs, places[key], everywhere[campaign_id], offer.walltime, carried[campaign_id], at_once
+        )
         sizes[key] = size(paces[key], room, target)
     return sizes
 

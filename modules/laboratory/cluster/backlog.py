@@ -9,7 +9,7 @@ from modules.laboratory.cluster.meters import Meters
 from modules.laboratory.cluster.runs import GridRun, Run
 
 
-class Backlog:
+class JobQueue:
     """Firm jobs (local ones and our normal ones) and besteffort ones, each first come first served.
 
     A pass over them, `look`, comes at the next multiple of `period` seconds after a change, behind all else of its

@@ -7,7 +7,7 @@ from itertools import count
 from cigri.drivers import Capacity, RemoteState
 from cigri.errors import ArrayTooLarge, OutcomeUnknown, SubmissionRefused, Unreachable
 from modules.laboratory.agenda import Agenda
-from modules.laboratory.cluster.backlog import Backlog
+from modules.laboratory.cluster.backlog import JobQueue
 from modules.laboratory.cluster.execution import Execution
 from modules.laboratory.cluster.faults import Faults, Mishaps
 from modules.laboratory.cluster.jobs import GridJob, JobSight, TaskEnd
@@ -33,7 +33,7 @@ class BatchSystem:
         self._mishaps = Mishaps(faults, machine.nodes, seed)
         self._agenda = Agenda()
         self._ledger = Ledger()
-        self._backlog = Backlog(machine.period, self._agenda, self.meters, lambda: self._scheduler.look())
+        self._backlog = JobQueue(machine.period, self._agenda, self.meters, lambda: self._scheduler.look())
         self._execution = Execution(machine, self._mishaps, self._agenda, self.meters, self._ledger, self._backlog)
         self._scheduler = Scheduler(machine, self._agenda, self._execution, self._backlog)
         self._numbers = count(1)

@@ -6,7 +6,7 @@ from functools import partial
 
 from cigri.drivers import RemoteState
 from modules.laboratory.agenda import Agenda
-from modules.laboratory.cluster.backlog import Backlog
+from modules.laboratory.cluster.backlog import JobQueue
 from modules.laboratory.cluster.faults import Crash, Mishaps
 from modules.laboratory.cluster.ledger import Ledger
 from modules.laboratory.cluster.machine import Machine, Victims
@@ -34,7 +34,7 @@ class Execution:
     """
 
     def __init__(
-        self, machine: Machine, mishaps: Mishaps, agenda: Agenda, meters: Meters, ledger: Ledger, backlog: Backlog
+        self, machine: Machine, mishaps: Mishaps, agenda: Agenda, meters: Meters, ledger: Ledger, backlog: JobQueue
     ) -> None:
         self.nodes = Nodes(machine.nodes, machine.cores_per_node)
         self.running: dict[int, Run] = {}

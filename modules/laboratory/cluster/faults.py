@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cigri.drivers import RemoteState
 
 
-class Window(NamedTuple):
+class FaultWindow(NamedTuple):
     since: float
     until: float
 
@@ -42,7 +42,7 @@ class Faults(NamedTuple):
     repair_time: float = 3600.0
     crashes: tuple[Crash, ...] = ()
     black_holes: tuple[BlackHole, ...] = ()
-    outages: tuple[Window, ...] = ()
+    outages: tuple[FaultWindow, ...] = ()
     vanishing: float = 0.0
     said_waiting: float = 0.0
     said_unknown: float = 0.0

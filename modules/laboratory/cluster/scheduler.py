@@ -1,7 +1,7 @@
 """The passes of a simulated batch system's scheduler."""
 
 from modules.laboratory.agenda import Agenda
-from modules.laboratory.cluster.backlog import Backlog
+from modules.laboratory.cluster.backlog import JobQueue
 from modules.laboratory.cluster.execution import Execution
 from modules.laboratory.cluster.machine import Machine
 from modules.laboratory.cluster.nodes import ANYWHERE
@@ -18,7 +18,7 @@ class Scheduler:
     held, and others start there only if they end before.
     """
 
-    def __init__(self, machine: Machine, agenda: Agenda, execution: Execution, backlog: Backlog) -> None:
+    def __init__(self, machine: Machine, agenda: Agenda, execution: Execution, backlog: JobQueue) -> None:
         self._machine = machine
         self._agenda = agenda
         self._execution = execution

@@ -12,7 +12,7 @@ from itertools import count
 from math import inf
 from typing import NamedTuple
 
-from modules.laboratory.evaluation.clairvoyant import Profile, Work
+from modules.laboratory.evaluation.clairvoyant import Burden, Profile
 
 
 class _Cluster:
@@ -20,7 +20,7 @@ class _Cluster:
         self.profile = profile
         self.idle = 0.0
         self.used = 0
-        self.running: dict[int, tuple[int, Work]] = {}  # by number of the start: place in line, and the task
+        self.running: dict[int, tuple[int, Burden]] = {}  # by number of the start: place in line, and the task
 
     @property
     def free(self) -> float:
@@ -31,12 +31,12 @@ class _Line:
     """Tasks that wait, first come first served among those that fit."""
 
     def __init__(self) -> None:
-        self._by_width: dict[int, list[tuple[int, Work]]] = defaultdict(list)
+        self._by_width: dict[int, list[tuple[int, Burden]]] = defaultdict(list)
 
-    def put(self, place: int, work: Work) -> None:
+    def put(self, place: int, work: Burden) -> None:
         heappush(self._by_width[work.width], (place, work))
 
-    def take(self, free: float) -> tuple[int, Work] | None:
+    def take(self, free: float) -> tuple[int, Burden] | None:
         fitting = [tasks for width, tasks in self._by_width.items() if tasks and width <= free]
         return heappop(min(fitting, key=lambda tasks: tasks[0][0])) if fitting else None
 
@@ -54,7 +54,7 @@ class _Event(NamedTuple):
 END, CHANGE, ARRIVAL = range(3)
 
 
-def blind_makespan(profiles: Sequence[Profile], bags: Iterable[tuple[float, Sequence[Work]]]) -> float:
+def blind_makespan(profiles: Sequence[Profile], bags: Iterable[tuple[float, Sequence[Burden]]]) -> float:
     """Seconds from the first submission to the last end of the bags, each submitted at its time; inf for never."""
     tasks = [(at, work) for at, bag in sorted(bags, key=lambda bag: bag[0]) for work in bag]
     if not tasks:

@@ -27,12 +27,12 @@ class Profile(NamedTuple):
     widest: float = inf
 
 
-class Work(NamedTuple):
+class Burden(NamedTuple):
     seconds: float
     width: int = 1
 
 
-def makespan_bound(profiles: Sequence[Profile], bag: Sequence[Work], since: float = 0.0) -> float:
+def makespan_bound(profiles: Sequence[Profile], bag: Sequence[Burden], since: float = 0.0) -> float:
     """Seconds from `since` before which the bag cannot be done; inf when it never can, 0 for an empty bag."""
     latest = since
     for width in sorted({work.width for work in bag}):

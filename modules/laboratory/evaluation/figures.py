@@ -36,7 +36,7 @@ class LocalDelay(NamedTuple):
     delay: float
 
 
-class Service(NamedTuple):
+class UserService(NamedTuple):
     """Core-seconds that users got in one interval, and those they could have used in it, had all cores been theirs."""
 
     received: Mapping[str, float]
@@ -81,7 +81,7 @@ def jain(values: Sequence[float]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * sum(share * share for share in shares)) if shares else None
 
 
-def fairness(intervals: Iterable[Service], targets: Mapping[str, float]) -> float | None:
+def fairness(intervals: Iterable[UserService], targets: Mapping[str, float]) -> float | None:
     """Jain's index of what users got over their fair share, the mean of intervals, each weighing what was given."""
     weighed, weight = 0.0, 0.0
     for received, wanted in intervals:

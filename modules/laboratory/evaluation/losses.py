@@ -23,7 +23,7 @@ Points = Sequence[tuple[float, float]]
 """A piecewise constant figure: (time, value from then on), times rising."""
 
 
-class Past(NamedTuple):
+class ClusterPast(NamedTuple):
     """What a cluster lost of ours, in the order of its ends, and its free cores and ours over time."""
 
     losses: Sequence[Loss]
@@ -31,7 +31,7 @@ class Past(NamedTuple):
     ours: Points
 
 
-def avoidable(pasts: Mapping[str, Past]) -> dict[str, float]:
+def avoidable(pasts: Mapping[str, ClusterPast]) -> dict[str, float]:
     """By cluster."""
     return {
         name: sum(loss.work for loss in past.losses if loss.kind in OWN or _is_avoidable(loss, name, pasts))
@@ -39,7 +39,7 @@ def avoidable(pasts: Mapping[str, Past]) -> dict[str, float]:
     }
 
 
-def _is_avoidable(loss: Loss, name: str, pasts: Mapping[str, Past]) -> bool:
+def _is_avoidable(loss: Loss, name: str, pasts: Mapping[str, ClusterPast]) -> bool:
     if any(lowest(past.free, loss.since, loss.until) >= loss.cores for other, past in pasts.items() if other != name):
         return True
     here = pasts[name]

@@ -24,27 +24,27 @@ from cigri.states import CampaignType
 from modules.laboratory.cluster.batch_system import BatchSystem
 from modules.laboratory.cluster.meters import Meters, Waste
 from modules.laboratory.evaluation.blind import blind_makespan
-from modules.laboratory.evaluation.clairvoyant import Profile, Work, makespan_bound
+from modules.laboratory.evaluation.clairvoyant import Burden, Profile, makespan_bound
 from modules.laboratory.evaluation.figures import (
     Forecast,
     Foretold,
     LocalStart,
-    Service,
     TaskTimes,
+    UserService,
     expectation,
     fairness,
     latencies,
     local_delay,
     slowdowns,
 )
-from modules.laboratory.evaluation.losses import Past, avoidable
+from modules.laboratory.evaluation.losses import ClusterPast, avoidable
 from modules.laboratory.evaluation.results import CampaignResults, ClusterResults, Point, Results
 from modules.laboratory.world import START, World
 
 NOTHING_LOST = Lost(0.0, 0.0)
 
 
-class Reading(NamedTuple):
+class MeterReading(NamedTuple):
     """A cluster's meters at one moment; `received`: core-seconds of each user."""
 
     harvestable: float
@@ -59,8 +59,8 @@ class Notebook:
         self._database = database
         self._harvestable: dict[str, float] = defaultdict(float)
         self._harvested: dict[str, float] = defaultdict(float)
-        self._services: list[Service] = []
-        self._last: tuple[float, Sequence[Demand], Mapping[str, Reading]] | None = None
+        self._services: list[UserService] = []
+        self._last: tuple[float, Sequence[Demand], Mapping[str, MeterReading]] | None = None
 
     def note(self, world: World) -> None:
         """The cycle is over; count what became of the time since the one before."""
@@ -115,7 +115,11 @@ class Notebook:
         )
 
     def _count(
-        self, seconds: float, wanted: Sequence[Demand], before: Mapping[str, Reading], now: Mapping[str, Reading]
+        self,
+        seconds: float,
+        wanted: Sequence[Demand],
+        before: Mapping[str, MeterReading],
+        now: Mapping[str, MeterReading],
     ) -> None:
         """Of what a cluster had free, as much counts as waiting tasks that may go there would have filled."""
         for name, reading in now.items():
@@ -150,7 +154,7 @@ class Notebook:
 
 def service(
     seconds: float, before: Sequence[Demand], after: Sequence[Demand], received: Mapping[str, float]
-) -> list[Service]:
+) -> list[UserService]:
     """What those got who wanted something when the interval began, if there were several.
 
     They wanted what they got, and cores for their tasks that had none: the mean of those at its begin and at its end.
@@ -160,10 +164,10 @@ def service(
     for demand in before:
         wanted[demand.user] += (demand.wanted + left.get(demand.campaign_id, 0)) / 2 * seconds
     got = {user: received.get(user, 0.0) for user in wanted}
-    return [Service(got, {user: most + got[user] for user, most in wanted.items()})] if len(got) > 1 else []
+    return [UserService(got, {user: most + got[user] for user, most in wanted.items()})] if len(got) > 1 else []
 
 
-def _gained(before: Mapping[str, Reading], now: Mapping[str, Reading]) -> dict[str, float]:
+def _gained(before: Mapping[str, MeterReading], now: Mapping[str, MeterReading]) -> dict[str, float]:
     gained: dict[str, float] = defaultdict(float)
     for name, reading in now.items():
         for user, seconds in reading.received.items():
@@ -179,9 +183,9 @@ def _campaign(world: World, campaign: SeenCampaign, idle: Mapping[str, Profile])
     return CampaignResults(campaign.name, campaign.user, makespan, bound)
 
 
-def _bag(world: World, campaign_id: int) -> list[Work]:
+def _bag(world: World, campaign_id: int) -> list[Burden]:
     width = world.width(campaign_id)
-    return [Work(task.seconds, width) for task in world.tasks(campaign_id)]
+    return [Burden(task.seconds, width) for task in world.tasks(campaign_id)]
 
 
 def _told(conn: Connection, campaigns: Sequence[SeenCampaign]) -> list[Foretold]:
@@ -211,12 +215,12 @@ def _points(steps: Sequence[tuple[float, float]]) -> tuple[Point, ...]:
     return tuple(Point(at, value) for at, value in steps)
 
 
-def _read(meters: Meters, now: float) -> Reading:
-    return Reading(meters.harvestable, meters.ours, meters.received(now))
+def _read(meters: Meters, now: float) -> MeterReading:
+    return MeterReading(meters.harvestable, meters.ours, meters.received(now))
 
 
-def _past(meters: Meters) -> Past:
-    return Past(meters.losses, meters.free_cores.points, meters.our_cores.points)
+def _past(meters: Meters) -> ClusterPast:
+    return ClusterPast(meters.losses, meters.free_cores.points, meters.our_cores.points)
 
 
 def _seconds(moment: datetime) -> float:

@@ -16,10 +16,10 @@ from cigri.database.virtual import VirtualDatabase
 from cigri.flow.picture import take_picture
 from cigri.settings.sections import Settings
 from cigri.text.units import HOUR
-from modules.laboratory.whatif.future import Future, Outcome
-from modules.laboratory.whatif.interval import ERRORS, End, interval
+from modules.laboratory.whatif.future import CampaignOutcome, Future
+from modules.laboratory.whatif.interval import ERRORS, SimulatedEnd, interval
 from modules.laboratory.whatif.local_load import STEP
-from modules.laboratory.whatif.plan import Order, Plan, plan
+from modules.laboratory.whatif.plan import Plan, Prospect, plan
 from modules.laboratory.whatif.small_grid import board
 
 RUNS = len(ERRORS)
@@ -66,7 +66,7 @@ class Report(NamedTuple):
 
 
 def foresee(
-    server: Path, database: Database, settings: Settings, orders: Sequence[Order], watch: Callable[[int, int], None]
+    server: Path, database: Database, settings: Settings, orders: Sequence[Prospect], watch: Callable[[int, int], None]
 ) -> Report:
     """What would become of these campaigns, submitted now; `database` is only read. `watch` hears runs done, of all.
 
@@ -84,7 +84,7 @@ def foresee(
 
 def _outcomes(
     server: Path, settings: Settings, made: Plan, watch: Callable[[int, int], None]
-) -> Iterator[dict[int, Outcome]]:
+) -> Iterator[dict[int, CampaignOutcome]]:
     """Of several runs, side by side on the processors of this host: two at least, more as long as there is time."""
     places = min(os.cpu_count() or 1, MOST_AT_A_TIME, RUNS)
     with ProcessPoolExecutor(places, get_context("fork")) as pool:
@@ -102,7 +102,7 @@ def _outcomes(
         watch(RUNS, RUNS)
 
 
-def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[int, Outcome]:
+def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[int, CampaignOutcome]:
     deadline = time.monotonic() + LONGEST
     luck, database = Random(f"{error}"), VirtualDatabase(embedded.copy(server, f"run_{ERRORS.index(error)}"))
     try:
@@ -111,9 +111,9 @@ def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[in
         database.close()
 
 
-def _foresight(made: Plan, number: int, outcomes: Sequence[Outcome]) -> Foresight:
+def _foresight(made: Plan, number: int, outcomes: Sequence[CampaignOutcome]) -> Foresight:
     work, order = made.works[number], made.orders[number]
-    ends = [End(outcome.error, outcome.end) for outcome in outcomes if outcome.end is not None]
+    ends = [SimulatedEnd(outcome.error, outcome.end) for outcome in outcomes if outcome.end is not None]
     known = interval(ends, 2 * made.cycle) if ends else None
     tasks: Counter[str] = Counter()
     hours: dict[str, float] = defaultdict(float)

@@ -27,7 +27,7 @@ FARTHEST = 366.0 * DAY  # seconds; what has not ended then does not end
 FEWEST_DONE = 0.05  # of a campaign's tasks, from which its end can be told when the run is cut short
 
 
-class Outcome(NamedTuple):
+class CampaignOutcome(NamedTuple):
     """How a campaign went: seconds from submission to its end, None when there was none; core-seconds by cluster.
 
     `error`: deviations by which durations were off in this run.
@@ -59,7 +59,7 @@ class Future(Clockwork):
         }
         super().__init__(database, _small(settings, plan), sites, start)
 
-    def run(self, deadline: float, clock: Callable[[], float] = time.monotonic) -> dict[int, Outcome]:
+    def run(self, deadline: float, clock: Callable[[], float] = time.monotonic) -> dict[int, CampaignOutcome]:
         """By number of the plan; it is cut short when the clock shows `deadline`."""
         self.advance(WARM_UP)
         self._submit()
@@ -90,7 +90,7 @@ class Future(Clockwork):
         work, together = self._plan.works[number], self._plan.scale.together[number]
         return GridTask(work.durations.draw(cluster_id, luck, self._error, together))
 
-    def _outcome(self, campaign_id: int, number: int) -> Outcome:
+    def _outcome(self, campaign_id: int, number: int) -> CampaignOutcome:
         work, scale = self._plan.works[number], self._plan.scale
         ids = {name: cluster_id for cluster_id, name in self._plan.names.items()}
         with self.database.begin() as conn:
@@ -103,7 +103,7 @@ class Future(Clockwork):
         factor = real / scale.together[number]
         coarse = (scale.together[number] - 1) * work.durations.mean / 2  # the last round of large tasks is less full
         last = max((task.ended for task in ended), default=self._plan.picture.at)
-        return Outcome(
+        return CampaignOutcome(
             _end((last - self._plan.picture.at).total_seconds() - coarse, len(ended), left, self.now),
             {name: some * factor for name, some in seconds.items()},
             Counter(task.cluster for task in ended),

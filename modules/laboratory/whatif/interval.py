@@ -17,20 +17,20 @@ ERRORS = (-1.0, 1.0, 0.0, -0.5, 0.5)
 """Of the runs, in the order in which they are begun, as deviations of a normal variable: any two tell a line."""
 
 
-class End(NamedTuple):
+class SimulatedEnd(NamedTuple):
     """Of a run with this error: seconds."""
 
     error: float
     seconds: float
 
 
-class Interval(NamedTuple):
+class SimulatedInterval(NamedTuple):
     low: float
     expected: float
     high: float
 
 
-def interval(ends: Sequence[End], slack: float) -> Interval:
+def interval(ends: Sequence[SimulatedEnd], slack: float) -> SimulatedInterval:
     """Seconds, of the next such end, whose error is normal; `slack` seconds more on both sides."""
     errors, logarithms = [end.error for end in ends], [math.log(max(end.seconds, 1e-3)) for end in ends]
     width = sum((error - fmean(errors)) ** 2 for error in errors)
@@ -40,7 +40,9 @@ def interval(ends: Sequence[End], slack: float) -> Interval:
         middle, slope, luck = _line(errors, logarithms, width)
         chance = STUDENT[min(len(ends), len(STUDENT)) - 1] * luck * math.sqrt(1 + 1 / len(ends))
         spread = math.hypot(NORMAL * slope, chance, NORMAL * MODEL)
-    return Interval(max(0.0, math.exp(middle - spread) - slack), math.exp(middle), math.exp(middle + spread) + slack)
+    return SimulatedInterval(
+        max(0.0, math.exp(middle - spread) - slack), math.exp(middle), math.exp(middle + spread) + slack
+    )
 
 
 def _line(errors: Sequence[float], logarithms: Sequence[float], width: float) -> tuple[float, float, float]:

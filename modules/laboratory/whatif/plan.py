@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from cigri.errors import CigriError
 from cigri.flow.known_tasks import KnownPast
-from cigri.flow.picture import Past, Picture
+from cigri.flow.picture import CommandPast, Picture
 from cigri.flow.submissions import NewCampaign
 from cigri.states import SubjectKind
 from modules.laboratory.whatif.durations import Durations, Total, durations
-from modules.laboratory.whatif.scale import Scale, Work, scale
+from modules.laboratory.whatif.scale import RemainingWork, Scale, scale
 
 NOTHING_KNOWN = KnownPast()
 
@@ -18,7 +18,7 @@ Command = tuple[str, str]
 """A user and what they run."""
 
 
-class Order(NamedTuple):
+class Prospect(NamedTuple):
     """A campaign as it would be submitted, its number of tasks, and what is known of those that ran before."""
 
     campaign: NewCampaign
@@ -38,15 +38,15 @@ class Plan(NamedTuple):
     """
 
     picture: Picture
-    orders: Mapping[int, Order]
-    works: Mapping[int, Work]
+    orders: Mapping[int, Prospect]
+    works: Mapping[int, RemainingWork]
     scale: Scale
     names: Mapping[int, str]
     closed: Mapping[str, str]
     cycle: float
 
 
-def plan(picture: Picture, orders: Sequence[Order], period: float) -> Plan:
+def plan(picture: Picture, orders: Sequence[Prospect], period: float) -> Plan:
     """`period`: seconds between two cycles, as set. Raise CigriError when a campaign could run nowhere."""
     numbered = {-place: order for place, order in enumerate(orders, start=1)}
     names, closed = _clusters(picture)
@@ -77,7 +77,7 @@ def _clusters(picture: Picture) -> tuple[dict[int, str], dict[str, str]]:
     return names, closed
 
 
-def _nowhere(order: Order, closed: Mapping[str, str]) -> str:
+def _nowhere(order: Prospect, closed: Mapping[str, str]) -> str:
     reasons = "; ".join(f"{name}: {closed.get(name, 'it has too few cores')}" for name in order.campaign.clusters)
     return (
         f"campaign {order.campaign.name} could run on none of its clusters now ({reasons}): "
@@ -85,7 +85,7 @@ def _nowhere(order: Order, closed: Mapping[str, str]) -> str:
     )
 
 
-def _by_command(past: Iterable[Past]) -> Mapping[Command, Mapping[int, Total]]:
+def _by_command(past: Iterable[CommandPast]) -> Mapping[Command, Mapping[int, Total]]:
     known: dict[Command, dict[int, Total]] = defaultdict(dict)
     for one in past:
         known[one.user, one.command][one.cluster_id] = Total(one.done, one.seconds, one.squares)
@@ -93,8 +93,8 @@ def _by_command(past: Iterable[Past]) -> Mapping[Command, Mapping[int, Total]]:
 
 
 def _ordered(
-    order: Order, picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]
-) -> Work:
+    order: Prospect, picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]
+) -> RemainingWork:
     parts = {
         cluster_id: order.campaign.clusters[name]
         for cluster_id, name in names.items()
@@ -108,7 +108,7 @@ def _ordered(
     most += [cores // max(widths.values(), default=1) for cores in _quotas(picture, order.campaign.user)]
     if parts and all(part.max_jobs for part in parts.values()):
         most.append(sum(part.max_jobs or 0 for part in parts.values()))
-    return Work(order.tasks, known, widths, min(most, default=None))
+    return RemainingWork(order.tasks, known, widths, min(most, default=None))
 
 
 def _quotas(picture: Picture, user: str) -> list[int]:
@@ -121,7 +121,9 @@ def _quotas(picture: Picture, user: str) -> list[int]:
     return [quotas[name] for name in (user, "*") if name in quotas][:1]
 
 
-def _stored(picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]) -> dict[int, Work]:
+def _stored(
+    picture: Picture, names: Mapping[int, str], past: Mapping[Command, Mapping[int, Total]]
+) -> dict[int, RemainingWork]:
     """Campaigns that are under way."""
     users = {row["id"]: row["grid_user"] for row in picture.rows["campaigns"]}
     shares: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -137,7 +139,7 @@ def _stored(picture: Picture, names: Mapping[int, str], past: Mapping[Command, M
         limits = [row["max_jobs"] for row in mine]
         most = sum(limits) if all(limits) else None
         widths = {row["cluster_id"]: row["width"] for row in mine}
-        works[campaign_id] = Work(tasks, _durations(settings, past.get(command, {})), widths, most)
+        works[campaign_id] = RemainingWork(tasks, _durations(settings, past.get(command, {})), widths, most)
     return works
 
 

@@ -20,7 +20,7 @@ STEADY = 10  # cycles of equal length, before they grow
 GROWTH = 1.15
 
 
-class Work(NamedTuple):
+class RemainingWork(NamedTuple):
     """What a campaign still has to do: cores of a job by cluster, and the most jobs it may have at a time."""
 
     tasks: int
@@ -54,7 +54,7 @@ class Scale(NamedTuple):
         return min(grown, max(self.cycle, self.all_work / LOOKS_AT_ALL)) if now < 2 * self.all_work else grown
 
 
-def scale(works: Mapping[int, Work], own: Collection[int], rooms: Mapping[int, int], cycle: float) -> Scale:
+def scale(works: Mapping[int, RemainingWork], own: Collection[int], rooms: Mapping[int, int], cycle: float) -> Scale:
     """`rooms`: cores that others leave, by cluster; `cycle`: seconds of a real one, none is shorter."""
     slots = {campaign_id: _slots(work, rooms) for campaign_id, work in works.items()}
     together = {
@@ -83,10 +83,10 @@ def rounded(number: float, luck: Random) -> int:
     return math.floor(number + luck.random())
 
 
-def _slots(work: Work, rooms: Mapping[int, int]) -> int:
+def _slots(work: RemainingWork, rooms: Mapping[int, int]) -> int:
     slots = sum(rooms.get(cluster_id, 0) // width for cluster_id, width in work.widths.items())
     return max(1, slots if work.most is None else min(slots, work.most))
 
 
-def _seconds(work: Work, slots: int) -> float:
+def _seconds(work: RemainingWork, slots: int) -> float:
     return max(1.0, work.tasks / slots) * work.durations.mean

@@ -13,7 +13,7 @@ from modules.laboratory.cluster.faults import NO_FAULTS, Faults
 from modules.laboratory.cluster.machine import Machine
 from modules.laboratory.scenario import KINDS
 from modules.laboratory.whatif import local_load
-from modules.laboratory.whatif.plan import Order, Plan
+from modules.laboratory.whatif.plan import Plan, Prospect
 from modules.laboratory.whatif.scale import shared_out
 
 HORIZON = 30 * local_load.STEPS_A_DAY  # steps for which others are foreseen; later they stay as they are
@@ -36,7 +36,7 @@ class Board(NamedTuple):
 
     rows: Rows
     left: Mapping[int, int]
-    orders: Mapping[int, Order]
+    orders: Mapping[int, Prospect]
     clusters: Mapping[int, Hardware]
 
 
@@ -87,13 +87,13 @@ def _hardware(plan: Plan, cluster_id: int, cores: int, luck: Random) -> Hardware
     return Hardware(machine, used, NO_FAULTS._replace(preemptions=kills))
 
 
-def _order(plan: Plan, number: int, order: Order, clusters: Mapping[int, Hardware], tasks: int) -> Order:
+def _order(plan: Plan, number: int, order: Prospect, clusters: Mapping[int, Hardware], tasks: int) -> Prospect:
     parts = {
         plan.names[cluster_id]: _part(plan, number, order.campaign.clusters[plan.names[cluster_id]])
         for cluster_id in plan.works[number].widths
         if cluster_id in clusters
     }
-    return Order(order.campaign._replace(clusters=parts, wanted=None, anywhere=None), tasks)
+    return Prospect(order.campaign._replace(clusters=parts, wanted=None, anywhere=None), tasks)
 
 
 def _part(plan: Plan, number: int, part: NewCampaignCluster) -> NewCampaignCluster:

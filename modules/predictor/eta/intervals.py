@@ -3,9 +3,9 @@
 import math
 from typing import NamedTuple
 
-from modules.predictor.campaign_pace import Standing
-from modules.predictor.eta.last_task import Bag, Running, last_end
-from modules.predictor.local_load import JUMP, Outlook, reached
+from modules.predictor.campaign_pace import CampaignOnCluster
+from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
+from modules.predictor.local_load import JUMP, LocalLoadOutlook, reached
 
 DEVIATIONS = 1.645  # of a normal variable, on each side of an interval that holds it with a probability of 90 %
 TOGETHER = 3.0  # kills come together: what is late is reckoned with so many times as many, what is soon with none
@@ -25,7 +25,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval(standing: Standing, begun: float, outlook: Outlook) -> Interval:
+def interval(standing: CampaignOnCluster, begun: float, outlook: LocalLoadOutlook) -> Interval:
     """`begun`: seconds until the last task begins, if others leave us the cores of now.
 
     Four things may come otherwise, each by itself: tasks and pace are not what was seen of them (a factor, log-normal),
@@ -41,22 +41,22 @@ def interval(standing: Standing, begun: float, outlook: Outlook) -> Interval:
     return Interval(max(low, 0.0), expected, high)
 
 
-def _bag(standing: Standing, starting: float, again: float) -> Bag:
+def _bag(standing: CampaignOnCluster, starting: float, again: float) -> Bag:
     """Where the last tasks are begun twice, it costs no time when one of both is in vain."""
-    running = standing.running or [Running(1)]
+    running = standing.running or [RunningTasks(1)]
     if standing.whole.replicates:
         return Bag(standing.lifetimes.with_again(0.0), running, starting, standing.fastest)
     return Bag(standing.lifetimes.with_again(again), running, starting)
 
 
-def _relative(standing: Standing) -> float:
+def _relative(standing: CampaignOnCluster) -> float:
     """Deviation of the time until the last task begins: what was seen is a sample, and what is left another one."""
     spread = standing.lifetimes.spread
     sampled = (1.0 + spread) / max(standing.whole.done, 1) + spread / max(standing.waiting, 1)
     return math.sqrt(CHANGING**2 + JUMP * min(standing.returns, 1.0) + sampled)
 
 
-def _in_vain(standing: Standing) -> float:
+def _in_vain(standing: CampaignOnCluster) -> float:
     """The part of the attempts that were, if those that are doubted were, too."""
     whole = standing.whole
     lost = whole.again + whole.doubted

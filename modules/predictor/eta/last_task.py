@@ -14,7 +14,7 @@ SOONEST = 1e-3  # seconds
 STEPS = 64  # at most, to find it: some ends are farther than any number tells
 
 
-class Running(NamedTuple):
+class RunningTasks(NamedTuple):
     """So many tasks run for `age` seconds (None: unknown), on a cluster so many times as fast as the mean."""
 
     tasks: int
@@ -29,7 +29,7 @@ class Bag(NamedTuple):
     """
 
     lifetimes: Lifetimes
-    running: Sequence[Running]
+    running: Sequence[RunningTasks]
     starting: float
     replicas: float | None = None
 

@@ -13,12 +13,13 @@ from cigri.flow.expectations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.totals import add_up_counts
 from cigri.flow.views.progress import Progress, is_any_open, list_alike, list_progress
-from cigri.flow.views.service import Ending, list_ages, list_cluster_services, list_endings
+from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
 from cigri.program.isolation import FAULTS, Isolation
 from cigri.program.time_limit import LIMIT, Stopped, refuse_stopped, time_limit
 from cigri.program.tools import Report, Tools
 from modules.predictor.algorithms import MOST_JOBS, Algorithm, Flow, Prediction, load
 from modules.predictor.campaign_pace import standing
+from modules.predictor.endings import Ending, endings
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
 from modules.predictor.eta.dates import pressure, told
 from modules.predictor.eta.intervals import Interval, interval
@@ -46,7 +47,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         paces = list_cluster_services(conn, settings.recent, now, settings.window)
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
-        endings = list_endings(conn, horizons, now)
+        ending = endings(list_under_way(conn, horizons, now), horizons)
         ages, before = list_ages(conn, _few(progress), now), list_in_all(conn, others)
         known = EndConditions(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
         parts: dict[int, list[Progress]] = defaultdict(list)
@@ -58,7 +59,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             """And those of them that are news."""
             some = [part for id in campaign_ids for part in parts[id]]
             with time_limit(LIMIT + A_PART * len(some)):
-                flows, predictions = predict(some, services, endings, settings.algorithm, stopped)
+                flows, predictions = predict(some, services, ending, settings.algorithm, stopped)
             forecasts = forecast(some, predictions, flows, time, known)
             return forecasts, _changed(forecasts, some, before)
 

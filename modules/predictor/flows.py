@@ -8,10 +8,11 @@ from typing import NamedTuple
 from cigri.estimates.plausible import within
 from cigri.flow.forecasts import NewClusterForecast
 from cigri.flow.views.progress import Progress
-from cigri.flow.views.service import ClusterService, Ending
+from cigri.flow.views.service import ClusterService
 from cigri.settings.cluster import ClusterConfig, look
 from cigri.text.units import HOUR
 from modules.predictor.algorithms import Flow
+from modules.predictor.endings import Ending
 from modules.predictor.estimates import deviation, mean
 from modules.predictor.plausible import plausible_ending, plausible_pace, plausible_progress
 

@@ -2,7 +2,8 @@
 
 from cigri.estimates.plausible import LARGEST, LARGEST_TIME, are_within, known_speed, known_within, within
 from cigri.flow.views.progress import Progress
-from cigri.flow.views.service import ClusterService, Ending
+from cigri.flow.views.service import ClusterService
+from modules.predictor.endings import Ending
 
 
 def plausible_progress(part: Progress) -> Progress:

@@ -18,7 +18,7 @@ from cigri.flow.totals import add_up_counts
 from cigri.flow.views.invariants import examine
 from cigri.flow.views.job_sizes import Crew, list_crews
 from cigri.flow.views.progress import Progress, list_progress
-from cigri.flow.views.service import list_endings
+from cigri.flow.views.service import list_under_way
 from cigri.flow.views.wants import list_wants
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
@@ -28,6 +28,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.tasks import LastDuration, Task, TaskCount
 from modules import predictor
 from modules.predictor.campaign_pace import standing
+from modules.predictor.endings import endings
 from modules.predictor.estimates import estimate, usual
 from modules.predictor.eta.dates import pressure
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
@@ -135,7 +136,8 @@ def test_what_runs_of_a_known_task_is_what_it_took_before_less_its_age(database:
         run_jobs(conn, submitted_jobs(conn, again, 2, 2))
         later = NOON + timedelta(seconds=20)
         set_time(conn, later)
-        assert [list_endings(conn, {2: left})[2].cores for left in (0.5, 15.5)] == [0.0, 2.0]
+        jobs = list_under_way(conn, [2])
+        assert [endings(jobs, {2: left})[2].cores for left in (0.5, 15.5)] == [0.0, 2.0]
         assert list_crews(conn, again) == {1: Crew(0, 0.0, 0, 10), 2: Crew(2, 40.0, 0, 10)}
         set_time(conn, NOON)
         submitted_jobs(conn, again, 2, 1)

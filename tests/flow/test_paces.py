@@ -12,9 +12,10 @@ from cigri.flow.cluster_states import count_ours, put_cluster_state
 from cigri.flow.forecasts import NewClusterForecast, put_cluster_forecasts
 from cigri.flow.live_jobs import mark_missing
 from cigri.flow.views.progress import Progress, list_progress
-from cigri.flow.views.service import Ending, list_ages, list_cluster_services, list_endings
+from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterForecast, ClusterState
+from modules.predictor.endings import Ending, endings
 from modules.predictor.flows import measure
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
@@ -39,7 +40,7 @@ def test_a_cluster_that_has_served_nobody_is_not_known(database: Database) -> No
         pace = list_cluster_services(conn, 900.0)[cluster]
         assert (pace.config.keep_waiting, pace.total, pace.free) == (7, 10, 10)
         assert (pace.start_rate, pace.queue_delay, pace.kills, pace.core_seconds) == (None, None, 0, 0.0)
-        assert list_endings(conn, {cluster: 15.0}) == {}
+        assert list_under_way(conn, [cluster]) == []
 
 
 def test_the_start_rate_is_that_of_the_best_ten_seconds(database: Database) -> None:
@@ -253,7 +254,7 @@ def test_the_cycle_is_the_time_between_two_forecasts(database: Database) -> None
 
 def ending(conn: Connection, cluster: int, horizon: float, at: float) -> Ending:
     set_time(conn, later(at))
-    return list_endings(conn, {cluster: horizon})[cluster]
+    return endings(list_under_way(conn, [cluster]), {cluster: horizon})[cluster]
 
 
 def after_durations(conn: Connection, durations: tuple[float, ...], running: int) -> int:

@@ -25,7 +25,7 @@ from cigri.flow.views.live_attempts import list_attempts
 from cigri.flow.views.out_of_hours import list_out_of_hours, list_shut
 from cigri.flow.views.progress import list_progress
 from cigri.flow.views.rooms import list_rooms
-from cigri.flow.views.service import list_ages, list_cluster_services, list_endings
+from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
 from cigri.flow.views.unwanted_jobs import Patience, list_unwanted
 from cigri.flow.views.wants import list_wants
 from cigri.flow.withdrawals import list_launching, put_back_unlaunched
@@ -150,7 +150,7 @@ LOOKS: dict[str, Callable[[Large, Connection], object]] = {
     "progress": lambda large, conn: list_progress(conn, 3600.0),
     "paces": lambda large, conn: list_cluster_services(conn, 900.0),
     "ages": lambda large, conn: list_ages(conn, [1]),
-    "endings": lambda large, conn: list_endings(conn, {large.cluster: 15.0}),
+    "endings": lambda large, conn: list_under_way(conn, [large.cluster]),
     "halts": lambda large, conn: conn.execute(text(HOLD)) and take_halts(conn, large.cluster, LIVE, 60.0),
     "stale": lambda large, conn: has_stale(conn, 900.0),
     "barred": lambda large, conn: conn.execute(text(SHUT)) and list_barred(conn),

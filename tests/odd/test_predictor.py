@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from cigri.flow.forecasts import NewForecast
 from cigri.flow.views.progress import Progress
-from cigri.flow.views.service import ClusterService, Ending
+from cigri.flow.views.service import ClusterService
 from cigri.settings.algorithms import names
 from cigri.settings.cluster import ClusterConfig, look
 from modules.predictor import EndConditions, forecast
 from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, load
 from modules.predictor.campaign_pace import standing
+from modules.predictor.endings import Ending
 from modules.predictor.estimates import deviation, estimate, longest, mean, throughput, together
 from modules.predictor.eta.dates import pressure, told
 from modules.predictor.eta.intervals import interval

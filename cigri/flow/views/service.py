@@ -1,11 +1,11 @@
-"""How clusters serve jobs: how fast they start them, and how many are about to end.
+"""How clusters serve jobs: how fast they start them, and which run there, for how long already.
 Read by: predictor, updator.
 
 Every sample is bounded, so that a pass costs the same whatever the history.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -13,10 +13,9 @@ from sqlalchemy import CTE, BigInteger, Connection, Integer, Subquery, and_, cas
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import LateralFromClause
-from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
-from cigri.database.typed_rows import read_all, read_by
+from cigri.database import among, clock
+from cigri.database.typed_rows import read_all
 from cigri.estimates.durations import LAST, SHORTEST, STEPS
 from cigri.estimates.speeds import FEWEST
 from cigri.flow.cluster_states import USAGE_PERIOD, minute_of
@@ -31,10 +30,7 @@ SAMPLE = 500  # latest starts that are looked at
 BURST = 10.0  # seconds over which starts are counted at the most; a visit sees those of several seconds at once
 USUALLY = 0.9  # of the jobs are sent in that time
 BRIEFEST_BURST = 1.0  # seconds; the clocks of clusters tell no less
-UNIFORM = 3**0.5  # half the breadth, in deviations, of the durations that are thought possible
-DEVIATION = 0.1  # of the duration of a task that ran before, as part of it
 POLL_INTERVAL = float(ClusterConfig.model_fields["poll_interval"].default)
-BRIEFEST = 0.1  # seconds; of what is shorter no more are expected to end
 
 
 class ClusterService(NamedTuple):
@@ -69,11 +65,27 @@ class ClusterService(NamedTuple):
     sending: float | None = None
 
 
-class Ending(NamedTuple):
-    """Cores of ours expected to be free again before the horizon, and the variance of that number."""
+class JobUnderWay(NamedTuple):
+    """A job that runs `tasks` tasks of a campaign one after the other, for `age` seconds, not counting when it stood.
 
-    cores: float
-    variance: float
+    `before`: seconds that its only task takes at speed 1, if it ran before and something is known of the cluster's
+    speed. Of its campaign there: the `seconds` of the tasks that are `done`, and their `squares`; `known` of them were
+    expected to take `expected` seconds; `speed` of the cluster in earlier campaigns: cigri/estimates/speeds.py.
+    """
+
+    campaign_id: int
+    cluster_id: int
+    width: int
+    age: float
+    walltime: int
+    tasks: int
+    before: float | None
+    done: int
+    seconds: float
+    squares: float
+    known: int
+    expected: float
+    speed: float | None
 
 
 def list_cluster_services(
@@ -124,71 +136,30 @@ def _or_0(figure: ColumnElement[Any]) -> Label[float]:
     return cast(func.coalesce(figure, 0.0), DOUBLE_PRECISION).label(figure.key)
 
 
-def list_endings(conn: Connection, horizons: Mapping[int, float], now: datetime | None = None) -> dict[int, Ending]:
-    """Per cluster, for the seconds to its horizon, from the ages of the jobs that run there; none: no job runs.
-
-    A job ends in the time left with the probability that durations spread evenly around their mean give it; of jobs
-    shorter than the horizon several follow each other on a core. Before the first end, a job lasts once more its age,
-    and those of a campaign end together or not, as whatever is not known of one is not known of the others.
-    The only task of a job that ran before lasts as long as then.
-    """
-    columns: dict[str, TypeEngine[Any]] = {"cluster_id": BigInteger(), "seconds": DOUBLE_PRECISION()}
-    horizon = rows("horizons", columns, list(horizons.items()))
+def list_under_way(conn: Connection, cluster_ids: Iterable[int], now: datetime | None = None) -> list[JobUnderWay]:
+    """Every job of tasks that runs on these clusters, and is not suspended."""
+    part = CampaignCluster.c
     tasks = select(Attempt.c.position.label("n"), Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id)
     last = tasks.order_by(Attempt.c.position.desc()).limit(1).lateral()
-    part = CampaignCluster
-    count = cast(func.coalesce(last.c.n, 1), DOUBLE_PRECISION)
-    mean = case((part.c.done > 0, func.greatest(part.c.seconds / func.greatest(part.c.done, 1), BRIEFEST)))
-    sums = part.c.squares - part.c.seconds**2 / func.greatest(part.c.done, 1)
-    sampled = func.sqrt(func.greatest(sums, 0.0) / func.greatest(part.c.done - 1, 1))
-    deviation = case((part.c.done > 1, sampled), else_=mean)
-    age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
-    known = _known(last)
-    jobs = (
+    has_speed = or_(part.known >= FEWEST, part.speed.is_not(None))
+    before = select(Task.c.expected).where(Task.c.id == last.c.task_id).scalar_subquery()
+    statement = (
         select(
-            Job.c.cluster_id,
             Job.c.campaign_id,
+            Job.c.cluster_id,
             Job.c.width,
-            cast(age, DOUBLE_PRECISION).label("age"),
+            _age(now).label("age"),
             Job.c.walltime,
-            func.coalesce(known, mean * count).label("mean"),
-            func.coalesce(known * DEVIATION, deviation * func.sqrt(count)).label("deviation"),
-            horizon.c.seconds.label("left"),
+            func.coalesce(last.c.n, 1).label("tasks"),
+            case((and_(last.c.n == 1, has_speed), before)).label("before"),  # others are not looked up
+            *(part[name] for name in ("done", "seconds", "squares", "known", "expected", "speed")),
         )
-        .join(horizon, horizon.c.cluster_id == Job.c.cluster_id)
-        .join(part, and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id))
+        .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
         .join(last, literal(True), isouter=True)
-        .where(Job.c.state == JobState.RUNNING, Job.c.halted_since.is_(None), Job.c.started_at.is_not(None))
-        .where(Job.c.kind == JobKind.TASKS)
-        .subquery()
+        .where(Job.c.cluster_id.in_(among(cluster_ids)), Job.c.state == JobState.RUNNING)
+        .where(Job.c.halted_since.is_(None), Job.c.started_at.is_not(None), Job.c.kind == JobKind.TASKS)
     )
-    ends = _ends(jobs.c.age, jobs.c.left, jobs.c.mean, jobs.c.deviation, jobs.c.walltime)
-    about = (jobs.c.cluster_id, jobs.c.campaign_id, jobs.c.mean, jobs.c.deviation)
-    expected = select(*about, cast(jobs.c.width, DOUBLE_PRECISION).label("width"), ends.label("ends")).subquery()
-    ending = _ending_of_campaigns(expected).c
-    cores = cast(func.sum(ending.cores), DOUBLE_PRECISION).label("cores")
-    variance = cast(func.sum(ending.known + ending.unknown), DOUBLE_PRECISION).label("variance")
-    return read_by(conn, "cluster_id", Ending, select(ending.cluster_id, cores, variance).group_by(ending.cluster_id))
-
-
-def _ending_of_campaigns(expected: Subquery) -> Subquery:
-    """By cluster: cores, and the variance by jobs that are known to end each by itself, and by others."""
-    one = expected.c
-    spread = case((one.ends <= 1, 1 - one.ends), else_=func.least(func.power(one.deviation / one.mean, 2.0), 1.0))
-    each = func.sum(func.power(one.width, 2.0) * one.ends * spread).filter(one.mean.is_not(None))
-    together = func.power(func.sum(one.width * func.sqrt(one.ends * (1 - one.ends))).filter(one.mean.is_(None)), 2.0)
-    variances = func.coalesce(each, 0.0).label("known"), func.coalesce(together, 0.0).label("unknown")
-    cores = func.sum(one.width * one.ends).label("cores")
-    return select(one.cluster_id, cores, *variances).group_by(one.cluster_id, one.campaign_id).subquery()
-
-
-def _known(last: LateralFromClause) -> ColumnElement[float]:
-    """Seconds of a job of one task that ran before; others are not looked up. Speeds: cigri/estimates/speeds.py."""
-    part = CampaignCluster.c
-    is_measured = and_(part.known >= FEWEST, part.known >= part.done, part.expected > 0)
-    slowness = case((is_measured, part.seconds / func.nullif(part.expected, 0.0)), else_=1.0 / part.speed)
-    expected = select(Task.c.expected).where(Task.c.id == last.c.task_id).scalar_subquery()
-    return case((and_(last.c.n == 1, or_(is_measured, part.speed.is_not(None))), func.nullif(expected * slowness, 0.0)))
+    return read_all(conn, JobUnderWay, statement)
 
 
 def list_ages(
@@ -198,8 +169,7 @@ def list_ages(
 
     A job of several tasks is older than the one that it runs: it is left out.
     """
-    age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
-    place = bin_in_sql(cast(age, DOUBLE_PRECISION))
+    place = bin_in_sql(_age(now))
     is_one_of_several = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position > 1).exists()
     statement = (
         select(Job.c.campaign_id, Job.c.cluster_id, place, func.count())
@@ -213,6 +183,11 @@ def list_ages(
         ages += [0] * (bin_ + 1 - len(ages))
         ages[bin_] = jobs
     return found
+
+
+def _age(now: datetime | None) -> ColumnElement[float]:
+    age = func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds
+    return cast(func.greatest(age, 0.0), DOUBLE_PRECISION)
 
 
 def bin_in_sql(seconds: ColumnElement[float]) -> ColumnElement[int]:
@@ -292,24 +267,6 @@ def _delays(starts: CTE, since: ColumnElement[datetime]) -> Subquery:
     found = select(batches.c.id, batches.c.delay, (earlier > batches.c.submitted_at).label("is_behind")).subquery()
     median = func.percentile_cont(0.5).within_group(found.c.delay).filter(found.c.is_behind.is_not(True))
     return select(found.c.id, median.label("delay")).group_by(found.c.id).subquery()
-
-
-def _ends(
-    age: ColumnElement[float],
-    left: ColumnElement[float],
-    mean: ColumnElement[float],
-    deviation: ColumnElement[float],
-    walltime: ColumnElement[int],
-) -> ColumnElement[float]:
-    """How many jobs end in `left` seconds where one runs that has this age."""
-    longest = mean + UNIFORM * deviation
-    return case(
-        (mean <= left, left / mean),
-        (age + left >= walltime, 1.0),
-        (mean.is_(None), left / (left + age)),
-        (age + left < mean - UNIFORM * deviation, 0.0),
-        else_=func.least(left / func.greatest(longest - age, deviation, left), 1.0),
-    )
 
 
 def _usage(since: ColumnElement[datetime], long_since: ColumnElement[datetime]) -> LateralFromClause:

@@ -37,18 +37,18 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             return report
         report["purged campaigns"] = _purge(tools, limits.purge_after, now)
         with tools.database.begin() as conn:
-            old = list_old_campaigns(conn, limits.keep_hot, now)
+            old = list_old_campaigns(conn, limits.keep_hot)
         for campaign_id in old:
             with tools.database.begin() as conn:
-                report["archived tasks"] += archive_campaign(conn, campaign_id, now)
+                report["archived tasks"] += archive_campaign(conn, campaign_id)
         with tools.database.begin() as conn:
-            report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events, now)
-            report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools, now)
+            report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events)
+            report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools)
             report["forgotten durations"] = forget_durations(conn, limits.keep_durations)
             sick = {finding.rule: finding for finding in examine(conn)}
             events = [NewEvent(BROKEN, EventLevel.ERROR, rule, str(finding)) for rule, finding in sick.items()]
-            put_events(conn, events, now)
-            close_events(conn, [BROKEN], [rule for rule in RULES if rule not in sick], "janitor", now)
+            put_events(conn, events)
+            close_events(conn, [BROKEN], [rule for rule in RULES if rule not in sick], "janitor")
             report["broken invariants"] = len(sick)
     return +report
 
@@ -56,8 +56,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
 def _purge(tools: Tools, days: float, now: datetime | None) -> int:
     """Remove the files of each campaign wherever they are; a cluster that is away is tried again next time."""
     with tools.database.begin() as conn:
-        leftovers = list_leftovers(conn, days, now)
-        clusters = {cluster.id: cluster for cluster in list_clusters(conn, "janitor", now=now)}
+        leftovers = list_leftovers(conn, days)
+        clusters = {cluster.id: cluster for cluster in list_clusters(conn, "janitor")}
         key = grid_key(conn)
     by_campaign: dict[int, list[Leftover]] = defaultdict(list)
     for leftover in leftovers:
@@ -68,7 +68,7 @@ def _purge(tools: Tools, days: float, now: datetime | None) -> int:
         if all(_is_removed(tools, clusters.get(place.cluster_id), key, place) for place in places)
     ]
     with tools.database.begin() as conn:
-        put_purged(conn, purged, now)
+        put_purged(conn, purged)
     return len(purged)
 
 

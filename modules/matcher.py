@@ -25,18 +25,18 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     period = tools.settings.resources.refresh
     report: Report = Counter()
     with tools.database.begin() as conn:
-        if not has_stale(conn, period, now):
+        if not has_stale(conn, period):
             return report
     while True:
         with tools.database.begin() as conn:
-            pools = take_stale(conn, period, AT_ONCE, now)
+            pools = take_stale(conn, period, AT_ONCE)
             report["changed queues of pools"] += _compute(conn, pools, now) if pools else 0
             report["pools computed"] += len(pools)
         if len(pools) < AT_ONCE:
             break
     if report["changed queues of pools"]:
         with tools.database.begin() as conn:
-            report["clusters found for campaigns"] = put_places(conn, now)
+            report["clusters found for campaigns"] = put_places(conn)
     return +report
 
 
@@ -57,7 +57,7 @@ def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation, now: 
         with conn.begin_nested():
             return _judge(conn, [stale], now)
     except FAULTS as error:
-        put_off(conn, stale.id, now)
+        put_off(conn, stale.id)
         for campaign_id in list_campaigns_of(conn, [stale.id]):
             isolation.fail(campaign_id, error)
     return 0
@@ -66,4 +66,4 @@ def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation, now: 
 def _judge(conn: Connection, stale: Sequence[StalePool], now: datetime | None) -> int:
     pools = [one.pool for one in stale]
     seen = see_queues(conn, {pool.project for pool in pools})
-    return put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version, now)
+    return put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version)

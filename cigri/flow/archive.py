@@ -3,14 +3,14 @@ Given by: janitor, users; taken by: janitor.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import ARRAY, BigInteger, Connection, and_, delete, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock, wake
+from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.campaigns import own_campaign
@@ -35,7 +35,7 @@ class Leftover(NamedTuple):
     batch_ids: list[int]
 
 
-def list_leftovers(conn: Connection, days: float, now: datetime | None = None) -> list[Leftover]:
+def list_leftovers(conn: Connection, days: float) -> list[Leftover]:
     """Of campaigns that ended more than `days` ago, or whose owner asked for it."""
     asked = select(Event.c.id).where(
         Event.c.code == PURGE, Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None)
@@ -52,7 +52,7 @@ def list_leftovers(conn: Connection, days: float, now: datetime | None = None) -
         .where(
             Campaign.c.state.in_((CampaignState.TERMINATED, CampaignState.CANCELLED)),
             Campaign.c.purged_at.is_(None),
-            or_(Campaign.c.ended_at < clock(now) - timedelta(days=days), asked.exists()),
+            or_(Campaign.c.ended_at < func.now() - timedelta(days=days), asked.exists()),
             ~_has_live_jobs(),
         )
         .order_by(Batch.c.campaign_id)
@@ -60,26 +60,26 @@ def list_leftovers(conn: Connection, days: float, now: datetime | None = None) -
     return read_all(conn, Leftover, statement)
 
 
-def put_purged(conn: Connection, campaign_ids: Sequence[int], now: datetime | None = None) -> None:
+def put_purged(conn: Connection, campaign_ids: Sequence[int]) -> None:
     """Their files are gone from all clusters."""
-    conn.execute(update(Campaign).where(Campaign.c.id.in_(campaign_ids)).values(purged_at=clock(now)))
-    close_events(conn, [PURGE], [f"campaign {campaign_id}" for campaign_id in campaign_ids], "janitor", now)
+    conn.execute(update(Campaign).where(Campaign.c.id.in_(campaign_ids)).values(purged_at=func.now()))
+    close_events(conn, [PURGE], [f"campaign {campaign_id}" for campaign_id in campaign_ids], "janitor")
 
 
-def list_old_campaigns(conn: Connection, days: float, now: datetime | None = None) -> list[int]:
+def list_old_campaigns(conn: Connection, days: float) -> list[int]:
     """Campaigns that ended more than `days` ago, whose files are gone, and that are still in the hot tables."""
     files = select(Batch.c.id).where(Batch.c.campaign_id == Campaign.c.id, Campaign.c.purged_at.is_(None))
     old = select(Campaign.c.id).where(
         Campaign.c.state.in_((CampaignState.TERMINATED, CampaignState.CANCELLED)),
         Campaign.c.archived_at.is_(None),
-        Campaign.c.ended_at < clock(now) - timedelta(days=days),
+        Campaign.c.ended_at < func.now() - timedelta(days=days),
         ~files.exists(),
         ~_has_live_jobs(),
     )
     return list(conn.scalars(old.order_by(Campaign.c.id)))
 
 
-def archive_campaign(conn: Connection, campaign_id: int, now: datetime | None = None) -> int:
+def archive_campaign(conn: Connection, campaign_id: int) -> int:
     """Keep one row per task, with the attempt that was a success, or the last; remove tasks, jobs and batches.
 
     Give the number of tasks.
@@ -124,29 +124,29 @@ def archive_campaign(conn: Connection, campaign_id: int, now: datetime | None = 
             ["campaign_id", "state", "n"], kept.group_by(TaskHistory.c.campaign_id, TaskHistory.c.state)
         )
     )
-    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(archived_at=clock(now)))
+    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(archived_at=func.now()))
     return gone
 
 
-def forget(conn: Connection, usage_days: float, event_days: float, now: datetime | None = None) -> int:
+def forget(conn: Connection, usage_days: float, event_days: float) -> int:
     """Delete what is older than it need be; give the number of rows."""
     usage = conn.execute(
         delete(ClusterUsage)
-        .where(ClusterUsage.c.at < clock(now) - timedelta(days=usage_days))
+        .where(ClusterUsage.c.at < func.now() - timedelta(days=usage_days))
         .returning(ClusterUsage.c.cluster_id)
     ).all()
     events = conn.execute(
-        delete(Event).where(Event.c.closed_at < clock(now) - timedelta(days=event_days)).returning(Event.c.id)
+        delete(Event).where(Event.c.closed_at < func.now() - timedelta(days=event_days)).returning(Event.c.id)
     ).all()
     forecasts = conn.execute(
         delete(ForecastHistory)
-        .where(ForecastHistory.c.at < clock(now) - timedelta(days=usage_days))
+        .where(ForecastHistory.c.at < func.now() - timedelta(days=usage_days))
         .returning(ForecastHistory.c.id)
     ).all()
     return len(usage) + len(events) + len(forecasts)
 
 
-def forget_pools(conn: Connection, days: float, now: datetime | None = None) -> int:
+def forget_pools(conn: Connection, days: float) -> int:
     """Delete submit pools that no open campaign has used for so long, and give their number.
 
     A campaign that is opened again later gets its pools again.
@@ -157,8 +157,8 @@ def forget_pools(conn: Connection, days: float, now: datetime | None = None) -> 
         .join(Campaign, and_(Campaign.c.id == Bucket.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
         .where(BucketPool.c.pool_id == SubmitPool.c.id)
     )
-    conn.execute(update(SubmitPool).where(used.exists()).values(last_used_at=clock(now)))
-    old = SubmitPool.c.last_used_at < clock(now) - timedelta(days=days)
+    conn.execute(update(SubmitPool).where(used.exists()).values(last_used_at=func.now()))
+    old = SubmitPool.c.last_used_at < func.now() - timedelta(days=days)
     gone = conn.execute(delete(SubmitPool).where(old, ~used.exists()).returning(SubmitPool.c.id))
     return len(gone.all())
 

@@ -12,7 +12,7 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, given, packed
+from cigri.database import given, packed
 from cigri.flow.launches import Launch
 from cigri.flow.views.destinations import ANYWHERE, Destination, find_destination
 from cigri.states import BatchState, JobState
@@ -35,9 +35,7 @@ class PreparedBatch(NamedTuple):
     campaign_from: datetime | None = None
 
 
-def put_batch(
-    conn: Connection, launch: Launch, cluster_id: int, grid_key: str, now: datetime | None = None
-) -> PreparedBatch | None:
+def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) -> PreparedBatch | None:
     """Commit the intention to submit: a batch with its tag.
 
     None when a job has been taken away meanwhile, or no queue is eligible any more.
@@ -53,7 +51,6 @@ def put_batch(
         "account": launch.local_user,
         "jobs": len(launch.jobs),
         "places": packed(PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
-        "now": now,
     }
     batch = conn.execute(_new_batch(), about).one_or_none()
     if batch is None:
@@ -77,7 +74,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
         "local_user": bindparam("account", type_=Text),
         "state": literal(begun(Batch.c.state, BatchState.LAUNCHING), Batch.c.state.type),
         "size": jobs,
-        "created_at": NOW,
+        "created_at": func.now(),
     }
     created = insert(Batch).from_select(list(values), select(*values.values()))
     batch = created.returning(Batch.c.id, Batch.c.tag, Batch.c.created_at).cte("batch")
@@ -92,9 +89,9 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
     return taken.join(Campaign, whose).add_cte(launching.cte("launching"))
 
 
-def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str], now: datetime | None = None) -> int:
+def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]) -> int:
     """The batch is in the cluster's queue; indexes without a remote id are known by the tag alone."""
-    moved = conn.execute(_submitted(), {"ids": packed(INDEXES, remote_ids.items()), "batch": batch_id, "now": now})
+    moved = conn.execute(_submitted(), {"ids": packed(INDEXES, remote_ids.items()), "batch": batch_id})
     return len(moved.all())
 
 
@@ -102,7 +99,10 @@ def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]
 def _submitted() -> ReturningUpdate[int]:
     ids, batch_id = given("ids", INDEXES), bindparam("batch", type_=BigInteger)
     settled = (
-        moving(Batch.c.state, BatchState.SUBMITTED).where(Batch.c.id == batch_id).values(settled_at=NOW).cte("settled")
+        moving(Batch.c.state, BatchState.SUBMITTED)
+        .where(Batch.c.id == batch_id)
+        .values(settled_at=func.now())
+        .cte("settled")
     )
     told = (
         select(Job.c.id, ids.c.remote_id)
@@ -113,7 +113,7 @@ def _submitted() -> ReturningUpdate[int]:
     return (
         moving(Job.c.state, JobState.SUBMITTED, out_of=[JobState.LAUNCHING])
         .where(Job.c.id == told.c.id)
-        .values(submitted_at=NOW, remote_id=told.c.remote_id)
+        .values(submitted_at=func.now(), remote_id=told.c.remote_id)
         .returning(Job.c.id)
         .add_cte(settled)
     )

@@ -2,13 +2,11 @@
 Given by: metascheduler, operator, users; taken by: metascheduler, users.
 """
 
-from datetime import datetime
-
 from sqlalchemy import Connection, and_, func, select, update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock, wake
+from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.pools import put_pools
@@ -51,7 +49,7 @@ def own_campaign(conn: Connection, campaign_id: int, user: str) -> CampaignState
     return state
 
 
-def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime | None = None) -> None:
+def reopen_campaign(conn: Connection, campaign_id: int, user: str) -> None:
     """There is something to do again: after an epilogue, which may have undone the prologue, both run once more.
 
     A wish to have its files removed, or the note that they are, holds no longer.
@@ -61,14 +59,14 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str, now: datetime
         .where(Campaign.c.id == campaign_id)
         .values(ended_at=None, purged_at=None)
     )
-    put_pools(conn, [campaign_id], now)
+    put_pools(conn, [campaign_id])
     part = CampaignCluster
     conn.execute(
         moving(part.c.epilogue, StepState.WAITING, out_of=[StepState.DONE, StepState.FAILED])
         .where(part.c.campaign_id == campaign_id)
         .values(prologue=moved(part.c.prologue, StepState.DONE, StepState.WAITING))
     )
-    close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user, now)
+    close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user)
 
 
 def require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None:
@@ -90,9 +88,7 @@ def set_priority(conn: Connection, campaign_id: int, priority: int) -> None:
     wake(conn)
 
 
-def move_campaign(
-    conn: Connection, campaign_id: int, user: str, target: CampaignState, now: datetime | None = None
-) -> bool:
+def move_campaign(conn: Connection, campaign_id: int, user: str, target: CampaignState) -> bool:
     """Pause, resume or cancel a campaign of the user's; False when it is in no state for that.
 
     Cancelling ends all: waiting tasks are cancelled, jobs not yet launched end, launched ones get a kill request.
@@ -102,7 +98,7 @@ def move_campaign(
     moved = conn.execute(
         moving(Campaign.c.state, target, out_of=before)
         .where(Campaign.c.id == campaign_id)
-        .values(ended_at=clock(now) if target is CampaignState.CANCELLED else None)
+        .values(ended_at=func.now() if target is CampaignState.CANCELLED else None)
         .returning(Campaign.c.id)
     ).all()
     if not moved:
@@ -113,22 +109,20 @@ def move_campaign(
                 Task.c.campaign_id == campaign_id
             )
         )
-        stop_jobs(
-            conn, list(conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))), user, now
-        )
+        stop_jobs(conn, list(conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))), user)
         conn.execute(
             update(Event)
             .where(Event.c.campaign_id == campaign_id, Event.c.closed_at.is_(None))
-            .values(closed_at=clock(now), closed_by=user)
+            .values(closed_at=func.now(), closed_by=user)
         )
     code = {CampaignState.PAUSED: "PAUSED", CampaignState.IN_TREATMENT: "RESUMED"}.get(target, "CANCELLED")
     subject = f"campaign {campaign_id}"
-    put_events(conn, [NewEvent(code, EventLevel.INFO, subject, f"{code.lower()} by {user}", campaign_id)], now)
+    put_events(conn, [NewEvent(code, EventLevel.INFO, subject, f"{code.lower()} by {user}", campaign_id)])
     wake(conn)
     return True
 
 
-def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
+def close_campaigns(conn: Connection) -> int:
     """End the campaigns whose tasks and steps are all over, and whose failures and doubts nobody still looks at."""
     part = CampaignCluster
     steps = select(part.c.campaign_id).where(
@@ -147,7 +141,7 @@ def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
     ended = conn.execute(
         moving(Campaign.c.state, CampaignState.TERMINATED)
         .where(Campaign.c.id.in_(treated), idle)
-        .values(ended_at=clock(now))
+        .values(ended_at=func.now())
         .returning(Campaign.c.id, Campaign.c.name)
     ).all()
     put_events(
@@ -156,7 +150,6 @@ def close_campaigns(conn: Connection, now: datetime | None = None) -> int:
             NewEvent("FINISHED", EventLevel.INFO, f"campaign {row.id}", f"campaign {row.name} has ended", row.id)
             for row in ended
         ],
-        now,
     )
     return len(ended)
 

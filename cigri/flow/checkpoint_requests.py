@@ -4,7 +4,6 @@ Given by: users; taken by: killer.
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, case, func, literal, or_, select, update
@@ -12,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import ScalarSelect
 
-from cigri.database import clock, pause_after, wake
+from cigri.database import pause_after, wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.events import NewEvent, put_events
@@ -35,14 +34,7 @@ class CheckpointOrder(NamedTuple):
     is_new: bool
 
 
-def ask_checkpoints(
-    conn: Connection,
-    user: str,
-    *,
-    campaign_id: int | None = None,
-    job_id: int | None = None,
-    now: datetime | None = None,
-) -> int:
+def ask_checkpoints(conn: Connection, user: str, *, campaign_id: int | None = None, job_id: int | None = None) -> int:
     """Ask the running jobs of a campaign, or one job, for a checkpoint; give the number of those that can hear it."""
     chosen = Job.c.campaign_id == campaign_id if job_id is None else Job.c.id == job_id
     owner = conn.execute(
@@ -53,16 +45,16 @@ def ask_checkpoints(
     if owner is None or (owner.grid_user != user and user != "root"):
         what = f"campaign {campaign_id}" if job_id is None else f"job {job_id}"
         raise NotFound(f"you have no {what}; `gridstat` lists yours")
-    asked = _put_requests(conn, chosen, user, now)
+    asked = _put_requests(conn, chosen, user)
     if asked:
         about = f"{user} asked {asked} running job{'' if asked == 1 else 's'} for a checkpoint"
         subject = f"campaign {owner.id}"
-        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, subject, about, owner.id, job_id=job_id)], now)
+        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, subject, about, owner.id, job_id=job_id)])
         wake(conn)
     return asked
 
 
-def take_checkpoint_orders(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[CheckpointOrder]:
+def take_checkpoint_orders(conn: Connection, cluster_id: int) -> list[CheckpointOrder]:
     """Requests that were never sent, and sent ones that are to be looked after; those of ended jobs are closed."""
     request = CheckpointRequest
     ended = Job.c.state == JobState.ENDED
@@ -72,12 +64,12 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int, now: datetime | No
         .where(request.c.is_open, Job.c.id == request.c.job_id, Job.c.cluster_id == cluster_id)
         .where(
             Batch.c.id == Job.c.batch_id,
-            ~is_account_paused(Batch.c.local_user, cluster_id, now),
-            or_(ended, request.c.sent_at.is_(None), request.c.sent_at + look <= clock(now)),
+            ~is_account_paused(Batch.c.local_user, cluster_id),
+            or_(ended, request.c.sent_at.is_(None), request.c.sent_at + look <= func.now()),
         )
         .values(
             is_open=~ended,
-            sent_at=func.coalesce(request.c.sent_at, clock(now)),
+            sent_at=func.coalesce(request.c.sent_at, func.now()),
             looks=case((request.c.sent_at.is_(None), 0), else_=request.c.looks + 1),
         )
         .returning(
@@ -95,18 +87,18 @@ def take_checkpoint_orders(conn: Connection, cluster_id: int, now: datetime | No
     return read_all(conn, CheckpointOrder, wanted)
 
 
-def put_heard(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
+def put_heard(conn: Connection, job_ids: Sequence[int]) -> None:
     """The tasks of these jobs have been signalled."""
     request = CheckpointRequest
     heard = conn.execute(
         update(request)
         .where(request.c.job_id.in_(job_ids), request.c.is_open, Job.c.id == request.c.job_id)
-        .values(heard_at=clock(now), is_open=False)
+        .values(heard_at=func.now(), is_open=False)
         .returning(Job.c.campaign_id)
     ).scalars()
     for campaign_id, number in Counter(heard).items():
         about = f"{number} running job{'' if number == 1 else 's'} signalled their tasks for a checkpoint"
-        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, f"campaign {campaign_id}", about, campaign_id)], now)
+        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, f"campaign {campaign_id}", about, campaign_id)])
 
 
 def unsend_checkpoints(conn: Connection, job_ids: Sequence[int]) -> None:
@@ -119,11 +111,11 @@ def _campaign_of(job_id: int | None) -> ScalarSelect[int]:
     return select(Job.c.campaign_id).where(Job.c.id == job_id).scalar_subquery()
 
 
-def _put_requests(conn: Connection, chosen: ColumnElement[bool], user: str, now: datetime | None) -> int:
+def _put_requests(conn: Connection, chosen: ColumnElement[bool], user: str) -> int:
     """One for each running job of a campaign that declares a checkpoint there."""
     part, request = CampaignCluster, CheckpointRequest
     listening = (
-        select(Job.c.id, clock(now), literal(user))
+        select(Job.c.id, func.now(), literal(user))
         .join(part, and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id))
         .where(chosen, Job.c.state == JobState.RUNNING, Job.c.kind == JobKind.TASKS)
         .where(func.jsonb_typeof(part.c.settings["checkpoint"]) == "object")

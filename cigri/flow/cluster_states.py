@@ -13,7 +13,7 @@ from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, interval
+from cigri.database import interval
 from cigri.drivers import Capacity
 from cigri.states import JobState
 from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage, ExcludedNode, NodeDrain
@@ -24,11 +24,9 @@ IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 
 
-def put_cluster_state(
-    conn: Connection, cluster_id: int, capacity: Capacity, used_by_us: int, now: datetime | None = None
-) -> None:
+def put_cluster_state(conn: Connection, cluster_id: int, capacity: Capacity, used_by_us: int) -> None:
     """The present state, and one row of history a minute; free cores of nodes that are left out are not available."""
-    conn.execute(_state(), {"here": cluster_id, "ours": used_by_us, "now": now, **_seen(capacity)})
+    conn.execute(_state(), {"here": cluster_id, "ours": used_by_us, **_seen(capacity)})
 
 
 def count_ours(conn: Connection, cluster_id: int) -> None:
@@ -73,20 +71,22 @@ def _state() -> Update:
         "cluster_id": here,
         "used_by_us": bindparam("ours", type_=BigInteger),
     }
-    state = upsert(ClusterState).values({**values, "at": NOW})
+    state = upsert(ClusterState).values({**values, "at": func.now()})
     fields = {name: state.excluded[name] for name in (*values, "at") if name != "cluster_id"}
     return (
         update(Cluster)
         .where(Cluster.c.id == here)
-        .values(visited_at=NOW)
+        .values(visited_at=func.now())
         .add_cte(state.on_conflict_do_update(index_elements=[ClusterState.c.cluster_id], set_=fields).cte("state"))
-        .add_cte(upsert(ClusterUsage).values({**values, "at": minute_of(NOW)}).on_conflict_do_nothing().cte("usage"))
+        .add_cte(
+            upsert(ClusterUsage).values({**values, "at": minute_of(func.now())}).on_conflict_do_nothing().cte("usage")
+        )
     )
 
 
 def _left_out(here: BindParameter[int]) -> ColumnElement[int]:
     """Cores of the nodes that get no job of ours now, if each is as large as the largest."""
-    sick = select(ExcludedNode.c.node).where(ExcludedNode.c.cluster_id == here, ExcludedNode.c.until > NOW)
+    sick = select(ExcludedNode.c.node).where(ExcludedNode.c.cluster_id == here, ExcludedNode.c.until > func.now())
     nodes = select(func.count()).select_from(
         sick.union(select(NodeDrain.c.node).where(NodeDrain.c.cluster_id == here)).subquery()
     )

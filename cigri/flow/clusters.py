@@ -3,13 +3,12 @@ Given by: operator; taken by: janitor, killer, operator, runner, updator, users.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, Float, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock, interval, wake
+from cigri.database import interval, wake
 from cigri.errors import ConfigError, NotFound
 from cigri.flow.events import close_events
 from cigri.flow.quarantines import has_failed, is_cluster_left_out, put_visit_failure
@@ -112,9 +111,7 @@ def _cluster(conn: Connection, name: str) -> int:
     return cluster_id
 
 
-def list_clusters(
-    conn: Connection, module: str, *, due_only: bool = False, now: datetime | None = None
-) -> list[ClusterRow]:
+def list_clusters(conn: Connection, module: str, *, due_only: bool = False) -> list[ClusterRow]:
     """Clusters that are not paused after a failure, and that the module itself has not failed on a short while ago.
 
     `due_only`: and not visited too recently, for their pace. One whose configuration cannot be read is left out, and
@@ -126,20 +123,20 @@ def list_clusters(
     has_troubles = or_(Cluster.c.failures > 0, refused.exists()).label("has_troubles")
     columns = Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled
     statement = select(*columns, has_troubles, has_failed(module).label("has_failed")).where(
-        or_(Cluster.c.blocked_until.is_(None), Cluster.c.blocked_until <= clock(now)),
-        ~is_cluster_left_out(module, now),
+        or_(Cluster.c.blocked_until.is_(None), Cluster.c.blocked_until <= func.now()),
+        ~is_cluster_left_out(module),
     )
     if due_only:
         slowness = 1.0 / func.coalesce(ClusterPace.c.pace, 1.0)
         statement = statement.outerjoin(ClusterPace, ClusterPace.c.cluster_id == Cluster.c.id)
         pause = interval(cast(Cluster.c.config["poll_interval"].astext, Float) * slowness)
-        statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= clock(now)))
+        statement = statement.where(or_(Cluster.c.visited_at.is_(None), Cluster.c.visited_at + pause <= func.now()))
     clusters = []
     for row in conn.execute(statement.order_by(Cluster.c.id)).all():
         try:
             config = _config(row.name, row.config)
         except ConfigError as error:
-            put_visit_failure(conn, module, row.id, row.name, str(error), now)
+            put_visit_failure(conn, module, row.id, row.name, str(error))
         else:
             clusters.append(ClusterRow(row.id, row.name, config, row.is_enabled, row.has_troubles, row.has_failed))
     return clusters

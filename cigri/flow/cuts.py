@@ -12,7 +12,7 @@ from sqlalchemy import ARRAY, BigInteger, Connection, Text, case, cast, delete, 
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import rows
 from cigri.database.typed_rows import read_all
 from cigri.states import CutReason
 from cigri.tables.clusters import Cluster
@@ -57,7 +57,7 @@ class CutView(NamedTuple):
     since: datetime
 
 
-def put_cuts(conn: Connection, cuts: Iterable[Cut], now: datetime | None = None) -> int:
+def put_cuts(conn: Connection, cuts: Iterable[Cut]) -> int:
     """Replace those of the last cycle, writing what has changed only; give the number written."""
     new: dict[CutKind, set[int]] = defaultdict(set)
     for cut in cuts:
@@ -71,7 +71,7 @@ def put_cuts(conn: Connection, cuts: Iterable[Cut], now: datetime | None = None)
             delete(CutRow).where(CutRow.c.campaign_id == over.c.campaign_id, CutRow.c.cluster_id == over.c.cluster_id)
         )
     if changed:
-        _write(conn, changed, now)
+        _write(conn, changed)
     return sum(map(len, changed.values()))
 
 
@@ -102,14 +102,14 @@ def _shares(cuts: Mapping[CutKind, AbstractSet[int]]) -> set[tuple[int, int]]:
     return {(campaign_id, why[0]) for why, ids in cuts.items() for campaign_id in ids}
 
 
-def _write(conn: Connection, cuts: Mapping[CutKind, AbstractSet[int]], now: datetime | None) -> None:
+def _write(conn: Connection, cuts: Mapping[CutKind, AbstractSet[int]]) -> None:
     new = rows("new", KINDS, [(*why, sorted(ids)) for why, ids in cuts.items()])
     values = [
         func.unnest(new.c.campaign_ids),
         new.c.cluster_id,
         cast(new.c.reason, CutRow.c.reason.type),
         *(new.c[name] for name in ("name", "used", "most")),
-        clock(now),
+        func.now(),
     ]
     statement = insert(CutRow).from_select([*Cut._fields, "since"], select(*values))
     fresh = {name: statement.excluded[name] for name in ("reason", "name", "used", "most")}

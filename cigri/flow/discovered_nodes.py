@@ -4,12 +4,11 @@ Given by: updator; taken by: updator.
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
-from sqlalchemy import Connection, delete, or_, select
+from sqlalchemy import Connection, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock, interval
+from cigri.database import interval
 from cigri.database.typed_rows import read_all
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
@@ -23,25 +22,25 @@ from cigri.tables.resources import NodeClass as Row
 UNREADABLE = "NODES_UNREADABLE"
 
 
-def list_undiscovered(conn: Connection, every: float, now: datetime | None = None) -> set[int]:
+def list_undiscovered(conn: Connection, every: float) -> set[int]:
     """Clusters whose nodes were not looked at in the last `every` seconds."""
-    oldest = clock(now) - interval(every)
+    oldest = func.now() - interval(every)
     found = select(Cluster.c.id).outerjoin(Discovery, Discovery.c.cluster_id == Cluster.c.id)
     return set(conn.scalars(found.where(or_(Discovery.c.at.is_(None), Discovery.c.at <= oldest))))
 
 
-def put_nodes(conn: Connection, cluster: ClusterRow, classes: Sequence[NodeClass], now: datetime | None = None) -> bool:
+def put_nodes(conn: Connection, cluster: ClusterRow, classes: Sequence[NodeClass]) -> bool:
     """What nodes the cluster has; True when that is news to those who decide what may run there."""
     row = Row
     stored = select(row.c.properties, row.c.nodes, row.c.queue).where(row.c.cluster_id == cluster.id)
     known = read_all(conn, NodeClass, stored)
-    _note(conn, cluster, "", now)
-    close_events(conn, [UNREADABLE], [f"cluster {cluster.name}"], "cigri", now)
+    _note(conn, cluster, "")
+    close_events(conn, [UNREADABLE], [f"cluster {cluster.name}"], "cigri")
     if sorted(map(_key, known)) == sorted(map(_key, classes)):
         return False
     conn.execute(delete(row).where(row.c.cluster_id == cluster.id))
     if classes:
-        about = {"cluster_id": cluster.id, "at": clock(now)}
+        about = {"cluster_id": cluster.id, "at": func.now()}
         conn.execute(insert(row).values([one._asdict() | about for one in classes]))
     is_news = _kinds(known) != _kinds(classes)
     if is_news:
@@ -49,16 +48,16 @@ def put_nodes(conn: Connection, cluster: ClusterRow, classes: Sequence[NodeClass
     return is_news
 
 
-def put_no_nodes(conn: Connection, cluster: ClusterRow, problem: str, now: datetime | None = None) -> None:
+def put_no_nodes(conn: Connection, cluster: ClusterRow, problem: str) -> None:
     """Its answer makes no sense: what was known of its nodes holds on, and the operator is told."""
-    _note(conn, cluster, problem, now)
+    _note(conn, cluster, problem)
     message = f"what nodes it has cannot be read: {problem}"
     event = NewEvent(UNREADABLE, EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
-    put_events(conn, [event], now)
+    put_events(conn, [event])
 
 
-def _note(conn: Connection, cluster: ClusterRow, problem: str, now: datetime | None) -> None:
-    values = {"at": clock(now), "problem": problem}
+def _note(conn: Connection, cluster: ClusterRow, problem: str) -> None:
+    values = {"at": func.now(), "problem": problem}
     new = insert(Discovery).values(cluster_id=cluster.id, **values)
     conn.execute(new.on_conflict_do_update(index_elements=[Discovery.c.cluster_id], set_=values))
 

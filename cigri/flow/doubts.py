@@ -3,7 +3,6 @@ Given by: updator; taken by: updator.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -29,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock, rows
+from cigri.database import rows
 from cigri.estimates.durations import counted
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.known_tasks import learn_anew
@@ -212,16 +211,14 @@ def list_node_ends(conn: Connection, cluster_id: int, campaign_id: int) -> list[
     return [NodeEnds(campaign_id, node, counted(lasted), bad, trial) for node, (lasted, bad, trial) in ends.items()]
 
 
-def put_doubts(
-    conn: Connection, doubted: Doubted, *, job_ids: Collection[int] | None = None, now: datetime | None = None
-) -> int:
+def put_doubts(conn: Connection, doubted: Doubted, *, job_ids: Collection[int] | None = None) -> int:
     """Mark these results, of these jobs only if given, and give their number; all nodes: the cluster is set aside."""
     part = CampaignCluster
     here = and_(part.c.campaign_id == doubted.campaign_id, part.c.cluster_id == doubted.cluster_id, ~part.c.is_trusted)
     is_sink = literal(doubted.nodes is None)
     values = {
         "doubted_below": func.greatest(part.c.doubted_below, doubted.below),
-        "sink_since": case((is_sink, func.coalesce(part.c.sink_since, clock(now))), else_=part.c.sink_since),
+        "sink_since": case((is_sink, func.coalesce(part.c.sink_since, func.now())), else_=part.c.sink_since),
     }
     if not conn.execute(update(part).where(here).values(values).returning(part.c.campaign_id)).all():
         return 0  # somebody has just said that they are right
@@ -230,7 +227,7 @@ def put_doubts(
         _take_out(conn, here, lasted)
         learn_anew(conn, doubted.campaign_id, doubted.cluster_id)
     if lasted or job_ids is None:
-        _tell(conn, doubted, now)
+        _tell(conn, doubted)
     return len(lasted)
 
 
@@ -261,7 +258,7 @@ def _take_out(conn: Connection, here: ColumnElement[bool], lasted: Sequence[floa
     conn.execute(update(part).where(here).values(values), totals(lasted, -1))
 
 
-def _tell(conn: Connection, doubted: Doubted, now: datetime | None) -> None:
+def _tell(conn: Connection, doubted: Doubted) -> None:
     part = CampaignCluster
     here = and_(part.c.campaign_id == doubted.campaign_id, part.c.cluster_id == doubted.cluster_id)
     number = conn.scalar(select(part.c.doubted).where(here))
@@ -276,4 +273,4 @@ def _tell(conn: Connection, doubted: Doubted, now: datetime | None) -> None:
         doubted.campaign_id,
         doubted.cluster_id,
     )
-    put_events(conn, [event], now)
+    put_events(conn, [event])

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, literal, select, update
+from sqlalchemy import BigInteger, Boolean, Connection, Float, cast, delete, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock, interval, rows, wake
+from cigri.database import interval, rows, wake
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.states import JobState
@@ -44,13 +44,13 @@ class ToldJob(NamedTuple):
     local_user: str
 
 
-def put_drain(conn: Connection, cluster: str, wish: DrainWish, now: datetime | None = None) -> None:
+def put_drain(conn: Connection, cluster: str, wish: DrainWish) -> None:
     """The cluster gets no more jobs; a later wish replaces an earlier one. Enabling the cluster ends it."""
     cluster_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == cluster))
     if cluster_id is None:
         raise NotFound(f"no cluster {cluster}; `cigri cluster list` shows them")
     conn.execute(update(Cluster).where(Cluster.c.id == cluster_id).values(is_enabled=False))
-    values = {**wish._asdict(), "asked_at": clock(now)}
+    values = {**wish._asdict(), "asked_at": func.now()}
     statement = insert(Drain).values(cluster_id=cluster_id, **values)
     conn.execute(statement.on_conflict_do_update(index_elements=[Drain.c.cluster_id], set_=values))
     wake(conn)
@@ -61,9 +61,9 @@ def find_drain(conn: Connection, cluster_id: int) -> DrainWish | None:
     return read_one(conn, DrainWish, statement.where(Drain.c.cluster_id == cluster_id))
 
 
-def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrain, now: datetime | None = None) -> None:
+def put_node_drain(conn: Connection, cluster_id: int, drain: NodeDrain) -> None:
     """The node gets no more jobs; a later wish replaces an earlier one."""
-    values = {**drain._asdict(), "asked_at": clock(now)}
+    values = {**drain._asdict(), "asked_at": func.now()}
     statement = insert(NodeDrainRow).values(cluster_id=cluster_id, **values)
     conn.execute(statement.on_conflict_do_update(index_elements=["cluster_id", "node"], set_=values))
     wake(conn)
@@ -81,10 +81,10 @@ def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrain]:
     return read_all(conn, NodeDrain, here.order_by(row.node))
 
 
-def list_unfit(conn: Connection, cluster_id: int, deadline: datetime, now: datetime | None = None) -> list[int]:
+def list_unfit(conn: Connection, cluster_id: int, deadline: datetime) -> list[int]:
     """Jobs that wait on the cluster, and could not end before the deadline if they started now."""
     asked = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
-    end = clock(now) + interval(cast(Job.c.walltime, Float))
+    end = func.now() + interval(cast(Job.c.walltime, Float))
     statement = select(Job.c.id).where(Job.c.cluster_id == cluster_id, Job.c.state == JobState.SUBMITTED)
     return list(conn.scalars(statement.where(end > deadline, ~asked)))
 
@@ -96,7 +96,9 @@ def put_told(conn: Connection, told: Sequence[tuple[int, bool]], at: datetime, *
     jobs = rows("told", {"job_id": BigInteger(), "was_heard": Boolean()}, told)
     statement = insert(Shutdown).from_select(
         ["job_id", "at", "was_heard", "machine_only"],
-        select(jobs.c.job_id, clock(at), jobs.c.was_heard, literal(machine_only)).join(Job, Job.c.id == jobs.c.job_id),
+        select(jobs.c.job_id, literal(at, Shutdown.c.at.type), jobs.c.was_heard, literal(machine_only)).join(
+            Job, Job.c.id == jobs.c.job_id
+        ),
     )
     fresh = {name: statement.excluded[name] for name in ("at", "was_heard", "machine_only", "is_past")}
     conn.execute(statement.on_conflict_do_update(index_elements=[Shutdown.c.job_id], set_=fresh))
@@ -112,10 +114,10 @@ def take_back(conn: Connection, cluster_id: int) -> list[ToldJob]:
     return [*_told(conn, select(taken.c.job_id))]
 
 
-def list_past(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[ToldJob]:
+def list_past(conn: Connection, cluster_id: int) -> list[ToldJob]:
     """Running jobs whose machine was to be down by now: they are to find no such time any longer."""
     past = select(Shutdown.c.job_id).join(Job, Job.c.id == Shutdown.c.job_id)
-    return [*_told(conn, past.where(Job.c.cluster_id == cluster_id, Shutdown.c.at <= clock(now), ~Shutdown.c.is_past))]
+    return [*_told(conn, past.where(Job.c.cluster_id == cluster_id, Shutdown.c.at <= func.now(), ~Shutdown.c.is_past))]
 
 
 def put_past(conn: Connection, job_ids: Collection[int]) -> None:

@@ -4,7 +4,6 @@ Given by: operator, runner, updator, users.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, given, packed
+from cigri.database import given, packed
 from cigri.flow.kills import closing
 from cigri.flow.known_tasks import learn
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
@@ -99,56 +98,43 @@ class EndedJob(NamedTuple):
 
 
 def put_ended(
-    conn: Connection,
-    cluster_id: int,
-    attempts: Sequence[EndedAttempt],
-    jobs: Sequence[EndedJob],
-    now: datetime | None = None,
+    conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], jobs: Sequence[EndedJob]
 ) -> list[EndedAttempt]:
     """Settle ends by compare-and-set and give those that were news; an end already settled changes nothing.
 
     Of several attempts at a task the first success is the task's. That one loses is decided here, too: it comes back as
     superseded; and one that ends badly while another lives leaves the task ASSIGNED.
     """
-    standing, fresh, over = _end(conn, cluster_id, attempts, jobs, now)
+    standing, fresh, over = _end(conn, cluster_id, attempts, jobs)
     _end_steps(conn, cluster_id, over)
-    _add_up(conn, cluster_id, fresh, now)
+    _add_up(conn, cluster_id, fresh)
     if standing:
-        supersede(conn, list(standing), now)
+        supersede(conn, list(standing))
     if lasted := {attempt.task_id: attempt.seconds or 0.0 for attempt in fresh if attempt.outcome is Outcome.SUCCESS}:
-        learn(conn, cluster_id, lasted, now)
+        learn(conn, cluster_id, lasted)
     return fresh
 
 
-def put_unsent(
-    conn: Connection,
-    attempts: Sequence[EndedAttempt],
-    jobs: Mapping[int, Sequence[EndedJob]],
-    now: datetime | None = None,
-) -> None:
+def put_unsent(conn: Connection, attempts: Sequence[EndedAttempt], jobs: Mapping[int, Sequence[EndedJob]]) -> None:
     """As `put_ended`, of attempts that have not run, in jobs for many clusters, by their ids."""
-    standing, fresh, over = _end(conn, None, attempts, [job for there in jobs.values() for job in there], now)
+    standing, fresh, over = _end(conn, None, attempts, [job for there in jobs.values() for job in there])
     ended = {job.job_id for job in over}
     for cluster_id, there in jobs.items():
         ids = {job.job_id for job in there}
         _end_steps(conn, cluster_id, [job for job in there if job.job_id in ended])
-        _add_up(conn, cluster_id, [attempt for attempt in fresh if attempt.job_id in ids], now)
+        _add_up(conn, cluster_id, [attempt for attempt in fresh if attempt.job_id in ids])
     if standing:
-        supersede(conn, list(standing), now)
+        supersede(conn, list(standing))
 
 
 def _end(
-    conn: Connection,
-    cluster_id: int | None,
-    attempts: Sequence[EndedAttempt],
-    jobs: Sequence[EndedJob],
-    now: datetime | None,
+    conn: Connection, cluster_id: int | None, attempts: Sequence[EndedAttempt], jobs: Sequence[EndedJob]
 ) -> tuple[Mapping[int, ReplicatedTask], list[EndedAttempt], list[EndedJob]]:
     """The tasks of several attempts; the ends that were news, of attempts and of jobs."""
     standing = lock_replicated(conn, {a.campaign_id for a in attempts}, [a.task_id for a in attempts])
     attempts = list(settle(attempts, standing))
-    moved = _end_attempts(conn, cluster_id, attempts, now)
-    over = _end_jobs(conn, jobs, now)
+    moved = _end_attempts(conn, cluster_id, attempts)
+    over = _end_jobs(conn, jobs)
     fresh = [attempt for attempt in attempts if (attempt.task_id, attempt.number) in moved]
     return standing, fresh, [job for job in jobs if job.job_id in over]
 
@@ -176,9 +162,7 @@ def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, ReplicatedTa
             yield attempt
 
 
-def _end_attempts(
-    conn: Connection, cluster_id: int | None, attempts: Sequence[EndedAttempt], now: datetime | None
-) -> set[tuple[int, int]]:
+def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[EndedAttempt]) -> set[tuple[int, int]]:
     """Those that had not ended; their tasks move with them, but for those that are superseded.
 
     A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster; one that
@@ -193,7 +177,7 @@ def _end_attempts(
         for a, *ended in telling
         if a.outcome is not Outcome.SUPERSEDED
     ]
-    about = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASKS, judged), "here": cluster_id, "now": now}
+    about = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASKS, judged), "here": cluster_id}
     return {(task_id, number) for task_id, number in conn.execute(_attempts_ended(), about)}
 
 
@@ -236,12 +220,12 @@ def _tasks_moved(moved: CTE) -> Update:
             failed_cluster_id=case(
                 (judged.c.has_failed, bindparam("here", type_=BigInteger)), else_=Task.c.failed_cluster_id
             ),
-            stopped_at=case((or_(judged.c.has_saved, waits_anew), NOW), else_=Task.c.stopped_at),
+            stopped_at=case((or_(judged.c.has_saved, waits_anew), func.now()), else_=Task.c.stopped_at),
         )
     )
 
 
-def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) -> set[int]:
+def _end_jobs(conn: Connection, jobs: Sequence[EndedJob]) -> set[int]:
     """A job began with the first of its tasks, and one of several is no success unless each of them is.
 
     Those that were not over add to the usage of their users, and nobody wishes any longer that one of them is killed.
@@ -249,7 +233,7 @@ def _end_jobs(conn: Connection, jobs: Sequence[EndedJob], now: datetime | None) 
     if not jobs:
         return set()
     ended = [(j.job_id, j.outcome, j.exit_code, j.node, j.reason, j.started) for j in jobs]
-    return set(conn.scalars(_jobs_ended(), {"ended": packed(JOBS, ended), "now": now}))
+    return set(conn.scalars(_jobs_ended(), {"ended": packed(JOBS, ended)}))
 
 
 @cache
@@ -269,7 +253,7 @@ def _jobs_ended() -> Select[int]:
             node=func.coalesce(func.nullif(ended.c.node, ""), Job.c.node),
             reason=func.nullif(ended.c.reason, ""),
             started_at=func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at),
-            ended_at=NOW,
+            ended_at=func.now(),
         )
         .returning(*(Job.c[name] for name in ("id", *USED)))
         .cte("over")
@@ -299,7 +283,7 @@ def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> N
         conn.execute(moving(step, state, out_of=[StepState.RUNNING]).where(*here))
 
 
-def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt], now: datetime | None) -> None:
+def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt]) -> None:
     done: dict[int, list[float]] = defaultdict(list)
     failed: Counter[int] = Counter()
     again: Counter[int] = Counter()
@@ -312,7 +296,7 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt],
             again[attempt.campaign_id] += 1
     for campaign_id in done.keys() | failed.keys() | again.keys():
         lasted = done.get(campaign_id, [])
-        about = {"campaign": campaign_id, "here": cluster_id, "now": now}
+        about = {"campaign": campaign_id, "here": cluster_id}
         about |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
         conn.execute(_added_up(has_done=bool(lasted)), about | (totals(lasted) if lasted else {}))
 
@@ -333,7 +317,7 @@ def _added_up(*, has_done: bool) -> Update:
 
 def _completed() -> Insert:
     campaign_id, cluster_id, more = (bindparam(name, type_=BigInteger) for name in ("campaign", "here", "done_more"))
-    minute = func.date_trunc("minute", NOW)
+    minute = func.date_trunc("minute", func.now())
     statement = insert(Completion).values(campaign_id=campaign_id, cluster_id=cluster_id, minute=minute, tasks=more)
     return statement.on_conflict_do_update(
         index_elements=[Completion.c.campaign_id, Completion.c.cluster_id, Completion.c.minute],

@@ -4,14 +4,13 @@ users.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, case, cast, select, update
+from sqlalchemy import BigInteger, Connection, Text, case, cast, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import rows
 from cigri.states import EventLevel
 from cigri.tables.grid import Event
 from cigri.text.harmless import one_line, safe
@@ -34,7 +33,7 @@ class NewEvent(NamedTuple):
     task_id: int | None = None
 
 
-def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | None = None) -> None:
+def put_events(conn: Connection, events: Iterable[NewEvent]) -> None:
     """Open events; one that is open already counts up and takes the new message. INFO is closed from the start.
 
     They quote jobs, users and clusters: what steers a terminal is spelled out.
@@ -49,9 +48,9 @@ def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | Non
         [*COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
         select(
             *(cast(told.c[name], Event.c[name].type) for name in COLUMNS),
-            clock(now),
-            clock(now),
-            case((is_news, clock(now))),
+            func.now(),
+            func.now(),
+            case((is_news, func.now())),
             case((is_news, "cigri")),
         ),
     )
@@ -69,9 +68,7 @@ def put_events(conn: Connection, events: Iterable[NewEvent], now: datetime | Non
     )
 
 
-def close_events(
-    conn: Connection, codes: Sequence[str], subjects: Sequence[str], by: str, now: datetime | None = None
-) -> int:
+def close_events(conn: Connection, codes: Sequence[str], subjects: Sequence[str], by: str) -> int:
     """Close the open events with these codes about these subjects; give their number."""
     if not subjects:
         return 0
@@ -79,7 +76,7 @@ def close_events(
     closed = conn.execute(
         update(Event)
         .where(Event.c.closed_at.is_(None), Event.c.code.in_(codes), Event.c.subject == healed.c.subject)
-        .values(closed_at=clock(now), closed_by=by)
+        .values(closed_at=func.now(), closed_by=by)
         .returning(Event.c.id)
     )
     return len(closed.all())

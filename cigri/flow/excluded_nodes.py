@@ -7,10 +7,10 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, delete, false, literal, select, true
+from sqlalchemy import BigInteger, Connection, and_, delete, false, func, literal, select, true
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock, interval, pause_after
+from cigri.database import interval, pause_after
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.rules.backoff import nodes_that_are_sick
@@ -41,28 +41,28 @@ class ExcludedNode(NamedTuple):
     is_drained: bool = False
 
 
-def list_excluded(conn: Connection, cluster_id: int, now: datetime | None = None) -> list[str]:
+def list_excluded(conn: Connection, cluster_id: int) -> list[str]:
     """Nodes that get no job now because they are sick."""
-    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > clock(now))
+    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > func.now())
     return list(conn.scalars(mine.order_by(NodeRow.c.node)))
 
 
-def list_all_excluded(conn: Connection, now: datetime | None = None) -> dict[int, list[str]]:
+def list_all_excluded(conn: Connection) -> dict[int, list[str]]:
     """By cluster those that get no job now: they are sick, or drained."""
-    sick = select(NodeRow.c.cluster_id, NodeRow.c.node).where(NodeRow.c.until > clock(now))
+    sick = select(NodeRow.c.cluster_id, NodeRow.c.node).where(NodeRow.c.until > func.now())
     excluded: dict[int, list[str]] = defaultdict(list)
     for cluster_id, node in conn.execute(sick.union(select(NodeDrain.c.cluster_id, NodeDrain.c.node)).order_by("node")):
         excluded[cluster_id].append(node)
     return dict(excluded)
 
 
-def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | None = None) -> list[ExcludedNode]:
+def list_excluded_nodes(conn: Connection, cluster: str = "") -> list[ExcludedNode]:
     """For people: of one cluster, or of all."""
     row = NodeRow
     name = Cluster.c.name.label("cluster")
     sick = (
         select(name, row.c.node, row.c.since, row.c.until, row.c.strikes, row.c.reason, row.c.asked_by)
-        .add_columns((row.c.until > clock(now)).label("is_out"), false().label("is_drained"))
+        .add_columns((row.c.until > func.now()).label("is_out"), false().label("is_drained"))
         .join(Cluster, Cluster.c.id == row.c.cluster_id)
     )
     wish = NodeDrain.c
@@ -77,13 +77,7 @@ def list_excluded_nodes(conn: Connection, cluster: str = "", now: datetime | Non
 
 
 def put_exclusion(
-    conn: Connection,
-    cluster_id: int,
-    cluster: str,
-    node: str,
-    reason: str,
-    limits: NodeSettings,
-    now: datetime | None = None,
+    conn: Connection, cluster_id: int, cluster: str, node: str, reason: str, limits: NodeSettings
 ) -> bool:
     """Leave the node out for a while, twice as long as the last time; False when it is out already."""
     backoff = nodes_that_are_sick(limits)
@@ -91,17 +85,17 @@ def put_exclusion(
     new = insert(NodeRow).values(
         cluster_id=cluster_id,
         node=node,
-        since=clock(now),
-        until=clock(now) + interval(backoff.seconds(1)),
+        since=func.now(),
+        until=func.now() + interval(backoff.seconds(1)),
         strikes=1,
         reason=reason,
         asked_by="cigri",
     )
-    again = {"since": clock(now), "until": clock(now) + pause, "strikes": NodeRow.c.strikes + 1}
+    again = {"since": func.now(), "until": func.now() + pause, "strikes": NodeRow.c.strikes + 1}
     again |= {"reason": reason, "asked_by": "cigri"}
     until = conn.scalar(
         new.on_conflict_do_update(
-            index_elements=[NodeRow.c.cluster_id, NodeRow.c.node], set_=again, where=NodeRow.c.until <= clock(now)
+            index_elements=[NodeRow.c.cluster_id, NodeRow.c.node], set_=again, where=NodeRow.c.until <= func.now()
         ).returning(NodeRow.c.until)
     )
     if until is None:
@@ -109,17 +103,15 @@ def put_exclusion(
     words = f"{reason}; it gets no job until {as_utc(until)}, then it is tried again"
     advice = f"`cigri cluster nodes {cluster} --admit {node}` gives it jobs at once"
     event = NewEvent(CODE, EventLevel.WARNING, _subject(cluster, node), f"{words}; {advice}", cluster_id=cluster_id)
-    put_events(conn, [event], now)
+    put_events(conn, [event])
     return True
 
 
-def admit_nodes(
-    conn: Connection, cluster_id: int, cluster: str, nodes: Collection[str], by: str, now: datetime | None = None
-) -> int:
+def admit_nodes(conn: Connection, cluster_id: int, cluster: str, nodes: Collection[str], by: str) -> int:
     """Forget what was held against these nodes; give the number of those of which something was."""
     mine = and_(NodeRow.c.cluster_id == cluster_id, NodeRow.c.node.in_(nodes))
     gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
-    close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by, now)
+    close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by)
     return len(gone)
 
 

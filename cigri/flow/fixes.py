@@ -3,12 +3,11 @@ Given by: users.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
 
-from sqlalchemy import BigInteger, Connection, and_, literal, or_, select, update
+from sqlalchemy import BigInteger, Connection, and_, func, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock, rows, wake
+from cigri.database import rows, wake
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign
 from cigri.flow.doubts import DOUBTED
@@ -29,9 +28,7 @@ RULE_BROKEN = "ADMISSION_RULE_BROKEN"
 STEPS = {"PROLOGUE_FAILED": CampaignCluster.c.prologue, "EPILOGUE_FAILED": CampaignCluster.c.epilogue}
 
 
-def fix_events(
-    conn: Connection, event_ids: Iterable[int], user: str, *, resubmit: bool, now: datetime | None = None
-) -> int:
+def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmit: bool) -> int:
     """Close open events of the user's campaigns; `resubmit` puts the failed tasks they are about back in line.
 
     Closing the event of a cluster set aside for a campaign gives the campaign that cluster again at once. Doubted
@@ -46,7 +43,7 @@ def fix_events(
             Event.c.campaign_id == Campaign.c.id,
             _is_owner(user),
         )
-        .values(closed_at=clock(now), closed_by=user)
+        .values(closed_at=func.now(), closed_by=user)
         .returning(Event.c.code, Event.c.campaign_id, Event.c.cluster_id, Event.c.task_id)
     ).all()
     redone: set[int] = set()
@@ -67,19 +64,19 @@ def fix_events(
             set(redo_failed(conn, tasks).values()) | {row.campaign_id for row in fixed if row.code in STEPS} | redone
         )
         for campaign_id in again:
-            reopen_campaign(conn, campaign_id, user, now)
+            reopen_campaign(conn, campaign_id, user)
     if fixed:
         wake(conn)
     return len(fixed)
 
 
-def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str, now: datetime | None = None) -> int:
+def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str) -> int:
     """Close open events that concern no campaign; clusters paused after failures are visited again at once."""
     wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
         .where(Event.c.id == wanted.c.id, Event.c.closed_at.is_(None), Event.c.campaign_id.is_(None))
-        .values(closed_at=clock(now), closed_by=user)
+        .values(closed_at=func.now(), closed_by=user)
         .returning(Event.c.cluster_id)
     ).all()
     clusters = {row.cluster_id for row in fixed if row.cluster_id is not None}

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, or_, select, union_all
+from sqlalchemy import BigInteger, Connection, and_, func, or_, select, union_all
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import among, clock, rows
+from cigri.database import among, rows
 from cigri.database.typed_rows import read_all
 from cigri.estimates.calibration import ToldInterval
 from cigri.states import OPEN_CAMPAIGNS, CampaignState
@@ -82,7 +82,6 @@ def put_forecasts(
     conn: Connection,
     forecasts: Sequence[NewForecast],
     history_period: float,
-    now: datetime | None = None,
     alike: Mapping[int, Mapping[int, int]] = NONE_ALIKE,
 ) -> None:
     """Replace the present forecasts that have changed, and keep all of a campaign whose history is older than that.
@@ -96,30 +95,28 @@ def put_forecasts(
     others = [(first, id, remaining) for first in told for id, remaining in alike.get(first, NOBODY).items()]
     for with_cluster in (True, False):
         if some := [value for value in values if (value[1] is not None) is with_cluster]:
-            _put_present(conn, _of_all(rows("new", COLUMNS, some), others), with_cluster, now)
-    _keep(conn, history_period, now)
+            _put_present(conn, _of_all(rows("new", COLUMNS, some), others), with_cluster)
+    _keep(conn, history_period)
 
 
-def _keep(conn: Connection, period: float, now: datetime | None) -> None:
+def _keep(conn: Connection, period: float) -> None:
     whole, kept = Forecast.alias("whole").c, select(ForecastHistory.c.id)
     is_known = and_(whole.cluster_id.is_(None), or_(whole.mean.is_not(None), whole.eta.is_not(None)))
     recent = kept.where(ForecastHistory.c.campaign_id == whole.campaign_id)
-    recent = recent.where(ForecastHistory.c.at > clock(now) - timedelta(seconds=period)).limit(1)
+    recent = recent.where(ForecastHistory.c.at > func.now() - timedelta(seconds=period)).limit(1)
     due = (
         select(whole.campaign_id)
         .join(Campaign, and_(Campaign.c.id == whole.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
         .where(is_known, recent.scalar_subquery().is_(None))
     )
-    present = select(*(Forecast.c[name] for name in FIELDS), clock(now)).where(Forecast.c.campaign_id.in_(due))
+    present = select(*(Forecast.c[name] for name in FIELDS), func.now()).where(Forecast.c.campaign_id.in_(due))
     conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], present))
 
 
-def put_cluster_forecasts(
-    conn: Connection, forecasts: Sequence[NewClusterForecast], now: datetime | None = None
-) -> None:
+def put_cluster_forecasts(conn: Connection, forecasts: Sequence[NewClusterForecast]) -> None:
     """Replace what is known of these clusters; `at` tells when the last pass was."""
     new = rows("new", {name: ClusterForecast.c[name].type for name in NewClusterForecast._fields}, forecasts)
-    values = select(*(new.c[name] for name in NewClusterForecast._fields), clock(now))
+    values = select(*(new.c[name] for name in NewClusterForecast._fields), func.now())
     statement = insert(ClusterForecast).from_select([*NewClusterForecast._fields, "at"], values)
     conn.execute(
         statement.on_conflict_do_update(
@@ -139,12 +136,12 @@ def _of_all(new: TableValuedAlias, others: Sequence[tuple[int, int, int]]) -> Fr
     return union_all(select(*(new.c[name] for name in FIELDS)), same).subquery("said")
 
 
-def _put_present(conn: Connection, new: FromClause, with_cluster: bool, now: datetime | None) -> None:
+def _put_present(conn: Connection, new: FromClause, with_cluster: bool) -> None:
     """Replace those that have changed, of clusters or of whole campaigns: each kind has a unique index of its own."""
     of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
     same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
     known = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
-    changed = select(*(new.c[name] for name in FIELDS), clock(now)).where(~known.exists())
+    changed = select(*(new.c[name] for name in FIELDS), func.now()).where(~known.exists())
     statement = insert(Forecast).from_select([*FIELDS, "at"], changed)
     conn.execute(
         statement.on_conflict_do_update(

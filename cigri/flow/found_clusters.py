@@ -3,7 +3,6 @@ Given by: matcher.
 """
 
 from collections import defaultdict
-from datetime import datetime
 
 from sqlalchemy import Connection, select
 
@@ -16,7 +15,7 @@ from cigri.tables.pools import BucketPool, SubmitPoolQueue
 from cigri.tables.resources import Queue
 
 
-def put_places(conn: Connection, now: datetime | None = None) -> int:
+def put_places(conn: Connection) -> int:
     """Each such campaign uses each cluster that a bucket of it may go to, of those that it was admitted for.
 
     A test has the tasks that it has, one for each cluster of before. Give the number of those that are new.
@@ -40,5 +39,5 @@ def put_places(conn: Connection, now: datetime | None = None) -> int:
         places[campaign_id][cluster_id] = NewCampaignCluster(**settings)
     for campaign_id, parts in places.items():
         put_parts(conn, campaign_id, parts)
-    put_pools(conn, places, now)
+    put_pools(conn, places)
     return sum(map(len, places.values()))

@@ -3,13 +3,13 @@ Taken by: killer.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Boolean, Connection, Text, and_, case, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock, rows
+from cigri.database import rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.holds import is_job_held
 from cigri.flow.visits import is_account_paused
@@ -41,19 +41,17 @@ def is_any_held(conn: Connection) -> bool:
     return bool(conn.scalar(select(or_(is_wished, select(Halt.c.job_id).exists()))))
 
 
-def take_halts(
-    conn: Connection, cluster_id: int, states: Iterable[JobState], verify_after: float, now: datetime | None = None
-) -> list[HaltOrder]:
+def take_halts(conn: Connection, cluster_id: int, states: Iterable[JobState], verify_after: float) -> list[HaltOrder]:
     """Jobs in these states that are not as their user wishes, and were not told, or too long ago; marked as told.
 
     A job that was told to stand still is told to go on whether or not it was seen to stand still. One that nobody of
     us has told anything is somebody else's to release.
     """
-    _forget(conn, cluster_id, verify_after, now)
+    _forget(conn, cluster_id, verify_after)
     is_held = is_job_held()
     is_same = and_(Halt.c.is_wanted == is_held, Halt.c.state == Job.c.state)
     is_killed = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
-    is_old = Halt.c.sent_at <= clock(now) - timedelta(seconds=verify_after)
+    is_old = Halt.c.sent_at <= func.now() - timedelta(seconds=verify_after)
     tries = case((is_same, Halt.c.tries + 1), else_=1).label("tries")
     statement = (
         select(Job.c.id.label("job_id"), Job.c.campaign_id, Batch.c.local_user, Job.c.remote_id, Job.c.state)
@@ -62,7 +60,7 @@ def take_halts(
         .outerjoin(Halt, Halt.c.job_id == Job.c.id)
         .where(Job.c.cluster_id == cluster_id, Job.c.state.in_(tuple(states)))
         .where(Job.c.remote_id.is_not(None), Job.c.missing_since.is_(None), ~is_killed)
-        .where(~is_account_paused(Batch.c.local_user, cluster_id, now))
+        .where(~is_account_paused(Batch.c.local_user, cluster_id))
         .where(or_(and_(is_held, Job.c.halted_since.is_(None)), and_(~is_held, Halt.c.job_id.is_not(None))))
         .where(
             or_(
@@ -74,7 +72,7 @@ def take_halts(
         .order_by(Job.c.id)
     )
     orders = read_all(conn, HaltOrder, statement)
-    _mark(conn, orders, now)
+    _mark(conn, orders)
     return orders
 
 
@@ -83,22 +81,22 @@ def unsend_halts(conn: Connection, job_ids: Sequence[int]) -> None:
     conn.execute(update(Halt).where(Halt.c.job_id.in_(job_ids)).values(sent_at=None))
 
 
-def _mark(conn: Connection, orders: Sequence[HaltOrder], now: datetime | None) -> None:
+def _mark(conn: Connection, orders: Sequence[HaltOrder]) -> None:
     if not orders:
         return
     columns: dict[str, Any] = {"id": BigInteger(), "is_wanted": Boolean(), "state": Text(), "tries": BigInteger()}
     told = rows("told", columns, [(order.job_id, order.is_wanted, order.state, order.tries) for order in orders])
     statement = insert(Halt).from_select(
         ["job_id", "is_wanted", "state", "sent_at", "tries"],
-        select(told.c.id, told.c.is_wanted, cast(told.c.state, Halt.c.state.type), clock(now), told.c.tries),
+        select(told.c.id, told.c.is_wanted, cast(told.c.state, Halt.c.state.type), func.now(), told.c.tries),
     )
     changes = {name: statement.excluded[name] for name in ("is_wanted", "state", "sent_at", "tries")}
     conn.execute(statement.on_conflict_do_update(index_elements=[Halt.c.job_id], set_=changes))
 
 
-def _forget(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None) -> None:
+def _forget(conn: Connection, cluster_id: int, verify_after: float) -> None:
     """Jobs that have ended, and those that were told to go on and have been seen to since."""
-    old = clock(now) - timedelta(seconds=verify_after)
+    old = func.now() - timedelta(seconds=verify_after)
     seen = and_(Halt.c.sent_at <= func.least(Cluster.c.visited_at, old), Job.c.halted_since.is_(None))
     goes_on = and_(~Halt.c.is_wanted, seen, ~is_job_held())
     here = and_(Job.c.cluster_id == cluster_id, Cluster.c.id == Job.c.cluster_id)

@@ -3,13 +3,12 @@ Given by: users; taken by: killer, metascheduler, runner, users.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, func, insert, literal, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock, wake
+from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
 from cigri.flow.campaigns import own_campaign
@@ -44,45 +43,35 @@ class _Target(NamedTuple):
 
 
 def hold_campaign(
-    conn: Connection,
-    campaign_id: int,
-    user: str,
-    *,
-    cluster: str = "",
-    waiting_only: bool = False,
-    now: datetime | None = None,
+    conn: Connection, campaign_id: int, user: str, *, cluster: str = "", waiting_only: bool = False
 ) -> list[HeldShare]:
     """Let a campaign of the user's, or its share of a cluster, stand still; `waiting_only`: but for what runs."""
     state = own_campaign(conn, campaign_id, user)
     if state not in OPEN_CAMPAIGNS:
         raise CigriError(f"campaign {campaign_id} is {state}: there is nothing to hold")
     target = _Target(campaign_id, _cluster_id(conn, campaign_id, cluster))
-    return _hold(conn, target, user, waiting_only, now)
+    return _hold(conn, target, user, waiting_only)
 
 
-def hold_job(
-    conn: Connection, job_id: int, user: str, *, waiting_only: bool = False, now: datetime | None = None
-) -> list[HeldShare]:
+def hold_job(conn: Connection, job_id: int, user: str, *, waiting_only: bool = False) -> list[HeldShare]:
     """Let one job of the user's stand still; another attempt at its tasks is not concerned."""
-    return _hold(conn, _own_job(conn, job_id, user), user, waiting_only, now)
+    return _hold(conn, _own_job(conn, job_id, user), user, waiting_only)
 
 
-def resume_campaign(
-    conn: Connection, campaign_id: int, user: str, *, cluster: str = "", now: datetime | None = None
-) -> list[HeldShare]:
+def resume_campaign(conn: Connection, campaign_id: int, user: str, *, cluster: str = "") -> list[HeldShare]:
     """Withdraw every wish about the campaign, or the one about its share of a cluster."""
     own_campaign(conn, campaign_id, user)
     cluster_id = _cluster_id(conn, campaign_id, cluster)
     if cluster_id is not None:
         _refuse_beside_larger(conn, _Target(campaign_id, cluster_id))
-    return _resume(conn, _Target(campaign_id, cluster_id), user, now)
+    return _resume(conn, _Target(campaign_id, cluster_id), user)
 
 
-def resume_job(conn: Connection, job_id: int, user: str, *, now: datetime | None = None) -> list[HeldShare]:
+def resume_job(conn: Connection, job_id: int, user: str) -> list[HeldShare]:
     """Withdraw the wish about one job; that about its whole campaign is not for single jobs."""
     target = _own_job(conn, job_id, user)
     _refuse_beside_larger(conn, target)
-    return _resume(conn, target, user, now)
+    return _resume(conn, target, user)
 
 
 def is_share_held(campaign_id: ColumnElement[int], cluster_id: ColumnElement[int]) -> ColumnElement[bool]:
@@ -106,28 +95,26 @@ def is_job_held() -> ColumnElement[bool]:
     return wish.where(or_(Job.c.state != JobState.RUNNING, ~Hold.c.waiting_only)).correlate(Job).exists()
 
 
-def _hold(conn: Connection, target: _Target, user: str, waiting_only: bool, now: datetime | None) -> list[HeldShare]:
+def _hold(conn: Connection, target: _Target, user: str, waiting_only: bool) -> list[HeldShare]:
     conn.execute(delete(Hold).where(_is(target)))
-    conn.execute(insert(Hold).values(**target._asdict(), waiting_only=waiting_only, asked_at=clock(now), asked_by=user))
-    return _tell(conn, target, user, "HELD", f"{target.name} held by {user}", now)
+    conn.execute(insert(Hold).values(**target._asdict(), waiting_only=waiting_only, asked_at=func.now(), asked_by=user))
+    return _tell(conn, target, user, "HELD", f"{target.name} held by {user}")
 
 
-def _resume(conn: Connection, target: _Target, user: str, now: datetime | None) -> list[HeldShare]:
+def _resume(conn: Connection, target: _Target, user: str) -> list[HeldShare]:
     is_whole = target.cluster_id is None and target.job_id is None
     wishes = Hold.c.campaign_id == target.campaign_id if is_whole else _is(target)
     if not conn.execute(delete(Hold).where(wishes).returning(Hold.c.id)).all():
         raise CigriError(f"{target.name} is not held{' there' if target.cluster_id is not None else ''}")
-    return _tell(conn, target, user, "RELEASED", f"{target.name} goes on by the wish of {user}", now)
+    return _tell(conn, target, user, "RELEASED", f"{target.name} goes on by the wish of {user}")
 
 
-def _tell(
-    conn: Connection, target: _Target, user: str, code: str, message: str, now: datetime | None
-) -> list[HeldShare]:
+def _tell(conn: Connection, target: _Target, user: str, code: str, message: str) -> list[HeldShare]:
     """Note what is wished now, whatever stood in the way of the wish before; give the jobs it concerns."""
     shares = _shares(conn, target)
     subjects = [f"campaign {target.campaign_id} on {share.cluster}" for share in shares]
-    close_events(conn, HALT_PROBLEMS, subjects, user, now)
-    put_events(conn, [NewEvent(code, EventLevel.INFO, target.name, message, *target)], now)
+    close_events(conn, HALT_PROBLEMS, subjects, user)
+    put_events(conn, [NewEvent(code, EventLevel.INFO, target.name, message, *target)])
     wake(conn)
     return shares
 

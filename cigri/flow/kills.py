@@ -3,16 +3,16 @@ Given by: metascheduler, operator, runner, updator, users; taken by: killer.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, delete, literal, or_, select, true, union, update
+from sqlalchemy import BigInteger, Connection, and_, delete, func, literal, or_, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import FromClause
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import rows
 from cigri.flow.visits import is_account_paused
 from cigri.states import JobState, KillReason
 from cigri.tables.clusters import Drain, NodeDrain
@@ -31,14 +31,12 @@ class KillOrder(NamedTuple):
     tries: int
 
 
-def ask_kills(
-    conn: Connection, job_ids: Sequence[int], reason: KillReason, by: str, now: datetime | None = None
-) -> int:
+def ask_kills(conn: Connection, job_ids: Sequence[int], reason: KillReason, by: str) -> int:
     """Ask for jobs to be killed; a user's wish replaces any other reason. Give the number of new or changed wishes."""
     if not job_ids:
         return 0
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
-    live = select(Job.c.id, literal(reason, Kill.c.reason.type), clock(now), literal(by))
+    live = select(Job.c.id, literal(reason, Kill.c.reason.type), func.now(), literal(by))
     statement = insert(Kill).from_select(
         ["job_id", "reason", "asked_at", "asked_by"],
         live.where(Job.c.id == wanted.c.id, Job.c.state != JobState.ENDED),
@@ -61,13 +59,13 @@ def list_wished(conn: Connection) -> set[int]:
     return set(conn.scalars(union(*wished)))
 
 
-def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: datetime | None = None) -> list[KillOrder]:
+def take_kills(conn: Connection, cluster_id: int, verify_after: float) -> list[KillOrder]:
     """Kills of jobs in a queue that were never sent, or had no effect for `verify_after` seconds; marked as sent.
 
     What should only have made way for others, and runs meanwhile, goes on. The remote id of a job that its cluster does
     not list may be another job's by now: after a crash ids are given anew.
     """
-    is_due = or_(Kill.c.sent_at.is_(None), Kill.c.sent_at <= clock(now) - timedelta(seconds=verify_after))
+    is_due = or_(Kill.c.sent_at.is_(None), Kill.c.sent_at <= func.now() - timedelta(seconds=verify_after))
     here = and_(Job.c.id == Kill.c.job_id, Job.c.cluster_id == cluster_id)
     spared = delete(Kill).where(here, Kill.c.is_open, Kill.c.reason == KillReason.FAIRNESS, is_due)
     conn.execute(spared.where(Job.c.state == JobState.RUNNING))
@@ -80,7 +78,7 @@ def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: date
             Kill.c.is_open,
             or_(is_there, Kill.c.reason == KillReason.LISTED_AGAIN),
             Job.c.remote_id.is_not(None),
-            ~is_account_paused(Batch.c.local_user, cluster_id, now),
+            ~is_account_paused(Batch.c.local_user, cluster_id),
             is_due,
         )
         .order_by(Kill.c.job_id)
@@ -90,7 +88,7 @@ def take_kills(conn: Connection, cluster_id: int, verify_after: float, now: date
     taken = conn.execute(
         update(Kill)
         .where(Kill.c.job_id.in_(due), Job.c.id == Kill.c.job_id, Batch.c.id == Job.c.batch_id)
-        .values(sent_at=clock(now), tries=Kill.c.tries + 1)
+        .values(sent_at=func.now(), tries=Kill.c.tries + 1)
         .returning(Kill.c.job_id, Batch.c.local_user, Job.c.remote_id, Kill.c.tries)
     )
     return [KillOrder(row.job_id, row.local_user, row.remote_id or "", row.tries) for row in taken]

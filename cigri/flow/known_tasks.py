@@ -7,7 +7,6 @@ Moving averages by bucket and cluster, and what each task took last, by the comm
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -35,7 +34,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, given, packed
+from cigri.database import given, packed
 from cigri.database.typed_rows import read_by
 from cigri.estimates.durations import averaged
 from cigri.states import Outcome
@@ -75,7 +74,7 @@ class _Averaged(NamedTuple):
     expected: float | None
 
 
-def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: datetime | None = None) -> None:
+def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None:
     """These tasks have succeeded in so many seconds, in this order; it is remembered for the same ones later, too.
 
     Rows of what is remembered are written in one order by all.
@@ -90,7 +89,7 @@ def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float], now: d
         known[task.bucket_id] = task.weight or 0, task.seconds or 0.0
     _compare(conn, cluster_id, [(task.campaign_id, task.expected) for task in tasks.values()])
     new = {id: averaged(*known[id], durations) for id, durations in buckets.items()}
-    about = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id, "now": now}
+    about = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id}
     conn.execute(_remembered(), {**about, "averages": _packed(new)})
 
 
@@ -146,7 +145,7 @@ def _remembered() -> Insert:
         .subquery()
     )
     same = (known.c.command, known.c.parameter)
-    last = select(*same, known.c.seconds, NOW, here).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
+    last = select(*same, known.c.seconds, func.now(), here).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
     statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at", "cluster_id"], last)
     remembered = statement.on_conflict_do_update(
         index_elements=[LastDuration.c.command, LastDuration.c.parameter],

@@ -14,7 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, given, interval, packed, rows
+from cigri.database import given, interval, packed, rows
 from cigri.database.typed_rows import read_all, read_by
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
@@ -102,23 +102,23 @@ class _Described(NamedTuple):
     settings: Mapping[str, Any]
 
 
-def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
+def put_jobs(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> int:
     """Assign locked tasks to new jobs; each task gets its next attempt. Those of jobs above a ceiling go on waiting."""
     jobs = _under_ceilings(conn, campaign_id, jobs)
     if not jobs:
         return 0
-    chosen = _create(conn, campaign_id, jobs, now)
+    chosen = _create(conn, campaign_id, jobs)
     conn.execute(
         moving(Task.c.state, TaskState.ASSIGNED)
         .where(Task.c.id == chosen.c.task_id)
         .values(attempts=Task.c.attempts + 1)
     )
     _attempt(conn, chosen, is_replica=False)
-    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(served_at=clock(now)))
+    conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(served_at=func.now()))
     return len(jobs)
 
 
-def put_replicas(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None = None) -> int:
+def put_replicas(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> int:
     """One more attempt, in a job of its own, at tasks that are in jobs already; give the number of jobs made.
 
     Left out is what has become of somebody else's concern meanwhile: a task that is being settled, or has ended, or has
@@ -132,7 +132,7 @@ def put_replicas(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now
     jobs = _under_ceilings(conn, campaign_id, jobs)
     if not jobs:
         return 0
-    chosen = _create(conn, campaign_id, jobs, now)
+    chosen = _create(conn, campaign_id, jobs)
     conn.execute(update(Task).where(Task.c.id == chosen.c.task_id).values(attempts=Task.c.attempts + 1))
     _attempt(conn, chosen, is_replica=True)
     return len(jobs)
@@ -145,7 +145,7 @@ def _under_ceilings(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) 
     return [job for job, is_under in zip(jobs, fits, strict=True) if is_under]
 
 
-def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: datetime | None) -> TableValuedAlias:
+def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> TableValuedAlias:
     """Jobs to launch, and as a table the attempts that they carry."""
     new = rows(
         "new",
@@ -156,7 +156,7 @@ def _create(conn: Connection, campaign_id: int, jobs: Sequence[NewJob], now: dat
         "campaign_id": literal(campaign_id, BigInteger),
         "kind": literal(JobKind.TASKS, Job.c.kind.type),
         "state": literal(begun(Job.c.state, JobState.TO_LAUNCH), Job.c.state.type),
-        "created_at": clock(now),
+        "created_at": func.now(),
     }
     columns = [*same.values(), *(new.c[name] for name in NEW_JOB[1:])]
     values = select(*columns).order_by(new.c.n)

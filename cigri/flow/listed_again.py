@@ -3,14 +3,13 @@ Given by: updator; taken by: updator.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Text, and_, select, update
+from sqlalchemy import BigInteger, Connection, Text, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import rows
 from cigri.states import KillReason
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import Kill
@@ -34,9 +33,7 @@ def list_accounts_with_listed_again(conn: Connection) -> set[tuple[int, str]]:
     return {(row.cluster_id, row.local_user) for row in conn.execute(there.distinct())}
 
 
-def put_listed_again(
-    conn: Connection, cluster_id: int, account: str, remote_ids: Mapping[int, str], now: datetime | None = None
-) -> ListedAgain:
+def put_listed_again(conn: Connection, cluster_id: int, account: str, remote_ids: Mapping[int, str]) -> ListedAgain:
     """These jobs shall die, by the remote ids that they have now; others of the account not, for that reason."""
     theirs = select(Job.c.id).join(Batch, Batch.c.id == Job.c.batch_id).where(Batch.c.local_user == account)
     gone = theirs.where(Job.c.cluster_id == cluster_id, Job.c.id.not_in(list(remote_ids)))
@@ -49,7 +46,7 @@ def put_listed_again(
     present = conn.scalars(named.returning(Job.c.id)).all()  # since they were looked for some may have been archived
     if not present:
         return ListedAgain(0, 0, "")
-    wish = {"reason": KillReason.LISTED_AGAIN, "asked_at": clock(now), "asked_by": "updator", "is_open": True}
+    wish = {"reason": KillReason.LISTED_AGAIN, "asked_at": func.now(), "asked_by": "updator", "is_open": True}
     statement = insert(Kill).values([{"job_id": job_id, **wish} for job_id in present])
     anew = statement.on_conflict_do_update(
         index_elements=[Kill.c.job_id], set_={**wish, "sent_at": None, "tries": 0}, where=~Kill.c.is_open

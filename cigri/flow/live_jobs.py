@@ -29,7 +29,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import NOW, given, interval, packed
+from cigri.database import given, interval, packed
 from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
@@ -100,9 +100,9 @@ def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, i
     return {(batch_id, index) for batch_id, index in conn.execute(_unended(), chosen_jobs(batch_ids))}
 
 
-def move_seen(conn: Connection, seen: Sequence[SeenJob], now: datetime | None = None) -> None:
+def move_seen(conn: Connection, seen: Sequence[SeenJob]) -> None:
     """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
-    conn.execute(_seen(), {"listed": packed(SEEN, seen), "now": now})
+    conn.execute(_seen(), {"listed": packed(SEEN, seen)})
 
 
 def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> None:
@@ -110,9 +110,9 @@ def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> N
     conn.execute(update(Job).where(Job.c.id.in_(job_ids), Job.c.state != JobState.ENDED).values(reason=reason))
 
 
-def mark_missing(conn: Connection, job_ids: Sequence[int], now: datetime | None = None) -> None:
+def mark_missing(conn: Connection, job_ids: Sequence[int]) -> None:
     """Jobs that their cluster no longer lists and of which no record has come yet."""
-    conn.execute(_missing(), {**chosen_jobs(job_ids), "now": now})
+    conn.execute(_missing(), {**chosen_jobs(job_ids)})
 
 
 @cache
@@ -161,7 +161,7 @@ def _unended() -> Select[int, int]:
 def _missing() -> Update:
     wanted = given("wanted", IDS)
     is_live = and_(Job.c.missing_since.is_(None), Job.c.state != JobState.ENDED)
-    return update(Job).where(Job.c.id == wanted.c.id, is_live).values(missing_since=NOW)
+    return update(Job).where(Job.c.id == wanted.c.id, is_live).values(missing_since=func.now())
 
 
 @cache
@@ -169,7 +169,7 @@ def _seen() -> Update:
     listed = given("listed", SEEN)
     state = cast(listed.c.state, Job.c.state.type)
     running = listed.c.state == JobState.RUNNING.value
-    halted = func.coalesce(func.extract("epoch", NOW - Job.c.halted_since), 0.0)
+    halted = func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)
     return (
         moving_as_told(Job.c.state, state, among=(JobState.SUBMITTED, JobState.RUNNING))
         .where(Job.c.id == listed.c.id)
@@ -179,7 +179,7 @@ def _seen() -> Update:
             started_at=case((running, func.coalesce(Job.c.started_at, _begun(listed))), else_=None),
             missing_since=None,
             reason=None,
-            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, NOW)), else_=None),
+            halted_since=case((listed.c.is_halted, func.coalesce(Job.c.halted_since, func.now())), else_=None),
             halted_seconds=case(
                 (Job.c.state != state, 0.0),
                 (listed.c.is_halted, Job.c.halted_seconds),
@@ -191,8 +191,8 @@ def _seen() -> Update:
 
 def _begun(listed: TableValuedAlias) -> ColumnElement[datetime]:
     """When it was seen to run for the first time, or before, as its cluster says, whose clock may be wrong."""
-    told = func.greatest(func.to_timestamp(listed.c.started), Job.c.submitted_at, NOW - EARLIEST)
-    return case((listed.c.started.is_not(None), func.least(told, NOW)), else_=NOW)
+    told = func.greatest(func.to_timestamp(listed.c.started), Job.c.submitted_at, func.now() - EARLIEST)
+    return case((listed.c.started.is_not(None), func.least(told, func.now())), else_=func.now())
 
 
 def chosen_jobs(ids: Sequence[int]) -> dict[str, str]:

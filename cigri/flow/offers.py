@@ -3,12 +3,10 @@ Given by: metascheduler; taken by: campaign schedulers.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, select
 
-from cigri.database import clock
 from cigri.states import CampaignState, CampaignType
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.policy import Offer as OfferRow
@@ -56,11 +54,11 @@ class TakenOffer(NamedTuple):
     asked: int = 0
 
 
-def put_offers(conn: Connection, offers: Sequence[Offer], now: datetime | None = None) -> None:
+def put_offers(conn: Connection, offers: Sequence[Offer]) -> None:
     """Replace all offers of the last cycle."""
     conn.execute(delete(OfferRow))
     if offers:
-        conn.execute(insert(OfferRow).values(at=clock(now)), [offer._asdict() for offer in offers])
+        conn.execute(insert(OfferRow).values(at=func.now()), [offer._asdict() for offer in offers])
 
 
 def take_offers(conn: Connection) -> list[TakenOffer]:

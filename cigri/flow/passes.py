@@ -9,7 +9,6 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from cigri.database import clock
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.states import EventLevel
@@ -47,22 +46,22 @@ class ModuleStanding(NamedTuple):
     error: str | None
 
 
-def put_pass(conn: Connection, done: Pass, passes: int = 1, now: datetime | None = None) -> None:
+def put_pass(conn: Connection, done: Pass, passes: int = 1) -> None:
     """Note a pass, `passes` since the last note; a failure is an event until the module succeeds again."""
     failed = bool(done.error)
     values = {
         "host": done.host,
         "pid": done.pid,
-        "started_at": clock(now),
+        "started_at": func.now(),
         "seconds": done.seconds,
         "counts": dict(done.counts),
         "error": done.error or None,
         "by_almighty": done.by_almighty,
     }
-    since = clock(now) if failed else None
-    about = {"passes": passes, "failures": int(failed), "failing_since": since}
+    first = func.now() if failed else None
+    about = {"passes": passes, "failures": int(failed), "failing_since": first}
     statement = insert(ModuleState).values(name=done.name, **about, **values)
-    since = func.coalesce(ModuleState.c.failing_since, clock(now)) if failed else None
+    since = func.coalesce(ModuleState.c.failing_since, func.now()) if failed else None
     again = {
         "failing_since": since,
         "passes": ModuleState.c.passes + passes,
@@ -71,9 +70,9 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1, now: datetime | None
     conn.execute(statement.on_conflict_do_update(index_elements=[ModuleState.c.name], set_=values | again))
     subject = f"module {done.name}"
     if failed:
-        put_events(conn, [NewEvent(MODULE_FAILED, EventLevel.ERROR, subject, done.error[-4000:])], now)
+        put_events(conn, [NewEvent(MODULE_FAILED, EventLevel.ERROR, subject, done.error[-4000:])])
     else:
-        close_events(conn, [MODULE_FAILED], [subject], "cigri", now)
+        close_events(conn, [MODULE_FAILED], [subject], "cigri")
 
 
 def list_module_standings(conn: Connection) -> list[ModuleStanding]:

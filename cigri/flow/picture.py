@@ -68,11 +68,9 @@ class Picture(NamedTuple):
     others: Mapping[int, Sequence[float]]
 
 
-def take_picture(
-    conn: Connection, commands: Collection[tuple[str, str]], step: float, now: datetime | None = None
-) -> Picture:
+def take_picture(conn: Connection, commands: Collection[tuple[str, str]], step: float) -> Picture:
     """`commands` are users and commands whose past is wanted beside that of open campaigns. It only reads."""
-    at = server_time(conn, now)
+    at = server_time(conn)
     open_ones = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
     rows = {table.name: _rows(conn, table) for table in WHOLE}
     rows[Campaign.name] = _rows(conn, Campaign, Campaign.c.id.in_(open_ones))

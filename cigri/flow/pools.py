@@ -14,7 +14,7 @@ from sqlalchemy.sql.dml import ReturningInsert, Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import clock, rows
+from cigri.database import rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.views.queues import property_kinds, resources_version, see_queues
 from cigri.rules.eligibility import SHAPING, Wanted, read_wanted
@@ -64,7 +64,7 @@ class PoolView(NamedTuple):
     buckets: int
 
 
-def put_pools(conn: Connection, campaign_ids: Collection[int], now: datetime | None = None) -> None:
+def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:
     """Let each bucket of these campaigns be of a pool on each of their clusters, and compute the pools that are new.
 
     Others that want the same pools wait for the end of the transaction.
@@ -75,29 +75,29 @@ def put_pools(conn: Connection, campaign_ids: Collection[int], now: datetime | N
     version = resources_version(conn)
     ids, stale = {}, []
     for (digest_, project), wanted in sorted({(one.digest, one.project): one.wanted for one in shares}.items()):
-        id, computed = conn.execute(_put_pool(digest_, project, wanted, now)).one()
+        id, computed = conn.execute(_put_pool(digest_, project, wanted)).one()
         ids[digest_, project] = id
         if computed < version:
             stale.append(Pool(id, project, wanted))
     if stale:
         seen = see_queues(conn, {pool.project for pool in stale})
-        put_judged(conn, judge_pools(stale, seen.queues, seen.kinds), seen.version, now)
+        put_judged(conn, judge_pools(stale, seen.queues, seen.kinds), seen.version)
     new = rows("new", SHARE, [(one.bucket_id, one.cluster_id, ids[one.digest, one.project]) for one in shares])
     conn.execute(insert(BucketPool).from_select(list(SHARE), select(*(new.c[name] for name in SHARE))))
 
 
-def has_stale(conn: Connection, seconds: float, now: datetime | None = None) -> bool:
+def has_stale(conn: Connection, seconds: float) -> bool:
     """Is there a pool to compute anew?"""
     version = select(func.min(SubmitPool.c.version)).scalar_subquery()
     updated_at = select(func.min(SubmitPool.c.updated_at)).scalar_subquery()
-    return bool(conn.scalar(select(or_(*_staleness(version, updated_at, seconds, now)))))
+    return bool(conn.scalar(select(or_(*_staleness(version, updated_at, seconds)))))
 
 
-def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | None = None) -> list[StalePool]:
+def take_stale(conn: Connection, seconds: float, limit: int) -> list[StalePool]:
     """Lock pools that were computed more than `seconds` ago, or before the resources changed; the oldest first."""
     stale = (
         select(SubmitPool.c.id, SubmitPool.c.project, SubmitPool.c.requirements)
-        .where(or_(*_staleness(SubmitPool.c.version, SubmitPool.c.updated_at, seconds, now)))
+        .where(or_(*_staleness(SubmitPool.c.version, SubmitPool.c.updated_at, seconds)))
         .order_by(SubmitPool.c.updated_at, SubmitPool.c.id)
         .limit(limit)
     )
@@ -105,10 +105,10 @@ def take_stale(conn: Connection, seconds: float, limit: int, now: datetime | Non
     return [StalePool(id, project, requirements) for id, project, requirements in found]
 
 
-def put_off(conn: Connection, pool_id: int, now: datetime | None = None) -> None:
+def put_off(conn: Connection, pool_id: int) -> None:
     """Keep what is known of a pool until it is stale again."""
     version = select(Grid.c.resources_version).scalar_subquery()
-    values = {"version": version, "updated_at": clock(now)}
+    values = {"version": version, "updated_at": func.now()}
     conn.execute(update(SubmitPool).where(SubmitPool.c.id == pool_id).values(values))
 
 
@@ -118,7 +118,7 @@ def list_campaigns_of(conn: Connection, pool_ids: Collection[int]) -> set[int]:
     return set(conn.scalars(buckets.where(BucketPool.c.pool_id.in_(pool_ids)).distinct()))
 
 
-def put_judged(conn: Connection, judged: Sequence[JudgedPool], version: int, now: datetime | None = None) -> int:
+def put_judged(conn: Connection, judged: Sequence[JudgedPool], version: int) -> int:
     """Write what is new of these pools, judged by this version of the resources; give the number of changes."""
     known = _known(conn, [pool.pool_id for pool in judged])
     changed = [
@@ -128,17 +128,17 @@ def put_judged(conn: Connection, judged: Sequence[JudgedPool], version: int, now
         if known[pool.pool_id][queue_id] != plain
     ]
     if changed:
-        _write(conn, changed, now)
-    conn.execute(_put_computed([(pool.pool_id, pool.closed) for pool in judged], version, now))
+        _write(conn, changed)
+    conn.execute(_put_computed([(pool.pool_id, pool.closed) for pool in judged], version))
     return len(changed)
 
 
-def _put_computed(closed: Sequence[tuple[int, list[int]]], version: int, now: datetime | None) -> Update:
+def _put_computed(closed: Sequence[tuple[int, list[int]]], version: int) -> Update:
     """Pools with the clusters that are closed to them."""
     arrays = [(pool_id, f"{{{','.join(map(str, clusters))}}}") for pool_id, clusters in closed]
     new = rows("new", {"pool_id": BigInteger(), "clusters": Text()}, arrays)
     clusters = cast(new.c.clusters, ARRAY(BigInteger))
-    values = {"closed": clusters, "version": version, "updated_at": clock(now)}
+    values = {"closed": clusters, "version": version, "updated_at": func.now()}
     return update(SubmitPool).where(SubmitPool.c.id == new.c.pool_id).values(values)
 
 
@@ -160,9 +160,9 @@ def _list_unpooled(conn: Connection, campaign_ids: Collection[int]) -> list[Unpo
     return read_all(conn, UnpooledShare, statement)
 
 
-def _put_pool(digest: str, project: str, wanted: Wanted, now: datetime | None) -> ReturningInsert[int, int]:
+def _put_pool(digest: str, project: str, wanted: Wanted) -> ReturningInsert[int, int]:
     """Its id, and the version that it was computed from."""
-    times = dict.fromkeys(("created_at", "updated_at", "last_used_at"), clock(now))
+    times = dict.fromkeys(("created_at", "updated_at", "last_used_at"), func.now())
     new = upsert(SubmitPool).values(
         digest=digest, project=project, requirements=wanted.canonical(), version=NEVER, **times
     )
@@ -173,11 +173,11 @@ def _put_pool(digest: str, project: str, wanted: Wanted, now: datetime | None) -
 
 
 def _staleness(
-    version: ColumnElement[Any], updated_at: ColumnElement[Any], seconds: float, now: datetime | None
+    version: ColumnElement[Any], updated_at: ColumnElement[Any], seconds: float
 ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """The resources have changed since, or it was long ago."""
     current = select(Grid.c.resources_version).scalar_subquery()
-    return version < current, updated_at < clock(now) - timedelta(seconds=seconds)
+    return version < current, updated_at < func.now() - timedelta(seconds=seconds)
 
 
 def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Plain | object]]:
@@ -196,7 +196,7 @@ def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Pla
     return known
 
 
-def _write(conn: Connection, changed: Sequence[_PoolVerdict], now: datetime | None) -> None:
+def _write(conn: Connection, changed: Sequence[_PoolVerdict]) -> None:
     """A verdict takes the place of another one; what changed is its `at`."""
     gone = rows("gone", PAIR, [one[:2] for one in changed])
     for table in (SubmitPoolQueue, SubmitPoolReject):
@@ -204,12 +204,12 @@ def _write(conn: Connection, changed: Sequence[_PoolVerdict], now: datetime | No
         conn.execute(delete(table).where(here))
     kinds = PAIR | CONDITION
     eligible = rows("new", kinds, [one for one in changed if not isinstance(one.plain, tuple)])
-    chosen = select(*(eligible.c[name] for name in kinds), clock(now))
+    chosen = select(*(eligible.c[name] for name in kinds), func.now())
     conn.execute(insert(SubmitPoolQueue).from_select([*kinds, "at"], chosen))
     kinds = PAIR | REASON
     new = rows("new", kinds, [(*one[:2], *one.plain) for one in changed if isinstance(one.plain, tuple)])
     code = cast(new.c.code, SubmitPoolReject.c.code.type)
-    reasons = select(*(code if name == "code" else new.c[name] for name in kinds), clock(now))
+    reasons = select(*(code if name == "code" else new.c[name] for name in kinds), func.now())
     conn.execute(insert(SubmitPoolReject).from_select([*kinds, "at"], reasons))
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock, interval, pause_after, rows
+from cigri.database import interval, pause_after, rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.rules.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
@@ -36,24 +36,24 @@ class QuarantineView(NamedTuple):
     error: str
 
 
-def list_quarantined(conn: Connection, module: str, now: datetime | None = None) -> dict[int, bool]:
+def list_quarantined(conn: Connection, module: str) -> dict[int, bool]:
     """Campaigns that have failed in this module: are they to be left out (True), or tried again?"""
     row = Quarantine.c
-    found = select(row.campaign_id, row.until > clock(now)).where(row.module == module, row.campaign_id.is_not(None))
+    found = select(row.campaign_id, row.until > func.now()).where(row.module == module, row.campaign_id.is_not(None))
     return {id: is_left_out for id, is_left_out in conn.execute(found) if id is not None}
 
 
-def list_left_out(conn: Connection, modules: Collection[str], now: datetime | None = None) -> set[int]:
+def list_left_out(conn: Connection, modules: Collection[str]) -> set[int]:
     """Campaigns that one of these modules leaves out now."""
     row = Quarantine.c
-    found = select(row.campaign_id).where(row.module.in_(modules), row.until > clock(now), row.campaign_id.is_not(None))
+    found = select(row.campaign_id).where(row.module.in_(modules), row.until > func.now(), row.campaign_id.is_not(None))
     return {id for id in conn.scalars(found) if id is not None}
 
 
-def is_cluster_left_out(module: str, now: datetime | None = None) -> ColumnElement[bool]:
+def is_cluster_left_out(module: str) -> ColumnElement[bool]:
     """Of the cluster in the statement around it."""
     row = Quarantine.c
-    mine = select(row.id).where(row.module == module, row.cluster_id == Cluster.c.id, row.until > clock(now))
+    mine = select(row.id).where(row.module == module, row.cluster_id == Cluster.c.id, row.until > func.now())
     return mine.correlate(Cluster).exists()
 
 
@@ -63,46 +63,40 @@ def has_failed(module: str) -> ColumnElement[bool]:
     return select(row.id).where(row.module == module, row.cluster_id == Cluster.c.id).correlate(Cluster).exists()
 
 
-def put_campaign_failures(
-    conn: Connection, module: str, errors: Mapping[int, str], now: datetime | None = None
-) -> None:
+def put_campaign_failures(conn: Connection, module: str, errors: Mapping[int, str]) -> None:
     """Leave these campaigns out of the module's passes, longer each time, and tell their users and the operator."""
     for campaign_id, error in errors.items():
-        _leave_out(conn, module, error, now, campaign_id=campaign_id)
-    put_events(conn, [_event(module, id, error) for id, error in errors.items()], now)
+        _leave_out(conn, module, error, campaign_id=campaign_id)
+    put_events(conn, [_event(module, id, error) for id, error in errors.items()])
     if errors:
         examples = "; ".join(f"campaign {id}: {error}" for id, error in list(errors.items())[:3])
         message = f"{len(errors)} campaigns were left out, and are tried again: {examples}"
-        put_events(conn, [NewEvent(FAILED_IN_PART, EventLevel.ERROR, f"module {module}", message)], now)
+        put_events(conn, [NewEvent(FAILED_IN_PART, EventLevel.ERROR, f"module {module}", message)])
 
 
-def put_visit_failure(
-    conn: Connection, module: str, cluster_id: int, name: str, error: str, now: datetime | None = None
-) -> None:
+def put_visit_failure(conn: Connection, module: str, cluster_id: int, name: str, error: str) -> None:
     """The module itself fails on this cluster: it does not visit it for a while, and the operator is told."""
-    _leave_out(conn, module, error, now, cluster_id=cluster_id)
+    _leave_out(conn, module, error, cluster_id=cluster_id)
     message = f"module {module} fails on cluster {name}, leaves it out, and tries again: {error}"
     event = NewEvent(IN_QUARANTINE, EventLevel.ERROR, _visits(module, name), message, cluster_id=cluster_id)
-    put_events(conn, [event], now)
+    put_events(conn, [event])
 
 
-def end_quarantines(conn: Connection, module: str, campaign_ids: Collection[int], now: datetime | None = None) -> None:
+def end_quarantines(conn: Connection, module: str, campaign_ids: Collection[int]) -> None:
     """These campaigns have done well."""
     if not campaign_ids:
         return
     row, well = Quarantine.c, rows("well", {"id": BigInteger()}, [(id,) for id in campaign_ids])
     conn.execute(delete(Quarantine).where(row.module == module, row.campaign_id == well.c.id))
-    close_events(conn, [IN_QUARANTINE], [_part(module, id) for id in campaign_ids], "cigri", now)
+    close_events(conn, [IN_QUARANTINE], [_part(module, id) for id in campaign_ids], "cigri")
     left = select(row.id).where(row.module == module, row.campaign_id.is_not(None))
     if conn.scalar(left.limit(1)) is None:
-        close_events(conn, [FAILED_IN_PART], [f"module {module}"], "cigri", now)
+        close_events(conn, [FAILED_IN_PART], [f"module {module}"], "cigri")
 
 
-def end_visit_quarantine(
-    conn: Connection, module: str, cluster_id: int, name: str, now: datetime | None = None
-) -> None:
+def end_visit_quarantine(conn: Connection, module: str, cluster_id: int, name: str) -> None:
     conn.execute(delete(Quarantine).where(Quarantine.c.module == module, Quarantine.c.cluster_id == cluster_id))
-    close_events(conn, [IN_QUARANTINE], [_visits(module, name)], "cigri", now)
+    close_events(conn, [IN_QUARANTINE], [_visits(module, name)], "cigri")
 
 
 def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[QuarantineView]:
@@ -119,20 +113,20 @@ def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[Qu
     return read_all(conn, QuarantineView, statement)
 
 
-def _leave_out(conn: Connection, module: str, error: str, now: datetime | None, **what: int) -> None:
+def _leave_out(conn: Connection, module: str, error: str, **what: int) -> None:
     """`what`: a campaign's id, or a cluster's."""
     column = Quarantine.c[next(iter(what))]
     backoff = CAMPAIGNS_THAT_BREAK_A_MODULE if "campaign_id" in what else CLUSTERS_THAT_BREAK_A_MODULE
     new = insert(Quarantine).values(
         module=module,
-        since=clock(now),
-        until=clock(now) + interval(backoff.seconds(1)),
+        since=func.now(),
+        until=func.now() + interval(backoff.seconds(1)),
         failures=1,
         error=error,
         **what,
     )
     again = {
-        "until": clock(now) + pause_after(Quarantine.c.failures + 1, backoff),
+        "until": func.now() + pause_after(Quarantine.c.failures + 1, backoff),
         "failures": Quarantine.c.failures + 1,
         "error": new.excluded.error,
     }

@@ -4,7 +4,6 @@ Given by: operator, runner, updator, users; taken by: operator, runner, updator,
 
 from collections import defaultdict
 from collections.abc import Collection
-from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
@@ -64,7 +63,7 @@ def _replicated() -> Select[int]:
     return select(Campaign.c.id).where(is_chosen, Campaign.c.max_replicas.is_not(None))
 
 
-def supersede(conn: Connection, task_ids: Collection[int], now: datetime | None = None) -> None:
+def supersede(conn: Connection, task_ids: Collection[int]) -> None:
     """Ask for the jobs with attempts at these tasks to be killed, if all that they still carry is over."""
     wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
     mine = select(Attempt.c.job_id).join(wanted, wanted.c.id == Attempt.c.task_id)
@@ -73,4 +72,4 @@ def supersede(conn: Connection, task_ids: Collection[int], now: datetime | None 
     losing = select(Job.c.id).where(
         Job.c.id.in_(mine), Job.c.state != JobState.ENDED, carried.exists(), ~needed.exists()
     )
-    ask_kills(conn, list(conn.scalars(losing.order_by(Job.c.id))), KillReason.SUPERSEDED, "cigri", now)
+    ask_kills(conn, list(conn.scalars(losing.order_by(Job.c.id))), KillReason.SUPERSEDED, "cigri")

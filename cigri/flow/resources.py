@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock, wake
+from cigri.database import wake
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
 from cigri.requirements import Kind
@@ -67,9 +67,7 @@ def list_found_queues(conn: Connection) -> dict[str, set[str]]:
     return found
 
 
-def put_description(
-    conn: Connection, description: ResourcesDescription, text: str, by: str, now: datetime | None = None
-) -> int:
+def put_description(conn: Connection, description: ResourcesDescription, text: str, by: str) -> int:
     """From now on this one holds; give its version. Its clusters must be declared."""
     _put_clusters(conn, description)
     conn.execute(delete(PropertyKind))
@@ -78,7 +76,7 @@ def put_description(
         conn.execute(insert(PropertyKind).values([{"name": name, "kind": k} for name, k in description.kinds.items()]))
     if rows := list(_rows(description)):
         conn.execute(insert(DeclaredProperty), rows)
-    new = insert(ResourceDocument).values(at=clock(now), by=by, text=text).returning(ResourceDocument.c.id)
+    new = insert(ResourceDocument).values(at=func.now(), by=by, text=text).returning(ResourceDocument.c.id)
     version = conn.execute(new).scalar_one()
     mark_changed(conn)
     wake(conn)

@@ -2,8 +2,6 @@
 Given by: users; taken by: users.
 """
 
-from datetime import datetime
-
 from sqlalchemy import BigInteger, Connection, func, literal, or_, select
 
 from cigri.database import rows, wake
@@ -17,7 +15,7 @@ from cigri.tables.tasks import TaskCount
 IS_LIVE = Job.c.state != JobState.ENDED
 
 
-def kill_job(conn: Connection, job_id: int, user: str, now: datetime | None = None) -> bool:
+def kill_job(conn: Connection, job_id: int, user: str) -> bool:
     """Ask for one job of the user's to die, and its tasks with it; False when it has ended already."""
     mine = or_(Campaign.c.grid_user == user, literal(user == "root"))
     job = select(Job.c.state).join(Campaign, Campaign.c.id == Job.c.campaign_id).where(Job.c.id == job_id, mine)
@@ -26,7 +24,7 @@ def kill_job(conn: Connection, job_id: int, user: str, now: datetime | None = No
         raise NotFound(f"you have no job {job_id}; `gridstat` lists yours")
     if state is JobState.ENDED:
         return False
-    stop_jobs(conn, [job_id], user, now)
+    stop_jobs(conn, [job_id], user)
     wake(conn)
     return True
 
@@ -39,13 +37,13 @@ def count_left(conn: Connection, campaign_id: int) -> tuple[dict[TaskState, int]
     return tasks, conn.execute(jobs).scalar_one()
 
 
-def stop_jobs(conn: Connection, job_ids: list[int], user: str, now: datetime | None) -> None:
+def stop_jobs(conn: Connection, job_ids: list[int], user: str) -> None:
     """End what was never submitted here and now; ask the killer for the rest."""
-    _end_unsent(conn, job_ids, now)
-    ask_kills(conn, job_ids, KillReason.USER, user, now)
+    _end_unsent(conn, job_ids)
+    ask_kills(conn, job_ids, KillReason.USER, user)
 
 
-def _end_unsent(conn: Connection, job_ids: list[int], now: datetime | None) -> None:
+def _end_unsent(conn: Connection, job_ids: list[int]) -> None:
     wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
     unsent = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
@@ -58,4 +56,4 @@ def _end_unsent(conn: Connection, job_ids: list[int], now: datetime | None) -> N
         from cigri.flow.withdrawals import end_unsent  # takes a moment
         from cigri.settings.sections import JobSettings
 
-        end_unsent(conn, unsent, Outcome.KILLED, "", JobSettings(), now)  # no limit counts for what is killed
+        end_unsent(conn, unsent, Outcome.KILLED, "", JobSettings())  # no limit counts for what is killed

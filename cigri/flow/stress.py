@@ -2,7 +2,6 @@
 Given by: runner; taken by: runner, updator.
 """
 
-from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -10,7 +9,6 @@ from sqlalchemy import BigInteger, Connection, Double, bindparam, cast, func, se
 from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import NOW
 from cigri.tables.clusters import ClusterPace
 
 
@@ -43,16 +41,14 @@ def list_front_end_paces(conn: Connection) -> dict[int, float]:
     return {cluster_id: pace for cluster_id, pace in conn.execute(select(ClusterPace.c.cluster_id, ClusterPace.c.pace))}
 
 
-def take_front_end_pace(
-    conn: Connection, cluster_id: int, now: datetime | None = None
-) -> tuple[FrontEndPace, int, float]:
+def take_front_end_pace(conn: Connection, cluster_id: int) -> tuple[FrontEndPace, int, float]:
     """The present pace, the campaigns refused since it was put (which are told once), and its age in seconds."""
-    found = conn.execute(_pace(), {"here": cluster_id, "now": now}).one_or_none()
+    found = conn.execute(_pace(), {"here": cluster_id}).one_or_none()
     return NEW if found is None else (FrontEndPace(found.pace, found.usual, found.why), found.refused, found.age)
 
 
-def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndPace, now: datetime | None = None) -> None:
-    conn.execute(_new_pace(), {"here": cluster_id, "now": now, **{f"new_{k}": v for k, v in pace._asdict().items()}})
+def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndPace) -> None:
+    conn.execute(_new_pace(), {"here": cluster_id, **{f"new_{k}": v for k, v in pace._asdict().items()}})
 
 
 def add_refusal(conn: Connection, cluster_id: int) -> None:
@@ -64,7 +60,7 @@ def add_refusal(conn: Connection, cluster_id: int) -> None:
 @cache
 def _pace() -> Select[*tuple[Any, ...]]:
     row = ClusterPace.c
-    age = cast(func.greatest(func.extract("epoch", NOW - row.at), 0.0), Double).label("age")
+    age = cast(func.greatest(func.extract("epoch", func.now() - row.at), 0.0), Double).label("age")
     return select(row.pace, row.usual, row.why, row.refused, age).where(row.cluster_id == HERE).with_for_update()
 
 
@@ -73,7 +69,7 @@ def _new_pace() -> Insert:
     fields: dict[str, Any] = {
         name: bindparam(f"new_{name}", type_=ClusterPace.c[name].type) for name in FrontEndPace._fields
     }
-    fields |= {"at": NOW, "refused": 0}
+    fields |= {"at": func.now(), "refused": 0}
     new = insert(ClusterPace).values(cluster_id=HERE, **fields)
     return new.on_conflict_do_update(
         index_elements=[ClusterPace.c.cluster_id], set_={name: new.excluded[name] for name in fields}

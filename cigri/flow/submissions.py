@@ -3,7 +3,6 @@ Given by: matcher, users; taken by: users.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
 from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from cigri.database import clock, wake
+from cigri.database import wake
 from cigri.errors import CigriError, NotFound, RequirementError
 from cigri.flow.buckets import Buckets, copy_tasks
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
@@ -66,9 +65,7 @@ class Company(NamedTuple):
     settings: Mapping[str, Mapping[str, Any]]
 
 
-def put_campaign(
-    conn: Connection, campaign: NewCampaign, parameters: Iterable[object], now: datetime | None = None
-) -> int:
+def put_campaign(conn: Connection, campaign: NewCampaign, parameters: Iterable[object]) -> int:
     """Store a campaign and its tasks, wake the almighty, and give the campaign's id.
 
     A test gets one task for each of its clusters, whatever the number of parameters.
@@ -82,7 +79,7 @@ def put_campaign(
             type=campaign.type,
             state=begun(Campaign.c.state, CampaignState.IN_TREATMENT),
             scheduler=campaign.scheduler,
-            submitted_at=clock(now),
+            submitted_at=func.now(),
             replica_budget=campaign.replica_budget,
             max_replicas=campaign.max_replicas,
             wanted=campaign.wanted,
@@ -102,7 +99,7 @@ def put_campaign(
     buckets = Buckets(conn, campaign_id, campaign.requirements, tested)
     copy_tasks(conn, campaign_id, buckets, 0, tested_tasks(parameters, len(tested)) if tested else parameters)
     buckets.finish()
-    put_pools(conn, [campaign_id], now)
+    put_pools(conn, [campaign_id])
     if not tested:  # what cannot be tested on one cluster is tested on the others, and `gridstat` says why
         _require_places(conn, buckets.made)
     wake(conn)
@@ -190,9 +187,7 @@ def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[t
                 yield kind, name, cores, f" --cluster {cluster}" if cluster_id else ""
 
 
-def put_tasks(
-    conn: Connection, campaign_id: int, user: str, parameters: Iterable[object], now: datetime | None = None
-) -> int:
+def put_tasks(conn: Connection, campaign_id: int, user: str, parameters: Iterable[object]) -> int:
     """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
     require_open_to_tasks(conn, campaign_id, user)
     known = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
@@ -205,7 +200,7 @@ def put_tasks(
         unmatched = func.coalesce(Campaign.c.unmatched_from, first)
         conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=unmatched))
         _forget_sources(conn, campaign_id)
-        reopen_campaign(conn, campaign_id, user, now)
+        reopen_campaign(conn, campaign_id, user)
         _require_places(conn, buckets.made)
         wake(conn)
     return added

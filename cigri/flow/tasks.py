@@ -3,7 +3,7 @@ Given by: users; taken by: campaign schedulers.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock, rows, wake
+from cigri.database import rows, wake
 from cigri.database.typed_rows import read_all, read_by
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
@@ -127,7 +127,7 @@ def take_waiting(
 
 
 def take_continuing(
-    conn: Connection, campaign_id: int, jobs: Mapping[int, int], patience: float, now: datetime | None = None
+    conn: Connection, campaign_id: int, jobs: Mapping[int, int], patience: float
 ) -> tuple[dict[int, list[WaitingTask]], list[WaitingTask]]:
     """Lock tasks that have a checkpoint: for each cluster those of its own, at most as many as `jobs` says; and others.
 
@@ -141,7 +141,7 @@ def take_continuing(
     }
     taken = {task.id for tasks in mine.values() for task in tasks}
     places = sum(jobs.values())
-    others = _continuing(conn, campaign_id, places, Task.c.stopped_at <= clock(now) - timedelta(seconds=patience))
+    others = _continuing(conn, campaign_id, places, Task.c.stopped_at <= func.now() - timedelta(seconds=patience))
     return mine, [task for task in others if task.id not in taken][: places - len(taken)]
 
 
@@ -157,12 +157,7 @@ def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnEl
 
 
 def redo_tasks(
-    conn: Connection,
-    campaign_id: int,
-    user: str,
-    chosen: Sequence[Span] | None,
-    states: Collection[TaskState],
-    now: datetime | None = None,
+    conn: Connection, campaign_id: int, user: str, chosen: Sequence[Span] | None, states: Collection[TaskState]
 ) -> int:
     """The tasks of these numbers, or all, that are in one of these states wait again: how many?
 
@@ -176,8 +171,8 @@ def redo_tasks(
         ended = ended.join(span, Task.c.number.between(span.c.first, span.c.last))
     redone = _redo(conn, conn.scalars(ended).all(), states)
     if redone:
-        close_events(conn, [TASK_FAILED], [f"task {task_id}" for task_id in redone], user, now)
-        reopen_campaign(conn, campaign_id, user, now)
+        close_events(conn, [TASK_FAILED], [f"task {task_id}" for task_id in redone], user)
+        reopen_campaign(conn, campaign_id, user)
         wake(conn)
     return len(redone)
 

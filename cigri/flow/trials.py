@@ -3,14 +3,13 @@ Given by: runner, updator.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, or_, update
+from sqlalchemy import BigInteger, Connection, and_, bindparam, func, or_, update
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from cigri.database import clock, pause_after
+from cigri.database import pause_after
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.stress import add_refusal
 from cigri.rules.backoff import campaigns_that_fail_on_a_cluster
@@ -41,12 +40,7 @@ def _healed() -> ReturningUpdate[int]:
 
 
 def put_trials(
-    conn: Connection,
-    cluster_id: int,
-    cluster_name: str,
-    trials: Mapping[int, Trial],
-    budget: BudgetSettings,
-    now: datetime | None = None,
+    conn: Connection, cluster_id: int, cluster_name: str, trials: Mapping[int, Trial], budget: BudgetSettings
 ) -> int:
     """Count failures in a row per campaign; set the cluster aside when there are too many, heal at a success.
 
@@ -59,7 +53,7 @@ def put_trials(
         if trial.has_success:
             about = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
             if conn.execute(_healed(), about).all():
-                close_events(conn, [SET_ASIDE], [subject], "cigri", now)
+                close_events(conn, [SET_ASIDE], [subject], "cigri")
         elif trial.failures:
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))
         if not trial.failures:
@@ -68,10 +62,10 @@ def put_trials(
         aside = conn.execute(
             update(part)
             .where(here, part.c.errors >= budget.errors)
-            .where(or_(part.c.blocked_until.is_(None), part.c.blocked_until <= clock(now)))
+            .where(or_(part.c.blocked_until.is_(None), part.c.blocked_until <= func.now()))
             .values(
                 strikes=part.c.strikes + 1,
-                blocked_until=clock(now) + pause,
+                blocked_until=func.now() + pause,
             )
             .returning(part.c.errors, part.c.blocked_until)
         ).one_or_none()
@@ -84,23 +78,17 @@ def put_trials(
                 f"`gridevents --fix` gives it back at once. Last failure: {trial.example}"
             )
             event = NewEvent(SET_ASIDE, EventLevel.ERROR, subject, message, campaign_id, cluster_id)
-            put_events(conn, [event], now)
+            put_events(conn, [event])
     return set_aside
 
 
 def put_refusal(
-    conn: Connection,
-    campaign_id: int,
-    cluster_id: int,
-    cluster_name: str,
-    message: str,
-    budget: BudgetSettings,
-    now: datetime | None = None,
+    conn: Connection, campaign_id: int, cluster_id: int, cluster_name: str, message: str, budget: BudgetSettings
 ) -> None:
     """A refused batch uses up the whole error budget of the campaign there: the next would be refused as well."""
     subject = f"campaign {campaign_id} on {cluster_name}"
     event = NewEvent("SUBMISSION_REFUSED", EventLevel.INFO, subject, message, campaign_id, cluster_id)
-    put_events(conn, [event], now)
+    put_events(conn, [event])
     trial = Trial(has_success=False, failures=budget.errors, example=message, is_refusal=True)
-    if put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget, now):
+    if put_trials(conn, cluster_id, cluster_name, {campaign_id: trial}, budget):
         add_refusal(conn, cluster_id)

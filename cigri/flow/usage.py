@@ -2,7 +2,6 @@
 Given by: metascheduler, operator, runner, updator, users; taken by: metascheduler.
 """
 
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, cast, delete, func, insert, select, union_all
@@ -11,7 +10,6 @@ from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
-from cigri.database import NOW, clock
 from cigri.states import JobState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Project
@@ -31,7 +29,7 @@ def used(ended: FromClause) -> Insert:
             Campaign.c.project_id,
             func.sum(ended.c.width * lasted),
             func.sum(ended.c.width * ended.c.walltime),
-            NOW,
+            func.now(),
         )
         .select_from(ended)
         .join(Campaign, Campaign.c.id == ended.c.campaign_id)
@@ -48,11 +46,11 @@ class Consumption(NamedTuple):
     asked: float
 
 
-def list_usage(conn: Connection, half_life: float, now: datetime | None = None) -> dict[tuple[str, str], Consumption]:
+def list_usage(conn: Connection, half_life: float) -> dict[tuple[str, str], Consumption]:
     """By user and project: what ended jobs used, half as much after `half_life` days, and what runs has used so far."""
-    weight = _weight(half_life, now)
+    weight = _weight(half_life)
     ended = select(Usage.c.grid_user, Usage.c.project_id, Usage.c.used * weight, Usage.c.asked * weight)
-    so_far = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at), 0.0)
+    so_far = func.greatest(func.extract("epoch", func.now() - Job.c.started_at), 0.0)
     running = (
         select(Campaign.c.grid_user, Campaign.c.project_id, Job.c.width * so_far, Job.c.width * Job.c.walltime)
         .join(Campaign, Campaign.c.id == Job.c.campaign_id)
@@ -73,19 +71,19 @@ def list_usage(conn: Connection, half_life: float, now: datetime | None = None) 
     return {(user, project): Consumption(used, asked) for user, project, used, asked in found}
 
 
-def add_up_usage(conn: Connection, half_life: float, now: datetime | None = None, longest: int = 50) -> None:
+def add_up_usage(conn: Connection, half_life: float, longest: int = 50) -> None:
     """Replace the usage of users who have gathered many rows by its sum; it changes no total."""
     many = select(Usage.c.grid_user).group_by(Usage.c.grid_user).having(func.count() > longest)
     gone = delete(Usage).where(Usage.c.grid_user.in_(many))
-    used, asked = (column * _weight(half_life, now) for column in (Usage.c.used, Usage.c.asked))
+    used, asked = (column * _weight(half_life) for column in (Usage.c.used, Usage.c.asked))
     user, project_id = Usage.c.grid_user, Usage.c.project_id
     added = gone.returning(user, project_id, used.label("used"), asked.label("asked")).cte("added")
-    sums = select(added.c.grid_user, added.c.project_id, func.sum(added.c.used), func.sum(added.c.asked), clock(now))
+    sums = select(added.c.grid_user, added.c.project_id, func.sum(added.c.used), func.sum(added.c.asked), func.now())
     columns = ["grid_user", "project_id", "used", "asked", "at"]
     conn.execute(insert(Usage).from_select(columns, sums.group_by(added.c.grid_user, added.c.project_id)))
 
 
-def _weight(half_life: float, now: datetime | None) -> ColumnElement[float]:
+def _weight(half_life: float) -> ColumnElement[float]:
     """What a row counts for now."""
-    age = func.greatest(func.extract("epoch", clock(now) - Usage.c.at), 0.0)
+    age = func.greatest(func.extract("epoch", func.now() - Usage.c.at), 0.0)
     return func.power(0.5, func.least(age / (half_life * DAY), 1000.0))

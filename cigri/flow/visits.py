@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, and_, func, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock, pause_after
+from cigri.database import pause_after
 from cigri.flow.clusters import ACCOUNT_REFUSED, ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.rules.backoff import ACCOUNTS_THAT_ARE_REFUSED, CLUSTERS_THAT_DO_NOT_ANSWER
@@ -16,7 +16,7 @@ from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 
 
-def put_success(conn: Connection, cluster: ClusterRow, now: datetime | None = None) -> None:
+def put_success(conn: Connection, cluster: ClusterRow) -> None:
     """The cluster answers: past failures are healed."""
     healed = conn.execute(
         update(Cluster)
@@ -25,12 +25,10 @@ def put_success(conn: Connection, cluster: ClusterRow, now: datetime | None = No
         .returning(Cluster.c.id)
     ).all()
     if healed:
-        close_events(conn, ["CLUSTER_UNREACHABLE", "CLUSTER_ANSWER"], [f"cluster {cluster.name}"], "cigri", now)
+        close_events(conn, ["CLUSTER_UNREACHABLE", "CLUSTER_ANSWER"], [f"cluster {cluster.name}"], "cigri")
 
 
-def put_array_limit(
-    conn: Connection, cluster: ClusterRow, largest: int, message: str, now: datetime | None = None
-) -> None:
+def put_array_limit(conn: Connection, cluster: ClusterRow, largest: int, message: str) -> None:
     """The batch system takes no larger arrays: from now on `max_array` is at most that."""
     known = Cluster.c.config["max_array"].as_integer()
     learnt = conn.execute(
@@ -42,10 +40,10 @@ def put_array_limit(
     if learnt:
         text = f"max_array is now {largest}, which is all that the batch system takes: {message}"
         event = NewEvent("ARRAY_LIMIT", EventLevel.INFO, f"cluster {cluster.name}", text, cluster_id=cluster.id)
-        put_events(conn, [event], now)
+        put_events(conn, [event])
 
 
-def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, now: datetime | None = None) -> None:
+def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str) -> None:
     """The cluster does not answer, or not sensibly: pause it, longer each time, and tell the operator."""
     pause = pause_after(Cluster.c.failures + 1, CLUSTERS_THAT_DO_NOT_ANSWER)
     conn.execute(
@@ -53,45 +51,43 @@ def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str, 
         .where(Cluster.c.id == cluster.id)
         .values(
             failures=Cluster.c.failures + 1,
-            blocked_until=clock(now) + pause,
+            blocked_until=func.now() + pause,
         )
     )
     subject = f"cluster {cluster.name}"
-    put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, message, cluster_id=cluster.id)], now)
+    put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, message, cluster_id=cluster.id)])
 
 
-def put_account_failure(
-    conn: Connection, cluster: ClusterRow, user: str, message: str, now: datetime | None = None
-) -> None:
+def put_account_failure(conn: Connection, cluster: ClusterRow, user: str, message: str) -> None:
     """An account of a cluster that answers gives no sense: the operator is told, and only its own jobs suffer: it is
     asked again after a pause, longer each time.
     """
     event = NewEvent(ACCOUNT_REFUSED, EventLevel.ERROR, _account(cluster, user), message, cluster_id=cluster.id)
-    put_events(conn, [event], now)
+    put_events(conn, [event])
 
 
-def put_account_success(conn: Connection, cluster: ClusterRow, user: str, now: datetime | None = None) -> None:
-    close_events(conn, [ACCOUNT_REFUSED], [_account(cluster, user)], "cigri", now)
+def put_account_success(conn: Connection, cluster: ClusterRow, user: str) -> None:
+    close_events(conn, [ACCOUNT_REFUSED], [_account(cluster, user)], "cigri")
 
 
-def list_refused(conn: Connection, cluster: ClusterRow, now: datetime | None = None) -> dict[str, bool]:
+def list_refused(conn: Connection, cluster: ClusterRow) -> dict[str, bool]:
     """The accounts of a cluster that gave no sense when last asked, and whether their pause is over."""
     if not cluster.has_troubles:
         return {}
     is_open = and_(Event.c.code == ACCOUNT_REFUSED, Event.c.closed_at.is_(None), Event.c.cluster_id == cluster.id)
     first, last = _account(cluster, "\0").split("\0")
-    refused = conn.execute(select(Event.c.subject, (_pause_end() <= clock(now)).label("is_over")).where(is_open))
+    refused = conn.execute(select(Event.c.subject, (_pause_end() <= func.now()).label("is_over")).where(is_open))
     return {row.subject.removeprefix(first).removesuffix(last): row.is_over for row in refused}
 
 
-def is_account_paused(user: ColumnElement[str], cluster_id: int, now: datetime | None) -> ColumnElement[bool]:
+def is_account_paused(user: ColumnElement[str], cluster_id: int) -> ColumnElement[bool]:
     """Whether this account of a cluster is not to be asked yet."""
     name = select(Cluster.c.name).where(Cluster.c.id == cluster_id).scalar_subquery()
     paused = select(Event.c.id).where(
         Event.c.code == ACCOUNT_REFUSED,
         Event.c.subject == literal("account ") + user + " on " + name,
         Event.c.closed_at.is_(None),
-        _pause_end() > clock(now),
+        _pause_end() > func.now(),
     )
     return paused.exists()
 

@@ -4,15 +4,14 @@ Given by: operator, runner, users; taken by: runner.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Row, bindparam, or_, select, tuple_
+from sqlalchemy import BigInteger, Connection, Row, bindparam, func, or_, select, tuple_
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import among, clock
+from cigri.database import among
 from cigri.database.typed_rows import read_all
 from cigri.flow.ends import EndedAttempt, EndedJob, put_ended, put_unsent
 from cigri.flow.holds import is_share_held
@@ -57,16 +56,10 @@ def _launching() -> Select[*tuple[Any, ...]]:
 
 
 def put_back(
-    conn: Connection,
-    cluster_id: int,
-    batch_id: int,
-    outcome: Outcome,
-    reason: str,
-    limits: JobSettings,
-    now: datetime | None = None,
+    conn: Connection, cluster_id: int, batch_id: int, outcome: Outcome, reason: str, limits: JobSettings
 ) -> int:
     """The batch was never submitted and never will be: end its jobs, judge their tasks, and give the number of jobs."""
-    voided = conn.execute(_voiding(now).where(Batch.c.id == batch_id).returning(Batch.c.campaign_id)).one_or_none()
+    voided = conn.execute(_voiding().where(Batch.c.id == batch_id).returning(Batch.c.campaign_id)).one_or_none()
     if voided is None:
         return 0
     jobs = conn.execute(
@@ -74,13 +67,11 @@ def put_back(
     ).all()
     attempts = _attempts(conn, [job.id for job in jobs], outcome, limits)
     ended = [EndedJob(job.id, voided.campaign_id, JobKind(job.kind), outcome, None, "", reason, None) for job in jobs]
-    put_ended(conn, cluster_id, attempts, ended, now)
+    put_ended(conn, cluster_id, attempts, ended)
     return len(jobs)
 
 
-def put_back_unlaunched(
-    conn: Connection, limits: JobSettings, now: datetime | None = None, shut: Collection[tuple[int, int]] = ()
-) -> int:
+def put_back_unlaunched(conn: Connection, limits: JobSettings, shut: Collection[tuple[int, int]] = ()) -> int:
     """End jobs to launch that cannot be launched now, so that they hold neither tasks nor places; give their number.
 
     Their campaign is paused or held, or their cluster is disabled, does not answer, is `shut` for the campaign, or has
@@ -101,32 +92,27 @@ def put_back_unlaunched(
         .order_by(Job.c.id)
         .with_for_update(of=Job, skip_locked=True, key_share=True)  # whoever locks the tasks first asks to kill them
     ).all()
-    end_unsent(conn, stuck, Outcome.WITHDRAWN, NOT_LAUNCHED, limits, now)
+    end_unsent(conn, stuck, Outcome.WITHDRAWN, NOT_LAUNCHED, limits)
     return len(stuck)
 
 
-def withdraw_all(conn: Connection, reason: str, limits: JobSettings, now: datetime | None = None) -> int:
+def withdraw_all(conn: Connection, reason: str, limits: JobSettings) -> int:
     """End all jobs that are, or may be, on clusters, whatever becomes of them there; give their number."""
     there = (JobState.LAUNCHING, JobState.SUBMITTED, JobState.RUNNING)
     jobs = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind).where(Job.c.state.in_(there))
     ).all()
-    conn.execute(_voiding(now))
-    end_unsent(conn, jobs, Outcome.WITHDRAWN, reason, limits, now)
+    conn.execute(_voiding())
+    end_unsent(conn, jobs, Outcome.WITHDRAWN, reason, limits)
     return len(jobs)
 
 
-def _voiding(now: datetime | None) -> Update:
-    return moving(Batch.c.state, BatchState.VOID).values(settled_at=clock(now))
+def _voiding() -> Update:
+    return moving(Batch.c.state, BatchState.VOID).values(settled_at=func.now())
 
 
 def end_unsent(
-    conn: Connection,
-    jobs: Sequence[Row[int, int, int, JobKind]],
-    outcome: Outcome,
-    reason: str,
-    limits: JobSettings,
-    now: datetime | None,
+    conn: Connection, jobs: Sequence[Row[int, int, int, JobKind]], outcome: Outcome, reason: str, limits: JobSettings
 ) -> None:
     """Settle jobs (id, campaign_id, cluster_id, kind), of any campaigns and clusters, of which no record will come."""
     by_cluster: dict[int, list[EndedJob]] = defaultdict(list)
@@ -134,7 +120,7 @@ def end_unsent(
         end = EndedJob(job.id, job.campaign_id, job.kind, outcome, None, "", reason, None)
         by_cluster[job.cluster_id].append(end)
     if by_cluster:
-        put_unsent(conn, _attempts(conn, [job.id for job in jobs], outcome, limits), by_cluster, now)
+        put_unsent(conn, _attempts(conn, [job.id for job in jobs], outcome, limits), by_cluster)
 
 
 def _attempts(conn: Connection, job_ids: Sequence[int], outcome: Outcome, limits: JobSettings) -> list[EndedAttempt]:

@@ -32,7 +32,7 @@ class Isolation:
 
     def __init__(self, conn: Connection, module: str, now: datetime | None = None) -> None:
         self._conn, self._module, self._now = conn, module, now
-        self._known = list_quarantined(conn, module, now)
+        self._known = list_quarantined(conn, module)
         self.failed: dict[int, str] = {}
 
     @property
@@ -78,8 +78,8 @@ class Isolation:
     def settle(self, campaign_ids: Iterable[int]) -> None:
         """Of these campaigns those that have not failed did well."""
         well = {id for id in campaign_ids if self._known.get(id) is False and id not in self.failed}
-        end_quarantines(self._conn, self._module, well, self._now)
-        put_campaign_failures(self._conn, self._module, self.failed, self._now)
+        end_quarantines(self._conn, self._module, well)
+        put_campaign_failures(self._conn, self._module, self.failed)
 
 
 def once_more_isolated(act: Callable[[bool], T]) -> T:
@@ -106,11 +106,11 @@ def isolated_visit(
         except FAULTS as error:
             logger.exception("%s leaves out cluster %s, whose visit raised", module, cluster.name)
             with tools.database.begin() as conn:
-                put_visit_failure(conn, module, cluster.id, cluster.name, described(error), now)
+                put_visit_failure(conn, module, cluster.id, cluster.name, described(error))
             return Counter({"clusters left out": 1})
         if cluster.has_failed:
             with tools.database.begin() as conn:
-                end_visit_quarantine(conn, module, cluster.id, cluster.name, now)
+                end_visit_quarantine(conn, module, cluster.id, cluster.name)
         return report
 
     return guarded

@@ -126,7 +126,7 @@ def _serve(
     except TimeoutError:
         known.stopped[scheduler] += 1
         raise
-    made = put_jobs(conn, campaign_id, jobs, now)
+    made = put_jobs(conn, campaign_id, jobs)
     queues.keep()
     return Counter({"jobs": made, "replicas": _replicate(conn, served, jobs, now)})
 
@@ -164,9 +164,7 @@ def _jobs(
     now: datetime | None,
 ) -> list[NewJob]:
     """Tasks with a checkpoint come first, and on its cluster; the others as the campaign's scheduler chooses."""
-    stopped, free = take_continuing(
-        conn, campaign_id, {offer.cluster_id: offer.jobs for offer in offers}, patience, now
-    )
+    stopped, free = take_continuing(conn, campaign_id, {offer.cluster_id: offer.jobs for offer in offers}, patience)
     jobs: list[NewJob] = []
     places = {}
     for offer in offers:
@@ -199,7 +197,7 @@ def _portions(
 ) -> list[Portion]:
     outlook = Outlook(list_grounds(conn, campaign_id))
     offered = {id: Offered(offer.jobs, min(offer.jobs, offer.at_once)) for id, offer in places.items()}
-    return portions(outlook, list_crews(conn, campaign_id, now), backlog, offered)
+    return portions(outlook, list_crews(conn, campaign_id), backlog, offered)
 
 
 def _longest_first(
@@ -238,15 +236,15 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
         left[job.cluster_id] -= job.side
     if first.replica_budget is None or first.max_replicas is None or not +left:
         return 0
-    tries = list_tries(conn, first.campaign_id, MOST_TRIES, now)
+    tries = list_tries(conn, first.campaign_id, MOST_TRIES)
     outlook = Outlook(list_grounds(conn, first.campaign_id), tries)
-    budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id, now)
+    budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id)
     known, where = {one.task_id: one for one in tries}, {offer.cluster_id: offer for offer in offers}
     new = []
     for replica in replicate(tries, outlook, +left, first.max_replicas, budget):
         one, offer = known[replica.task_id], where[replica.cluster_id]
         new.append(NewJob(offer.cluster_id, offer.width, offer.walltime, [WaitingTask(*one[:3], 0)]))
-    return put_replicas(conn, first.campaign_id, new, now)
+    return put_replicas(conn, first.campaign_id, new)
 
 
 def assign(

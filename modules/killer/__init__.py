@@ -45,7 +45,7 @@ class Orders(NamedTuple):
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Steer the jobs of the clusters of which anybody wishes something, be it the grid itself."""
     with tools.database.begin() as conn:
-        clusters = list_clusters(conn, "killer", now=now)
+        clusters = list_clusters(conn, "killer")
         report = _ask(conn, tools, clusters, now) if clusters else Counter()
         with_halts = is_any_held(conn)
         wished = {cluster.id for cluster in clusters} if with_halts else list_wished(conn)
@@ -67,12 +67,12 @@ def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow], now: da
         for one in clusters
     }
     unwanted: dict[KillReason, list[int]] = defaultdict(list)
-    for job_id, reason in list_unwanted(conn, max_waiting, patience, now):
+    for job_id, reason in list_unwanted(conn, max_waiting, patience):
         unwanted[reason].append(job_id)
-    for cluster_id, leaving in list_out_of_hours(conn, tools.settings.hours, now).items():
+    for cluster_id, leaving in list_out_of_hours(conn, tools.settings.hours).items():
         unwanted[KillReason.HOURS] += leaving if cluster_id in max_waiting else ()
     for reason in (KillReason.FLOOD, KillReason.WAITING_TOO_LONG, KillReason.HOURS, KillReason.WALLTIME):
-        report[f"{reason} kills"] += ask_kills(conn, unwanted[reason], reason, "killer", now)
+        report[f"{reason} kills"] += ask_kills(conn, unwanted[reason], reason, "killer")
     return report
 
 
@@ -85,10 +85,10 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | 
         orders: dict[str, Orders] = defaultdict(lambda: Orders([], []))
         verify_after = tools.settings.jobs.verify_kill
         with tools.database.begin() as conn:
-            for kill in take_kills(conn, cluster.id, verify_after, now):
+            for kill in take_kills(conn, cluster.id, verify_after):
                 orders[kill.local_user].kills.append(kill)
             states = steerable(tools.gateway.controls(cluster)) if with_halts else ()
-            for halt in take_halts(conn, cluster.id, states, verify_after, now) if with_halts else ():
+            for halt in take_halts(conn, cluster.id, states, verify_after) if with_halts else ():
                 orders[halt.local_user].halts.append(halt)
         for some in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user], now)):
             report.update(some)
@@ -108,7 +108,7 @@ def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: dat
         _give_up(tools, cluster, orders.kills, why, now)
         with tools.database.begin() as conn:
             unsend_halts(conn, [order.job_id for order in orders.halts])
-            put_account_failure(conn, cluster, user, why, now)
+            put_account_failure(conn, cluster, user, why)
         return Counter()
 
 
@@ -154,4 +154,4 @@ def _complain(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], wh
     message = f"{len(orders)} jobs could not be killed (e.g. {orders[0].remote_id}): {why}"
     event = NewEvent("KILL_PROBLEM", EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
     with tools.database.begin() as conn:
-        put_events(conn, [event], now)
+        put_events(conn, [event])

@@ -19,7 +19,7 @@ def pass_on_checkpoints(tools: Tools, cluster: ClusterRow, now: datetime | None)
     """Pass on what users ask of running jobs, and see which have heard it."""
     orders: dict[str, list[CheckpointOrder]] = defaultdict(list)
     with tools.database.begin() as conn:
-        for order in take_checkpoint_orders(conn, cluster.id, now):
+        for order in take_checkpoint_orders(conn, cluster.id):
             orders[order.local_user].append(order)
         key = grid_key(conn) if orders else ""
     return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, key, user, orders[user], now)))
@@ -43,6 +43,6 @@ def _ask(
         if order.is_new and answer in (Hearing.UNWRITTEN, Hearing.ABSENT)
     ]
     with tools.database.begin() as conn:
-        put_heard(conn, heard, now)
+        put_heard(conn, heard)
         unsend_checkpoints(conn, lost)
     return len(heard)

@@ -25,11 +25,11 @@ def drain(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
     """One step: waiting jobs that would not fit are taken back, running ones told, and at the deadline killed."""
     with tools.database.begin() as conn:
         wish, nodes = find_drain(conn, cluster.id), list_node_drains(conn, cluster.id)
-        allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id, now)
+        allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id)
         if wish is None and not (nodes or allowed or past):
             return Counter()
         place = ClusterMoment(tools, cluster, grid_key(conn), server_time(conn, now), now)
-        paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
+        paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
         known = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
     running = [job for job in known if job.local_user not in paused]
     report: Report = Counter({"jobs that may go on": take_back_told(place, allowed)})
@@ -59,8 +59,8 @@ def _drain_node(place: ClusterMoment, drain: NodeDrain, running: Sequence[Runnin
 def _drain_cluster(place: ClusterMoment, wish: DrainWish, running: Sequence[RunningJob], claimed: set[int]) -> Report:
     """`claimed` jobs are told of their node, which is to be empty before."""
     with place.tools.database.begin() as conn:
-        waiting = list_unfit(conn, place.cluster.id, wish.deadline, place.now)
-        asked = ask_kills(conn, waiting, KillReason.DRAIN, wish.asked_by, place.now)
+        waiting = list_unfit(conn, place.cluster.id, wish.deadline)
+        asked = ask_kills(conn, waiting, KillReason.DRAIN, wish.asked_by)
         report: Report = Counter({"drain kills": asked})
     deadline = wish.deadline.timestamp()
     late = _late(running, wish.deadline)
@@ -104,17 +104,17 @@ def _announce(
         words = f"told to end by {as_utc(deadline)}"
         event = _event(place.cluster, subject, words, [one for one in victims if one.job.job_id in told])
         with place.tools.database.begin() as conn:
-            put_events(conn, [event], place.now)
+            put_events(conn, [event])
     return len(told)
 
 
 def _kill(place: ClusterMoment, wish: DrainWish, victims: Sequence[Victim]) -> int:
     with place.tools.database.begin() as conn:
         ids = [victim.job.job_id for victim in victims]
-        asked = ask_kills(conn, ids, KillReason.DRAIN, wish.asked_by, place.now)
+        asked = ask_kills(conn, ids, KillReason.DRAIN, wish.asked_by)
         if asked:
             event = _event(place.cluster, f"cluster {place.cluster.name}", "killed", victims)
-            put_events(conn, [event], place.now)
+            put_events(conn, [event])
     return asked
 
 

@@ -62,15 +62,15 @@ def tell_result(
     except AnswerUnreadable as error:
         events = [_event(cluster, verb, id, some, str(error)) for id, some in by_campaign.items()]
         with tools.database.begin() as conn:
-            put_events(conn, events, now)
+            put_events(conn, events)
         return Counter()
     stubborn = {id: [order for order in some if order.tries >= MANY_TRIES] for id, some in by_campaign.items()}
     why = f"no effect after {MANY_TRIES} requests"
     events = [_event(cluster, verb, id, some, why) for id, some in stubborn.items() if some]
     healed = [_subject(cluster, id) for id, some in stubborn.items() if not some]
     with tools.database.begin() as conn:
-        close_events(conn, [_code(verb)], healed, "cigri", now)
-        put_events(conn, events, now)
+        close_events(conn, [_code(verb)], healed, "cigri")
+        put_events(conn, events)
     return Counter({f"{DONE[verb]} jobs": len(orders)})
 
 

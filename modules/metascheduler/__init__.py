@@ -43,30 +43,30 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     with tools.database.begin() as conn:
         if not has_open_campaigns(conn):
             return Counter()
-        shut = {(share.campaign_id, share.cluster_id) for share in list_shut(conn, tools.settings.hours, now)}
+        shut = {(share.campaign_id, share.cluster_id) for share in list_shut(conn, tools.settings.hours)}
         barred = list_barred(conn)
         report = Counter(
             {
-                "prologues": put_prologues(conn, now, shut | barred),
-                "epilogues": put_epilogues(conn, now, shut),
-                "campaigns ended": close_campaigns(conn, now),
+                "prologues": put_prologues(conn, shut | barred),
+                "epilogues": put_epilogues(conn, shut),
+                "campaigns ended": close_campaigns(conn),
             }
         )
         wants = list_wants(
-            conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, now, tools.settings.policy.scouting
+            conn, tools.settings.budget.errors, tools.settings.jobs.same_cluster, tools.settings.policy.scouting
         )
         barred |= shut
         if barred:
             wants = [want for want in wants if (want.campaign_id, want.cluster_id) not in barred]
-        if left_out := list_left_out(conn, ("campaign_schedulers",), now):  # what it were given nobody would use
+        if left_out := list_left_out(conn, ("campaign_schedulers",)):  # what it were given nobody would use
             wants = [want for want in wants if want.campaign_id not in left_out]
         if not tools.settings.policy.replicas:
             wants = [want._replace(spare=0) if want.spare else want for want in wants if want.waits]
         isolation, policy = Isolation(conn, "metascheduler", now), Policy(tools.settings.policy.order)
         shared = _share(conn, tools.settings, policy, isolation, wants, now)
         isolation.settle({want.campaign_id for want in wants})
-        put_offers(conn, shared.stock.offers(), now)
-        put_cuts(conn, explain(shared.stock, taken_back(shared)), now)
+        put_offers(conn, shared.stock.offers())
+        put_cuts(conn, explain(shared.stock, taken_back(shared)))
         report["jobs taken back"] = _take_back(conn, shared, now)
     policy.complain()
     report["offers"] = len(shared.stock.given)
@@ -82,11 +82,11 @@ def _share(
     now: datetime | None,
 ) -> Shared:
     policy = settings.policy
-    usage = list_usage(conn, policy.half_life, now)
-    add_up_usage(conn, policy.half_life, now)
+    usage = list_usage(conn, policy.half_life)
+    add_up_usage(conn, policy.half_life)
     facts = Facts(list_affinities(conn), list_targets(conn), usage)
     ceilings, rooms = find_ceilings(conn, policy.tests), list_rooms(conn)
-    everybody = list_claims(conn, [want for want in wants if want.waits], now, everybody=True)
+    everybody = list_claims(conn, [want for want in wants if want.waits], everybody=True)
     claims = [claim for claim in everybody if claim.clusters]
 
     def shared(rooms: Sequence[Room], wants: Sequence[Want]) -> Stock:
@@ -111,5 +111,5 @@ def _share(
 def _take_back(conn: Connection, shared: Shared, now: datetime | None) -> int:
     if not shared.recalled:
         return 0
-    put_events(conn, list(news(shared)), now)
-    return ask_kills(conn, [job.job_id for job in shared.recalled], KillReason.FAIRNESS, "metascheduler", now)
+    put_events(conn, list(news(shared)))
+    return ask_kills(conn, [job.job_id for job in shared.recalled], KillReason.FAIRNESS, "metascheduler")

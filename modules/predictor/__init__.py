@@ -42,13 +42,13 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         isolation = Isolation(conn, "predictor", now)
         alike = {} if isolation.knows_failures else list_alike(conn)
         others = [id for remaining in alike.values() for id in remaining]
-        progress = list_progress(conn, settings.window, now, others)
+        progress = list_progress(conn, settings.window, others)
         time = server_time(conn, now)
-        paces = list_cluster_services(conn, settings.recent, now, settings.window)
+        paces = list_cluster_services(conn, settings.recent, settings.window)
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
-        ending = endings(list_under_way(conn, horizons, now), horizons)
-        ages, before = list_ages(conn, _few(progress), now), list_in_all(conn, others)
+        ending = endings(list_under_way(conn, horizons), horizons)
+        ages, before = list_ages(conn, _few(progress)), list_in_all(conn, others)
         known = EndConditions(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
         parts: dict[int, list[Progress]] = defaultdict(list)
         for part in progress:
@@ -67,8 +67,8 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
         forecasts, news = isolation.of_all(parts, forecast_of)
         isolation.failed |= {id: why for first, why in isolation.failed.items() for id in alike.get(first, ())}
         isolation.settle(parts)
-        put_forecasts(conn, news, settings.history, now, alike)
-        put_cluster_forecasts(conn, [service.measured for service in services.values()], now)
+        put_forecasts(conn, news, settings.history, alike)
+        put_cluster_forecasts(conn, [service.measured for service in services.values()])
         add_up_counts(conn)
     with tools.database.begin() as conn:
         matched = match_tasks(conn)

@@ -43,12 +43,12 @@ BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Launch on every cluster that has something to launch, and settle what is left of earlier passes."""
     with tools.database.begin() as conn:
-        clusters = list_clusters(conn, "runner", now=now)
+        clusters = list_clusters(conn, "runner")
         key = grid_key(conn)
-        shut = list_shut(conn, tools.settings.hours, now)
-        given_back = put_back_unlaunched(conn, tools.settings.jobs, now, shut)
+        shut = list_shut(conn, tools.settings.hours)
+        given_back = put_back_unlaunched(conn, tools.settings.jobs, shut)
         busy = list_busy(conn)
-        paces, excluded = list_front_end_paces(conn), list_all_excluded(conn, now)
+        paces, excluded = list_front_end_paces(conn), list_all_excluded(conn)
     clusters = [cluster for cluster in clusters if cluster.id in busy]
     known = {id: ClusterOutset(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
@@ -99,7 +99,7 @@ def _visit(
         tools.gateway.check(cluster)  # no driver for its configuration is the whole cluster's trouble, no account's
         with tools.database.read() as conn:
             unsettled = list_launching(conn, cluster.id) if known.is_unclear else []
-            paused = {user for user, is_over in list_refused(conn, cluster, now).items() if not is_over}
+            paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
             room = max(1, int(known.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
             max_array = max(1, int(known.pace * cluster.config.max_array))
             launches = list_launches(conn, cluster.id, max(room, 0), max_array)
@@ -145,7 +145,7 @@ def _serve(
     except Exception as error:  # the jobs of others go on; what became of these batches is asked at the next pass
         logger.exception("Cluster %s: account %s cannot be served", cluster.name, user)
         with tools.database.begin() as conn:
-            put_account_failure(conn, cluster, user, f"CiGri fails on what it answers: {described(error)}", now)
+            put_account_failure(conn, cluster, user, f"CiGri fails on what it answers: {described(error)}")
     return report
 
 
@@ -160,9 +160,9 @@ def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str, now: date
         is_away = user == visitor
     with tools.database.begin() as conn:
         if is_away:
-            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", message, now)
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", message)
         else:
-            put_account_failure(conn, cluster, user, message, now)
+            put_account_failure(conn, cluster, user, message)
     return is_away
 
 
@@ -171,7 +171,7 @@ def _prepare(
 ) -> Prepared | None:
     """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
     with tools.database.begin() as conn:
-        batch = put_batch(conn, launch, cluster.id, key, now)
+        batch = put_batch(conn, launch, cluster.id, key)
     if batch is None:
         return None
     try:
@@ -211,8 +211,8 @@ def _settle(
         remote_ids = answers.of(sent.submission)
     except ArrayTooLarge as error:
         with tools.database.begin() as conn:
-            put_back(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs, now)
-            put_array_limit(conn, cluster, error.largest, str(error), now)
+            put_back(conn, cluster.id, sent.batch.id, Outcome.WITHDRAWN, str(error), tools.settings.jobs)
+            put_array_limit(conn, cluster, error.largest, str(error))
         report["batches too large"] += 1
         return
     except SubmissionRefused as error:
@@ -221,7 +221,7 @@ def _settle(
         report["refused batches"] += 1
         return
     with tools.database.begin() as conn:
-        report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids, now)
+        report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids)
 
 
 def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str], now: datetime | None) -> str:
@@ -229,7 +229,7 @@ def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str], now: date
     if not nodes:
         return ""
     with tools.database.read() as conn:
-        drained = {node.node for node in list_excluded_nodes(conn, cluster.name, now) if node.is_drained}
+        drained = {node.node for node in list_excluded_nodes(conn, cluster.name) if node.is_drained}
     words = [f"{node}, which {'drains' if node in drained else 'is sick'}" for node in nodes]
     return f" (left out: {'; '.join(words)})"
 
@@ -245,12 +245,12 @@ def _reconcile(
     remote_ids = {job.index: job.remote_id for job in found if job.tag == batch.tag}
     if remote_ids or not _is_void(tools, cluster, key, batch):
         with tools.database.begin() as conn:
-            put_submitted(conn, batch.id, remote_ids, now)
+            put_submitted(conn, batch.id, remote_ids)
         report["adopted batches"] += 1
         return
     reason = "the submission was cut off before it reached the batch system"
     with tools.database.begin() as conn:
-        put_back(conn, cluster.id, batch.id, Outcome.WITHDRAWN, reason, tools.settings.jobs, now)
+        put_back(conn, cluster.id, batch.id, Outcome.WITHDRAWN, reason, tools.settings.jobs)
     report["batches given back"] += 1
 
 
@@ -265,7 +265,7 @@ def _put_back(
     for one in unsent:
         if is_away:
             with tools.database.begin() as conn:
-                put_back(conn, cluster.id, one.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs, now)
+                put_back(conn, cluster.id, one.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs)
         else:
             _refuse(tools, cluster, one.launch, one.batch, message, now)
 
@@ -274,5 +274,5 @@ def _refuse(
     tools: Tools, cluster: ClusterRow, launch: Launch, batch: PreparedBatch, message: str, now: datetime | None
 ) -> None:
     with tools.database.begin() as conn:
-        put_back(conn, cluster.id, batch.id, Outcome.REFUSED, message, tools.settings.jobs, now)
-        put_refusal(conn, launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget, now)
+        put_back(conn, cluster.id, batch.id, Outcome.REFUSED, message, tools.settings.jobs)
+        put_refusal(conn, launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget)

@@ -44,9 +44,9 @@ LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 def run_once(tools: Tools, now: datetime | None = None) -> Report:
     """Visit every cluster whose turn it is."""
     with tools.database.begin() as conn:
-        due = list_clusters(conn, "updator", due_only=True, now=now)
+        due = list_clusters(conn, "updator", due_only=True)
         key = grid_key(conn)
-        fresh = list_undiscovered(conn, tools.settings.resources.discovery, now) if due else set()
+        fresh = list_undiscovered(conn, tools.settings.resources.discovery) if due else set()
         relisted = list_accounts_with_listed_again(conn) if due else set()
 
     def visit(cluster: ClusterRow) -> Report:
@@ -73,7 +73,7 @@ def _look(
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id)
-        refused = list_refused(conn, cluster, now)
+        refused = list_refused(conn, cluster)
     accounts = {name: Account(name, [], is_relisted=True) for name in relisted}
     for job in watched:
         accounts.setdefault(job.local_user, Account(job.local_user, [])).jobs.append(job)
@@ -87,7 +87,7 @@ def _look(
         answers = tools.gateway.ask_all(cluster, name, wanted)
     except (TransportError, AnswerUnreadable) as error:
         with tools.database.begin() as conn:
-            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error), now)
+            put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
         return report
     took = tools.gateway.took.get((cluster.name, name), 0.0)
     problems = note(tools, cluster, of_cluster, answers, took, watched, now)
@@ -107,9 +107,9 @@ def _look(
     if problems or cluster.has_troubles:
         with tools.database.begin() as conn:
             if problems:
-                put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(problems), now)
+                put_failure(conn, cluster, "CLUSTER_ANSWER", "; ".join(problems))
             else:
-                put_success(conn, cluster, now)
+                put_success(conn, cluster)
     if discovers and not problems:
         report.update(discover(tools, cluster, now))
     return report
@@ -132,9 +132,9 @@ def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account, now
     if problems or cluster.has_troubles:
         with tools.database.begin() as conn:
             if problems:
-                put_account_failure(conn, cluster, account.name, "; ".join(problems), now)
+                put_account_failure(conn, cluster, account.name, "; ".join(problems))
             else:
-                put_account_success(conn, cluster, account.name, now)
+                put_account_success(conn, cluster, account.name)
     return report
 
 
@@ -231,16 +231,16 @@ def _settle(
     with tools.database.begin() as conn:
         tell(conn, cluster, jobs, findings, now)
         if findings.seen:
-            move_seen(conn, findings.seen, now)
+            move_seen(conn, findings.seen)
         if findings.missing:
-            mark_missing(conn, findings.missing, now)
+            mark_missing(conn, findings.missing)
         if not has_ends:
             return []
-        fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs, now)
+        fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs)
         reasons = {job.job_id: job.reason for job in ends.jobs}
-        put_events(conn, events(cluster, fresh, ends, reasons, tails), now)
+        put_events(conn, events(cluster, fresh, ends, reasons, tails))
         tried = {id: trial for id, trial in trials(fresh, tails).items() if trial.failures or id in troubled}
-        put_trials(conn, cluster.id, cluster.name, tried, tools.settings.budget, now)
+        put_trials(conn, cluster.id, cluster.name, tried, tools.settings.budget)
     return fresh
 
 

@@ -55,14 +55,14 @@ def note(
         load = answers.of(asked.load) if asked.load else None
         _note_pace(conn, cluster, load, seconds, now)
         if capacity is not None:
-            put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used), now)
+            put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used))
     return problems
 
 
 def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float, now: datetime | None) -> None:
     """What may be asked of it from now on."""
-    before, refused, elapsed = take_front_end_pace(conn, cluster.id, now)
+    before, refused, elapsed = take_front_end_pace(conn, cluster.id)
     strain = Strain(seconds, load, refused, elapsed)
     after = next_pace(before, strain, cluster.config.most_load)
     if after.pace < 1.0 or before.pace < 1.0 or before.usual is None or elapsed >= NOTED_EVERY:
-        put_front_end_pace(conn, cluster.id, after, now)
+        put_front_end_pace(conn, cluster.id, after)

@@ -21,9 +21,9 @@ def discover(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
     except (TransportError, AnswerUnreadable) as error:
         logger.warning("Cluster %s: its nodes could not be read: %s", cluster.name, error)
         with tools.database.begin() as conn:
-            put_no_nodes(conn, cluster, str(error), now)
+            put_no_nodes(conn, cluster, str(error))
         return report
     with tools.database.begin() as conn:
-        if put_nodes(conn, cluster, classes, now):
+        if put_nodes(conn, cluster, classes):
             report["clusters with other nodes"] = 1
     return report

@@ -79,14 +79,14 @@ def _go_on(
     why = f"Tasks end within {below:.3g} s {where}, and last elsewhere"
     about = (span.campaign_id, span.cluster_id, span.cluster, below, None if span.is_sink else suspected, why)
     with tools.database.begin() as conn:
-        return put_doubts(conn, Doubted(*about), job_ids=jobs, now=now)
+        return put_doubts(conn, Doubted(*about), job_ids=jobs)
 
 
 def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span], now: datetime | None) -> Report:
     """Leave sick nodes out, as many as may be, and doubt what ended at once on them."""
     with tools.database.begin() as conn:
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
-        out = list_excluded(conn, place.cluster_id, now)
+        out = list_excluded(conn, place.cluster_id)
         there = count_nodes(conn, place.cluster_id)
     tallies = [tally for tally in _tallies(ends, here) if NAME.fullmatch(tally.node)]
     elsewhere = _elsewhere(tools, place, {tally.campaign_id for tally in tallies if tally.is_quick or tally.on_trial})
@@ -95,7 +95,7 @@ def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span], now: da
     most = min(int(tools.settings.nodes.share * known), known - 1) - len(out)
     report: Report = Counter()
     with tools.database.begin() as conn:
-        report["nodes healed"] = admit_nodes(conn, place.cluster_id, place.name, verdicts.healed, "cigri", now)
+        report["nodes healed"] = admit_nodes(conn, place.cluster_id, place.name, verdicts.healed, "cigri")
     for hole in verdicts.holes[: max(0, most)]:
         report.update(_leave_out(tools, place, hole, now))
     return report
@@ -132,8 +132,8 @@ def _leave_out(tools: Tools, place: ClusterName, hole: Hole, now: datetime | Non
         for campaign_id, below in sorted(hole.doubted.items()):
             why = f"Tasks ended within {below:.3g} s on node {hole.node}, and last elsewhere"
             doubted = Doubted(campaign_id, place.cluster_id, place.name, below, [hole.node], why)
-            report["results doubted"] += put_doubts(conn, doubted, now=now)
-        excluded = put_exclusion(conn, *place, hole.node, str(hole), tools.settings.nodes, now)
+            report["results doubted"] += put_doubts(conn, doubted)
+        excluded = put_exclusion(conn, *place, hole.node, str(hole), tools.settings.nodes)
         report["nodes left out"] += excluded
     return report
 
@@ -151,7 +151,7 @@ def _judge_clusters(tools: Tools, spans: Sequence[Span], now: datetime | None) -
         why += f" {doubt.usual:.0f} s"
         about = (span.campaign_id, cluster_id, span.cluster, doubt.below, None, why)
         with tools.database.begin() as conn:
-            report["results doubted"] += put_doubts(conn, Doubted(*about), now=now)
+            report["results doubted"] += put_doubts(conn, Doubted(*about))
         report["sinks"] += 1
     return report
 

@@ -40,18 +40,18 @@ def find_relisted(
     remote_ids: dict[int, str] = {}
     if others:
         with tools.database.read() as conn:
-            remote_ids = list_over(conn, cluster.id, account.name, others, cluster.config.lost_after, now)
+            remote_ids = list_over(conn, cluster.id, account.name, others, cluster.config.lost_after)
     if not remote_ids and not account.is_relisted:
         return Counter()
     subject = f"jobs of {account.name} on {cluster.name}"
     with tools.database.begin() as conn:
-        again = put_listed_again(conn, cluster.id, account.name, remote_ids, now)
+        again = put_listed_again(conn, cluster.id, account.name, remote_ids)
         if again.new:
             message = (
                 f"{again.jobs} jobs that are over (e.g. {again.example}) are in the queue of {cluster.name} again: "
                 f"has its batch system come back with older state? They are killed there, and hold cores until then"
             )
-            put_events(conn, [NewEvent(CODE, EventLevel.WARNING, subject, message, cluster_id=cluster.id)], now)
+            put_events(conn, [NewEvent(CODE, EventLevel.WARNING, subject, message, cluster_id=cluster.id)])
         elif not again.jobs:
-            close_events(conn, [CODE], [subject], "cigri", now)
+            close_events(conn, [CODE], [subject], "cigri")
     return Counter({"jobs listed again": again.new})

@@ -50,10 +50,10 @@ def tell(
     news = [job for job in findings.unaccounted if not job.is_unaccounted]
     if news:
         mark_unaccounted(conn, [job.job_id for job in news], REASON)
-        put_events(conn, [_event(cluster, job) for job in news], now)
+        put_events(conn, [_event(cluster, job) for job in news])
     solved = {end.job.job_id for end in findings.ended} | {seen.job_id for seen in findings.seen}
     subjects = [_subject(job) for job in jobs if job.is_unaccounted and job.job_id in solved]
-    close_events(conn, [CODE], subjects, "cigri", now)
+    close_events(conn, [CODE], subjects, "cigri")
 
 
 def _subject(job: WatchedJob) -> str:

@@ -10,7 +10,6 @@ from sqlalchemy import ARRAY, BigInteger, Connection, Text, and_, cast, func, or
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock
 from cigri.database.typed_rows import nothing, read_all
 from cigri.states import WAITING_JOBS, CampaignType, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Bucket, Campaign
@@ -218,18 +217,16 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
     return read_all(conn, ClusterView, statement)
 
 
-def list_usage(
-    conn: Connection, cluster_ids: Sequence[int], past: timedelta, period: timedelta, now: datetime | None = None
-) -> list[Usage]:
+def list_usage(conn: Connection, cluster_ids: Sequence[int], past: timedelta, period: timedelta) -> list[Usage]:
     """The mean of each `period` of the `past`, oldest first, cluster by cluster."""
     row = ClusterUsage
-    start = func.date_bin(period, row.c.at, clock(now) - past, type_=row.c.at.type)
+    start = func.date_bin(period, row.c.at, func.now() - past, type_=row.c.at.type)
     columns = (row.c.total, row.c.free, row.c.used, row.c.used_by_us, row.c.unavailable)
     means = (cast(func.round(func.avg(column)), BigInteger).label(column.key) for column in columns)
     statement = (
         select(Cluster.c.name.label("cluster"), start.label("at"), *means)
         .join(Cluster, Cluster.c.id == row.c.cluster_id)
-        .where(row.c.cluster_id.in_(cluster_ids), row.c.at >= clock(now) - past)
+        .where(row.c.cluster_id.in_(cluster_ids), row.c.at >= func.now() - past)
         .group_by(Cluster.c.id, start)
         .order_by(Cluster.c.id, start)
     )

@@ -3,13 +3,11 @@ Read by: campaign schedulers.
 """
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Row, and_, cast, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
 
-from cigri.database import clock
 from cigri.database.typed_rows import read_all, read_by
 from cigri.jdl import ClusterSettings
 from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
@@ -81,10 +79,10 @@ class Crew(NamedTuple):
     free: int
 
 
-def list_crews(conn: Connection, campaign_id: int, now: datetime | None = None) -> dict[int, Crew]:
+def list_crews(conn: Connection, campaign_id: int) -> dict[int, Crew]:
     """By cluster."""
     part = CampaignCluster
-    age = func.greatest(func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds, 0.0)
+    age = func.greatest(func.extract("epoch", func.now() - Job.c.started_at) - Job.c.halted_seconds, 0.0)
     runs, waits = Job.c.started_at.is_not(None), Job.c.state.in_(WAITING_JOBS)
     live = (
         select(

@@ -3,7 +3,6 @@ Read by: killer, metascheduler, runner.
 """
 
 from collections import defaultdict
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, select, text
@@ -27,7 +26,7 @@ class ShutShare(NamedTuple):
     cluster_id: int
 
 
-def list_shut(conn: Connection, grid: HoursSettings, now: datetime | None = None) -> set[ShutShare]:
+def list_shut(conn: Connection, grid: HoursSettings) -> set[ShutShare]:
     """Of the campaigns in treatment."""
     part = CampaignCluster
     found = conn.execute(
@@ -37,7 +36,7 @@ def list_shut(conn: Connection, grid: HoursSettings, now: datetime | None = None
         .where(text(FOLLOWS_HOURS), part.c.settings["type"].astext == NIGHTLY)
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
     ).all()
-    time = server_time(conn, now) if found else None
+    time = server_time(conn) if found else None
     shut = set()
     for campaign_id, cluster_id, walltime, name, values in found:
         config = read_config(name, values)
@@ -49,7 +48,7 @@ def list_shut(conn: Connection, grid: HoursSettings, now: datetime | None = None
     return shut
 
 
-def list_out_of_hours(conn: Connection, grid: HoursSettings, now: datetime | None = None) -> dict[int, list[int]]:
+def list_out_of_hours(conn: Connection, grid: HoursSettings) -> dict[int, list[int]]:
     """By cluster the jobs that have to leave it now; one that is held in the queue is in nobody's way."""
     part = CampaignCluster
     found = conn.execute(
@@ -74,7 +73,7 @@ def list_out_of_hours(conn: Connection, grid: HoursSettings, now: datetime | Non
         .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.kind == JobKind.TASKS)
         .order_by(Job.c.id)
     ).all()
-    time = server_time(conn, now) if found else None
+    time = server_time(conn) if found else None
     configs = {row.cluster_id: read_config(row.name, row.config) for row in found}
     leaving: dict[int, list[int]] = defaultdict(list)
     for row in found:

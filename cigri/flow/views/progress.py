@@ -3,7 +3,7 @@ Read by: predictor.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, 
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 from sqlalchemy.sql.elements import ColumnElement, Label
 
-from cigri.database import among, clock
+from cigri.database import among
 from cigri.database.typed_rows import read_all
 from cigri.flow.forecasts import NewForecast
 from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
@@ -80,12 +80,10 @@ def is_any_open(conn: Connection) -> bool:
     return conn.scalar(select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1)) is not None
 
 
-def list_progress(
-    conn: Connection, window: float, now: datetime | None = None, besides: Collection[int] = ()
-) -> list[Progress]:
+def list_progress(conn: Connection, window: float, besides: Collection[int] = ()) -> list[Progress]:
     """Every open campaign on each of its clusters, `besides` some."""
     part = CampaignCluster
-    recent, live, sent, left, averages = _recent(window, now), _live(), _sent(), _remaining(), _averages()
+    recent, live, sent, left, averages = _recent(window), _live(), _sent(), _remaining(), _averages()
     statement = (
         select(
             part.c.campaign_id,
@@ -216,15 +214,15 @@ def _before(row: Row[*tuple[Any, ...]]) -> NewForecast | None:
     )
 
 
-def _recent(window: float, now: datetime | None) -> Subquery:
+def _recent(window: float) -> Subquery:
     """What was done in the window."""
-    since = clock(now) - timedelta(seconds=window)
+    since = func.now() - timedelta(seconds=window)
     return (
         select(
             Completion.c.campaign_id,
             Completion.c.cluster_id,
             func.sum(Completion.c.tasks).label("tasks"),
-            func.extract("epoch", clock(now) - func.min(Completion.c.minute)).label("seconds"),
+            func.extract("epoch", func.now() - func.min(Completion.c.minute)).label("seconds"),
         )
         .where(Completion.c.minute > since)
         .group_by(Completion.c.campaign_id, Completion.c.cluster_id)

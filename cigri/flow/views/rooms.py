@@ -3,7 +3,6 @@ Read by: metascheduler.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -52,7 +51,7 @@ class Room(NamedTuple):
         return width > 1 and 0 < self.node <= 2 * width
 
 
-def list_rooms(conn: Connection, now: datetime | None = None) -> list[Room]:
+def list_rooms(conn: Connection) -> list[Room]:
     """Enabled clusters whose last visit succeeded, the emptiest first."""
     is_waiting = and_(Job.c.state.in_(WAITING_JOBS), is_there())
     counts = (

@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
 from sqlalchemy.sql.selectable import LateralFromClause
 
-from cigri.database import among, clock
+from cigri.database import among
 from cigri.database.typed_rows import read_all
 from cigri.estimates.durations import LAST, SHORTEST, STEPS
 from cigri.estimates.speeds import FEWEST
@@ -88,13 +88,11 @@ class JobUnderWay(NamedTuple):
     speed: float | None
 
 
-def list_cluster_services(
-    conn: Connection, window: float, now: datetime | None = None, long_window: float = 3600.0
-) -> dict[int, ClusterService]:
+def list_cluster_services(conn: Connection, window: float, long_window: float = 3600.0) -> dict[int, ClusterService]:
     """Every cluster that was visited, over the last `window` seconds; kills and the swing over `long_window`, for what
     comes now and then is to be remembered when it comes again.
     """
-    since, long_since = clock(now) - timedelta(seconds=window), clock(now) - timedelta(seconds=long_window)
+    since, long_since = func.now() - timedelta(seconds=window), func.now() - timedelta(seconds=long_window)
     delays, rates = _starts(since)
     kills = (
         select(func.count().label("n"))
@@ -136,7 +134,7 @@ def _or_0(figure: ColumnElement[Any]) -> Label[float]:
     return cast(func.coalesce(figure, 0.0), DOUBLE_PRECISION).label(figure.key)
 
 
-def list_under_way(conn: Connection, cluster_ids: Iterable[int], now: datetime | None = None) -> list[JobUnderWay]:
+def list_under_way(conn: Connection, cluster_ids: Iterable[int]) -> list[JobUnderWay]:
     """Every job of tasks that runs on these clusters, and is not suspended."""
     part = CampaignCluster.c
     tasks = select(Attempt.c.position.label("n"), Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id)
@@ -148,7 +146,7 @@ def list_under_way(conn: Connection, cluster_ids: Iterable[int], now: datetime |
             Job.c.campaign_id,
             Job.c.cluster_id,
             Job.c.width,
-            _age(now).label("age"),
+            _age().label("age"),
             Job.c.walltime,
             func.coalesce(last.c.n, 1).label("tasks"),
             case((and_(last.c.n == 1, has_speed), before)).label("before"),  # others are not looked up
@@ -162,14 +160,12 @@ def list_under_way(conn: Connection, cluster_ids: Iterable[int], now: datetime |
     return read_all(conn, JobUnderWay, statement)
 
 
-def list_ages(
-    conn: Connection, campaign_ids: Sequence[int], now: datetime | None = None
-) -> dict[int, dict[int, list[int]]]:
+def list_ages(conn: Connection, campaign_ids: Sequence[int]) -> dict[int, dict[int, list[int]]]:
     """How long the tasks of these campaigns run already: by campaign and cluster, counted as durations are.
 
     A job of several tasks is older than the one that it runs: it is left out.
     """
-    place = bin_in_sql(_age(now))
+    place = bin_in_sql(_age())
     is_one_of_several = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position > 1).exists()
     statement = (
         select(Job.c.campaign_id, Job.c.cluster_id, place, func.count())
@@ -185,8 +181,8 @@ def list_ages(
     return found
 
 
-def _age(now: datetime | None) -> ColumnElement[float]:
-    age = func.extract("epoch", clock(now) - Job.c.started_at) - Job.c.halted_seconds
+def _age() -> ColumnElement[float]:
+    age = func.extract("epoch", func.now() - Job.c.started_at) - Job.c.halted_seconds
     return cast(func.greatest(age, 0.0), DOUBLE_PRECISION)
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, func, select
 
-from cigri.database import clock
 from cigri.database.typed_rows import read_all
 from cigri.states import LIVE_JOBS, BatchState, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -51,7 +50,7 @@ def count_open_events(conn: Connection) -> dict[str, int]:
     return {row.level.value: row.n for row in found}
 
 
-def list_old_events(conn: Connection, age: timedelta, now: datetime | None = None) -> list[OpenEvent]:
+def list_old_events(conn: Connection, age: timedelta) -> list[OpenEvent]:
     """Open for longer than `age`, the oldest first."""
     columns = (
         Event.c.id,
@@ -62,11 +61,11 @@ def list_old_events(conn: Connection, age: timedelta, now: datetime | None = Non
         Event.c.count.label("times"),
         Event.c.opened_at,
     )
-    old = select(*columns).where(Event.c.closed_at.is_(None), Event.c.opened_at < clock(now) - age)
+    old = select(*columns).where(Event.c.closed_at.is_(None), Event.c.opened_at < func.now() - age)
     return read_all(conn, OpenEvent, old.order_by(Event.c.opened_at))
 
 
-def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
+def list_stuck(conn: Connection) -> list[str]:
     """One sentence for each thing that does not move, with its id."""
     stuck = [
         f"batch {row.id} on {row.name} has been launching since {as_utc(row.created_at)}: "
@@ -74,7 +73,7 @@ def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
         for row in conn.execute(
             select(Batch.c.id, Batch.c.created_at, Cluster.c.name)
             .join(Cluster, Cluster.c.id == Batch.c.cluster_id)
-            .where(Batch.c.state == BatchState.LAUNCHING, Batch.c.created_at < clock(now) - STUCK_BATCH)
+            .where(Batch.c.state == BatchState.LAUNCHING, Batch.c.created_at < func.now() - STUCK_BATCH)
             .order_by(Batch.c.created_at)
         )
     ]
@@ -95,7 +94,7 @@ def list_stuck(conn: Connection, now: datetime | None = None) -> list[str]:
         for row in conn.execute(
             select(Cluster.c.name, func.count().label("n"), func.min(Job.c.id).label("first"))
             .join(Job, Job.c.cluster_id == Cluster.c.id)
-            .where(Job.c.state == JobState.TO_LAUNCH, Job.c.created_at < clock(now) - STUCK_TO_LAUNCH)
+            .where(Job.c.state == JobState.TO_LAUNCH, Job.c.created_at < func.now() - STUCK_TO_LAUNCH)
             .group_by(Cluster.c.name)
             .order_by(Cluster.c.name)
         )

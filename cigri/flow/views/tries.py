@@ -2,14 +2,12 @@
 Read by: campaign schedulers.
 """
 
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, case, cast, func, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import clock
 from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, TaskState
 from cigri.tables.campaigns import CampaignCluster
@@ -38,7 +36,7 @@ class LiveTry(NamedTuple):
     expected: float | None = None
 
 
-def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | None = None) -> list[LiveTry]:
+def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[LiveTry]:
     """At the tasks of a campaign, replicas and then the oldest first."""
     mine = and_(Job.c.campaign_id == campaign_id, Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS)
     part, side = CampaignCluster, func.greatest(Job.c.width // CampaignCluster.c.width, 1)
@@ -52,7 +50,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | N
     place = func.row_number().over(partition_by=Attempt.c.job_id, order_by=Attempt.c.position)
     ahead = cast((place - 1) // side, BigInteger)
     spent = Job.c.halted_seconds + func.coalesce(over.c.seconds, 0.0) / side
-    ran = case((ahead == 0, func.greatest(_age(Job.c.started_at, now) - spent, 0.0)), else_=0.0)
+    ran = case((ahead == 0, func.greatest(_age(Job.c.started_at) - spent, 0.0)), else_=0.0)
     statement = (
         select(
             Attempt.c.task_id,
@@ -61,7 +59,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | N
             Job.c.cluster_id,
             Attempt.c.is_replica,
             case((Job.c.started_at.is_not(None), ran)).label("ran"),
-            case((Job.c.state != JobState.TO_LAUNCH, _age(Job.c.created_at, now))).label("waited"),
+            case((Job.c.state != JobState.TO_LAUNCH, _age(Job.c.created_at))).label("waited"),
             ahead.label("ahead"),
             (Cluster.c.failures > 0).label("is_away"),
             Task.c.expected,
@@ -78,10 +76,10 @@ def list_tries(conn: Connection, campaign_id: int, limit: int, now: datetime | N
     return read_all(conn, LiveTry, statement)
 
 
-def burnt(conn: Connection, campaign_id: int, now: datetime | None = None) -> float:
+def burnt(conn: Connection, campaign_id: int) -> float:
     """Core-seconds that the replicas of a campaign have run, those that run now so far."""
     part = CampaignCluster
-    end = func.coalesce(Job.c.ended_at, clock(now))
+    end = func.coalesce(Job.c.ended_at, func.now())
     ran = func.coalesce(Attempt.c.seconds, func.extract("epoch", end - Job.c.started_at), 0.0)
     total = (
         select(cast(func.coalesce(func.sum(func.greatest(ran, 0.0) * part.c.width), 0.0), DOUBLE_PRECISION))
@@ -93,5 +91,5 @@ def burnt(conn: Connection, campaign_id: int, now: datetime | None = None) -> fl
     return float(conn.execute(total).scalar_one())
 
 
-def _age(moment: ColumnElement[Any], now: datetime | None) -> ColumnElement[float]:
-    return cast(func.extract("epoch", clock(now) - moment), DOUBLE_PRECISION)
+def _age(moment: ColumnElement[Any]) -> ColumnElement[float]:
+    return cast(func.extract("epoch", func.now() - moment), DOUBLE_PRECISION)

@@ -3,14 +3,14 @@ Read by: killer, metascheduler, updator.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import CTE, BigInteger, Connection, Float, and_, case, cast, func, literal, or_, select, union_all
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
-from cigri.database import clock, interval, rows
+from cigri.database import interval, rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.listed_again import LISTED
 from cigri.flow.views.running_jobs import is_there
@@ -66,9 +66,7 @@ def list_queues(conn: Connection) -> list[Queue]:
     return read_all(conn, Queue, statement)
 
 
-def list_unwanted(
-    conn: Connection, max_waiting: Mapping[int, tuple[int, int]], patience: Patience, now: datetime | None = None
-) -> list[Unwanted]:
+def list_unwanted(conn: Connection, max_waiting: Mapping[int, tuple[int, int]], patience: Patience) -> list[Unwanted]:
     """Jobs on these clusters that nobody has asked to kill yet.
 
     `max_waiting` by cluster: how many may wait, and to how many an excess is cut that no longer is of use.
@@ -77,21 +75,16 @@ def list_unwanted(
     clusters = rows("visited", columns, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
     found = conn.execute(
         union_all(
-            _excess(clusters, patience, now),
-            _waiting_too_long(clusters, patience, now),
-            _late(clusters, patience.walltime, now),
+            _excess(clusters, patience),
+            _waiting_too_long(clusters, patience),
+            _late(clusters, patience.walltime),
         )
     )
     return sorted(Unwanted(job_id, KillReason(reason)) for job_id, reason in found)
 
 
 def list_over(
-    conn: Connection,
-    cluster_id: int,
-    account: str,
-    listed: Sequence[tuple[str, int, str]],
-    lag: float,
-    now: datetime | None = None,
+    conn: Connection, cluster_id: int, account: str, listed: Sequence[tuple[str, int, str]], lag: float
 ) -> dict[int, str]:
     """Of these (tag, index, remote id) the jobs of the account that are over for `lag` seconds, as they are listed."""
     there = rows("listed", LISTED, listed)
@@ -100,15 +93,15 @@ def list_over(
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(there, and_(there.c.tag == Batch.c.tag, there.c.array_index == Job.c.array_index))
         .where(Batch.c.cluster_id == cluster_id, Batch.c.local_user == account)
-        .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= clock(now) - timedelta(seconds=lag))
+        .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= func.now() - timedelta(seconds=lag))
     )
     return {row.id: row.remote_id for row in conn.execute(over)}
 
 
-def _excess(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:
+def _excess(clusters: TableValuedAlias, patience: Patience) -> Select[int, str]:
     """Jobs waiting beyond a cluster's limit, or beyond what is of use, the newest; held ones are in nobody's way."""
     place = func.row_number().over(partition_by=Job.c.cluster_id, order_by=Job.c.id).label("place")
-    settled = and_(Job.c.submitted_at <= clock(now) - timedelta(seconds=SETTLED), may_move(patience.moves))
+    settled = and_(Job.c.submitted_at <= func.now() - timedelta(seconds=SETTLED), may_move(patience.moves))
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.FLOOD)
         .add_columns(clusters.c.max_waiting, clusters.c.useful, place, settled.label("may_move"))
@@ -119,13 +112,13 @@ def _excess(clusters: TableValuedAlias, patience: Patience, now: datetime | None
     return select(waiting.c.id, waiting.c.reason).where(or_(waiting.c.place > waiting.c.max_waiting, is_idle))
 
 
-def _waiting_too_long(clusters: TableValuedAlias, patience: Patience, now: datetime | None) -> Select[int, str]:
+def _waiting_too_long(clusters: TableValuedAlias, patience: Patience) -> Select[int, str]:
     """Jobs that have waited too long, the newest, as many as have free cores on other clusters of their campaigns.
 
     The time for which they were held does not count.
     """
     told = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
-    old = Job.c.submitted_at + interval(Job.c.halted_seconds + patience.waiting) <= clock(now)
+    old = Job.c.submitted_at + interval(Job.c.halted_seconds + patience.waiting) <= func.now()
     order = func.row_number().over(partition_by=(Job.c.campaign_id, Job.c.cluster_id), order_by=Job.c.id.desc())
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
@@ -184,14 +177,14 @@ def may_move(moves: int) -> ColumnElement[bool]:
     return and_(Job.c.kind == JobKind.TASKS, ~test.correlate(Job).exists(), ~stubborn)
 
 
-def _late(clusters: TableValuedAlias, slack: float, now: datetime | None) -> Select[int, str]:
+def _late(clusters: TableValuedAlias, slack: float) -> Select[int, str]:
     """Jobs that have run for longer than their walltime and `slack` seconds, not counting while they were suspended.
 
     Of those that their cluster no longer lists nobody knows whether they run at all.
     """
     limit = interval(cast(Job.c.walltime, Float) + Job.c.halted_seconds + slack)
     running = _live(clusters, JobState.RUNNING, KillReason.WALLTIME).where(is_there())
-    return running.where(Job.c.started_at + limit <= clock(now))
+    return running.where(Job.c.started_at + limit <= func.now())
 
 
 def _live(clusters: TableValuedAlias, state: JobState, reason: KillReason) -> Select[int, str]:

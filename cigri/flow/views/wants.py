@@ -14,7 +14,6 @@ from sqlalchemy import BigInteger, Connection, and_, case, cast, func, or_, sele
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import clock
 from cigri.database.typed_rows import read_all
 from cigri.estimates.speeds import FEWEST
 from cigri.flow.holds import list_held
@@ -149,14 +148,12 @@ def has_open_campaigns(conn: Connection) -> bool:
     return conn.scalar(treated.limit(1)) is not None
 
 
-def list_claims(
-    conn: Connection, wants: Sequence[Want], now: datetime | None = None, *, everybody: bool = False
-) -> list[Claim]:
+def list_claims(conn: Connection, wants: Sequence[Want], *, everybody: bool = False) -> list[Claim]:
     """The campaigns that want something, in the order of submission; or all in treatment, these without clusters."""
     clusters: dict[int, list[int]] = defaultdict(list)
     for want in wants:
         clusters[want.campaign_id].append(want.cluster_id)
-    waited = func.extract("epoch", clock(now) - func.coalesce(Campaign.c.served_at, Campaign.c.submitted_at))
+    waited = func.extract("epoch", func.now() - func.coalesce(Campaign.c.served_at, Campaign.c.submitted_at))
     statement = (
         select(
             Campaign.c.id.label("campaign_id"),
@@ -178,23 +175,21 @@ def list_claims(
     return [claim for claim in claims if everybody or claim.clusters]
 
 
-def list_wants(
-    conn: Connection, errors: int, same_cluster: float, now: datetime | None = None, scouting: float = 30.0
-) -> list[Want]:
+def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: float = 30.0) -> list[Want]:
     """In the order of submission; `errors` is the number of failures in a row that puts a campaign on trial.
 
     A task waits `same_cluster` seconds for the cluster of its checkpoint; a job that has run for `scouting` seconds
     counts as proven.
     """
-    stopped = _bound(conn, same_cluster, now)
-    tasks, live, delays = _tasks(conn, stopped), _live(conn, scouting, now), list_delays(conn)
+    stopped = _bound(conn, same_cluster)
+    tasks, live, delays = _tasks(conn, stopped), _live(conn, scouting), list_delays(conn)
     for share, number in stopped.items():
         live[share] = live.get(share, NO_JOBS)._replace(bound=number)
     for share, number in _shunned(conn).items():
         live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
     held = list_held(conn)
     wants = []
-    for kind, alike in enumerate(read_all(conn, _Alike, _shares(errors, now)), start=1):
+    for kind, alike in enumerate(read_all(conn, _Alike, _shares(errors)), start=1):
         campaign_ids, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean, asked = alike
         delay, hazard, sending = delays.get(cluster_id, NO_DELAYS)
         for campaign_id in campaign_ids:
@@ -259,7 +254,7 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
     }
 
 
-def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
+def _shares(errors: int) -> Select[*tuple[Any, ...]]:
     """Campaigns in treatment on clusters that may be used for them now; those of which the same is known as one row."""
     part, forecast = CampaignCluster.c, Forecast.c
     each = (
@@ -281,7 +276,7 @@ def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
         .where(
             Campaign.c.state == CampaignState.IN_TREATMENT,
             part.prologue.in_((StepState.NONE, StepState.DONE)),
-            or_(part.blocked_until.is_(None), part.blocked_until <= clock(now)),
+            or_(part.blocked_until.is_(None), part.blocked_until <= func.now()),
             part.sink_since.is_(None),
         )
         .subquery()
@@ -290,8 +285,8 @@ def _shares(errors: int, now: datetime | None) -> Select[*tuple[Any, ...]]:
     return select(func.array_agg(campaign_id).label("campaign_ids"), *about).group_by(*about)
 
 
-def _live(conn: Connection, scouting: float, now: datetime | None) -> dict[Share, _Live]:
-    is_old = Job.c.started_at <= clock(now) - timedelta(seconds=scouting)
+def _live(conn: Connection, scouting: float) -> dict[Share, _Live]:
+    is_old = Job.c.started_at <= func.now() - timedelta(seconds=scouting)
     is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_there())
     found = conn.execute(
         select(
@@ -307,12 +302,12 @@ def _live(conn: Connection, scouting: float, now: datetime | None) -> dict[Share
     return {(row.campaign_id, row.cluster_id): _Live(row.jobs, row.proven, row.queued) for row in found}
 
 
-def _bound(conn: Connection, same_cluster: float, now: datetime | None) -> dict[Share, int]:
+def _bound(conn: Connection, same_cluster: float) -> dict[Share, int]:
     """Tasks that wait for the cluster of their checkpoint."""
     found = conn.execute(
         select(Task.c.campaign_id, Task.c.checkpoint_cluster_id, func.count())
         .where(Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id.is_not(None))
-        .where(Task.c.stopped_at > clock(now) - timedelta(seconds=same_cluster))
+        .where(Task.c.stopped_at > func.now() - timedelta(seconds=same_cluster))
         .group_by(Task.c.campaign_id, Task.c.checkpoint_cluster_id)
     )
     return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id is not None}

@@ -257,7 +257,11 @@ def _sent() -> Subquery:
 
 
 def _averages() -> Subquery:
-    """Of the buckets of a campaign on a cluster, each with its weight."""
+    """Seconds that a task takes on a cluster: sum(seconds x weight) / sum(weight) over the campaign's buckets.
+
+    Of each the moving average, and of how many durations it is, at most (cigri/estimates/durations.py). It is thought
+    that the tasks that remain are spread over the buckets as those that were done.
+    """
     mean = func.sum(BucketAverage.c.seconds * BucketAverage.c.weight) / func.sum(BucketAverage.c.weight)
     return (
         select(Bucket.c.campaign_id, BucketAverage.c.cluster_id, cast(mean, DOUBLE_PRECISION).label("seconds"))

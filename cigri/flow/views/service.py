@@ -1,7 +1,8 @@
 """How clusters serve jobs: how fast they start them, and which run there, for how long already.
 Read by: predictor, updator.
 
-Every sample is bounded, so that a pass costs the same whatever the history.
+Every sample is bounded, so that a pass costs the same whatever the history. Figures are reckoned in PostgreSQL, each in
+one function: of 500 starts on each of 100 clusters that took 0.4 to 0.9 s, and only to read these starts 0.6 to 0.9.
 """
 
 import math
@@ -93,7 +94,8 @@ def list_cluster_services(conn: Connection, window: float, long_window: float = 
     comes now and then is to be remembered when it comes again.
     """
     since, long_since = func.now() - timedelta(seconds=window), func.now() - timedelta(seconds=long_window)
-    delays, rates = _starts(since)
+    starts = _starts(since)
+    rates, sendings, delays = _start_rates(starts), _sendings(starts), _delays(starts, since)
     kills = (
         select(func.count().label("n"))
         .where(Job.c.cluster_id == Cluster.c.id, Job.c.outcome == Outcome.PREEMPTED, Job.c.ended_at > long_since)
@@ -115,13 +117,14 @@ def list_cluster_services(conn: Connection, window: float, long_window: float = 
             func.coalesce(usage.c.swing, 0).label("swing"),
             *(_or_0(usage.c[name]) for name in ("restless", "drift", "watched")),
             ClusterState.c.at.label("looked_at"),
-            cast(rates.c.sending, DOUBLE_PRECISION).label("sending"),
+            cast(sendings.c.sending, DOUBLE_PRECISION).label("sending"),
             Cluster.c.name,
             Cluster.c.config,
         )
         .join(ClusterState, ClusterState.c.cluster_id == Cluster.c.id)
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
         .outerjoin(rates, rates.c.id == Cluster.c.id)
+        .outerjoin(sendings, sendings.c.id == Cluster.c.id)
         .outerjoin(delays, delays.c.id == Cluster.c.id)
         .join(kills, literal(True))
         .join(usage, literal(True))
@@ -192,8 +195,12 @@ def bin_in_sql(seconds: ColumnElement[float]) -> ColumnElement[int]:
     return case((seconds < SHORTEST, 0), else_=func.least(1 + cast(steps, Integer), LAST))
 
 
-def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
-    """Of each cluster's latest starts: the delay; the rate, and how long it took to send them."""
+def _starts(since: ColumnElement[datetime]) -> CTE:
+    """Each cluster's latest starts since then, SAMPLE at most, with what the figures below are made of.
+
+    `burst`, `sending`, `waited`: seconds. `has_found_core`: with what was submitted before in the same minute it needed
+    no more cores than were free at the last visit before (cluster_usage).
+    """
     started = (
         select(Job.c.id.label("job_id"), Job.c.width, Job.c.started_at, Job.c.submitted_at, Job.c.created_at)
         .where(Job.c.cluster_id == Cluster.c.id, Job.c.started_at > since)
@@ -205,7 +212,7 @@ def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
     minute = minute_of(started.c.submitted_at)
     before = (Cluster.c.id, minute)
     cores = func.sum(started.c.width).over(partition_by=before, order_by=(started.c.submitted_at, started.c.job_id))
-    starts = (
+    return (
         select(
             Cluster.c.id,
             started.c.started_at,
@@ -221,19 +228,31 @@ def _starts(since: ColumnElement[datetime]) -> tuple[Subquery, Subquery]:
         .outerjoin(ClusterForecast, ClusterForecast.c.cluster_id == Cluster.c.id)
         .cte()
     )
-    delays = _delays(starts, since)
+
+
+def _start_rates(starts: CTE) -> Subquery:
+    """Jobs per second: the most starts in a burst, over its length; time is cut into bursts, one behind the other.
+
+    The best says what a batch system is able to start. That it starts less at other times is most often not its fault:
+    there was nothing more to start, or no core.
+    """
     number = func.floor(func.extract("epoch", starts.c.started_at) / starts.c.burst)
     counts = select(starts.c.id, starts.c.burst, func.count().label("n"))
     bursts = counts.group_by(starts.c.id, starts.c.burst, number).subquery()
-    rates = select(bursts.c.id, func.max(bursts.c.n / bursts.c.burst).label("rate")).group_by(bursts.c.id).subquery()
+    return select(bursts.c.id, func.max(bursts.c.n / bursts.c.burst).label("rate")).group_by(bursts.c.id).subquery()
+
+
+def _sendings(starts: CTE) -> Subquery:
+    """Seconds from a job's creation to its submission that USUALLY of the jobs do not exceed, between two as a line."""
     usual = func.percentile_cont(USUALLY).within_group(starts.c.sending)
-    sent = select(starts.c.id, usual.label("sending")).group_by(starts.c.id).subquery()
-    both = select(rates.c.id, rates.c.rate, sent.c.sending).join(sent, sent.c.id == rates.c.id)
-    return delays, both.subquery()
+    return select(starts.c.id, usual.label("sending")).group_by(starts.c.id).subquery()
 
 
 def _burst() -> ColumnElement[float]:
-    """Seconds: those between two looks, as far as they are known, for what starts in a wave does so between two."""
+    """Seconds: those between two looks, as far as they are known, for what starts in a wave does so between two.
+
+    The longer of the cluster's own interval and the grid's last cycle, from BRIEFEST_BURST to BURST.
+    """
     told = Cluster.c.config["poll_interval"]
     interval = case((func.jsonb_typeof(told) == "number", told.as_float()), else_=POLL_INTERVAL)
     look = func.greatest(interval, func.coalesce(ClusterForecast.c.cycle, BURST))
@@ -241,9 +260,11 @@ def _burst() -> ColumnElement[float]:
 
 
 def _delays(starts: CTE, since: ColumnElement[datetime]) -> Subquery:
-    """Of what was submitted while nothing waited, and found cores free: the rest waits as long as we let it.
+    """Seconds from submission to start where a core is free: the median, over batches, of the shortest wait in each.
 
-    What was submitted before the sample began is not in it as a whole.
+    Of batches that were submitted while nothing waited, and of jobs that found cores free: the rest waits as long as we
+    let it. The shortest of a batch is that of its first job, which waits for nothing but the batch system. What was
+    submitted before the sample began is not in it as a whole.
     """
     first = func.min(starts.c.started_at).over(partition_by=starts.c.id)
     is_cut = func.count().over(partition_by=starts.c.id) >= SAMPLE
@@ -266,8 +287,12 @@ def _delays(starts: CTE, since: ColumnElement[datetime]) -> Subquery:
 
 
 def _usage(since: ColumnElement[datetime], long_since: ColumnElement[datetime]) -> LateralFromClause:
-    """Core-seconds of ours; cores that others took and gave back `since` then, and in how many seconds; the most that
-    they changed at once (a burst that came is expected to go as it came), sums of squares and of changes, seconds.
+    """From one minute of a cluster's history (cluster_usage) to the next: what others changed, and what we had.
+
+    `core_seconds` of ours, each minute as at its visit. `taken`, `given`: cores that others took and gave back after
+    `since`, in `usage_seconds`. In the longer time: `swing`, the most cores that they changed at once (a burst that
+    came is expected to go as it came); `restless`, the sum of the squares of the changes; `drift`, their sum;
+    `watched`, seconds. modules/predictor/local_load.py makes of these three how often that load jumps.
     """
     others = ClusterUsage.c.used - ClusterUsage.c.used_by_us
     change = others - func.lag(others).over(order_by=ClusterUsage.c.at)

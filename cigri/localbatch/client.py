@@ -16,6 +16,10 @@ try:
 except ImportError:  # it is not promised; what wraps it takes as much time to load as all the rest of this command
     from socket import AF_UNIX, SOCK_STREAM, socket  # type: ignore[assignment]
 
+TYPE_CHECKING = False  # as typing has it, which takes as long to load
+if TYPE_CHECKING:
+    from subprocess import Popen
+
 REFUSED, NO_DAEMON = 10, 3  # 1 is what Python itself ends with after an error
 START_SECONDS = 15.0
 ANSWER_SECONDS = 60.0
@@ -123,30 +127,54 @@ def try_to_connect(spool: str) -> socket:
 
 
 def start(spool: str, pools: list[str]) -> socket:
-    """Start a daemon that is detached from us in every way, and wait for its socket."""
+    """The socket of a daemon that one of all those who wait for it starts."""
+    try:
+        os.makedirs(spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
+        starting = os.open(os.path.join(spool, "starting"), os.O_CREAT | os.O_WRONLY, 0o600)
+    except OSError as error:
+        raise CommandFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None
+    deadline, daemon = time.monotonic() + START_SECONDS, None
+    try:
+        while True:
+            is_ours = daemon is None and take(starting)
+            try:
+                return try_to_connect(spool)
+            except OSError as error:
+                if (daemon is not None and daemon.poll()) or time.monotonic() > deadline:
+                    log = os.path.join(spool, "log")
+                    raise CommandFailed(NO_DAEMON, f"the daemon does not start ({error}); see {log}") from None
+            if is_ours:
+                daemon = spawn(spool, pools)
+            time.sleep(0.01)
+    finally:
+        os.close(starting)
+
+
+def take(file: int) -> bool:
+    """Whether the file is ours alone, until it is closed or we end."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def spawn(spool: str, pools: list[str]) -> "Popen[bytes]":
+    """Start a daemon that is detached from us in every way."""
     import subprocess
 
-    log = os.path.join(spool, "log")
     command = [sys.executable, "-P", "-m", "cigri.localbatch.daemon", "--spool", spool, *pools]
     environment = {name: value for name, value in os.environ.items() if name != "CIGRI_LOCAL_JOB"}
     null = subprocess.DEVNULL
     try:
-        os.makedirs(spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
-        with open(log, "ab") as file:
-            process = subprocess.Popen(
+        with open(os.path.join(spool, "log"), "ab") as file:
+            return subprocess.Popen(
                 command, env=environment, cwd="/", stdin=null, stdout=file, stderr=file, start_new_session=True
             )
     except OSError as error:
         raise CommandFailed(NO_DAEMON, f"the daemon cannot be started: {error}") from None
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        ended = process.poll()
-        try:
-            return try_to_connect(spool)
-        except OSError as error:
-            if ended or time.monotonic() > deadline:
-                raise CommandFailed(NO_DAEMON, f"the daemon does not start ({error}); see {log}") from None
-        time.sleep(0.01)
 
 
 def run() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,19 @@ def test_a_daemon_that_cannot_start_is_told_at_once(host: Host) -> None:
     assert f"see {host.spool}/log" in done.stderr
     assert "'cpu=none' is not of the form cpu=2" in (host.spool / "log").read_text()
     assert time.monotonic() - began < 20
+
+
+def test_of_all_who_wait_for_a_daemon_one_starts_it(host: Host) -> None:
+    """Else a host that is asked by many at once is busy with daemons all of which end but one."""
+    request = host.directory / "request"
+    request.write_text('{"verb":"probe"}')
+    with ExitStack() as files:
+        requests = [files.enter_context(request.open()) for _ in range(8)]
+        clients = [subprocess.Popen(host.client_words, stdin=file, stdout=subprocess.PIPE) for file in requests]
+    assert all(b'{"end":1}' in started.communicate(timeout=60)[0] for started in clients)
+    log = (host.spool / "log").read_text()
+    assert log.count("serving pools") == 1
+    assert "another daemon" not in log
 
 
 def test_a_spool_that_cannot_be_made_is_told(host: Host) -> None:

@@ -12,7 +12,7 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
     outbox/<batch>-<index>                           the ends of a job's tasks, until they are collected
 """
 
-from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, default_base, may_be_set, write_batch
+from cigri.wrapper.batch import BatchPlan, JobCall, Signalling, TaskCall, may_be_set, write_batch
 from cigri.wrapper.checkpoints import CheckpointWish, Hearing, ask_checkpoints, parse_checkpoints
 from cigri.wrapper.directory import parse_tail, parse_void, purge_campaign, tail, void_batch
 from cigri.wrapper.journal import JobKey, Journal, JournalState, journal, parse_journal
@@ -38,7 +38,6 @@ __all__ = [
     "TaskRecord",
     "ask_checkpoints",
     "collect",
-    "default_base",
     "journal",
     "may_be_set",
     "parse_checkpoints",

@@ -103,11 +103,6 @@ class BatchPlan:
     keep_tmp: bool = False
 
 
-def default_base(grid_key: str) -> str:
-    """Where everything of a grid lies in a user's home, as a word of sh."""
-    return f'"$HOME"/.cigri/{shlex.quote(grid_key)}'
-
-
 def may_be_set(name: str) -> bool:
     """Whether a campaign may set this variable for its tasks."""
     return bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)) and not (

@@ -13,9 +13,10 @@ import pytest
 
 from cigri.script.answers import Answer
 from cigri.script.words import Word
-from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, default_base, parse_end, write_batch
+from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
 from tests.waiting import looks
 
+BASE = '"$HOME"/.cigri/grid-1'
 PRELUDE = "CIGRI_INDEX=$TEST_INDEX CIGRI_REMOTE_ID=77_$TEST_INDEX CIGRI_NODE=node7"
 
 
@@ -54,7 +55,7 @@ class Cluster:
         return Answer(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
     def script(self, plan: BatchPlan) -> str:
-        return write_batch(plan, default_base("grid-1"), self.prelude)
+        return write_batch(plan, BASE, self.prelude)
 
     def write(self, *commands: str, plan: BatchPlan | None = None) -> None:
         """Write the batch: job i runs the i-th sh command, unless a plan with jobs is given."""

@@ -20,12 +20,11 @@ from cigri.wrapper import (
     Signalling,
     TaskCall,
     ask_checkpoints,
-    default_base,
     parse_checkpoints,
 )
 from cigri.wrapper.batch import wrapper_text
 
-from .cluster import Cluster, call, quoted, task, until
+from .cluster import BASE, Cluster, call, quoted, task, until
 
 ON_REQUEST = Signalling("USR2", 12, 10, None)
 SAVES = 'trap "echo saved; exit 99" USR2; touch "$HOME/here"; while :; do sleep 0.02; done'
@@ -273,7 +272,7 @@ def test_answer_that_is_not_whole_tells_nothing(answer: Answer) -> None:
 
 
 def _ask(cluster: Cluster, *wishes: CheckpointWish) -> list[Hearing]:
-    return parse_checkpoints(cluster.ask(ask_checkpoints(default_base("grid-1"), wishes)), wishes)
+    return parse_checkpoints(cluster.ask(ask_checkpoints(BASE, wishes)), wishes)
 
 
 def test_no_part_of_the_wrapper_overwrites_a_function_of_another() -> None:

@@ -28,9 +28,8 @@ from cigri.wrapper.bounds import ANSWER_BYTES, FILE_BYTES, FILES
 from cigri.wrapper.records import IMPOSSIBLE
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status
 
-from .cluster import Cluster
+from .cluster import BASE, Cluster
 
-BASE = '"$HOME"/.cigri/grid-1'
 FIRST, SECOND = JobKey(12, 34, 1), JobKey(12, 34, 2)
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -8,11 +8,11 @@ import pytest
 
 from cigri.errors import AnswerUnreadable
 from cigri.script.answers import Answer
-from cigri.wrapper import JobKey, JournalState, default_base, journal, parse_journal, parse_revoked, revoke
+from cigri.wrapper import JobKey, JournalState, journal, parse_journal, parse_revoked, revoke
 
-from .cluster import Cluster, until
+from .cluster import BASE, Cluster, until
 
-BASE, KEY = default_base("grid-1"), JobKey(12, 34, 1)
+KEY = JobKey(12, 34, 1)
 WAIT = 'echo once >>"$HOME/ran"; until [ -e "$HOME/go" ]; do sleep 0.05; done'
 
 

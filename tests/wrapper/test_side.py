@@ -5,11 +5,11 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-from cigri.wrapper import JobCall, JobKey, TaskCall, default_base, journal, parse_journal
+from cigri.wrapper import JobCall, JobKey, TaskCall, journal, parse_journal
 
-from .cluster import Cluster, task, until
+from .cluster import BASE, Cluster, task, until
 
-BASE, KEY = default_base("grid-1"), JobKey(12, 34, 1)
+KEY = JobKey(12, 34, 1)
 COUNT = 60
 
 

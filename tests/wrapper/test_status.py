@@ -16,9 +16,8 @@ from cigri.wrapper.features import FeaturesPlan
 from cigri.wrapper.job_features import parse_status
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
 
-from .cluster import Cluster, task, until
+from .cluster import BASE, Cluster, task, until
 
-BASE = '"$HOME"/.cigri/grid-1'
 KEY = JobKey(12, 34, 1)
 WAIT = 'touch "$HOME/here"; until [ -e "$HOME/go" ]; do sleep 0.02; done'
 

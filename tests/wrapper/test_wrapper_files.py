@@ -24,7 +24,6 @@ from cigri.wrapper import (
     Receipt,
     TaskCall,
     collect,
-    default_base,
     journal,
     parse_collect,
     parse_journal,
@@ -35,9 +34,8 @@ from cigri.wrapper import (
     void_batch,
 )
 
-from .cluster import Cluster, call, small_disk, task
+from .cluster import BASE, Cluster, call, small_disk, task
 
-BASE = default_base("grid-1")
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cigri.wrapper import JobCall, JobKey, default_base, journal, parse_end, parse_journal, parse_start
+from cigri.wrapper import JobCall, JobKey, journal, parse_end, parse_journal, parse_start
 
-from .cluster import Cluster, call, quoted, small_disk, task, until
+from .cluster import BASE, Cluster, call, quoted, small_disk, task, until
 
-BASE = default_base("grid-1")
 WAIT = 'touch "$HOME/here"; while :; do sleep 0.02; done'
 
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections import Counter, defaultdict
-from datetime import datetime
 
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.archive import (
@@ -28,14 +27,14 @@ logger = logging.getLogger(__name__)
 BROKEN = "INVARIANT"
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """Purge, archive, forget, and check that the tables still agree."""
     limits = tools.settings.history
     report: Report = Counter()
     with tools.database.lock("cigri.janitor") as taken:
         if not taken:
             return report
-        report["purged campaigns"] = _purge(tools, limits.purge_after, now)
+        report["purged campaigns"] = _purge(tools, limits.purge_after)
         with tools.database.begin() as conn:
             old = list_old_campaigns(conn, limits.keep_hot)
         for campaign_id in old:
@@ -53,7 +52,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     return +report
 
 
-def _purge(tools: Tools, days: float, now: datetime | None) -> int:
+def _purge(tools: Tools, days: float) -> int:
     """Remove the files of each campaign wherever they are; a cluster that is away is tried again next time."""
     with tools.database.begin() as conn:
         leftovers = list_leftovers(conn, days)

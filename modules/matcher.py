@@ -5,7 +5,6 @@ A campaign that leaves its clusters to the grid goes to those that become eligib
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -20,7 +19,7 @@ NAME = "matcher"
 AT_ONCE = 100  # pools in a transaction
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """Compute all pools that are stale, some at a time."""
     period = tools.settings.resources.refresh
     report: Report = Counter()
@@ -30,7 +29,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     while True:
         with tools.database.begin() as conn:
             pools = take_stale(conn, period, AT_ONCE)
-            report["changed queues of pools"] += _compute(conn, pools, now) if pools else 0
+            report["changed queues of pools"] += _compute(conn, pools) if pools else 0
             report["pools computed"] += len(pools)
         if len(pools) < AT_ONCE:
             break
@@ -40,22 +39,22 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     return +report
 
 
-def _compute(conn: Connection, pools: Sequence[StalePool], now: datetime | None) -> int:
+def _compute(conn: Connection, pools: Sequence[StalePool]) -> int:
     """All as one; if that raises, one by one: what is known of a pool that raises stays, and its campaigns are told."""
-    isolation = Isolation(conn, NAME, now)
+    isolation = Isolation(conn, NAME)
     try:
         with conn.begin_nested():
-            changed = _judge(conn, pools, now)
+            changed = _judge(conn, pools)
     except FAULTS:
-        changed = sum(_compute_one(conn, stale, isolation, now) for stale in pools)
+        changed = sum(_compute_one(conn, stale, isolation) for stale in pools)
     isolation.settle(list_campaigns_of(conn, [stale.id for stale in pools]))
     return changed
 
 
-def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation, now: datetime | None) -> int:
+def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation) -> int:
     try:
         with conn.begin_nested():
-            return _judge(conn, [stale], now)
+            return _judge(conn, [stale])
     except FAULTS as error:
         put_off(conn, stale.id)
         for campaign_id in list_campaigns_of(conn, [stale.id]):
@@ -63,7 +62,7 @@ def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation, now: 
     return 0
 
 
-def _judge(conn: Connection, stale: Sequence[StalePool], now: datetime | None) -> int:
+def _judge(conn: Connection, stale: Sequence[StalePool]) -> int:
     pools = [one.pool for one in stale]
     seen = see_queues(conn, {pool.project for pool in pools})
     return put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version)

@@ -25,7 +25,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
@@ -131,17 +131,6 @@ def _has_news(connection: Any) -> bool:
     return bool(news.poll(0))
 
 
-def clock(now: datetime | None) -> ColumnElement[datetime]:
-    """The time that a statement uses: the given one (virtual time), else the server's."""
-    if now is None:
-        return func.now(type_=TIMESTAMP(timezone=True))
-    return literal(now, TIMESTAMP(timezone=True))
-
-
-NOW: ColumnElement[datetime] = func.coalesce(bindparam("now", type_=TIMESTAMP(timezone=True)), func.now())
-"""As `clock`, in a statement that is built once; its parameter `now` may be None."""
-
-
 def interval(seconds: float | ColumnElement[float] | ColumnElement[float | None]) -> ColumnElement[timedelta]:
     """So many seconds as PostgreSQL adds them to a time; of a column, too."""
     return func.make_interval(0, 0, 0, 0, 0, 0, seconds)
@@ -154,9 +143,9 @@ def pause_after(failures: ColumnElement[int], backoff: BackOff) -> ColumnElement
     return interval(func.least(backoff.first * func.power(2.0, doublings), longest))
 
 
-def server_time(conn: Connection, now: datetime | None = None) -> datetime:
-    """The time as `clock` tells it, as a value."""
-    return now or conn.execute(select(clock(now))).scalar_one()
+def server_time(conn: Connection) -> datetime:
+    """The time of the database, by which all that it holds is to be read, as a value."""
+    return conn.execute(select(func.now())).scalar_one()
 
 
 def wake(conn: Connection) -> None:

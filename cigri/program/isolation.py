@@ -4,7 +4,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -30,8 +29,8 @@ FAULTS = (Exception, SystemExit)  # a site's own file may call sys.exit
 class Isolation:
     """The campaigns of one pass of a module: which are left out, which fail in it, and which do well again."""
 
-    def __init__(self, conn: Connection, module: str, now: datetime | None = None) -> None:
-        self._conn, self._module, self._now = conn, module, now
+    def __init__(self, conn: Connection, module: str) -> None:
+        self._conn, self._module = conn, module
         self._known = list_quarantined(conn, module)
         self.failed: dict[int, str] = {}
 
@@ -93,9 +92,7 @@ def once_more_isolated(act: Callable[[bool], T]) -> T:
         return act(True)
 
 
-def isolated_visit(
-    tools: Tools, module: str, visit: Callable[[ClusterRow], Report], now: datetime | None = None
-) -> Callable[[ClusterRow], Report]:
+def isolated_visit(tools: Tools, module: str, visit: Callable[[ClusterRow], Report]) -> Callable[[ClusterRow], Report]:
     """A visit that raises has its cluster left out for a while, with an event, and hurts no other."""
 
     def guarded(cluster: ClusterRow) -> Report:

@@ -8,7 +8,6 @@ import pkgutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
@@ -73,18 +72,18 @@ class ServedCampaigns(NamedTuple):
     stopped: Counter[str]  # schedulers that went on for ever, and how often in this pass
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """Turn every offer into jobs to launch."""
-    return once_more_isolated(lambda is_isolated: _pass(tools, now, is_isolated=is_isolated))
+    return once_more_isolated(lambda is_isolated: _pass(tools, is_isolated=is_isolated))
 
 
-def _pass(tools: Tools, now: datetime | None, *, is_isolated: bool) -> Report:
+def _pass(tools: Tools, *, is_isolated: bool) -> Report:
     report: Report = Counter()
     with tools.database.begin() as conn:
         offers = take_offers(conn)
         if not offers:
             return report
-        isolation = Isolation(conn, NAME, now)
+        isolation = Isolation(conn, NAME)
         offers = [offer for offer in offers if not isolation.is_left_out(offer.campaign_id)]
         by_campaign: dict[int, list[TakenOffer]] = defaultdict(list)
         for offer in offers:
@@ -97,7 +96,7 @@ def _pass(tools: Tools, now: datetime | None, *, is_isolated: bool) -> Report:
         for campaign_id, some in groupby(offers, key=lambda offer: offer.campaign_id):
             tools.mark(campaign_id)
             with isolation.savepoint(campaign_id) if is_isolated else nullcontext():
-                report.update(_serve(conn, tools.settings, by_campaign[campaign_id], list(some), known, now))
+                report.update(_serve(conn, tools.settings, by_campaign[campaign_id], list(some), known))
         tools.mark(0)
         isolation.settle(served)
     return +report
@@ -109,7 +108,6 @@ def _serve(
     offers: Sequence[TakenOffer],
     some: Sequence[TakenOffer],
     known: ServedCampaigns,
-    now: datetime | None,
 ) -> Report:
     """Make jobs for `some` of the offers to a campaign, which stand together in line."""
     campaign_id = offers[0].campaign_id
@@ -122,13 +120,13 @@ def _serve(
     scheduler = served[0].scheduler
     refuse_stopped(scheduler, known.stopped[scheduler])
     try:
-        jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog, now)
+        jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog)
     except TimeoutError:
         known.stopped[scheduler] += 1
         raise
     made = put_jobs(conn, campaign_id, jobs)
     queues.keep()
-    return Counter({"jobs": made, "replicas": _replicate(conn, served, jobs, now)})
+    return Counter({"jobs": made, "replicas": _replicate(conn, served, jobs)})
 
 
 def _paces(conn: Connection, offers: Sequence[TakenOffer]) -> Paces:
@@ -161,7 +159,6 @@ def _jobs(
     queues: Queues,
     patience: float,
     backlog: Backlog | None,
-    now: datetime | None,
 ) -> list[NewJob]:
     """Tasks with a checkpoint come first, and on its cluster; the others as the campaign's scheduler chooses."""
     stopped, free = take_continuing(conn, campaign_id, {offer.cluster_id: offer.jobs for offer in offers}, patience)
@@ -177,7 +174,7 @@ def _jobs(
         rooms = {cluster_id: offer.jobs * most[cluster_id].tasks for cluster_id, offer in places.items()}
         shut = {*closed, *queues.full()}
         if backlog is not None:
-            line = _portions(conn, campaign_id, backlog, places, now)
+            line = _portions(conn, campaign_id, backlog, places)
             return jobs + _longest_first(conn, campaign_id, free, places, most, closed, queues, line)
         waiting = take_waiting(conn, campaign_id, sum(rooms.values()) - len(free), rooms, shut)
         jobs += assign([*free, *waiting], places, most, closed, queues)
@@ -192,9 +189,7 @@ def _fitting(tasks: Sequence[WaitingTask], cluster_id: int, queues: Queues) -> I
             yield task
 
 
-def _portions(
-    conn: Connection, campaign_id: int, backlog: Backlog, places: Mapping[int, TakenOffer], now: datetime | None
-) -> list[Portion]:
+def _portions(conn: Connection, campaign_id: int, backlog: Backlog, places: Mapping[int, TakenOffer]) -> list[Portion]:
     outlook = Outlook(list_grounds(conn, campaign_id))
     offered = {id: Offered(offer.jobs, min(offer.jobs, offer.at_once)) for id, offer in places.items()}
     return portions(outlook, list_crews(conn, campaign_id), backlog, offered)
@@ -226,7 +221,7 @@ def _longest_first(
     return elsewhere(jobs, places, {*closed, *queues.full()})
 
 
-def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[NewJob], now: datetime | None) -> int:
+def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[NewJob]) -> int:
     """Use what the waiting tasks of a campaign leave of its offers for second attempts, if its user wants them."""
     from modules.campaign_schedulers.finalize import replicate  # a scheduler: it imports from here
 

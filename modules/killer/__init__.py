@@ -8,7 +8,6 @@ jobs goes the same way: a checkpoint.
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -42,21 +41,21 @@ class Orders(NamedTuple):
     halts: list[HaltOrder]
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """Steer the jobs of the clusters of which anybody wishes something, be it the grid itself."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, "killer")
-        report = _ask(conn, tools, clusters, now) if clusters else Counter()
+        report = _ask(conn, tools, clusters) if clusters else Counter()
         with_halts = is_any_held(conn)
         wished = {cluster.id for cluster in clusters} if with_halts else list_wished(conn)
     steered = [cluster for cluster in clusters if cluster.id in wished]
     patience = tools.settings.almighty.patience
-    visit = isolated_visit(tools, "killer", lambda cluster: _visit(tools, cluster, with_halts, now), now)
+    visit = isolated_visit(tools, "killer", lambda cluster: _visit(tools, cluster, with_halts))
     report += summed(tools.gateway.visit(steered, visit, patience))
     return report
 
 
-def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow], now: datetime | None) -> Report:
+def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow]) -> Report:
     """Ask for the kills that nobody but the grid asks for."""
     report: Report = Counter()
     limits = tools.settings.jobs
@@ -76,12 +75,12 @@ def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow], now: da
     return report
 
 
-def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | None) -> Report:
+def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool) -> Report:
     report: Report = Counter()
     with tools.database.lock(f"cigri.killer.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
-        report.update(drain(tools, cluster, now))
+        report.update(drain(tools, cluster))
         orders: dict[str, Orders] = defaultdict(lambda: Orders([], []))
         verify_after = tools.settings.jobs.verify_kill
         with tools.database.begin() as conn:
@@ -90,29 +89,29 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool, now: datetime | 
             states = steerable(tools.gateway.controls(cluster)) if with_halts else ()
             for halt in take_halts(conn, cluster.id, states, verify_after) if with_halts else ():
                 orders[halt.local_user].halts.append(halt)
-        for some in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user], now)):
+        for some in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user])):
             report.update(some)
-        report["checkpoints heard"] = pass_on_checkpoints(tools, cluster, now)
+        report["checkpoints heard"] = pass_on_checkpoints(tools, cluster)
     return +report
 
 
-def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: datetime | None) -> Report:
+def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Report:
     """What goes wrong with one account is no other's trouble."""
     try:
-        return _steer(tools, cluster, user, orders, now)
+        return _steer(tools, cluster, user, orders)
     except DatabaseUnavailable:
         raise
     except Exception as error:  # a fault of ours that what this account answers brings out
         logger.exception("Cluster %s: what account %s answers cannot be dealt with", cluster.name, user)
         why = f"CiGri fails on what it answers: {described(error)}"
-        _give_up(tools, cluster, orders.kills, why, now)
+        _give_up(tools, cluster, orders.kills, why)
         with tools.database.begin() as conn:
             unsend_halts(conn, [order.job_id for order in orders.halts])
             put_account_failure(conn, cluster, user, why)
         return Counter()
 
 
-def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: datetime | None) -> Report:
+def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Report:
     """Everything for one user in one remote command."""
     cancel = Cancel([order.remote_id for order in orders.kills])
     steers = {Steer(verb, [order.remote_id for order in some]): some for verb, some in by_verb(orders.halts).items()}
@@ -120,7 +119,7 @@ def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: da
     try:
         answers = tools.gateway.ask_all(cluster, user, [*([cancel] if orders.kills else []), *steers])
     except (TransportError, AnswerUnreadable) as error:
-        _give_up(tools, cluster, orders.kills, str(error), now)
+        _give_up(tools, cluster, orders.kills, str(error))
         with tools.database.begin() as conn:
             unsend_halts(conn, [order.job_id for order in orders.halts])
         return report
@@ -128,29 +127,29 @@ def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders, now: da
         try:
             answers.of(cancel)
             report["killed jobs"] = len(orders.kills)
-            _complain_of_stubborn(tools, cluster, orders.kills, now)
+            _complain_of_stubborn(tools, cluster, orders.kills)
         except AnswerUnreadable as error:
-            _give_up(tools, cluster, orders.kills, str(error), now)
+            _give_up(tools, cluster, orders.kills, str(error))
     for steer, some in steers.items():
-        report.update(tell_result(tools, cluster, steer, some, answers, now))
+        report.update(tell_result(tools, cluster, steer, some, answers))
     return report
 
 
-def _complain_of_stubborn(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], now: datetime | None) -> None:
+def _complain_of_stubborn(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder]) -> None:
     if stubborn := [order for order in orders if order.tries >= MANY_TRIES]:
-        _complain(tools, cluster, stubborn, f"still there after {MANY_TRIES} kills", now)
+        _complain(tools, cluster, stubborn, f"still there after {MANY_TRIES} kills")
 
 
-def _give_up(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str, now: datetime | None) -> None:
+def _give_up(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str) -> None:
     """For this time: the kills are due again."""
     if not orders:
         return
     with tools.database.begin() as conn:
         unsend_kills(conn, [order.job_id for order in orders])
-    _complain(tools, cluster, orders, why, now)
+    _complain(tools, cluster, orders, why)
 
 
-def _complain(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str, now: datetime | None) -> None:
+def _complain(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str) -> None:
     message = f"{len(orders)} jobs could not be killed (e.g. {orders[0].remote_id}): {why}"
     event = NewEvent("KILL_PROBLEM", EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
     with tools.database.begin() as conn:

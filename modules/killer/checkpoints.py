@@ -2,7 +2,6 @@
 
 import logging
 from collections import defaultdict
-from datetime import datetime
 
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.checkpoint_requests import CheckpointOrder, put_heard, take_checkpoint_orders, unsend_checkpoints
@@ -15,19 +14,17 @@ from cigri.wrapper import CheckpointWish, Hearing, JobKey
 logger = logging.getLogger(__name__)
 
 
-def pass_on_checkpoints(tools: Tools, cluster: ClusterRow, now: datetime | None) -> int:
+def pass_on_checkpoints(tools: Tools, cluster: ClusterRow) -> int:
     """Pass on what users ask of running jobs, and see which have heard it."""
     orders: dict[str, list[CheckpointOrder]] = defaultdict(list)
     with tools.database.begin() as conn:
         for order in take_checkpoint_orders(conn, cluster.id):
             orders[order.local_user].append(order)
         key = grid_key(conn) if orders else ""
-    return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, key, user, orders[user], now)))
+    return sum(tools.gateway.side_by_side(orders, lambda user: _ask(tools, cluster, key, user, orders[user])))
 
 
-def _ask(
-    tools: Tools, cluster: ClusterRow, key: str, user: str, orders: list[CheckpointOrder], now: datetime | None
-) -> int:
+def _ask(tools: Tools, cluster: ClusterRow, key: str, user: str, orders: list[CheckpointOrder]) -> int:
     wishes = [
         CheckpointWish(JobKey(order.campaign_id, order.batch_id, order.array_index), order.is_new) for order in orders
     ]

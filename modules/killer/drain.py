@@ -21,14 +21,14 @@ from modules.killer.shutdowns import ClusterMoment, assess_jobs, forget_past, ta
 EXAMPLES = 20  # jobs whose figures an event gives
 
 
-def drain(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
+def drain(tools: Tools, cluster: ClusterRow) -> Report:
     """One step: waiting jobs that would not fit are taken back, running ones told, and at the deadline killed."""
     with tools.database.begin() as conn:
         wish, nodes = find_drain(conn, cluster.id), list_node_drains(conn, cluster.id)
         allowed, past = take_back(conn, cluster.id), list_past(conn, cluster.id)
         if wish is None and not (nodes or allowed or past):
             return Counter()
-        place = ClusterMoment(tools, cluster, grid_key(conn), server_time(conn, now), now)
+        place = ClusterMoment(tools, cluster, grid_key(conn), server_time(conn))
         paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
         known = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
     running = [job for job in known if job.local_user not in paused]

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from cigri.drivers import Control
 from cigri.errors import AnswerUnreadable
@@ -45,12 +44,7 @@ def by_verb(orders: Sequence[HaltOrder]) -> dict[Control, list[HaltOrder]]:
 
 
 def tell_result(
-    tools: Tools,
-    cluster: ClusterRow,
-    steered: Steer,
-    orders: Sequence[HaltOrder],
-    answers: Answers,
-    now: datetime | None,
+    tools: Tools, cluster: ClusterRow, steered: Steer, orders: Sequence[HaltOrder], answers: Answers
 ) -> Report:
     """One event per campaign while the batch system refuses, or takes the request and does nothing."""
     verb = steered.verb

@@ -19,13 +19,12 @@ logger = logging.getLogger(__name__)
 
 
 class ClusterMoment(NamedTuple):
-    """A cluster at a moment (`now`: as modules are told it); `grid` finds the files of its jobs there."""
+    """A cluster at a moment; `grid` finds the files of its jobs there."""
 
     tools: Tools
     cluster: ClusterRow
     grid: str
     present: datetime
-    now: datetime | None
 
 
 def assess_jobs(place: ClusterMoment, running: Sequence[RunningJob]) -> list[Victim]:

@@ -5,7 +5,6 @@ It also leads each campaign through its life: prologues before, epilogues after,
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -38,7 +37,7 @@ from modules.metascheduler.share import share
 from modules.metascheduler.why_not import explain
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """One offer per campaign and cluster that fit together."""
     with tools.database.begin() as conn:
         if not has_open_campaigns(conn):
@@ -62,25 +61,18 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
             wants = [want for want in wants if want.campaign_id not in left_out]
         if not tools.settings.policy.replicas:
             wants = [want._replace(spare=0) if want.spare else want for want in wants if want.waits]
-        isolation, policy = Isolation(conn, "metascheduler", now), Policy(tools.settings.policy.order)
-        shared = _share(conn, tools.settings, policy, isolation, wants, now)
+        isolation, policy = Isolation(conn, "metascheduler"), Policy(tools.settings.policy.order)
+        shared = _share(conn, tools.settings, policy, isolation, wants)
         isolation.settle({want.campaign_id for want in wants})
         put_offers(conn, shared.stock.offers())
         put_cuts(conn, explain(shared.stock, taken_back(shared)))
-        report["jobs taken back"] = _take_back(conn, shared, now)
+        report["jobs taken back"] = _take_back(conn, shared)
     policy.complain()
     report["offers"] = len(shared.stock.given)
     return +report
 
 
-def _share(
-    conn: Connection,
-    settings: Settings,
-    chosen: Policy,
-    isolation: Isolation,
-    wants: Sequence[Want],
-    now: datetime | None,
-) -> Shared:
+def _share(conn: Connection, settings: Settings, chosen: Policy, isolation: Isolation, wants: Sequence[Want]) -> Shared:
     policy = settings.policy
     usage = list_usage(conn, policy.half_life)
     add_up_usage(conn, policy.half_life)
@@ -108,7 +100,7 @@ def _share(
     return recall(standing, holdings, rooms, wants, find, shared)
 
 
-def _take_back(conn: Connection, shared: Shared, now: datetime | None) -> int:
+def _take_back(conn: Connection, shared: Shared) -> int:
     if not shared.recalled:
         return 0
     put_events(conn, list(news(shared)))

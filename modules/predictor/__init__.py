@@ -33,17 +33,17 @@ A_PART = 1e-3  # seconds that the time limit of all predictions grows by with ea
 AGES = 1000  # of campaigns with more tasks that are done, and more that remain, ages of those that run say little
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """One forecast per open campaign and cluster, and one per campaign."""
     settings = tools.settings.forecast
     with tools.database.begin() as conn:
         if not is_any_open(conn):
             return Counter()
-        isolation = Isolation(conn, "predictor", now)
+        isolation = Isolation(conn, "predictor")
         alike = {} if isolation.knows_failures else list_alike(conn)
         others = [id for remaining in alike.values() for id in remaining]
         progress = list_progress(conn, settings.window, others)
-        time = server_time(conn, now)
+        time = server_time(conn)
         paces = list_cluster_services(conn, settings.recent, settings.window)
         services = {cluster_id: measure(pace, time) for cluster_id, pace in paces.items()}
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}

@@ -4,7 +4,6 @@ import logging
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -40,7 +39,7 @@ logger = logging.getLogger(__name__)
 BATCHES_AT_ONCE = 20  # of one user in a pass, so that one command ends in time
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """Launch on every cluster that has something to launch, and settle what is left of earlier passes."""
     with tools.database.begin() as conn:
         clusters = list_clusters(conn, "runner")
@@ -52,7 +51,7 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
     clusters = [cluster for cluster in clusters if cluster.id in busy]
     known = {id: ClusterOutset(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
-    visit = isolated_visit(tools, "runner", partial(_visit, tools, key, known, now), now)
+    visit = isolated_visit(tools, "runner", partial(_visit, tools, key, known))
     report = summed(tools.gateway.visit(clusters, visit, patience))
     report["jobs given back"] = given_back
     return +report
@@ -87,9 +86,7 @@ class Prepared(NamedTuple):
     excluded: Sequence[str]
 
 
-def _visit(
-    tools: Tools, key: str, all_known: Mapping[int, ClusterOutset], now: datetime | None, cluster: ClusterRow
-) -> Report:
+def _visit(tools: Tools, key: str, all_known: Mapping[int, ClusterOutset], cluster: ClusterRow) -> Report:
     """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
     report: Report = Counter()
     known = all_known[cluster.id]
@@ -114,32 +111,30 @@ def _visit(
         away = threading.Event()
 
         def serve(user: str) -> Report:
-            return Counter() if away.is_set() else _serve(tools, cluster, key, user, work[user], away, now)
+            return Counter() if away.is_set() else _serve(tools, cluster, key, user, work[user], away)
 
         for some in tools.gateway.side_by_side(work, serve):
             report.update(some)
     return report
 
 
-def _serve(
-    tools: Tools, cluster: ClusterRow, key: str, user: str, work: UserWork, away: threading.Event, now: datetime | None
-) -> Report:
+def _serve(tools: Tools, cluster: ClusterRow, key: str, user: str, work: UserWork, away: threading.Event) -> Report:
     """Settle what is unknown of a user's batches, then send new ones."""
     report: Report = Counter()
     prepared: list[Prepared] = []
     try:
         for batch in work.unsettled:
-            _reconcile(tools, cluster, key, batch, report, now)
-        chosen = [_prepare(tools, cluster, key, launch, work.excluded, now) for launch in work.launches[: work.most]]
+            _reconcile(tools, cluster, key, batch, report)
+        chosen = [_prepare(tools, cluster, key, launch, work.excluded) for launch in work.launches[: work.most]]
         prepared = [one for one in chosen if one is not None]
         if prepared:
-            _submit(tools, cluster, user, prepared, report, now)
+            _submit(tools, cluster, user, prepared, report)
     except (TransportError, AnswerUnreadable) as error:
-        is_away = _blame(tools, cluster, user, str(error), now)
+        is_away = _blame(tools, cluster, user, str(error))
         if is_away:
             away.set()
         if isinstance(error, Unreachable):
-            _put_back(tools, cluster, prepared, is_away, str(error), now)
+            _put_back(tools, cluster, prepared, is_away, str(error))
     except DatabaseUnavailable:
         raise
     except Exception as error:  # the jobs of others go on; what became of these batches is asked at the next pass
@@ -149,7 +144,7 @@ def _serve(
     return report
 
 
-def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str, now: datetime | None) -> bool:
+def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str) -> bool:
     """Is it the cluster that is away (True), or does only this user's account give no sense?"""
     visitor = tools.gateway.visitor(cluster)
     try:
@@ -166,9 +161,7 @@ def _blame(tools: Tools, cluster: ClusterRow, user: str, message: str, now: date
     return is_away
 
 
-def _prepare(
-    tools: Tools, cluster: ClusterRow, key: str, launch: Launch, excluded: Sequence[str], now: datetime | None
-) -> Prepared | None:
+def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, excluded: Sequence[str]) -> Prepared | None:
     """Commit the intention; None when the jobs have been taken away meanwhile, or cannot be written down."""
     with tools.database.begin() as conn:
         batch = put_batch(conn, launch, cluster.id, key)
@@ -181,31 +174,27 @@ def _prepare(
             request = mapped(request, stand_in.pools)
         return Prepared(launch, batch, tools.gateway.prepare(cluster, Submit(plan, request)), request.exclude)
     except ValueError as error:
-        _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}", now)
+        _refuse(tools, cluster, launch, batch, f"the batch cannot be written: {error}")
     except Exception as error:  # a fault of ours, or of a driver's, that this campaign's description brings out
         logger.exception("Campaign %s on %s: its batch cannot be planned", launch.campaign_id, cluster.name)
-        _refuse(tools, cluster, launch, batch, f"CiGri fails to plan the batch: {described(error)}", now)
+        _refuse(tools, cluster, launch, batch, f"CiGri fails to plan the batch: {described(error)}")
     return None
 
 
-def _submit(
-    tools: Tools, cluster: ClusterRow, user: str, prepared: Sequence[Prepared], report: Report, now: datetime | None
-) -> None:
+def _submit(tools: Tools, cluster: ClusterRow, user: str, prepared: Sequence[Prepared], report: Report) -> None:
     """Send a user's batches in one command; whether one of no clear answer was submitted is asked at the next pass."""
     answers = tools.gateway.ask_all(cluster, user, [one.submission for one in prepared])
     unclear = []
     for one in prepared:
         try:
-            _settle(tools, cluster, one, answers, report, now)
+            _settle(tools, cluster, one, answers, report)
         except AnswerUnreadable as error:
             unclear.append(error)
     if unclear:
         raise unclear[0]
 
 
-def _settle(
-    tools: Tools, cluster: ClusterRow, sent: Prepared, answers: Answers, report: Report, now: datetime | None
-) -> None:
+def _settle(tools: Tools, cluster: ClusterRow, sent: Prepared, answers: Answers, report: Report) -> None:
     """What became of one batch; raise AnswerUnreadable when nobody knows."""
     try:
         remote_ids = answers.of(sent.submission)
@@ -216,15 +205,15 @@ def _settle(
         report["batches too large"] += 1
         return
     except SubmissionRefused as error:
-        left_out = _left_out(tools, cluster, sent.excluded, now)
-        _refuse(tools, cluster, sent.launch, sent.batch, f"{error}{left_out}", now)
+        left_out = _left_out(tools, cluster, sent.excluded)
+        _refuse(tools, cluster, sent.launch, sent.batch, f"{error}{left_out}")
         report["refused batches"] += 1
         return
     with tools.database.begin() as conn:
         report["submitted jobs"] += put_submitted(conn, sent.batch.id, remote_ids)
 
 
-def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str], now: datetime | None) -> str:
+def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str]) -> str:
     """Why the batch was not to run on these nodes: perhaps it was refused for no other reason."""
     if not nodes:
         return ""
@@ -234,9 +223,7 @@ def _left_out(tools: Tools, cluster: ClusterRow, nodes: Sequence[str], now: date
     return f" (left out: {'; '.join(words)})"
 
 
-def _reconcile(
-    tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: Report, now: datetime | None
-) -> None:
+def _reconcile(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch, report: Report) -> None:
     """Was it submitted? Ask the queue by tag; if it is not there, make the batch harmless and give its tasks back."""
     listed = ListJobs(batch.tag)
     history = ReadHistory([(batch.tag, index, "") for index in range(1, batch.size + 1)])
@@ -258,21 +245,17 @@ def _is_void(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch)
     return tools.gateway.ask(cluster, batch.local_user, VoidBatch(key, batch.campaign_id, batch.id))
 
 
-def _put_back(
-    tools: Tools, cluster: ClusterRow, unsent: Sequence[Prepared], is_away: bool, message: str, now: datetime | None
-) -> None:
+def _put_back(tools: Tools, cluster: ClusterRow, unsent: Sequence[Prepared], is_away: bool, message: str) -> None:
     """Nothing was sent: of a cluster that is away the tasks go elsewhere; an account that is closed refuses them."""
     for one in unsent:
         if is_away:
             with tools.database.begin() as conn:
                 put_back(conn, cluster.id, one.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs)
         else:
-            _refuse(tools, cluster, one.launch, one.batch, message, now)
+            _refuse(tools, cluster, one.launch, one.batch, message)
 
 
-def _refuse(
-    tools: Tools, cluster: ClusterRow, launch: Launch, batch: PreparedBatch, message: str, now: datetime | None
-) -> None:
+def _refuse(tools: Tools, cluster: ClusterRow, launch: Launch, batch: PreparedBatch, message: str) -> None:
     with tools.database.begin() as conn:
         put_back(conn, cluster.id, batch.id, Outcome.REFUSED, message, tools.settings.jobs)
         put_refusal(conn, launch.campaign_id, cluster.id, cluster.name, message, tools.settings.budget)

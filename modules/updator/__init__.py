@@ -3,7 +3,6 @@
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -41,7 +40,7 @@ logger = logging.getLogger(__name__)
 LARGEST_TAILS = 20  # failed tasks per visit whose standard error is fetched
 
 
-def run_once(tools: Tools, now: datetime | None = None) -> Report:
+def run_once(tools: Tools) -> Report:
     """Visit every cluster whose turn it is."""
     with tools.database.begin() as conn:
         due = list_clusters(conn, "updator", due_only=True)
@@ -51,25 +50,19 @@ def run_once(tools: Tools, now: datetime | None = None) -> Report:
 
     def visit(cluster: ClusterRow) -> Report:
         here = [account for cluster_id, account in relisted if cluster_id == cluster.id]
-        return _visit(tools, cluster, key, here, now, discovers=cluster.id in fresh)
+        return _visit(tools, cluster, key, here, discovers=cluster.id in fresh)
 
-    return summed(
-        tools.gateway.visit(due, isolated_visit(tools, "updator", visit, now), tools.settings.almighty.patience)
-    )
+    return summed(tools.gateway.visit(due, isolated_visit(tools, "updator", visit), tools.settings.almighty.patience))
 
 
-def _visit(
-    tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], now: datetime | None, *, discovers: bool
-) -> Report:
+def _visit(tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
     with tools.database.lock(f"cigri.updator.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
-        return _look(tools, cluster, key, relisted, now, discovers=discovers)
+        return _look(tools, cluster, key, relisted, discovers=discovers)
 
 
-def _look(
-    tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], now: datetime | None, *, discovers: bool
-) -> Report:
+def _look(tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], *, discovers: bool) -> Report:
     """The visitor first: when even that account does not get in, the others are not tried."""
     with tools.database.read() as conn:
         watched = list_watched(conn, cluster.id)
@@ -90,12 +83,12 @@ def _look(
             put_failure(conn, cluster, "CLUSTER_UNREACHABLE", str(error))
         return report
     took = tools.gateway.took.get((cluster.name, name), 0.0)
-    problems = note(tools, cluster, of_cluster, answers, took, watched, now)
+    problems = note(tools, cluster, of_cluster, answers, took, watched)
     if of_jobs:
-        problems += _take_in(tools, cluster, key, visitor, of_jobs, answers, report, now)
+        problems += _take_in(tools, cluster, key, visitor, of_jobs, answers, report)
 
     def ask(user: str) -> Report:
-        return _ask_user(tools, cluster, key, accounts[user], now)
+        return _ask_user(tools, cluster, key, accounts[user])
 
     steady = tools.gateway.side_by_side([user for user in accounts if user not in refused], ask)
     others = tools.gateway.aside(cluster, [user for user in accounts if refused.get(user)], ask)
@@ -111,17 +104,17 @@ def _look(
             else:
                 put_success(conn, cluster)
     if discovers and not problems:
-        report.update(discover(tools, cluster, now))
+        report.update(discover(tools, cluster))
     return report
 
 
-def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account, now: datetime | None) -> Report:
+def _ask_user(tools: Tools, cluster: ClusterRow, key: str, account: Account) -> Report:
     """What the jobs of one user do; an account that hangs or is refused is no fault of the cluster."""
     report: Report = Counter()
     try:
         asked = _questions(tools, cluster, key, account)
         answers = tools.gateway.ask_all(cluster, account.name, asked.orders())
-        problems = _take_in(tools, cluster, key, account, asked, answers, report, now)
+        problems = _take_in(tools, cluster, key, account, asked, answers, report)
     except (TransportError, AnswerUnreadable) as error:
         problems = [str(error)]
     except DatabaseUnavailable:
@@ -147,19 +140,12 @@ def _questions(tools: Tools, cluster: ClusterRow, key: str, account: Account) ->
 
 
 def _take_in(
-    tools: Tools,
-    cluster: ClusterRow,
-    key: str,
-    account: Account,
-    asked: JobQuestions,
-    answers: Answers,
-    report: Report,
-    now: datetime | None,
+    tools: Tools, cluster: ClusterRow, key: str, account: Account, asked: JobQuestions, answers: Answers, report: Report
 ) -> list[str]:
     """Settle what one user's answer tells, and give what made no sense; the collected files go at the next visit."""
     user, jobs = account.name, account.jobs
     with tools.database.read() as conn:
-        time = server_time(conn, now)
+        time = server_time(conn)
         glimpse = read(asked, answers, jobs, time)
         attempts = _attempts_of(conn, jobs, glimpse)
         tasks = {job_id: some[0].live for job_id, some in attempts.items()}
@@ -172,9 +158,9 @@ def _take_in(
     ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
     tails = _tails(tools, cluster, key, user, jobs, ends)
     troubled = {job.campaign_id for job in jobs if any(one.is_troubled for one in attempts.get(job.job_id, ())[:1])}
-    fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled, now)
-    report.update(examine(tools, cluster, fresh, now))
-    report.update(find_relisted(tools, cluster, account, glimpse.listed, now))
+    fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled)
+    report.update(examine(tools, cluster, fresh))
+    report.update(find_relisted(tools, cluster, account, glimpse.listed))
     place = (cluster.id, user)
     before = tools.gateway.settled.get(place, Receipt())
     tools.gateway.settled[place] = next_receipt(tools, before, glimpse.collected.lines, jobs, findings)
@@ -222,14 +208,13 @@ def _settle(
     ends: Ends,
     tails: Mapping[tuple[int, int], str],
     troubled: Collection[int],
-    now: datetime | None,
 ) -> list[EndedAttempt]:
     """Give the attempts whose ends are news; of campaigns that are not `troubled` there a success heals nothing."""
     has_ends = bool(ends.attempts or ends.jobs)
     if not has_ends and not findings.seen and not findings.missing and not findings.unaccounted:
         return []
     with tools.database.begin() as conn:
-        tell(conn, cluster, jobs, findings, now)
+        tell(conn, cluster, jobs, findings)
         if findings.seen:
             move_seen(conn, findings.seen)
         if findings.missing:

@@ -1,7 +1,6 @@
 """Notes how a cluster bears what is asked of it, and how full it is."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -41,7 +40,6 @@ def note(
     answers: Answers,
     seconds: float,
     watched: Sequence[WatchedJob],
-    now: datetime | None,
 ) -> list[str]:
     """Store how the cluster bears what is asked of it, and how full it is, or give why that cannot be known."""
     ours = sum(job.width for job in watched if job.state is JobState.RUNNING and job.missing_since is None)
@@ -53,13 +51,13 @@ def note(
         problems.append(str(error))
     with tools.database.begin() as conn:
         load = answers.of(asked.load) if asked.load else None
-        _note_pace(conn, cluster, load, seconds, now)
+        _note_pace(conn, cluster, load, seconds)
         if capacity is not None:
             put_cluster_state(conn, cluster.id, capacity, min(ours, capacity.used))
     return problems
 
 
-def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float, now: datetime | None) -> None:
+def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float) -> None:
     """What may be asked of it from now on."""
     before, refused, elapsed = take_front_end_pace(conn, cluster.id)
     strain = Strain(seconds, load, refused, elapsed)

@@ -2,7 +2,6 @@
 
 import logging
 from collections import Counter
-from datetime import datetime
 
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.clusters import ClusterRow
@@ -13,7 +12,7 @@ from cigri.program.tools import Report, Tools
 logger = logging.getLogger(__name__)
 
 
-def discover(tools: Tools, cluster: ClusterRow, now: datetime | None) -> Report:
+def discover(tools: Tools, cluster: ClusterRow) -> Report:
     """Ask, and store what is news."""
     report: Report = Counter()
     try:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from cigri.estimates.durations import added, bin_of
@@ -36,7 +35,7 @@ class ClusterName(NamedTuple):
     name: str
 
 
-def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], now: datetime | None = None) -> Report:
+def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) -> Report:
     """What the ends that a visit has just brought tell of this cluster's nodes, and of their campaigns everywhere."""
     report: Report = Counter()
     campaigns = {attempt.campaign_id for attempt in fresh}
@@ -45,7 +44,7 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
     with tools.database.read() as conn:
         here = list_spans_here(conn, campaigns, cluster.id, bin_of(LONGEST))
     suspected = here[0].suspected if here else []
-    report["results doubted"] += sum(_go_on(tools, one.span, suspected, fresh, now) for one in here)
+    report["results doubted"] += sum(_go_on(tools, one.span, suspected, fresh) for one in here)
     failing = {attempt.campaign_id for attempt in fresh if attempt.outcome in BAD}
     mixed = {one.span.campaign_id for one in here if one.is_mixed}
     if not suspected and not failing and not mixed:
@@ -53,9 +52,9 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt], no
     judged = campaigns if suspected else failing | mixed
     with tools.database.read() as conn:
         mine = add_running(conn, [one.span for one in here if one.span.campaign_id in judged])
-    report.update(_judge_nodes(tools, ClusterName(cluster.id, cluster.name), mine, now))
+    report.update(_judge_nodes(tools, ClusterName(cluster.id, cluster.name), mine))
     for campaign_id in sorted(mixed):
-        report.update(_judge_clusters(tools, _read(tools, {campaign_id}), now))
+        report.update(_judge_clusters(tools, _read(tools, {campaign_id})))
     return +report
 
 
@@ -64,9 +63,7 @@ def _read(tools: Tools, campaigns: Collection[int]) -> list[Span]:
         return add_running(conn, list_spans(conn, campaigns))
 
 
-def _go_on(
-    tools: Tools, span: Span, suspected: Collection[str], fresh: Sequence[EndedAttempt], now: datetime | None
-) -> int:
+def _go_on(tools: Tools, span: Span, suspected: Collection[str], fresh: Sequence[EndedAttempt]) -> int:
     """Doubt the same of what has ended since."""
     below = span.doubted_below
     if below is None or not (span.is_sink or suspected):
@@ -82,7 +79,7 @@ def _go_on(
         return put_doubts(conn, Doubted(*about), job_ids=jobs)
 
 
-def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span], now: datetime | None) -> Report:
+def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span]) -> Report:
     """Leave sick nodes out, as many as may be, and doubt what ended at once on them."""
     with tools.database.begin() as conn:
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
@@ -97,7 +94,7 @@ def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span], now: da
     with tools.database.begin() as conn:
         report["nodes healed"] = admit_nodes(conn, place.cluster_id, place.name, verdicts.healed, "cigri")
     for hole in verdicts.holes[: max(0, most)]:
-        report.update(_leave_out(tools, place, hole, now))
+        report.update(_leave_out(tools, place, hole))
     return report
 
 
@@ -126,7 +123,7 @@ def _all(span: Span) -> list[int]:
     return added([span.durations, *span.running.values()])
 
 
-def _leave_out(tools: Tools, place: ClusterName, hole: Hole, now: datetime | None) -> Report:
+def _leave_out(tools: Tools, place: ClusterName, hole: Hole) -> Report:
     report: Report = Counter()
     with tools.database.begin() as conn:
         for campaign_id, below in sorted(hole.doubted.items()):
@@ -138,12 +135,12 @@ def _leave_out(tools: Tools, place: ClusterName, hole: Hole, now: datetime | Non
     return report
 
 
-def _judge_clusters(tools: Tools, spans: Sequence[Span], now: datetime | None) -> Report:
+def _judge_clusters(tools: Tools, spans: Sequence[Span]) -> Report:
     """Where one node is to blame, the others are not; else the cluster is set aside for the campaign."""
     report: Report = Counter()
     for cluster_id in _sinks(spans):
         span = next(span for span in spans if span.cluster_id == cluster_id)
-        report.update(_judge_nodes(tools, ClusterName(cluster_id, span.cluster), [span], now))
+        report.update(_judge_nodes(tools, ClusterName(cluster_id, span.cluster), [span]))
         spans = _read(tools, {span.campaign_id})
         if (doubt := _sinks(spans).get(cluster_id)) is None:
             continue

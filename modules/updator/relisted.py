@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from cigri.drivers import RemoteJob
@@ -29,9 +28,7 @@ class Account(NamedTuple):
         return bool(self.jobs) or self.is_relisted
 
 
-def find_relisted(
-    tools: Tools, cluster: ClusterRow, account: Account, listed: Sequence[RemoteJob] | None, now: datetime | None
-) -> Report:
+def find_relisted(tools: Tools, cluster: ClusterRow, account: Account, listed: Sequence[RemoteJob] | None) -> Report:
     """Ask for the death of those that are over for longer than a batch system's word may lag behind."""
     if listed is None:
         return Counter()

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -43,9 +42,7 @@ def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Fi
     return findings._replace(ended=[end for end in findings.ended if end not in doubtful])
 
 
-def tell(
-    conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: Findings, now: datetime | None
-) -> None:
+def tell(conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: Findings) -> None:
     """People hear of jobs that perhaps still run, and that they were heard of again."""
     news = [job for job in findings.unaccounted if not job.is_unaccounted]
     if news:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from cigri.errors import AdmissionRefused, ConfigError, RuleBroken
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
-from cigri.program.time_limit import LIMIT, time_limit
+from cigri.program.time_limit import PURE_LIMIT, time_limit
 from cigri.settings.cluster import ClusterConfig
 
 __all__ = ["Description", "admit", "is_among", "refuse"]
@@ -86,7 +86,7 @@ def _groups(user: str) -> set[str]:
 
 def _apply(path: Path, description: Description, user: str, clusters: Mapping[str, ClusterConfig]) -> Description:
     try:
-        with time_limit(LIMIT):
+        with time_limit(PURE_LIMIT):
             rule = runpy.run_path(str(path))["rule"]
             about = (description, user, clusters)
             answer = rule(*about[: len(signature(rule).parameters)])

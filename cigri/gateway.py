@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 
 VISITORS = 16  # clusters visited at the same time
 ACCOUNTS = 4  # accounts of one cluster asked at the same time: sshd gives few sessions (MaxSessions)
-FAREWELL = 2.0  # seconds that visits get to end before their connections are taken away
+CLOSING_PATIENCE = 2.0  # seconds that visits get to end before their connections are taken away
 MOMENT = 1.0  # seconds that an account is waited for that gave no sense before
-NOTHING = Answer(0, "", "")
+NO_ANSWER = Answer(0, "", "")
 
 T = TypeVar("T")
 
@@ -161,14 +161,14 @@ class Gateway:
         self._bystanders.shutdown(wait=False, cancel_futures=True)
         visits = [*self._under_way.values(), *self._aside.values()]
         visits = [visit for visit in visits if not visit.cancelled()]
-        wait(visits, timeout=FAREWELL)
+        wait(visits, timeout=CLOSING_PATIENCE)
         self._is_closed = True
         for _, transport in list(self._transports.values()):
             transport.terminate()
-        wait(visits, timeout=FAREWELL)
+        wait(visits, timeout=CLOSING_PATIENCE)
 
     def _hear(self, cluster: ClusterRow, user: str, said: Said[T]) -> T:
-        return said.read(self.run(cluster, user, said.text) if said.text else NOTHING)
+        return said.read(self.run(cluster, user, said.text) if said.text else NO_ANSWER)
 
     def _transport(self, cluster: ClusterRow, user: str) -> Transport:
         with self._lock:

@@ -15,8 +15,8 @@ from cigri.program.isolation import FAULTS, Isolation
 from cigri.program.tools import Report, Tools
 from cigri.rules.matching import judge_pools
 
-NAME = "matcher"
-AT_ONCE = 100  # pools in a transaction
+MATCHER = "matcher"
+POOLS_AT_ONCE = 100  # pools in a transaction
 
 
 def run_once(tools: Tools) -> Report:
@@ -28,10 +28,10 @@ def run_once(tools: Tools) -> Report:
             return report
     while True:
         with tools.database.begin() as conn:
-            pools = take_stale(conn, period, AT_ONCE)
+            pools = take_stale(conn, period, POOLS_AT_ONCE)
             report["changed queues of pools"] += _compute(conn, pools) if pools else 0
             report["pools computed"] += len(pools)
-        if len(pools) < AT_ONCE:
+        if len(pools) < POOLS_AT_ONCE:
             break
     if report["changed queues of pools"]:
         with tools.database.begin() as conn:
@@ -41,7 +41,7 @@ def run_once(tools: Tools) -> Report:
 
 def _compute(conn: Connection, pools: Sequence[StalePool]) -> int:
     """All as one; if that raises, one by one: what is known of a pool that raises stays, and its campaigns are told."""
-    isolation = Isolation(conn, NAME)
+    isolation = Isolation(conn, MATCHER)
     try:
         with conn.begin_nested():
             changed = _judge(conn, pools)

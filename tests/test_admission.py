@@ -55,7 +55,7 @@ def test_a_rule_that_returns_nothing_accepts(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_goes_on_for_ever_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "LIMIT", 0.1)
+    monkeypatch.setattr(admission, "PURE_LIMIT", 0.1)
     said = str(refusal(rules(tmp_path, slow="while True: pass")))
     assert "the rule itself is broken (TimeoutError: it went on for more than 0.1 s and was stopped)" in said
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cigri.errors import CigriError
 from cigri.jdl.needs import Peak, Sorting, exact, exact_together, find_peaks, rounded
-from cigri.requirements import BUILT_IN, NOTHING, JobShape, judge_job
+from cigri.requirements import BUILT_IN, NO_REQUIREMENT, JobShape, judge_job
 from cigri.rules.buckets import amounts_of, formulas_of
 from cigri.rules.eligibility import wanted_of
 
@@ -74,10 +74,10 @@ def test_a_task_whose_amounts_cannot_be_computed_has_no_bucket() -> None:
 def test_a_bucket_is_judged_by_all_that_its_tasks_compute() -> None:
     resources = {"mem": "{size} GB", "tmp": "{size}", "gpu": 1}
     bucket = {"amounts": {"mem": {"{size} GB": 3072}, "tmp": {"{size}": 5}}}
-    shape = wanted_of(NOTHING, {"resources": resources, "walltime": 60}, bucket).shape
+    shape = wanted_of(NO_REQUIREMENT, {"resources": resources, "walltime": 60}, bucket).shape
     assert shape == JobShape(1, 1, 3 * 2**30, 60, {"gpu": 1, "tmp": 5})
     nodes = {"memory": 4 * 2**30, "gpus": 1, "tmp": 4}
-    reject = judge_job(NOTHING, shape, nodes, BUILT_IN)
+    reject = judge_job(NO_REQUIREMENT, shape, nodes, BUILT_IN)
     assert reject is not None
     assert reject.name == "tmp"
-    assert judge_job(NOTHING, shape, {**nodes, "tmp": 5}, BUILT_IN) is None
+    assert judge_job(NO_REQUIREMENT, shape, {**nodes, "tmp": 5}, BUILT_IN) is None

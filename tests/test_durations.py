@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.estimates.durations import LAST, added, bin_of, counted, longest, mean_beyond, quantile, scaled, with_running
+from cigri.estimates.durations import (
+    LAST_BIN,
+    added,
+    bin_of,
+    counted,
+    longest,
+    mean_beyond,
+    quantile,
+    scaled,
+    with_running,
+)
 
 durations = st.floats(0.2, 1e6)
 
@@ -28,7 +38,7 @@ def test_what_is_no_duration_is_the_shortest(strange: float) -> None:
 
 
 def test_a_century_is_in_the_last_bin() -> None:
-    assert bin_of(3e9) == LAST
+    assert bin_of(3e9) == LAST_BIN
 
 
 @given(st.lists(durations, min_size=1), st.floats(0.01, 1))

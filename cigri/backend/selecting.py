@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from cigri.requirements import And, Compare, Condition, Flag, Kind, Not, Operator, Or
 from cigri.requirements.conditions import ORDERS, compared, conjuncts, negated
-from cigri.requirements.truth import FEATURES, Properties, holds, predicate
+from cigri.requirements.truth import FEATURES, KnownProperties, holds, predicate
 
-OPPOSITES = {
+NEGATED_ORDERS = {
     Operator.LT: Operator.GE,
     Operator.LE: Operator.GT,
     Operator.GT: Operator.LE,
@@ -31,7 +31,7 @@ class Reduced(NamedTuple):
     answers: Sequence[bool]
 
 
-def undecided(condition: Condition, classes: Sequence[Properties]) -> Condition | bool:
+def undecided(condition: Condition, classes: Sequence[KnownProperties]) -> Condition | bool:
     """The part that some of these nodes satisfy and others do not; True, False: all do, none does.
 
     It holds for the same of the nodes as the whole. No `not` stands before an `and`, an `or`, or a comparison that has
@@ -41,14 +41,14 @@ def undecided(condition: Condition, classes: Sequence[Properties]) -> Condition 
     return _reduced(condition, classes or [{}])[0]
 
 
-def _reduced(condition: Condition, classes: Sequence[Properties]) -> Reduced:
+def _reduced(condition: Condition, classes: Sequence[KnownProperties]) -> Reduced:
     match condition:
         case Not(part=And(parts=parts)):
             return _joined([_reduced(negated(part), classes) for part in parts], any)
         case Not(part=Or(parts=parts)):
             return _joined([_reduced(negated(part), classes) for part in parts], all)
         case Not(part=Compare() as part) if part.operator in ORDERS and not _is_listed(part.name, classes):
-            return _reduced(Compare(part.name, OPPOSITES[part.operator], part.value, part.kind), classes)
+            return _reduced(Compare(part.name, NEGATED_ORDERS[part.operator], part.value, part.kind), classes)
         case And(parts=parts):
             return _joined([_reduced(part, classes) for part in parts], all)
         case Or(parts=parts):
@@ -72,7 +72,7 @@ def _joined(parts: Sequence[Reduced], how: Callable[[Iterable[bool]], bool]) -> 
     return Reduced(And(tuple(one for part in left for one in conjuncts(part))), answers)
 
 
-def _as_there(condition: Condition, classes: Sequence[Properties]) -> Condition:
+def _as_there(condition: Condition, classes: Sequence[KnownProperties]) -> Condition:
     """In the values that are there."""
     match condition:
         case Flag():
@@ -88,11 +88,11 @@ def _as_there(condition: Condition, classes: Sequence[Properties]) -> Condition:
             return condition
 
 
-def _some(condition: Condition, classes: Sequence[Properties]) -> bool:
+def _some(condition: Condition, classes: Sequence[KnownProperties]) -> bool:
     return any(holds(condition, properties) is True for properties in classes)
 
 
-def _as_written(flag: Flag, classes: Sequence[Properties]) -> Condition:
+def _as_written(flag: Flag, classes: Sequence[KnownProperties]) -> Condition:
     """A flag is a property of its own, or a feature in any letters."""
     features = {one for properties in classes for one in _features(properties) if one.lower() == flag.name}
     as_feature = [compared(FEATURES, Operator.IN, features, Kind.STRING)] if features else []
@@ -101,10 +101,10 @@ def _as_written(flag: Flag, classes: Sequence[Properties]) -> Condition:
     return parts[0] if len(parts) == 1 else Or(parts)
 
 
-def _features(properties: Properties) -> list[str]:
+def _features(properties: KnownProperties) -> list[str]:
     found = properties.get(FEATURES, [])
     return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)]
 
 
-def _is_listed(name: str, classes: Sequence[Properties]) -> bool:
+def _is_listed(name: str, classes: Sequence[KnownProperties]) -> bool:
     return any(isinstance(one.get(name), list) for one in classes)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cigri.jdl import ClusterSettings, Description
     from cigri.settings.cluster import ClusterConfig
 
-OF_CLUSTER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*):(.*)", re.DOTALL)
-COLUMNS = ("OPTION", "ATTRIBUTE", "OVERRIDES", "MEANING")
+ONE_CLUSTER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*):(.*)", re.DOTALL)
+OPTION_COLUMNS = ("OPTION", "ATTRIBUTE", "OVERRIDES", "MEANING")
 IGNORED = "takes no such options: what is given there is ignored"
 
 
@@ -42,7 +42,7 @@ def read_choices(texts: Sequence[str]) -> list[Choice]:
 
     choices = []
     for text in texts:
-        of_cluster = OF_CLUSTER.fullmatch(text)
+        of_cluster = ONE_CLUSTER.fullmatch(text)
         options = of_cluster[2] if of_cluster else text
         if not is_balanced(options):
             raise UsageError(f"-b {text}: a quote is not closed, or a backslash ends the line")
@@ -128,7 +128,7 @@ def _show(title: str, table: "BackendTable | None") -> None:
         return
     print(safe(f"{title}:"))
     rows = [tuple(row.values()) for row in _rows(table)]
-    print_table(COLUMNS, rows, prose=("OPTION", "ATTRIBUTE", "MEANING"))
+    print_table(OPTION_COLUMNS, rows, prose=("OPTION", "ATTRIBUTE", "MEANING"))
     if table.note:
         print(safe(table.note))
     print()

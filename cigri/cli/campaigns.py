@@ -7,7 +7,7 @@ from cigri.cli.failures import gather_errors
 from cigri.cli.obstacles import Obstacle, obstacle
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.tried import print_tried
-from cigri.cli.wording import LETTERS, duration, moment, percent, rate
+from cigri.cli.wording import STATE_LETTERS, duration, moment, percent, rate
 from cigri.estimates.calibration import ToldInterval, calibration
 from cigri.flow.views.campaigns import CampaignView, ErrorView, PartView
 from cigri.flow.views.clusters import TriedCluster
@@ -17,13 +17,25 @@ from cigri.states import CampaignState, CampaignType
 from cigri.text.alike_failures import as_ranges
 from cigri.text.units import HOUR
 
-LIST = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
-SUMMARY = ("Campaign id", "Name", "User", "S", "Waiting", "In jobs", "Done", "Failed", "Cancelled", "Jobs/h", "End")
-PARTS = (
+CAMPAIGN_COLUMNS = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
+SUMMARY_COLUMNS = (
+    "Campaign id",
+    "Name",
+    "User",
+    "S",
+    "Waiting",
+    "In jobs",
+    "Done",
+    "Failed",
+    "Cancelled",
+    "Jobs/h",
+    "End",
+)
+SHARE_COLUMNS = (
     *("Cluster", "State", "To launch", "Waiting", "Running", "Prologue", "Epilogue"),
     *("Done", "Failed", "Resubmitted", "Jobs/h", "Mean", "Deviation"),
 )
-ERRORS = ("Event id", "Code", "Campaign", "Cluster", "Job", "Times", "Last", "Message")
+ERROR_COLUMNS = ("Event id", "Code", "Campaign", "Cluster", "Job", "Times", "Last", "Message")
 NEXT_STEPS = {
     "TASK_FAILED": "`gridstat -j JOB -E` shows why; `gridevents -f -e EVENT` accepts it, with -r the task runs again",
     "PROLOGUE_FAILED": "correct what the prologue needs, then `gridevents -f -r -e EVENT` runs it again",
@@ -38,7 +50,7 @@ def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: boo
         (c.id, c.name, c.user, moment(c.submitted_at), letters(c), progress(c), end(c, now, with_date=False))
         for c in campaigns
     ]
-    print_table(LIST, rows, prose=("Name",), headerless=headerless)
+    print_table(CAMPAIGN_COLUMNS, rows, prose=("Name",), headerless=headerless)
 
 
 def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
@@ -50,7 +62,7 @@ def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: 
     sums = [sum(numbers) for numbers in zip(*map(_counts, campaigns), strict=True)]
     speed = sum(c.throughput or 0 for c in campaigns if c.is_open)
     rows.append(("total", f"{len(campaigns)} campaigns", None, None, *sums, rate(speed), None))
-    print_table(SUMMARY, rows, prose=("Name",), headerless=headerless)
+    print_table(SUMMARY_COLUMNS, rows, prose=("Name",), headerless=headerless)
 
 
 def print_campaign(
@@ -76,7 +88,7 @@ def print_campaign(
 def _print_parts(campaign: CampaignView, parts: Sequence[PartView], now: datetime, headerless: bool) -> None:
     standings = [obstacle(campaign, part, now) for part in parts]
     lines = [_part(campaign, part, found) for part, found in zip(parts, standings, strict=True)]
-    print_table(PARTS, lines, headerless=headerless)
+    print_table(SHARE_COLUMNS, lines, headerless=headerless)
     for part, found in zip(parts, standings, strict=True):
         if found.explanation:
             print_fields([(part.cluster, found.explanation)])
@@ -97,7 +109,7 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
         )
         for alike in gather_errors(errors)
     ]
-    print_table(ERRORS, rows, prose=("Message",), headerless=headerless)
+    print_table(ERROR_COLUMNS, rows, prose=("Message",), headerless=headerless)
     if not headerless:
         print()
         codes = dict.fromkeys(error.code for error in errors)
@@ -107,7 +119,7 @@ def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
 def letters(campaign: CampaignView) -> str:
     """C R T P H, and e when there are errors to fix."""
     is_held = campaign.is_held and campaign.state is CampaignState.IN_TREATMENT
-    return ("H" if is_held else LETTERS[campaign.state]) + ("e" if campaign.errors else "")
+    return ("H" if is_held else STATE_LETTERS[campaign.state]) + ("e" if campaign.errors else "")
 
 
 def progress(campaign: CampaignView) -> str:

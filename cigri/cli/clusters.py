@@ -12,11 +12,11 @@ from cigri.cli.tables import print_fields, print_table
 from cigri.cli.wording import moment
 from cigri.flow.views.clusters import ClusterView, Usage
 
-LIST = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
-USAGE = ("Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable")
+CLUSTER_COLUMNS = ("Id", "Name", "Driver", "Host", "State", "Free", "Total", "Ours running", "Ours waiting", "Reason")
+USAGE_COLUMNS = ("Cluster", "From", "Total", "Used", "Ours", "Free", "Unavailable")
 SECRET = re.compile(r"passw|secret|token|credential|private", re.IGNORECASE)
-BAR = 80
-PARTS = (("X", "unavailable", "41"), ("U", "used by others", "43"), ("C", "ours", "47"), ("F", "free", "42"))
+CLUSTER_BAR = 80
+BAR_PARTS = (("X", "unavailable", "41"), ("U", "used by others", "43"), ("C", "ours", "47"), ("F", "free", "42"))
 
 
 def print_list(clusters: Sequence[ClusterView], headerless: bool) -> None:
@@ -35,7 +35,7 @@ def print_list(clusters: Sequence[ClusterView], headerless: bool) -> None:
         )
         for c in clusters
     ]
-    print_table(LIST, rows, prose=("Name", "Host", "Reason"), headerless=headerless)
+    print_table(CLUSTER_COLUMNS, rows, prose=("Name", "Host", "Reason"), headerless=headerless)
 
 
 def print_info(cluster: ClusterView, now: datetime) -> None:
@@ -64,7 +64,7 @@ def print_info(cluster: ClusterView, now: datetime) -> None:
 
 def print_usage(usage: Sequence[Usage], headerless: bool) -> None:
     rows = [(u.cluster, moment(u.at), u.total, u.used, u.used_by_us, u.free, u.unavailable) for u in usage]
-    print_table(USAGE, rows, headerless=headerless)
+    print_table(USAGE_COLUMNS, rows, headerless=headerless)
 
 
 def print_bars(clusters: Sequence[ClusterView]) -> None:
@@ -75,8 +75,13 @@ def print_bars(clusters: Sequence[ClusterView]) -> None:
         print(f"{safe(cluster.name)} ({known}{' cores' if cluster.total is not None else ''}, {state(cluster)})")
         amounts = _amounts(cluster)
         if sum(amounts):
-            print("".join(_paint(part, n, has_colours) for part, n in zip(PARTS, widths(amounts, BAR), strict=True)))
-    print("  ".join(f"{_paint(part, 1, has_colours)} {part[1]}" for part in PARTS))
+            print(
+                "".join(
+                    _paint(part, n, has_colours)
+                    for part, n in zip(BAR_PARTS, widths(amounts, CLUSTER_BAR), strict=True)
+                )
+            )
+    print("  ".join(f"{_paint(part, 1, has_colours)} {part[1]}" for part in BAR_PARTS))
 
 
 def state(cluster: ClusterView) -> str:
@@ -159,7 +164,7 @@ def _amounts(cluster: ClusterView) -> tuple[int, int, int, int]:
 
 
 def _cores(cluster: ClusterView) -> list[str]:
-    return [f"{amount} {part[1]}" for part, amount in zip(PARTS, _amounts(cluster), strict=True)]
+    return [f"{amount} {part[1]}" for part, amount in zip(BAR_PARTS, _amounts(cluster), strict=True)]
 
 
 def _paint(part: tuple[str, str, str], width: int, has_colours: bool) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cigri.flow.submissions import NewCampaign
     from cigri.jdl import Description
 
-NEVER = "never, as the grid stands: no simulation came to its end"
-UNKNOWN = "not known: time was over when hardly a task was done (is this host busy?)"
+NEVER_ENDS = "never, as the grid stands: no simulation came to its end"
+NOT_KNOWN = "not known: time was over when hardly a task was done (is this host busy?)"
 LABORATORY = (sys.executable, "-P", "-m", "modules.laboratory")
 
 
@@ -84,7 +84,7 @@ def _lines(campaign: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[s
     yield f"campaign {campaign['name']}: {campaign['tasks']} tasks; nothing was submitted"
     yield f"  if submitted  {moment(datetime.fromisoformat(answer['at']))}"
     if campaign["expected"] is None:
-        yield f"  expected end  {UNKNOWN if campaign['cut'] else NEVER}"
+        yield f"  expected end  {NOT_KNOWN if campaign['cut'] else NEVER_ENDS}"
     else:
         low, expected, high = (_when(campaign, name) for name in ("low", "expected", "high"))
         yield f"  expected end  {expected}"

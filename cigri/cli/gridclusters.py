@@ -21,7 +21,7 @@ EXAMPLES = """\
   gridclusters -p dahu     what its queues and nodes have, and where each value comes from
   gridclusters --where 'memory >= 64 GB and not el7'     sites, clusters and queues that satisfy it"""
 HOURS = 24.0
-LINES = 24  # periods of `-u`, whatever its length
+USAGE_LINES = 24  # periods of `-u`, whatever its length
 
 
 @command
@@ -51,7 +51,7 @@ def _parse(argv: list[str]) -> Namespace:
     parser.add_argument("clusters", metavar="CLUSTER", nargs="*", help="names or ids; none: all")
     view = parser.add_mutually_exclusive_group()
     view.add_argument("-i", "--infos", action="store_true", help="all about each cluster, but for secrets")
-    view.add_argument("-u", "--usage", action="store_true", help=f"how full they were, in {LINES} periods")
+    view.add_argument("-u", "--usage", action="store_true", help=f"how full they were, in {USAGE_LINES} periods")
     view.add_argument("-b", "--bars", action="store_true", help="how full they are now, as bars")
     view.add_argument("-p", "--properties", action="store_true", help="what queues and nodes have, and why")
     view.add_argument("--where", metavar="EXPRESSION", help="the queues that satisfy it, by site and cluster")
@@ -99,7 +99,7 @@ def _usage(conn: "Connection", clusters: "Sequence[ClusterView]", asked: Namespa
     from cigri.flow.views.clusters import list_usage
 
     past = timedelta(hours=asked.hours or HOURS)
-    usage = list_usage(conn, [cluster.id for cluster in clusters], past, past / LINES)
+    usage = list_usage(conn, [cluster.id for cluster in clusters], past, past / USAGE_LINES)
     if asked.json:
         print_json([row._asdict() for row in usage])
     elif usage:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cigri.flow.views.events import EventChoice, SeenEvent
 
-SHOWN = 100
+EVENTS_SHOWN = 100
 LONGEST_PARAMETER = 120
 EXAMPLES = """\
   gridevents                     open events of all your campaigns
@@ -57,7 +57,7 @@ def _parser() -> Parser:
     parser.add_argument("-r", "--resubmit", action="store_true", help="with --fix: do the failed tasks again")
     parser.add_argument("-a", "--all", action="store_true", help="show closed events too")
     parser.add_argument(
-        "-n", "--limit", type=_limit, metavar="N", help=f"the last N events; 0: all (usually {SHOWN} entries)"
+        "-n", "--limit", type=_limit, metavar="N", help=f"the last N events; 0: all (usually {EVENTS_SHOWN} entries)"
     )
     parser.add_argument("--json", action="store_true", help="answer in JSON, all events")
     return parser
@@ -104,7 +104,7 @@ def _list(conn: "Connection", choice: "EventChoice", options: argparse.Namespace
         return DONE
     events = list_events(conn, choice, MOST_READ if options.limit is None else options.limit or None)
     entries = gather(events)
-    entries = entries[-SHOWN:] if options.limit is None else entries
+    entries = entries[-EVENTS_SHOWN:] if options.limit is None else entries
     for together in entries:
         print(safe(_written(together[0]) if len(together) == 1 else gathered_text(together)))
     shown = sum(map(len, entries))

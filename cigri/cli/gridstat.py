@@ -39,7 +39,7 @@ EXAMPLES = """\
   gridstat -j 12 -E        what job 12 wrote to its standard error
 
 states: R running, P paused, H held, T terminated, C cancelled; e: there are errors to fix"""
-NUMBER = 100
+SHOWN_TASKS_AT_ONCE = 100
 
 
 @command
@@ -95,7 +95,11 @@ def _parse(argv: list[str]) -> Namespace:
         "-o", "--offset", metavar="N", type=_whole, help="with -f: the tasks from number N on, in order"
     )
     parser.add_argument(
-        "-n", "--number", metavar="N", type=_whole, help=f"with -f: so many tasks; 0: all (usually {NUMBER})"
+        "-n",
+        "--number",
+        metavar="N",
+        type=_whole,
+        help=f"with -f: so many tasks; 0: all (usually {SHOWN_TASKS_AT_ONCE})",
     )
     parser.add_argument("-O", "--stdout", action="store_true", help="with -j: print the job's standard output")
     parser.add_argument("-E", "--stderr", action="store_true", help="with -j: print the job's standard error")
@@ -239,7 +243,7 @@ def _tasks(conn: "Connection", campaign_id: int, total: int, asked: Namespace) -
     """In order where an offset is given or all have room; else those launched last."""
     from cigri.flow.views.jobs import list_latest_tasks, list_tasks
 
-    number = {None: NUMBER, 0: total}.get(asked.number, asked.number)
+    number = {None: SHOWN_TASKS_AT_ONCE, 0: total}.get(asked.number, asked.number)
     if asked.offset is None and total > number:
         latest = list_latest_tasks(conn, campaign_id, number)
         return latest or list_tasks(conn, campaign_id, 0, number)

@@ -8,12 +8,23 @@ from cigri.flow.views.jobs import AttemptView, JobView, TaskView
 from cigri.rules.buckets import formulas_of
 from cigri.states import JobState, Outcome, TaskState
 from cigri.text.exit_codes import explain
+from cigri.text.units import COUNTED_IN_MB
 
-TASKS = ("Task", "Parameter", "State", "Attempts", "Job", "Cluster", "Remote id", "Exit code", "Duration", "Node")
+TASK_COLUMNS = (
+    "Task",
+    "Parameter",
+    "State",
+    "Attempts",
+    "Job",
+    "Cluster",
+    "Remote id",
+    "Exit code",
+    "Duration",
+    "Node",
+)
 JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")
 TASK_ATTEMPTS = ("Attempt", "Job", "Cluster", "Remote id", "State", "Exit code", "Start", "Duration", "Node", "Reason")
 SHAPE = ("cpu", "nodes")
-SIZES = ("mem", "tmp")
 
 
 def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
@@ -32,7 +43,7 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
         )
         for task in tasks
     ]
-    print_table(TASKS, rows, prose=("Parameter", "Node"), headerless=headerless)
+    print_table(TASK_COLUMNS, rows, prose=("Parameter", "Node"), headerless=headerless)
 
 
 def given(job: JobView, attempts: Sequence[AttemptView]) -> dict[str, int]:
@@ -50,7 +61,9 @@ def given(job: JobView, attempts: Sequence[AttemptView]) -> dict[str, int]:
 def print_job(
     job: JobView, attempts: Sequence[AttemptView], more: Sequence[tuple[str, object]], headerless: bool
 ) -> None:
-    amounts = ", ".join(f"{name} {amount}{' MB' * (name in SIZES)}" for name, amount in given(job, attempts).items())
+    amounts = ", ".join(
+        f"{name} {amount}{' MB' * (name in COUNTED_IN_MB)}" for name, amount in given(job, attempts).items()
+    )
     print_fields([*_fields(job), ("Given", amounts or None), *more])
     if attempts:
         print()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cigri.jdl import Description, Resources
     from cigri.settings.cluster import ClusterConfig
 
-USUAL = "localhost"
+USUAL_NAME = "localhost"
 SPECIAL = ("queue", "properties", "types", "backend")
 """Settings in the words of some batch system, which this host has not."""
 
@@ -30,7 +30,7 @@ def on_local(
     if not here:
         faults.append(f"{name}: {Problem('--local', 'no cluster is this host', 'see `cigri cluster add --help`')}")
         return description
-    place = USUAL if USUAL in here else here[0]
+    place = USUAL_NAME if USUAL_NAME in here else here[0]
     pools = load("local", clusters[place].in_use.options).largest()
     settings = description.clusters.get(place) or description.anywhere or next(iter(description.clusters.values()))
     wanted = ["requirements"] if description.requirements is not None else []

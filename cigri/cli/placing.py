@@ -9,7 +9,7 @@ from cigri.cli.capabilities import impossible
 from cigri.cli.command import complain
 from cigri.errors import DescriptionError, Problem
 
-MOST_SHOWN = 20
+PLACES_SHOWN = 20
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -47,14 +47,14 @@ def on_known(
     missing = [one for one in description.clusters if one not in clusters]
     if not missing:
         return description
-    problems = [_no_cluster(one, clusters, with_hint=number < MOST_SHOWN) for number, one in enumerate(missing)]
+    problems = [_no_cluster(one, clusters, with_hint=number < PLACES_SHOWN) for number, one in enumerate(missing)]
     if len(missing) == len(description.clusters):
         faults += (f"{name}: {problem}" for problem in problems)
         return description
-    for problem in problems[:MOST_SHOWN]:
+    for problem in problems[:PLACES_SHOWN]:
         complain(f"{name}: left out: {problem}")
-    if len(problems) > MOST_SHOWN:
-        complain(f"{name}: left out: {len(problems) - MOST_SHOWN} more clusters that there are not")
+    if len(problems) > PLACES_SHOWN:
+        complain(f"{name}: left out: {len(problems) - PLACES_SHOWN} more clusters that there are not")
     kept = {one: settings for one, settings in description.clusters.items() if one in clusters}
     return replace(description, clusters=kept)
 

@@ -5,13 +5,12 @@ from itertools import islice
 from typing import Any
 
 from cigri.jdl import ClusterSettings, Command, Description
-from cigri.jdl.amounts import SIZES
 from cigri.requirements import BUILT_IN, parse_requirement
-from cigri.text.units import as_clock
+from cigri.text.units import COUNTED_IN_MB, as_clock
 
 SHOWN_TASKS = 3
 SHOWN_LINES = 50
-LONGEST_LINE = 1000
+LONGEST_PREVIEW_LINE = 1000
 GROUPING = {  # one after the other, side by side
     (True, True): "short tasks, several in a job",
     (True, False): "short tasks, several in a job, one after the other",
@@ -23,7 +22,7 @@ GROUPING = {  # one after the other, side by side
 def preview(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
     """Lines for a person; `missing` are the clusters that do not exist, `campaign_id` is None while it has none."""
     for line in _lines(description, user, missing, campaign_id):
-        yield line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..."
+        yield line if len(line) <= LONGEST_PREVIEW_LINE else f"{line[:LONGEST_PREVIEW_LINE]}..."
 
 
 def _lines(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
@@ -122,7 +121,7 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
 def _amount(name: str, amount: int | str) -> str:
     if isinstance(amount, str):
         return f"{name} = {amount}"
-    return f"{amount} MB{' of tmp' if name == 'tmp' else ''}" if name in SIZES else f"{amount} {name}"
+    return f"{amount} MB{' of tmp' if name == 'tmp' else ''}" if name in COUNTED_IN_MB else f"{amount} {name}"
 
 
 def _commands(

@@ -17,12 +17,12 @@ from cigri.requirements import Reject, sentence
 from cigri.states import CutReason
 
 QUEUES = ("Queue", "Eligible", "Since", "Why not")
-COLUMNS = ("Cluster", "State", "To launch", "Waiting", "Running", "Since", "Why no more")
-SHOWN = ("cluster", "state", "to_launch", "waiting", "running")
+REASON_TABLE = ("Cluster", "State", "To launch", "Waiting", "Running", "Since", "Why no more")
+SHOWN_OF_PARTS = ("cluster", "state", "to_launch", "waiting", "running")
 BRIEF = ("ok", "full", "on trial")  # states of a cycle, of which the metascheduler knows more
 NO_REASON = {"reason": None}
-OTHERS = "its description names other clusters"
-LATER = "no rule of admission was asked about it: it can never take such jobs, or was declared later"
+NAMES_OTHERS = "its description names other clusters"
+JUDGED_LATER = "no rule of admission was asked about it: it can never take such jobs, or was declared later"
 SENTENCES = {
     CutReason.WAITING_LIMIT: "{used} jobs of the grid wait there, {most} may (max_waiting)",
     CutReason.MAX_JOBS: "it has {used} jobs there, {most} may be (max_jobs)",
@@ -61,9 +61,10 @@ class Asked(NamedTuple):
 def print_reasons(asked: Asked, headerless: bool) -> None:
     found = [explained(asked, part) for part in asked.parts]
     lines = [
-        (*(one[name] for name in SHOWN), moment(one["since"]) if one["since"] else None, one["why"]) for one in found
+        (*(one[name] for name in SHOWN_OF_PARTS), moment(one["since"]) if one["since"] else None, one["why"])
+        for one in found
     ]
-    print_table(COLUMNS, lines, prose=("Why no more",), headerless=headerless)
+    print_table(REASON_TABLE, lines, prose=("Why no more",), headerless=headerless)
     print()
     queues = [_queue_line(queue, asked) for queue in asked.queues]
     print_table(QUEUES, queues, prose=("Queue", "Why not"), headerless=headerless)
@@ -113,7 +114,7 @@ def _unused(cluster: str, asked: Asked) -> dict[str, Any]:
     why = (
         next(_why_not(queue, asked) for queue in asked.queues if queue.cluster == cluster)
         if asked.is_anywhere
-        else OTHERS
+        else NAMES_OTHERS
     )
     counts = {"to_launch": 0, "waiting": 0, "running": 0}
     return {"cluster": cluster, "state": "not asked for", **counts, "since": None, "why": why, **NO_REASON}
@@ -137,7 +138,7 @@ def _why_not(queue: QueueWhy, asked: Asked) -> str:
         return "nobody has looked: the campaign is from before this was done, or has ended"
     if queue.code is not None:
         return sentence(Reject(queue.code, queue.name, queue.wanted, queue.found))
-    return "" if queue.is_used else LATER if asked.is_anywhere else OTHERS
+    return "" if queue.is_used else JUDGED_LATER if asked.is_anywhere else NAMES_OTHERS
 
 
 def _plain_queue(queue: QueueWhy, asked: Asked) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from cigri.program.cycle import CYCLE
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-LATE = timedelta(seconds=180)  # a pass may take two minutes, and cron comes by the minute
-MOST = 10  # sentences
+LATE_PASS = timedelta(seconds=180)  # a pass may take two minutes, and cron comes by the minute
+MOST_REASONS = 10  # sentences
 
 
 def tell(conn: "Connection", campaign_ids: Collection[int]) -> None:
@@ -29,7 +29,11 @@ def notices(conn: "Connection", campaign_ids: Collection[int]) -> list[str]:
         return []
     found = [*standstills(find_pulse(conn)), *map(_away, list_away(conn, campaign_ids))]
     found += map(left_out, list_quarantines(conn, campaign_ids))
-    return found if len(found) <= MOST else [*found[:MOST], f"and {len(found) - MOST} more: `gridevents` lists them"]
+    return (
+        found
+        if len(found) <= MOST_REASONS
+        else [*found[:MOST_REASONS], f"and {len(found) - MOST_REASONS} more: `gridevents` lists them"]
+    )
 
 
 def standstills(pulse: Pulse) -> list[str]:
@@ -47,7 +51,7 @@ def nothing_runs(pulse: Pulse) -> str:
     last = max(passes, key=lambda module: module.at)
     if last.by_almighty and not pulse.has_almighty:
         return f"the almighty does not run, nor has any module since {moment(last.at)}: nothing is sent until it does"
-    if pulse.now - last.at > LATE:
+    if pulse.now - last.at > LATE_PASS:
         return f"no module has ended a pass since {moment(last.at)}: nothing is sent until they run again"
     return ""
 
@@ -67,7 +71,7 @@ def _of_modules(pulse: Pulse) -> Iterator[str]:
             yield f"module {name} has not run yet"
         elif module.failing_since is not None:
             yield f"module {name} fails since {moment(module.failing_since)}: {gist(module.error or '')}"
-        elif pulse.now - module.at > LATE:
+        elif pulse.now - module.at > LATE_PASS:
             yield f"module {name} has ended no pass since {moment(module.at)}"
 
 

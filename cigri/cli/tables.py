@@ -13,13 +13,13 @@ from typing import NamedTuple
 from cigri.cli.command import safe
 from cigri.cli.folding import folded, width_of
 
-GAP = "  "
+COLUMN_GAP = "  "
 INDENT = "    "
-LEAST = 10  # columns that prose needs beside others
+LEAST_WIDTH = 10  # columns that prose needs beside others
 LONG_WORD = 20  # what is longer may be broken anywhere
-MOST_LINES = 3  # of prose in its column; what takes more stands beneath its row
+MOST_CELL_LINES = 3  # of prose in its column; what takes more stands beneath its row
 SILENT = (None, "", 0, "none")  # a column that holds nothing else says nothing
-NUMBER = re.compile(r"-?\d+(\.\d+)?%?")
+IS_NUMBER = re.compile(r"-?\d+(\.\d+)?%?")
 
 
 class Column(NamedTuple):
@@ -42,12 +42,12 @@ class Column(NamedTuple):
     def least(self) -> int:
         """With its title, and prose, on several lines."""
         words = (width_of(word) for cell in self.cells for word in cell.split())
-        broken = max(LEAST, -(-self.longest // MOST_LINES), min(max(words, default=0), LONG_WORD))
+        broken = max(LEAST_WIDTH, -(-self.longest // MOST_CELL_LINES), min(max(words, default=0), LONG_WORD))
         return max(*map(width_of, self.title.split()), min(self.longest, broken) if self.is_prose else self.longest)
 
     @property
     def is_number(self) -> bool:
-        return all(NUMBER.fullmatch(cell) for cell in self.cells if cell)
+        return all(IS_NUMBER.fullmatch(cell) for cell in self.cells if cell)
 
 
 def print_table(
@@ -71,7 +71,7 @@ def print_fields(fields: Iterable[tuple[str, object]]) -> None:
     known = [(name, safe(str(value))) for name, value in fields if value is not None and value != ""]
     indent = max(len(name) for name, _ in known) + 2
     for name, value in known:
-        lines = folded(value, max(terminal_width() - indent, LEAST)) if sys.stdout.isatty() else [value]
+        lines = folded(value, max(terminal_width() - indent, LEAST_WIDTH)) if sys.stdout.isatty() else [value]
         print(f"{name + ':':{indent}}" + f"\n{'':{indent}}".join(lines))
 
 
@@ -98,7 +98,7 @@ def fitted(
     lines: list[str] = []
     if not headerless:
         lines += _row(beside, [column.title for column in beside], widths)
-        lines.append(GAP.join("-" * width for width in widths))
+        lines.append(COLUMN_GAP.join("-" * width for width in widths))
     for i in range(len(rows)):
         lines += _row(beside, [column.cells[i] for column in beside], widths)
         lines += _words([(column, column.cells[i]) for column in beneath if column.cells[i]], width)
@@ -121,14 +121,14 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
 
 
 def _sum(widths: Sequence[int]) -> int:
-    return sum(widths) + len(GAP) * (len(widths) - 1)
+    return sum(widths) + len(COLUMN_GAP) * (len(widths) - 1)
 
 
 def _row(columns: Sequence[Column], texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     """As many lines as the longest of its cells takes."""
     cells = [folded(text, width) for text, width in zip(texts, widths, strict=True)]
     lines = zip_longest(*cells, fillvalue="")
-    return [GAP.join(map(_justified, columns, line, widths)).rstrip() for line in lines]
+    return [COLUMN_GAP.join(map(_justified, columns, line, widths)).rstrip() for line in lines]
 
 
 def _justified(column: Column, text: str, width: int) -> str:
@@ -137,7 +137,7 @@ def _justified(column: Column, text: str, width: int) -> str:
 
 def _words(cells: Sequence[tuple[Column, str]], width: int) -> list[str]:
     """Each with its title; what is long in lines of its own, behind the others."""
-    room = max(width - len(INDENT), LEAST)
+    room = max(width - len(INDENT), LEAST_WIDTH)
     lines: list[str] = []
     long = [column.is_prose and column.longest > room // 2 for column, _ in cells]
     for (column, text), is_long in zip(cells, long, strict=True):
@@ -155,7 +155,7 @@ def _aligned(headers: Sequence[str], rows: Sequence[Sequence[object]], headerles
     heads = [] if headerless else [list(headers)]
     lines = [*heads, *([_one_line(value) or "-" for value in row] for row in rows)]
     widths = [max(map(width_of, column)) for column in zip(*lines, strict=True)]
-    return [GAP.join(map(_padded, line, widths)).rstrip() for line in lines]
+    return [COLUMN_GAP.join(map(_padded, line, widths)).rstrip() for line in lines]
 
 
 def _padded(text: str, width: int) -> str:

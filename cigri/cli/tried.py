@@ -11,7 +11,7 @@ from cigri.flow.views.campaigns import CampaignView, PartView
 from cigri.flow.views.clusters import TriedCluster
 from cigri.states import JobState, TaskState
 
-COLUMNS = ("Cluster", "Job", "Test", "Why")
+TEST_COLUMNS = ("Cluster", "Job", "Test", "Why")
 LONGEST_TAIL = 300
 IN_ITS_TURN = ("ok", "full")  # obstacles that need nobody's doing
 
@@ -31,7 +31,7 @@ def print_tried(
         (one.cluster, one.job_id, found.word, shortened(found.why, LONGEST_TAIL))
         for one, found in zip(tried, results, strict=True)
     ]
-    print_table(COLUMNS, lines, prose=("Cluster", "Why"), headerless=headerless)
+    print_table(TEST_COLUMNS, lines, prose=("Cluster", "Why"), headerless=headerless)
 
 
 def plain_tried(

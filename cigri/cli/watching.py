@@ -12,7 +12,7 @@ from cigri.cli.campaigns import end, letters, progress
 from cigri.cli.command import DONE, FAILED, complain, safe
 from cigri.cli.folding import folded, width_of
 from cigri.cli.standstill import notices
-from cigri.cli.tables import INDENT, LEAST
+from cigri.cli.tables import INDENT, LEAST_WIDTH
 from cigri.cli.wording import rate
 from cigri.database import Database
 from cigri.errors import NotFound
@@ -20,7 +20,7 @@ from cigri.flow.views.campaigns import CampaignView, PartView, list_campaigns, l
 from cigri.states import CampaignState, StepState
 
 PERIOD = 1.0  # seconds
-BAR = 30
+PROGRESS_BAR = 30
 HIDE, SHOW = "\033[?25l", "\033[?25h"  # the cursor
 UP, CLEAR = "\033[{}F", "\033[J"  # to the first column so many lines above; from the cursor to the end of the screen
 
@@ -100,7 +100,7 @@ def _notices(looks: Sequence[Look]) -> list[str]:
 
 
 def _folded_notices(looks: Sequence[Look], width: int) -> list[str]:
-    return [line for notice in _notices(looks) for line in folded(safe(notice), max(width, LEAST))]
+    return [line for notice in _notices(looks) for line in folded(safe(notice), max(width, LEAST_WIDTH))]
 
 
 def drawn(looks: Sequence[Look], width: int) -> list[str]:
@@ -109,14 +109,14 @@ def drawn(looks: Sequence[Look], width: int) -> list[str]:
     longest = max(map(len, counts), default=0)
     lines = []
     for look, count in zip(looks, counts, strict=True):
-        head = f"{_bar(look.campaign, min(BAR, width // 3))} {count:>{longest}} "
+        head = f"{_bar(look.campaign, min(PROGRESS_BAR, width // 3))} {count:>{longest}} "
         name, state = f"{look.campaign.id} {safe(look.campaign.name)}", _counts(look) + _outlook(look)
         if len(head) + width_of(f"{name} {state}") <= width:
             lines.append(f"{head}{name} {state}")
             continue
-        named = folded(name, max(width - len(head), LEAST))
+        named = folded(name, max(width - len(head), LEAST_WIDTH))
         lines += [head + named[0], *(" " * len(head) + line for line in named[1:])]
-        lines += [INDENT + line for line in folded(state, max(width - len(INDENT), LEAST))]
+        lines += [INDENT + line for line in folded(state, max(width - len(INDENT), LEAST_WIDTH))]
     return lines
 
 

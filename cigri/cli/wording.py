@@ -9,14 +9,14 @@ from datetime import datetime
 from cigri.states import CampaignState
 from cigri.text.units import as_duration, as_local
 
-LETTERS = {
+STATE_LETTERS = {
     CampaignState.IN_TREATMENT: "R",
     CampaignState.PAUSED: "P",
     CampaignState.TERMINATED: "T",
     CampaignState.CANCELLED: "C",
 }
-LONGEST = 200
-AMBIGUOUS = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
+LONGEST_WORDS = 200
+LIKE_ANOTHER_VALUE = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
 TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -49,7 +49,7 @@ def parameter_words(parameter: object) -> str:
     return shlex.join(parameter) if isinstance(parameter, list) else str(parameter)
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
+def shortened(text: str, longest: int = LONGEST_WORDS) -> str:
     """On one line; on a terminal its beginning, where it is very long: what goes into a pipe is whole."""
     text = " ".join(text.split())
     return text if len(text) <= longest or not sys.stdout.isatty() else text[: longest - 1] + "…"
@@ -63,5 +63,5 @@ def gist(error: str) -> str:
 
 def _value(value: object) -> str:
     """A text that would not be told from a number, or from what stands beside it, is in quotes."""
-    is_plain = isinstance(value, str) and not AMBIGUOUS.fullmatch(value)
+    is_plain = isinstance(value, str) and not LIKE_ANOTHER_VALUE.fullmatch(value)
     return str(value) if is_plain else json.dumps(value, ensure_ascii=False)

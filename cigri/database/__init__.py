@@ -158,6 +158,10 @@ def _is_away(error: OperationalError) -> bool:
     return state is None or state.startswith(("08", "57P"))
 
 
+IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
+"""Of `rows` and `given`: a table of ids alone."""
+
+
 def rows(name: str, columns: Mapping[str, TypeEngine[Any]], values: Sequence[Sequence[object]]) -> TableValuedAlias:
     """Plain values as a table to join with: one parameter whatever the number of rows. Values must be JSON's."""
     return _table(name, columns, literal(packed(columns, values), Text))

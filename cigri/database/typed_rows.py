@@ -22,8 +22,8 @@ Compute = Callable[[Row[*tuple[Any, ...]]], object]
 
 Piece = tuple[int, int, Compute]
 
-LISTS = (list, Collection, Sequence)
-DOCUMENTS = (*LISTS, dict, Mapping)
+LIST_TYPES = (list, Collection, Sequence)
+DOCUMENTS = (*LIST_TYPES, dict, Mapping)
 SHAPES = 1000  # of statements whose columns are known to fit; there are some hundreds
 
 
@@ -142,7 +142,7 @@ def _fits(wanted: Any, kind: TypeEngine[Any]) -> bool:
         return True
     plain = get_origin(wanted) or wanted
     if isinstance(kind, ARRAY):
-        return plain in LISTS and _fits(get_args(wanted)[0], kind.item_type)
+        return plain in LIST_TYPES and _fits(get_args(wanted)[0], kind.item_type)
     if isinstance(kind, JSON):
         return plain in DOCUMENTS
     return not isinstance(kind, NullType) and plain is kind.python_type

@@ -19,7 +19,7 @@ from cigri.resources.nodes import NodeClass, known
 from cigri.script.answers import Answer
 from cigri.text.units import MEGABYTE
 
-STATES = {
+LOCAL_STATES = {
     "waiting": RemoteState.WAITING,
     "held": RemoteState.HELD,
     "starting": RemoteState.RUNNING,
@@ -33,12 +33,12 @@ STATES = {
     "vanished": RemoteState.FAILED,  # none of its processes is there, and nobody saw how it ended
 }
 
-START = "import sys; sys.path.append(sys.argv.pop(1)); import client; client.run()"
+START_CLIENT = "import sys; sys.path.append(sys.argv.pop(1)); import client; client.run()"
 """What is imported is kept compiled; a file that Python is started with is compiled each time."""
 
 KEEPS = "keeps to that: it belongs to another user, or to an older version; its owner starts it anew with other --pool"
 
-Line = dict[str, Any]
+LocalLine = dict[str, Any]
 
 
 class Local(Driver):
@@ -68,7 +68,7 @@ class Local(Driver):
         self._pools = default_pools() | {"cpu": os.cpu_count() or 1} | dict(pools)
         self._declared = dict(pools)
         self._node = os.uname().nodename
-        words = [sys.executable, "-I", "-S", "-c", START, os.path.dirname(client.__file__), spool]
+        words = [sys.executable, "-I", "-S", "-c", START_CLIENT, os.path.dirname(client.__file__), spool]
         self._client = shlex.join([*words, *(f"--pool={name}={amount}" for name, amount in pools.items())])
 
     def problems(self, request: BatchRequest) -> list[str]:
@@ -228,7 +228,7 @@ class _Reading:
         return f"local batch system: {problem}: {(self._answer.err or self._answer.out)[-300:]!r}"
 
 
-def _lines(answer: Answer) -> list[Line]:
+def _lines(answer: Answer) -> list[LocalLine]:
     """The lines before the last one, which says how many they are."""
     if not answer.out.endswith("\n"):
         raise ValueError("the answer was cut off")
@@ -238,7 +238,7 @@ def _lines(answer: Answer) -> list[Line]:
     return lines
 
 
-def _live_jobs(line: Line, node: str) -> Iterator[RemoteJob]:
+def _live_jobs(line: LocalLine, node: str) -> Iterator[RemoteJob]:
     array, tag = _natural(line["array"]), _text(line["name"])
     for index in _indexes(line["waiting"]):
         yield RemoteJob(tag, index, f"{array}_{index}", RemoteState.WAITING, reason=_text(line["reason"]))
@@ -255,13 +255,13 @@ def _indexes(ranges: Iterable[tuple[object, object]]) -> Iterator[int]:
         yield from range(_natural(first), _natural(last) + 1)
 
 
-def _ended_job(line: Line, node: str) -> RemoteJob:
+def _ended_job(line: LocalLine, node: str) -> RemoteJob:
     exit_code = line["exit_code"]
     return RemoteJob(
         tag=_text(line["name"]),
         index=_natural(line["index"]),
         remote_id=_text(line["id"]),
-        state=STATES.get(_text(line["state"]), RemoteState.UNKNOWN),
+        state=LOCAL_STATES.get(_text(line["state"]), RemoteState.UNKNOWN),
         exit_code=exit_code if exit_code is None else _integer(exit_code),
         reason=_text(line["reason"]),
         node=node if line["started"] is not None else "",

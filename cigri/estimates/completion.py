@@ -3,7 +3,7 @@
 from math import exp, expm1, inf, isnan, log1p
 from sys import float_info
 
-LONGEST = 50.0  # of duration times hazard; beyond, a task never ends there, whatever the figures
+LARGEST_EXPOSURE = 50.0  # of duration times hazard; beyond, a task never ends there, whatever the figures
 
 
 def expected_seconds(mean: float, delay: float, hazard: float) -> float:
@@ -14,7 +14,7 @@ def expected_seconds(mean: float, delay: float, hazard: float) -> float:
     """
     exposure = hazard * mean
     if exposure >= 1e-9:  # not so where it is nan: 0 kills in a task without end are 0
-        exposure = min(LONGEST, exposure)
+        exposure = min(LARGEST_EXPOSURE, exposure)
         seconds = exp(exposure) * delay + expm1(exposure) / hazard
     else:
         seconds = delay + mean

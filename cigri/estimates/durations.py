@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise, zip_longest
 from typing import TypeVar
 
-SHORTEST = 0.125  # seconds; the first bin holds all that is shorter
-STEPS = 4  # bins per factor of two, so that a quantile is at most 19 % off
-LAST = 112  # from here on (over a year) all is the same
-LONGEST = SHORTEST * 2.0 ** (LAST / STEPS)  # seconds; no duration counts for more
+SHORTEST_DURATION = 0.125  # seconds; the first bin holds all that is shorter
+BINS_PER_DOUBLING = 4  # bins per factor of two, so that a quantile is at most 19 % off
+LAST_BIN = 112  # from here on (over a year) all is the same
+LONGEST_DURATION = SHORTEST_DURATION * 2.0 ** (LAST_BIN / BINS_PER_DOUBLING)  # seconds; no duration counts for more
 
 WEIGHT = 100  # of the durations that a moving average has seen; the next one counts for a hundredth
 
@@ -17,11 +17,11 @@ Number = TypeVar("Number", int, float)
 
 def bin_of(seconds: float) -> int:
     """The bin of a duration: bin 0 below SHORTEST, bin b from SHORTEST * 2^((b - 1) / STEPS) on."""
-    if not seconds >= SHORTEST:
+    if not seconds >= SHORTEST_DURATION:
         return 0
-    if seconds >= LONGEST:
-        return LAST
-    return min(1 + math.floor(STEPS * math.log2(seconds / SHORTEST) + 1e-9), LAST)
+    if seconds >= LONGEST_DURATION:
+        return LAST_BIN
+    return min(1 + math.floor(BINS_PER_DOUBLING * math.log2(seconds / SHORTEST_DURATION) + 1e-9), LAST_BIN)
 
 
 def counted(durations: Iterable[float]) -> list[int]:
@@ -38,7 +38,7 @@ def averaged(weight: int, average: float, durations: Iterable[float]) -> tuple[i
     """The moving average of so many durations goes on with these: its new weight, and the average in seconds."""
     for seconds in durations:
         weight = min(weight + 1, WEIGHT)
-        average += (min(LONGEST, max(0.0, seconds)) - average) / weight
+        average += (min(LONGEST_DURATION, max(0.0, seconds)) - average) / weight
     return weight, average
 
 
@@ -72,7 +72,7 @@ def with_running(counts: Sequence[int], running: Iterable[float]) -> list[float]
     shares = outlasting(counts, begun)
     expected = [total * (before - after) for before, after in pairwise(shares)]
     if total * shares[-1] > 1e-9:
-        expected += [0.0] * (STEPS - 1) + [total * shares[-1]]
+        expected += [0.0] * (BINS_PER_DOUBLING - 1) + [total * shares[-1]]
     return expected
 
 
@@ -113,13 +113,13 @@ def longest(counts: Sequence[float]) -> float:
 
 def scaled(counts: Sequence[float], factor: float) -> list[float]:
     """The same durations, each `factor` times as long (one that is no number above 0: as long), to the next bin."""
-    shift = round(STEPS * math.log2(min(factor, LONGEST))) if factor > 0 else 0
+    shift = round(BINS_PER_DOUBLING * math.log2(min(factor, LONGEST_DURATION))) if factor > 0 else 0
     if shift >= 0:
         moved = [0.0] * shift + list(counts) if counts else []
-        return [*moved[:LAST], sum(moved[LAST:])] if len(moved) > LAST else moved
+        return [*moved[:LAST_BIN], sum(moved[LAST_BIN:])] if len(moved) > LAST_BIN else moved
     return [sum(counts[: 1 - shift]), *counts[1 - shift :]] if counts else []
 
 
 def edge(place: int) -> float:
     """Where a bin begins, in seconds."""
-    return 0.0 if place <= 0 else SHORTEST * 2.0 ** ((place - 1) / STEPS)
+    return 0.0 if place <= 0 else SHORTEST_DURATION * 2.0 ** ((place - 1) / BINS_PER_DOUBLING)

@@ -3,16 +3,20 @@
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
-Name = TypeVar("Name", bound=Hashable)
-LARGEST = 1e100  # of a total, and of targets beside each other: what is more would be no number once it is divided
+Claimant = TypeVar("Claimant", bound=Hashable)
+LARGEST_WEIGHT = (
+    1e100  # of a total, and of targets beside each other: what is more would be no number once it is divided
+)
 
 
-def fair_shares(total: float, wanted: Mapping[Name, float], targets: Mapping[Name, float]) -> dict[Name, float]:
+def fair_shares(
+    total: float, wanted: Mapping[Claimant, float], targets: Mapping[Claimant, float]
+) -> dict[Claimant, float]:
     """What is to be had, divided by targets (missing: 1); what one does not want goes to the others (max-min)."""
     shares = dict.fromkeys(wanted, 0.0)
-    total = min(LARGEST, max(0.0, total))
-    weights = {name: min(LARGEST, max(0.0, targets.get(name, 1.0))) for name in wanted}
-    open_to = {name for name, most in wanted.items() if most > 0 and weights[name] > 1 / LARGEST}
+    total = min(LARGEST_WEIGHT, max(0.0, total))
+    weights = {name: min(LARGEST_WEIGHT, max(0.0, targets.get(name, 1.0))) for name in wanted}
+    open_to = {name for name, most in wanted.items() if most > 0 and weights[name] > 1 / LARGEST_WEIGHT}
     while open_to:
         unit = total / sum(weights[name] for name in open_to)
         full = {name for name in open_to if wanted[name] <= unit * weights[name]}

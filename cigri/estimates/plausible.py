@@ -3,7 +3,8 @@
 Whoever reckons takes its figures through here first, and then has numbers from 0 to `largest`, none of them inf or nan.
 """
 
-LARGEST = 1e30  # more than the squares of the durations of a million tasks of a year each
+LARGEST_PLAUSIBLE = 1e30  # more than the squares of the durations of a million tasks of a year each
+LARGEST_INTEGER = 2**31 - 1  # that a column of whole numbers takes
 LARGEST_TIME = 1e10  # seconds: 300 years
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import NamedTuple
 
-FEWEST = 3  # successful tasks on a cluster that tell how fast it is
+FEWEST_FOR_SPEED = 3  # successful tasks on a cluster that tell how fast it is
 
 
 class WorkDone(NamedTuple):
@@ -27,11 +27,11 @@ def speeds(works: Mapping[int, WorkDone]) -> dict[int, float]:
     found = {
         id: (work.expected + mean * max(work.done - work.known, 0)) / work.seconds
         for id, work in works.items()
-        if work.done >= FEWEST and work.seconds > 0
+        if work.done >= FEWEST_FOR_SPEED and work.seconds > 0
     }
     return {id: speed for id, speed in found.items() if 0 < speed < inf}
 
 
 def known_speeds(works: Mapping[int, WorkDone], before: Mapping[int, float]) -> dict[int, float]:
     """As measured now on tasks that ran before, else as in earlier campaigns (`before`); empty: nothing is known."""
-    return {**before, **{id: speed for id, speed in speeds(works).items() if works[id].known >= FEWEST}}
+    return {**before, **{id: speed for id, speed in speeds(works).items() if works[id].known >= FEWEST_FOR_SPEED}}

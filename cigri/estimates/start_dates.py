@@ -13,7 +13,9 @@ from cigri.text.units import HOW_DATE, MINUTE, read_date
 
 MOST_NICE = 2**31 - 3  # the largest that sbatch takes: "out of range (+/- 2147483645)"
 LEAST_PRIORITY = -1023  # the lowest that qsub takes
-STEPS = 48  # of the priority, each time that the time left doubles: an hour is told from an hour and a minute
+STEPS_PER_DOUBLING = (
+    48  # of the priority, each time that the time left doubles: an hour is told from an hour and a minute
+)
 
 
 class Due(NamedTuple):
@@ -44,4 +46,4 @@ def nice(due: Due, origin: datetime = FIRST_DAY, factor: float = 1.0) -> int:
 def priority(due: Due) -> int:
     """0 for what should run by now, the lower the later the date: 1024 steps are too few for dates far from now."""
     ahead = max((due.date - due.now).total_seconds(), 0.0)
-    return -min(round(STEPS * log2(1.0 + ahead / MINUTE)), -LEAST_PRIORITY)
+    return -min(round(STEPS_PER_DOUBLING * log2(1.0 + ahead / MINUTE)), -LEAST_PRIORITY)

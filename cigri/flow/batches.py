@@ -21,7 +21,7 @@ from cigri.tables.jobs import Batch, Job
 from cigri.tables.moves import begun, moving
 from cigri.wrapper.manifest import new_batch_id
 
-PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
+ARRAY_PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "i": BigInteger()}
 INDEXES: Mapping[str, TypeEngine[Any]] = {"array_index": BigInteger(), "remote_id": Text()}
 
 
@@ -50,7 +50,7 @@ def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) 
         "here": cluster_id,
         "account": launch.local_user,
         "jobs": len(launch.jobs),
-        "places": packed(PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
+        "places": packed(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
     }
     batch = conn.execute(_new_batch(), about).one_or_none()
     if batch is None:
@@ -61,7 +61,7 @@ def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) 
 @cache
 def _new_batch() -> Select[*tuple[Any, ...]]:
     """None of the jobs, or all of them: those that wait to be launched are locked and counted first."""
-    places, jobs = given("places", PLACES), bindparam("jobs", type_=BigInteger)
+    places, jobs = given("places", ARRAY_PLACES), bindparam("jobs", type_=BigInteger)
     waiting = select(Job.c.id, places.c.i).join(places, places.c.id == Job.c.id)
     locked = waiting.where(Job.c.state == JobState.TO_LAUNCH).with_for_update(of=Job).cte("locked")
     are_all_there = select(func.count()).select_from(locked).scalar_subquery() == jobs

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, insert, select
 from cigri.errors import ConfigError
 from cigri.flow.views.queues import list_queues
 from cigri.requirements import property_of
-from cigri.rules.buckets import AMOUNTS, Formulas, formulas_of
+from cigri.rules.buckets import AMOUNTS_KEY, Formulas, formulas_of
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.text.units import MEGABYTE
@@ -41,7 +41,7 @@ class Buckets:
     ) -> None:
         self._conn, self._campaign_id, self._tested = conn, campaign_id, tested
         self.made: list[int] = []
-        self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS}
+        self._shared = {name: value for name, value in requirements.items() if name != AMOUNTS_KEY}
         formulas = _formulas(conn, campaign_id)
         self._sorting = _sorting(conn, formulas) if any(formulas.values()) else None
         self.only: int | None = None
@@ -50,7 +50,7 @@ class Buckets:
         rows = conn.execute(known.order_by(Bucket.c.id)).all()
         self._is_none = not rows
         if self._sorting is not None:
-            sizes = [(row.id, row.requirements.get(AMOUNTS)) for row in rows]
+            sizes = [(row.id, row.requirements.get(AMOUNTS_KEY)) for row in rows]
             self._ids = {(None, self._sorting.key_of(amounts)): id for id, amounts in sizes if amounts is not None}
         elif not tested:
             self.only = rows[0].id if rows else self._insert({})
@@ -64,7 +64,7 @@ class Buckets:
         if self.only is not None or (key := self._key(number, parameter)) in self._ids:
             return
         cluster_id, sizes = key
-        amounts = {AMOUNTS: self._sorting.amounts(sizes)} if self._sorting is not None else {}
+        amounts = {AMOUNTS_KEY: self._sorting.amounts(sizes)} if self._sorting is not None else {}
         self._ids[key] = self._insert(amounts, cluster_id)
 
     def finish(self) -> None:

@@ -24,7 +24,7 @@ from cigri.tables.jobs import Job
 from cigri.tables.policy import CampaignLimit, Limit, Quota
 
 EVERYBODY = "*"
-LOCK = "cigri.ceilings"
+CEILINGS_LOCK = "cigri.ceilings"
 
 Share = tuple[int, int]
 """A campaign and a cluster."""
@@ -125,7 +125,7 @@ def lock_ceilings(conn: Connection, campaign_id: int) -> Ceilings:
     found = _costs(conn, _declared(conn), Campaign.c.id == campaign_id, with_max_jobs=True)
     if not found.costs:
         return found
-    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(LOCK, 0))))
+    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(CEILINGS_LOCK, 0))))
     return found._replace(used=live_use(conn) | _used_of_max_jobs(conn, campaign_id))
 
 

@@ -2,16 +2,13 @@
 Given by: updator; taken by: metascheduler, predictor, updator.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any
 
 from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, cast, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.types import TypeEngine
 
 from cigri.database import interval
 from cigri.drivers import Capacity
@@ -20,7 +17,6 @@ from cigri.tables.clusters import Cluster, ClusterState, ClusterUsage, ExcludedN
 from cigri.tables.jobs import Job
 from cigri.tables.resources import NodeClass
 
-IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 USAGE_PERIOD = 60.0  # seconds between two rows of a cluster's history
 
 

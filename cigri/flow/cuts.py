@@ -18,9 +18,9 @@ from cigri.states import CutReason
 from cigri.tables.clusters import Cluster
 from cigri.tables.policy import Cut as CutRow
 
-NOBODY: AbstractSet[int] = frozenset()
+NO_CAMPAIGNS: AbstractSet[int] = frozenset()
 
-KINDS: Mapping[str, TypeEngine[Any]] = {
+CUT_COLUMNS: Mapping[str, TypeEngine[Any]] = {
     "cluster_id": BigInteger(),
     "reason": Text(),
     "name": Text(),
@@ -28,7 +28,7 @@ KINDS: Mapping[str, TypeEngine[Any]] = {
     "most": BigInteger(),
     "campaign_ids": ARRAY(BigInteger),
 }
-KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
+CUT_KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
 _ABOUT = (CutRow.c.reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)
 
 CutKind = tuple[int, str, str, int, int]
@@ -95,7 +95,7 @@ def _known(conn: Connection) -> dict[CutKind, frozenset[int]]:
 def _besides(
     cuts: Mapping[CutKind, AbstractSet[int]], others: Mapping[CutKind, AbstractSet[int]]
 ) -> dict[CutKind, AbstractSet[int]]:
-    return {why: some for why, ids in cuts.items() if (some := ids - others.get(why, NOBODY))}
+    return {why: some for why, ids in cuts.items() if (some := ids - others.get(why, NO_CAMPAIGNS))}
 
 
 def _shares(cuts: Mapping[CutKind, AbstractSet[int]]) -> set[tuple[int, int]]:
@@ -103,7 +103,7 @@ def _shares(cuts: Mapping[CutKind, AbstractSet[int]]) -> set[tuple[int, int]]:
 
 
 def _write(conn: Connection, cuts: Mapping[CutKind, AbstractSet[int]]) -> None:
-    new = rows("new", KINDS, [(*why, sorted(ids)) for why, ids in cuts.items()])
+    new = rows("new", CUT_COLUMNS, [(*why, sorted(ids)) for why, ids in cuts.items()])
     values = [
         func.unnest(new.c.campaign_ids),
         new.c.cluster_id,
@@ -114,4 +114,4 @@ def _write(conn: Connection, cuts: Mapping[CutKind, AbstractSet[int]]) -> None:
     statement = insert(CutRow).from_select([*Cut._fields, "since"], select(*values))
     fresh = {name: statement.excluded[name] for name in ("reason", "name", "used", "most")}
     began = case((CutRow.c.reason == statement.excluded.reason, CutRow.c.since), else_=statement.excluded.since)
-    conn.execute(statement.on_conflict_do_update(index_elements=list(KEY), set_=fresh | {"since": began}))
+    conn.execute(statement.on_conflict_do_update(index_elements=list(CUT_KEY), set_=fresh | {"since": began}))

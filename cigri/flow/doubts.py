@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import rows
+from cigri.database import IDS, rows
 from cigri.estimates.durations import counted
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.known_tasks import learn_anew
@@ -55,7 +55,7 @@ NOT_BAD = (
     Outcome.KILLED,
     Outcome.SUPERSEDED,
 )
-SHORTEST_RUN = 10.0  # seconds
+SHORTEST_HEALTHY_RUN = 10.0  # seconds
 
 
 class Span(NamedTuple):
@@ -174,7 +174,7 @@ def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
         .where(Job.c.campaign_id.in_({span.campaign_id for span in spans}), Job.c.state == JobState.RUNNING)
         .where(Job.c.cluster_id.in_({span.cluster_id for span in spans}))
-        .where(Job.c.kind == JobKind.TASKS, lasted >= SHORTEST_RUN, Job.c.halted_since.is_(None), ~is_shared)
+        .where(Job.c.kind == JobKind.TASKS, lasted >= SHORTEST_HEALTHY_RUN, Job.c.halted_since.is_(None), ~is_shared)
         .group_by(Job.c.campaign_id, Job.c.cluster_id, node, place)
     )
     running: dict[tuple[int, int], dict[str, list[int]]] = {}
@@ -236,7 +236,7 @@ def _mark(conn: Connection, doubted: Doubted, job_ids: Collection[int] | None) -
     if doubted.nodes is not None:
         chosen.append(Job.c.node.in_(doubted.nodes))
     if job_ids is not None:
-        wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+        wanted = rows("wanted", IDS, [(job_id,) for job_id in job_ids])
         chosen.append(Job.c.id.in_(select(wanted.c.id)))
     marked = conn.execute(
         moving(Attempt.c.outcome, Outcome.DOUBTFUL)

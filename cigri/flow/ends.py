@@ -50,7 +50,7 @@ ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "seconds": DOUBLE_PRECISION(),
 }
 
-TASKS: Mapping[str, TypeEngine[Any]] = {
+TASK_VALUES: Mapping[str, TypeEngine[Any]] = {
     "id": BigInteger(),
     "number": BigInteger(),
     "state": Text(),
@@ -177,7 +177,7 @@ def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[E
         for a, *ended in telling
         if a.outcome is not Outcome.SUPERSEDED
     ]
-    about = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASKS, judged), "here": cluster_id}
+    about = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASK_VALUES, judged), "here": cluster_id}
     return {(task_id, number) for task_id, number in conn.execute(_attempts_ended(), about)}
 
 
@@ -199,7 +199,7 @@ def _attempts_ended() -> Select[int, int]:
 
 
 def _tasks_moved(moved: CTE) -> Update:
-    judged = given("judged", TASKS)
+    judged = given("judged", TASK_VALUES)
     again = judged.c.state.in_((TaskState.WAITING.value, TaskState.FAILED.value))
     gone = and_(again, Campaign.c.state == CampaignState.CANCELLED)
     waits_anew = and_(judged.c.has_run, Task.c.checkpoint_cluster_id.is_not(None))

@@ -15,9 +15,9 @@ from cigri.states import EventLevel
 from cigri.tables.grid import Event
 from cigri.text.harmless import one_line, safe
 
-COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(("code", "level", "subject", "message"), Text()) | dict.fromkeys(
-    ("campaign_id", "cluster_id", "job_id", "task_id"), BigInteger()
-)
+EVENT_COLUMNS: Mapping[str, TypeEngine[Any]] = dict.fromkeys(
+    ("code", "level", "subject", "message"), Text()
+) | dict.fromkeys(("campaign_id", "cluster_id", "job_id", "task_id"), BigInteger())
 
 
 class NewEvent(NamedTuple):
@@ -42,12 +42,12 @@ def put_events(conn: Connection, events: Iterable[NewEvent]) -> None:
     latest = {(event.code, event.subject): event for event in quoted}
     if not latest:
         return
-    told = rows("told", COLUMNS, list(latest.values()))
+    told = rows("told", EVENT_COLUMNS, list(latest.values()))
     is_news = told.c.level == EventLevel.INFO.value
     statement = insert(Event).from_select(
-        [*COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
+        [*EVENT_COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
         select(
-            *(cast(told.c[name], Event.c[name].type) for name in COLUMNS),
+            *(cast(told.c[name], Event.c[name].type) for name in EVENT_COLUMNS),
             func.now(),
             func.now(),
             case((is_news, func.now())),

@@ -20,7 +20,7 @@ from cigri.tables.clusters import Cluster, NodeDrain
 from cigri.tables.clusters import ExcludedNode as NodeRow
 from cigri.text.units import as_utc
 
-CODE = "NODE_EXCLUDED"
+NODE_EXCLUDED = "NODE_EXCLUDED"
 DRAINED = "its operator wants it empty by then"
 
 
@@ -102,7 +102,9 @@ def put_exclusion(
         return False
     words = f"{reason}; it gets no job until {as_utc(until)}, then it is tried again"
     advice = f"`cigri cluster nodes {cluster} --admit {node}` gives it jobs at once"
-    event = NewEvent(CODE, EventLevel.WARNING, _subject(cluster, node), f"{words}; {advice}", cluster_id=cluster_id)
+    event = NewEvent(
+        NODE_EXCLUDED, EventLevel.WARNING, _subject(cluster, node), f"{words}; {advice}", cluster_id=cluster_id
+    )
     put_events(conn, [event])
     return True
 
@@ -111,7 +113,7 @@ def admit_nodes(conn: Connection, cluster_id: int, cluster: str, nodes: Collecti
     """Forget what was held against these nodes; give the number of those of which something was."""
     mine = and_(NodeRow.c.cluster_id == cluster_id, NodeRow.c.node.in_(nodes))
     gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
-    close_events(conn, [CODE], [_subject(cluster, node) for node in gone], by)
+    close_events(conn, [NODE_EXCLUDED], [_subject(cluster, node) for node in gone], by)
     return len(gone)
 
 

@@ -18,7 +18,7 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.tasks import LastDuration, Task
 
 CAMPAIGNS = 50  # that are looked up in one pass
-EARLIER = 100  # campaigns of the same user that tell how fast clusters are
+EARLIER_CAMPAIGNS = 100  # campaigns of the same user that tell how fast clusters are
 SPEEDS: Mapping[str, TypeEngine[Any]] = {"cluster_id": BigInteger(), "speed": DOUBLE_PRECISION()}
 _IS_UNMATCHED = and_(Campaign.c.unmatched_from.is_not(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
 
@@ -74,7 +74,7 @@ def _speeds(conn: Connection, campaign_id: int) -> dict[int, float]:
         select(Campaign.c.id, Campaign.c.grid_user)
         .where(Campaign.c.grid_user == user, Campaign.c.id < campaign_id)
         .order_by(Campaign.c.id.desc())
-        .limit(EARLIER)
+        .limit(EARLIER_CAMPAIGNS)
         .subquery()
     )
     counts = (cast(func.sum(column), BigInteger).label(column.key) for column in (part.done, part.known))

@@ -4,10 +4,10 @@ Given by: users.
 
 from collections.abc import Iterable
 
-from sqlalchemy import BigInteger, Connection, and_, func, literal, or_, select, update
+from sqlalchemy import Connection, and_, func, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import rows, wake
+from cigri.database import IDS, rows, wake
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign
 from cigri.flow.doubts import DOUBTED
@@ -25,7 +25,7 @@ from cigri.tables.moves import moving
 from cigri.tables.tasks import Task
 
 RULE_BROKEN = "ADMISSION_RULE_BROKEN"
-STEPS = {"PROLOGUE_FAILED": CampaignCluster.c.prologue, "EPILOGUE_FAILED": CampaignCluster.c.epilogue}
+STEP_COLUMNS = {"PROLOGUE_FAILED": CampaignCluster.c.prologue, "EPILOGUE_FAILED": CampaignCluster.c.epilogue}
 
 
 def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmit: bool) -> int:
@@ -34,7 +34,7 @@ def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmi
     Closing the event of a cluster set aside for a campaign gives the campaign that cluster again at once. Doubted
     results are believed, or their tasks done again.
     """
-    wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
+    wanted = rows("wanted", IDS, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
         .where(
@@ -56,12 +56,14 @@ def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmi
             believe(conn, row.campaign_id, row.cluster_id)
         elif row.code == DOUBTED and redo_doubted(conn, row.campaign_id, row.cluster_id):
             redone.add(row.campaign_id)
-        elif row.code in STEPS and resubmit:
-            conn.execute(moving(STEPS[row.code], StepState.WAITING, out_of=[StepState.FAILED]).where(here))
+        elif row.code in STEP_COLUMNS and resubmit:
+            conn.execute(moving(STEP_COLUMNS[row.code], StepState.WAITING, out_of=[StepState.FAILED]).where(here))
     if resubmit:
         tasks = [row.task_id for row in fixed if row.task_id is not None]
         again = (
-            set(redo_failed(conn, tasks).values()) | {row.campaign_id for row in fixed if row.code in STEPS} | redone
+            set(redo_failed(conn, tasks).values())
+            | {row.campaign_id for row in fixed if row.code in STEP_COLUMNS}
+            | redone
         )
         for campaign_id in again:
             reopen_campaign(conn, campaign_id, user)
@@ -72,7 +74,7 @@ def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmi
 
 def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str) -> int:
     """Close open events that concern no campaign; clusters paused after failures are visited again at once."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(event_id,) for event_id in event_ids])
+    wanted = rows("wanted", IDS, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
         .where(Event.c.id == wanted.c.id, Event.c.closed_at.is_(None), Event.c.campaign_id.is_(None))

@@ -45,10 +45,10 @@ class NewForecast(NamedTuple):
     published: datetime | None = None
 
 
-FIELDS = NewForecast._fields
-COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in FIELDS}
+FORECAST_FIELDS = NewForecast._fields
+FORECAST_COLUMNS: dict[str, TypeEngine[Any]] = {name: Forecast.c[name].type for name in FORECAST_FIELDS}
 OTHER: dict[str, TypeEngine[Any]] = {"first": BigInteger(), "campaign_id": BigInteger(), "remaining": BigInteger()}
-NOBODY: Mapping[int, int] = MappingProxyType({})
+NO_JOBS_SENT: Mapping[int, int] = MappingProxyType({})
 NONE_ALIKE: Mapping[int, Mapping[int, int]] = MappingProxyType({})
 
 
@@ -70,7 +70,7 @@ MEASURES = NewClusterForecast._fields[1:]
 def list_in_all(conn: Connection, besides: Collection[int] = ()) -> dict[int, NewForecast]:
     """The present forecast of each open campaign as a whole, `besides` some."""
     statement = (
-        select(*(Forecast.c[name] for name in FIELDS))
+        select(*(Forecast.c[name] for name in FORECAST_FIELDS))
         .join(Campaign, Campaign.c.id == Forecast.c.campaign_id)
         .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
         .where(Forecast.c.campaign_id.not_in(among(besides)))
@@ -92,10 +92,10 @@ def put_forecasts(
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
     told = dict.fromkeys(forecast.campaign_id for forecast in forecasts)
-    others = [(first, id, remaining) for first in told for id, remaining in alike.get(first, NOBODY).items()]
+    others = [(first, id, remaining) for first in told for id, remaining in alike.get(first, NO_JOBS_SENT).items()]
     for with_cluster in (True, False):
         if some := [value for value in values if (value[1] is not None) is with_cluster]:
-            _put_present(conn, _of_all(rows("new", COLUMNS, some), others), with_cluster)
+            _put_present(conn, _of_all(rows("new", FORECAST_COLUMNS, some), others), with_cluster)
     _keep(conn, history_period)
 
 
@@ -109,8 +109,8 @@ def _keep(conn: Connection, period: float) -> None:
         .join(Campaign, and_(Campaign.c.id == whole.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
         .where(is_known, recent.scalar_subquery().is_(None))
     )
-    present = select(*(Forecast.c[name] for name in FIELDS), func.now()).where(Forecast.c.campaign_id.in_(due))
-    conn.execute(insert(ForecastHistory).from_select([*FIELDS, "at"], present))
+    present = select(*(Forecast.c[name] for name in FORECAST_FIELDS), func.now()).where(Forecast.c.campaign_id.in_(due))
+    conn.execute(insert(ForecastHistory).from_select([*FORECAST_FIELDS, "at"], present))
 
 
 def put_cluster_forecasts(conn: Connection, forecasts: Sequence[NewClusterForecast]) -> None:
@@ -132,22 +132,24 @@ def _of_all(new: TableValuedAlias, others: Sequence[tuple[int, int, int]]) -> Fr
         return new
     other = rows("other", OTHER, others)
     theirs: dict[str, ColumnElement[Any]] = {"campaign_id": other.c.campaign_id, "remaining": other.c.remaining}
-    same = select(*(theirs.get(name, new.c[name]) for name in FIELDS)).join(other, other.c.first == new.c.campaign_id)
-    return union_all(select(*(new.c[name] for name in FIELDS)), same).subquery("said")
+    same = select(*(theirs.get(name, new.c[name]) for name in FORECAST_FIELDS)).join(
+        other, other.c.first == new.c.campaign_id
+    )
+    return union_all(select(*(new.c[name] for name in FORECAST_FIELDS)), same).subquery("said")
 
 
 def _put_present(conn: Connection, new: FromClause, with_cluster: bool) -> None:
     """Replace those that have changed, of clusters or of whole campaigns: each kind has a unique index of its own."""
     of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
-    same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FIELDS[2:])
+    same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FORECAST_FIELDS[2:])
     known = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
-    changed = select(*(new.c[name] for name in FIELDS), func.now()).where(~known.exists())
-    statement = insert(Forecast).from_select([*FIELDS, "at"], changed)
+    changed = select(*(new.c[name] for name in FORECAST_FIELDS), func.now()).where(~known.exists())
+    statement = insert(Forecast).from_select([*FORECAST_FIELDS, "at"], changed)
     conn.execute(
         statement.on_conflict_do_update(
             index_elements=["campaign_id", "cluster_id"] if with_cluster else ["campaign_id"],
             index_where=None if with_cluster else Forecast.c.cluster_id.is_(None),
-            set_={name: statement.excluded[name] for name in (*FIELDS[2:], "at")},
+            set_={name: statement.excluded[name] for name in (*FORECAST_FIELDS[2:], "at")},
         )
     )
 

@@ -19,7 +19,7 @@ from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import Halt, Kill
 
-MANY_TRIES = 5
+MANY_CONTROLS = 5
 
 
 class HaltOrder(NamedTuple):
@@ -66,7 +66,7 @@ def take_halts(conn: Connection, cluster_id: int, states: Iterable[JobState], ve
             or_(
                 Halt.c.sent_at.is_(None),
                 ~is_same,
-                and_(is_old, or_(~is_held, Halt.c.tries < MANY_TRIES)),
+                and_(is_old, or_(~is_held, Halt.c.tries < MANY_CONTROLS)),
             )
         )
         .order_by(Job.c.id)

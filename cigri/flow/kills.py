@@ -2,24 +2,21 @@
 Given by: metascheduler, operator, runner, updator, users; taken by: killer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, delete, func, literal, or_, select, true, union, update
+from sqlalchemy import Connection, and_, delete, func, literal, or_, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.selectable import FromClause
-from sqlalchemy.types import TypeEngine
 
-from cigri.database import rows
+from cigri.database import IDS, rows
 from cigri.flow.visits import is_account_paused
 from cigri.states import JobState, KillReason
 from cigri.tables.clusters import Drain, NodeDrain
 from cigri.tables.jobs import Batch, Job
 from cigri.tables.wishes import CheckpointRequest, Kill, Shutdown
-
-IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 
 
 class KillOrder(NamedTuple):
@@ -35,7 +32,7 @@ def ask_kills(conn: Connection, job_ids: Sequence[int], reason: KillReason, by: 
     """Ask for jobs to be killed; a user's wish replaces any other reason. Give the number of new or changed wishes."""
     if not job_ids:
         return 0
-    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    wanted = rows("wanted", IDS, [(job_id,) for job_id in job_ids])
     live = select(Job.c.id, literal(reason, Kill.c.reason.type), func.now(), literal(by))
     statement = insert(Kill).from_select(
         ["job_id", "reason", "asked_at", "asked_by"],

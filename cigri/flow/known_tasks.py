@@ -34,7 +34,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, packed
+from cigri.database import IDS, given, packed
 from cigri.database.typed_rows import read_by
 from cigri.estimates.durations import averaged
 from cigri.states import Outcome
@@ -42,7 +42,6 @@ from cigri.tables.campaigns import Bucket, BucketAverage, Campaign, CampaignClus
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import LastDuration, Task
 
-IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 LASTED: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "seconds": DOUBLE_PRECISION()}
 
 AVERAGES: Mapping[str, TypeEngine[Any]] = {
@@ -52,7 +51,7 @@ AVERAGES: Mapping[str, TypeEngine[Any]] = {
 }
 REMEMBERED = 500  # latest successes, after which a duration counts for less than a hundredth of a hundredth
 LOOKED_UP = 100_000  # tasks, the first ones; they stand for the others
-AT_ONCE = 10_000
+TASKS_AT_ONCE = 10_000
 
 
 class KnownPast(NamedTuple):
@@ -221,7 +220,7 @@ def find_known_past(conn: Connection, user: str, commands: Collection[str], para
     if conn.scalar(select(LastDuration.c.command).where(is_same).limit(1)) is None:
         return KnownPast()
     known, left = KnownPast(), islice(parameters, LOOKED_UP)
-    while some := list(islice(left, AT_ONCE)):
+    while some := list(islice(left, TASKS_AT_ONCE)):
         each = func.jsonb_array_elements(cast(literal(json.dumps(some)), JSONB))
         wanted = each.table_valued(column("parameter", JSONB), name="wanted").render_derived()
         seconds = LastDuration.c.seconds

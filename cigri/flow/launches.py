@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ARRAY, BigInteger, Connection, and_, bindparam, false, func, insert, literal, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
-from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, interval, packed, rows
+from cigri.database import IDS, given, interval, packed, rows
 from cigri.database.typed_rows import read_all, read_by
 from cigri.flow.ceilings import fitting, lock_ceilings
 from cigri.flow.holds import is_job_held
@@ -28,7 +27,6 @@ from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.moves import begun, moving
 from cigri.tables.tasks import Task
 
-IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
 ATTEMPT = ("task_id", "number", "job_id", "position")
 NEW_JOB = ("n", "cluster_id", "bucket_id", "width", "walltime")
 

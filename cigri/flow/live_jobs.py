@@ -29,7 +29,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, interval, packed
+from cigri.database import IDS, given, interval, packed
 from cigri.database.typed_rows import read_all
 from cigri.states import JobKind, JobState, KillReason
 from cigri.tables.campaigns import CampaignCluster
@@ -37,9 +37,7 @@ from cigri.tables.jobs import Batch, Job
 from cigri.tables.moves import moving_as_told
 from cigri.tables.wishes import Kill
 
-IDS: Mapping[str, TypeEngine[Any]] = {"id": BigInteger()}
-
-SEEN: Mapping[str, TypeEngine[Any]] = {
+SEEN_COLUMNS: Mapping[str, TypeEngine[Any]] = {
     "id": BigInteger(),
     "state": Text(),
     "remote_id": Text(),
@@ -102,7 +100,7 @@ def list_unended(conn: Connection, batch_ids: Sequence[int]) -> set[tuple[int, i
 
 def move_seen(conn: Connection, seen: Sequence[SeenJob]) -> None:
     """Jobs the cluster lists are no longer missing; the time they stand still is added up, anew once they run."""
-    conn.execute(_seen(), {"listed": packed(SEEN, seen)})
+    conn.execute(_seen(), {"listed": packed(SEEN_COLUMNS, seen)})
 
 
 def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> None:
@@ -166,7 +164,7 @@ def _missing() -> Update:
 
 @cache
 def _seen() -> Update:
-    listed = given("listed", SEEN)
+    listed = given("listed", SEEN_COLUMNS)
     state = cast(listed.c.state, Job.c.state.type)
     running = listed.c.state == JobState.RUNNING.value
     halted = func.coalesce(func.extract("epoch", func.now() - Job.c.halted_since), 0.0)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert, select
 
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.states import CampaignState, CampaignType
 from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.policy import Offer as OfferRow
 
-LARGEST = 2**31 - 1
-ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
+ALMOST_A_JOB = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
 class Offer(NamedTuple):
@@ -27,8 +27,8 @@ class Offer(NamedTuple):
     cores: int
     jobs: int
     rank: int
-    at_once: int = LARGEST
-    most_queued: int = LARGEST
+    at_once: int = LARGEST_INTEGER
+    most_queued: int = LARGEST_INTEGER
     starting: int = 0
 
 
@@ -48,8 +48,8 @@ class TakenOffer(NamedTuple):
     startable: int | None = None
     replica_budget: float | None = None
     max_replicas: int | None = None
-    at_once: int = LARGEST
-    most_queued: int = LARGEST
+    at_once: int = LARGEST_INTEGER
+    most_queued: int = LARGEST_INTEGER
     starting: int = 0
     asked: int = 0
 
@@ -78,7 +78,7 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
             part.c.settings["walltime"].as_integer().label("walltime"),
             Campaign.c.scheduler,
             Campaign.c.type,
-            cast(func.floor(Forecast.c.ratio * Forecast.c.free + ALMOST), BigInteger).label("startable"),
+            cast(func.floor(Forecast.c.ratio * Forecast.c.free + ALMOST_A_JOB), BigInteger).label("startable"),
             Campaign.c.replica_budget,
             Campaign.c.max_replicas,
             part.c.asked,

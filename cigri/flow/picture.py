@@ -21,8 +21,8 @@ from cigri.tables.resources import Queue
 from cigri.tables.tasks import Task, TaskCount
 
 WHOLE: Sequence[Table[Any]] = (Project, Cluster, Queue, Affinity, Target, Limit, Quota, Usage)
-OF_CAMPAIGNS: Sequence[Table[Any]] = (CampaignCluster, CampaignLimit, Bucket, Hold)
-COPIED = (*WHOLE, Campaign, *OF_CAMPAIGNS, BucketAverage)
+TABLES_OF_CAMPAIGNS: Sequence[Table[Any]] = (CampaignCluster, CampaignLimit, Bucket, Hold)
+COPIED = (*WHOLE, Campaign, *TABLES_OF_CAMPAIGNS, BucketAverage)
 NUMBERED = (Project, Cluster, Queue, Quota, Usage, Campaign, Bucket, Hold)
 HISTORY = timedelta(days=7)
 
@@ -74,7 +74,7 @@ def take_picture(conn: Connection, commands: Collection[tuple[str, str]], step: 
     open_ones = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
     rows = {table.name: _rows(conn, table) for table in WHOLE}
     rows[Campaign.name] = _rows(conn, Campaign, Campaign.c.id.in_(open_ones))
-    rows |= {table.name: _rows(conn, table, table.c.campaign_id.in_(open_ones)) for table in OF_CAMPAIGNS}
+    rows |= {table.name: _rows(conn, table, table.c.campaign_id.in_(open_ones)) for table in TABLES_OF_CAMPAIGNS}
     buckets = select(Bucket.c.id).where(Bucket.c.campaign_id.in_(open_ones))
     rows[BucketAverage.name] = _rows(conn, BucketAverage, BucketAverage.c.bucket_id.in_(buckets))
     rows[Hold.name] = [row for row in rows[Hold.name] if row["job_id"] is None]

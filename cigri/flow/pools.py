@@ -26,11 +26,11 @@ from cigri.tables.grid import Grid, Project
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
 from cigri.tables.resources import Queue
 
-NEVER = -1  # the version of a pool that was not computed yet
+NEVER_JUDGED = -1  # the version of a pool that was not computed yet
 PAIR: dict[str, TypeEngine[Any]] = {"pool_id": BigInteger(), "queue_id": BigInteger()}
 CONDITION: dict[str, TypeEngine[Any]] = {"condition": JSONB(none_as_null=True)}
-REASON: dict[str, TypeEngine[Any]] = dict.fromkeys(("code", "name", "wanted", "found"), Text())
-SHARE = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
+REASON_COLUMNS: dict[str, TypeEngine[Any]] = dict.fromkeys(("code", "name", "wanted", "found"), Text())
+SHARE_COLUMNS_OF_BUCKETS = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
 
 
 class StalePool(NamedTuple):
@@ -82,8 +82,16 @@ def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:
     if stale:
         seen = see_queues(conn, {pool.project for pool in stale})
         put_judged(conn, judge_pools(stale, seen.queues, seen.kinds), seen.version)
-    new = rows("new", SHARE, [(one.bucket_id, one.cluster_id, ids[one.digest, one.project]) for one in shares])
-    conn.execute(insert(BucketPool).from_select(list(SHARE), select(*(new.c[name] for name in SHARE))))
+    new = rows(
+        "new",
+        SHARE_COLUMNS_OF_BUCKETS,
+        [(one.bucket_id, one.cluster_id, ids[one.digest, one.project]) for one in shares],
+    )
+    conn.execute(
+        insert(BucketPool).from_select(
+            list(SHARE_COLUMNS_OF_BUCKETS), select(*(new.c[name] for name in SHARE_COLUMNS_OF_BUCKETS))
+        )
+    )
 
 
 def has_stale(conn: Connection, seconds: float) -> bool:
@@ -164,7 +172,7 @@ def _put_pool(digest: str, project: str, wanted: Wanted) -> ReturningInsert[int,
     """Its id, and the version that it was computed from."""
     times = dict.fromkeys(("created_at", "updated_at", "last_used_at"), func.now())
     new = upsert(SubmitPool).values(
-        digest=digest, project=project, requirements=wanted.canonical(), version=NEVER, **times
+        digest=digest, project=project, requirements=wanted.canonical(), version=NEVER_JUDGED, **times
     )
     known = new.on_conflict_do_update(
         index_elements=["digest", "project"], set_={"last_used_at": new.excluded.last_used_at}
@@ -206,7 +214,7 @@ def _write(conn: Connection, changed: Sequence[_PoolVerdict]) -> None:
     eligible = rows("new", kinds, [one for one in changed if not isinstance(one.plain, tuple)])
     chosen = select(*(eligible.c[name] for name in kinds), func.now())
     conn.execute(insert(SubmitPoolQueue).from_select([*kinds, "at"], chosen))
-    kinds = PAIR | REASON
+    kinds = PAIR | REASON_COLUMNS
     new = rows("new", kinds, [(*one[:2], *one.plain) for one in changed if isinstance(one.plain, tuple)])
     code = cast(new.c.code, SubmitPoolReject.c.code.type)
     reasons = select(*(code if name == "code" else new.c[name] for name in kinds), func.now())

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import interval, pause_after, rows
+from cigri.database import IDS, interval, pause_after, rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.rules.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
@@ -86,7 +86,7 @@ def end_quarantines(conn: Connection, module: str, campaign_ids: Collection[int]
     """These campaigns have done well."""
     if not campaign_ids:
         return
-    row, well = Quarantine.c, rows("well", {"id": BigInteger()}, [(id,) for id in campaign_ids])
+    row, well = Quarantine.c, rows("well", IDS, [(id,) for id in campaign_ids])
     conn.execute(delete(Quarantine).where(row.module == module, row.campaign_id == well.c.id))
     close_events(conn, [IN_QUARANTINE], [_part(module, id) for id in campaign_ids], "cigri")
     left = select(row.id).where(row.module == module, row.campaign_id.is_not(None))

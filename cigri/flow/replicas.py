@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import ARRAY, BigInteger, Connection, bindparam, func, select
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import rows
+from cigri.database import IDS, rows
 from cigri.flow.kills import ask_kills
 from cigri.states import JobState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign
@@ -35,7 +35,7 @@ def lock_replicated(
     replicated = list(conn.scalars(_replicated(), {"campaigns": sorted(campaign_ids)})) if campaign_ids else []
     if not replicated:
         return {}
-    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
+    wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
     states = {
         row.id: row.state
         for row in conn.execute(
@@ -65,7 +65,7 @@ def _replicated() -> Select[int]:
 
 def supersede(conn: Connection, task_ids: Collection[int]) -> None:
     """Ask for the jobs with attempts at these tasks to be killed, if all that they still carry is over."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
+    wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
     mine = select(Attempt.c.job_id).join(wanted, wanted.c.id == Attempt.c.task_id)
     carried = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None))
     needed = carried.join(Task, Task.c.id == Attempt.c.task_id).where(Task.c.state == TaskState.ASSIGNED)

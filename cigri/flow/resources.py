@@ -21,7 +21,7 @@ from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Grid
 from cigri.tables.resources import DeclaredProperty, NodeClass, PropertyKind, Queue, ResourceDocument
 
-LOCK = "cigri.resources"
+RESOURCES_LOCK = "cigri.resources"
 
 
 class AppliedDocument(NamedTuple):
@@ -35,7 +35,7 @@ class AppliedDocument(NamedTuple):
 
 def find_description(conn: Connection) -> ResourcesDescription:
     """What holds now; nobody else changes it before the transaction ends."""
-    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(LOCK, 0))))
+    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(RESOURCES_LOCK, 0))))
     kinds = {name: Kind(kind) for name, kind in conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))}
     sites = {name: site for name, site in conn.execute(select(Cluster.c.name, Cluster.c.site)) if site}
     found = conn.execute(

@@ -2,9 +2,9 @@
 Given by: users; taken by: users.
 """
 
-from sqlalchemy import BigInteger, Connection, func, literal, or_, select
+from sqlalchemy import Connection, func, literal, or_, select
 
-from cigri.database import rows, wake
+from cigri.database import IDS, rows, wake
 from cigri.errors import NotFound
 from cigri.flow.kills import ask_kills
 from cigri.states import JobState, KillReason, Outcome, TaskState
@@ -44,7 +44,7 @@ def stop_jobs(conn: Connection, job_ids: list[int], user: str) -> None:
 
 
 def _end_unsent(conn: Connection, job_ids: list[int]) -> None:
-    wanted = rows("wanted", {"id": BigInteger()}, [(job_id,) for job_id in job_ids])
+    wanted = rows("wanted", IDS, [(job_id,) for job_id in job_ids])
     unsent = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Job.c.cluster_id, Job.c.kind)
         .join(wanted, wanted.c.id == Job.c.id)

@@ -13,12 +13,12 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
-from cigri.database import rows, wake
+from cigri.database import IDS, rows, wake
 from cigri.database.typed_rows import read_all, read_by
 from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.events import close_events
-from cigri.flow.views.destinations import Share, is_closed
+from cigri.flow.views.destinations import BucketShare, is_closed
 from cigri.rules.verdicts import FIRST_IN_LINE
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
@@ -109,7 +109,7 @@ def take_waiting(
     campaign_id: int,
     limit: int,
     rooms: Mapping[int, int] = MappingProxyType({}),
-    closed: Collection[Share] = (),
+    closed: Collection[BucketShare] = (),
     longest: float = inf,
 ) -> list[WaitingTask]:
     """Lock the best waiting tasks until the end of the transaction, none that is known to be longer than `longest`.
@@ -184,7 +184,7 @@ def redo_failed(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
 
 def _redo(conn: Connection, task_ids: Collection[int], states: Collection[TaskState]) -> dict[int, int]:
     """First in line and with a clean past."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(task_id,) for task_id in task_ids])
+    wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
     past = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
     moved = conn.execute(
         moving(Task.c.state, TaskState.WAITING, out_of=states)

@@ -14,21 +14,19 @@ from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import complaint, did_you_mean, shown, wrong
 from cigri.jdl.quoting import split
 from cigri.text import units
-from cigri.text.tokens import END, Tokens
+from cigri.text.tokens import END_OF_TEXT, Tokens
 
-LARGEST = 2**53
-LONGEST = 200
+LARGEST_AMOUNT = 2**53
+LONGEST_FORMULA = 200
 """Characters, and so the depth of parentheses, of a formula."""
-SIZES = frozenset(["mem", "tmp"])
-"""Resources that are counted in MB; all others have no unit of their own."""
 SMALLEST = Decimal("1e-9")
 """What a quotient is known to: three thirds of 3 GB are 3 GB, and not 1 MB more."""
-PARTS = {"max": max, "min": min}
+FUNCTIONS = {"max": max, "min": min}
 
-Number = int | Decimal
-Values = Callable[[str], Number]
+Exact = int | Decimal
+Values = Callable[[str], Exact]
 """The value of a parameter by its name."""
-Node = Callable[[Values], Number]
+Node = Callable[[Values], Exact]
 
 _TOKEN = re.compile(
     r"""
@@ -48,13 +46,13 @@ class Formula:
     """An amount in whole units, MB if it `is_size`; raise ValueError when the text is none."""
 
     def __init__(self, text: str, *, is_size: bool) -> None:
-        if len(text) > LONGEST:
-            raise complaint(f"is longer than {LONGEST} characters", "compute it in the parameters")
+        if len(text) > LONGEST_FORMULA:
+            raise complaint(f"is longer than {LONGEST_FORMULA} characters", "compute it in the parameters")
         self.text, self.is_size = text.strip(), is_size
         self.slots: list[str] = []
         self._tokens = Tokens(self.text, _TOKEN, self._fail_where_no_token_is)
         self._node = self._sum()
-        if self._tokens.next.kind != END:
+        if self._tokens.next.kind != END_OF_TEXT:
             self._fail(f"{self._tokens.next.shown} is not expected there")
 
     @property
@@ -68,8 +66,8 @@ class Formula:
             result = self._node(values)
         except ArithmeticError:
             raise ValueError(f"{self.text} divides by zero, or what comes out is no amount") from None
-        if not 0 <= result <= LARGEST:
-            raise ValueError(f"{self.text} is {'negative' if result < 0 else f'more than {LARGEST}'}")
+        if not 0 <= result <= LARGEST_AMOUNT:
+            raise ValueError(f"{self.text} is {'negative' if result < 0 else f'more than {LARGEST_AMOUNT}'}")
         return result if isinstance(result, int) else math.ceil(result.quantize(SMALLEST))
 
     def is_whole(self) -> bool:
@@ -107,7 +105,7 @@ class Formula:
             slot = _slot(self._tokens.take().text[1:-1].strip())
             self.slots.append(slot)
             return lambda values: values(slot)
-        if token.kind == "word" and token.text in PARTS:
+        if token.kind == "word" and token.text in FUNCTIONS:
             return self._part(self._tokens.take().text)
         if self._tokens.takes("mark", "("):
             node = self._sum()
@@ -121,7 +119,7 @@ class Formula:
         while self._tokens.takes("mark", ","):
             nodes.append(self._sum())
         self._expect(")")
-        return lambda values: PARTS[name](node(values) for node in nodes)
+        return lambda values: FUNCTIONS[name](node(values) for node in nodes)
 
     def _operator(self, *marks: str) -> str:
         return next((mark for mark in marks if self._tokens.takes("mark", mark)), "")
@@ -131,7 +129,7 @@ class Formula:
             self._fail(f"{mark!r} is expected {self._before()}")
 
     def _before(self) -> str:
-        return "at the end" if self._tokens.next.kind == END else f"before {self._tokens.next.shown}"
+        return "at the end" if self._tokens.next.kind == END_OF_TEXT else f"before {self._tokens.next.shown}"
 
     def _fail_where_no_token_is(self, at: int) -> NoReturn:
         self._fail(f"{self.text[at]!r} has no place in an amount")
@@ -167,7 +165,7 @@ def read_amount(value: object, *, is_size: bool) -> int | str:
 def values_of(parameter: Parameter, number: int, *, is_size: bool) -> Values:
     """What a formula's names mean for a task: named values, {} and {1}, {2}... of a line or list, and {index}."""
 
-    def value(slot: str) -> Number:
+    def value(slot: str) -> Exact:
         if slot == "index":
             return number
         if isinstance(parameter, dict):
@@ -209,7 +207,7 @@ def _combined(operator: str, left: Node, right: Node) -> Node:
             return lambda values: Decimal(left(values)) / right(values)
 
 
-def _factor_of(unit: str, *, is_size: bool) -> Number:
+def _factor_of(unit: str, *, is_size: bool) -> Exact:
     """What a unit stands for, in MB for a size."""
     if unit == "m":
         raise complaint("'m' is a thousandth, of which there is no such amount", "write M or MB for 1024 * 1024 bytes")
@@ -231,7 +229,7 @@ def _slot(name: str) -> str:
     return name
 
 
-def _number(name: str, value: object, *, is_size: bool) -> Number:
+def _number(name: str, value: object, *, is_size: bool) -> Exact:
     """A value of a parameter as a number; text may have a unit."""
     if type(value) is int:
         return value
@@ -244,9 +242,9 @@ def _number(name: str, value: object, *, is_size: bool) -> Number:
     return number * _factor_of(unit, is_size=is_size) if unit else number
 
 
-def _exact(number: Decimal) -> Number:
+def _exact(number: Decimal) -> Exact:
     """Whole numbers are counted with as such: that is faster."""
-    return int(number) if abs(number) <= LARGEST and number % 1 == 0 else number
+    return int(number) if abs(number) <= LARGEST_AMOUNT and number % 1 == 0 else number
 
 
 def _hint(name: str, parameter: Mapping[str, object]) -> str:
@@ -254,5 +252,5 @@ def _hint(name: str, parameter: Mapping[str, object]) -> str:
     return f"; {hint}" if hint else ""
 
 
-def _nothing(slot: str) -> Number:
+def _nothing(slot: str) -> Exact:
     raise LookupError(slot)

@@ -10,7 +10,7 @@ from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split
 from cigri.jdl.settings import ClusterSettings
-from cigri.jdl.sweep import Scalar
+from cigri.jdl.sweep import SweepScalar
 from cigri.script.words import Word
 
 MACROS = frozenset({"CAMPAIGN_ID", "index"})
@@ -138,7 +138,7 @@ def _values(parameter: Parameter, campaign_id: int, number: int) -> dict[str, st
     return values
 
 
-def _written(value: Scalar) -> str:
+def _written(value: SweepScalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator
 
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.jdl.problems import complaint, did_you_mean, wrong
 from cigri.jdl.quoting import expanded_by_sh, is_balanced, split
 from cigri.text.units import HOW_DURATION, read_duration
 
-LARGEST = 2**31 - 1
 MOST_PRIORITY = 1000
 LONGEST_LINE = 4000
 HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\}|\{HOME\})(?=/|\Z)")
@@ -76,7 +76,7 @@ def whole(minimum: int) -> Callable[[object], int]:
             value = int(value)
         if isinstance(value, float) and math.isfinite(value) and value == int(value):
             value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= LARGEST:
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= LARGEST_INTEGER:
             raise wrong(f"a whole number, {minimum} or more", value)
         return value
 

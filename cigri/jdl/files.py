@@ -11,7 +11,7 @@ LARGEST_TEXT = 256 * MEGABYTE
 """Bytes of a description; more parameters than that stand in a file of their own."""
 LARGEST_LIST = 1024 * MEGABYTE
 """Bytes of a parameter file."""
-LONGEST_LINE = 2 * MEGABYTE
+LONGEST_FILE_LINE = 2 * MEGABYTE
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -37,10 +37,10 @@ def lines_of(path: Path) -> Iterator[str]:
     """
     size = 0
     with open_file(path) as stream:
-        while line := stream.readline(LONGEST_LINE + 1):
+        while line := stream.readline(LONGEST_FILE_LINE + 1):
             size += len(line)
-            if len(line) > LONGEST_LINE:
-                raise OSError(None, f"one of its lines has more than {as_size(LONGEST_LINE)}")
+            if len(line) > LONGEST_FILE_LINE:
+                raise OSError(None, f"one of its lines has more than {as_size(LONGEST_FILE_LINE)}")
             if size > LARGEST_LIST:
                 raise OSError(None, f"it has more than {as_size(LARGEST_LIST)}")
             line = line.removeprefix(b"\xef\xbb\xbf") if size == len(line) else line

@@ -11,7 +11,7 @@ from cigri.jdl.dirac.sequences import Rows
 from cigri.jdl.parameters import Numbers, Parameter, names_of
 from cigri.jdl.problems import CountedFaults
 from cigri.jdl.settings import ClusterSettings
-from cigri.jdl.sweep import Countable, Scalar, Sweep
+from cigri.jdl.sweep import Countable, Sweep, SweepScalar
 
 LONGEST_WORD = 131_071
 """Bytes; of a variable with its name."""
@@ -19,11 +19,11 @@ MOST_BYTES = 1_900_000
 """Of all words and variables: 2 MiB, less what the cluster sets itself."""
 OF_EACH = 9
 """Bytes that each takes besides its own: its end, and a pointer to it."""
-LONGEST_NUMBER = 400
+LONGEST_WRITTEN_NUMBER = 400
 """Characters; of true and false, too."""
 WIDEST = 4
 """Bytes of a character."""
-OTHERS = "tasks have words that are too long"
+OTHERS_TOO_LONG = "tasks have words that are too long"
 
 
 def check_length(
@@ -38,7 +38,7 @@ def check_length(
         return
     distinct = {tuple(_templates(settings)): settings for settings in clusters.values()}
     safe = min(map(_safe_length, distinct), default=0)
-    faults = CountedFaults(problems, OTHERS)
+    faults = CountedFaults(problems, OTHERS_TOO_LONG)
     commands = [Command(settings, names_of(first)) for settings in distinct.values()]
     for number, parameter in _suspects(tasks, safe):
         if fault := next(filter(None, (_fault(command, parameter, number) for command in commands)), ""):
@@ -62,7 +62,7 @@ def _templates(settings: ClusterSettings) -> Iterator[str]:
     for name, value in settings.environment.items():
         yield f"{name}={value}"
     for name in settings.resources.amounts:
-        yield f"CIGRI_RESOURCE_{name}={'9' * LONGEST_NUMBER}"
+        yield f"CIGRI_RESOURCE_{name}={'9' * LONGEST_WRITTEN_NUMBER}"
 
 
 def _safe_length(templates: Iterable[str]) -> int:
@@ -83,7 +83,7 @@ def _suspects(tasks: Countable[Parameter], safe: int) -> Iterator[tuple[int, Par
 
 def _is_computed(tasks: Countable[Parameter], safe: int) -> bool:
     """Are all known to be short without going through them?"""
-    columns: Iterable[Countable[Scalar]]
+    columns: Iterable[Countable[SweepScalar]]
     match tasks:
         case Numbers():
             columns = [range(1)]
@@ -91,7 +91,9 @@ def _is_computed(tasks: Countable[Parameter], safe: int) -> bool:
             columns = columns_by_name.values()
         case _:
             return False
-    return sum(max(map(_characters, one)) if isinstance(one, list) else LONGEST_NUMBER for one in columns) <= safe
+    return (
+        sum(max(map(_characters, one)) if isinstance(one, list) else LONGEST_WRITTEN_NUMBER for one in columns) <= safe
+    )
 
 
 def _length(parameter: Parameter) -> int:
@@ -104,8 +106,8 @@ def _length(parameter: Parameter) -> int:
             return sum(map(_characters, parameter.values()))
 
 
-def _characters(value: Scalar) -> int:
-    return len(value) if isinstance(value, str) else LONGEST_NUMBER
+def _characters(value: SweepScalar) -> int:
+    return len(value) if isinstance(value, str) else LONGEST_WRITTEN_NUMBER
 
 
 def _fault(command: Command, parameter: Parameter, number: int) -> str:

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from cigri.errors import CigriError, Problem
-from cigri.jdl.amounts import SIZES, formula, values_of
+from cigri.jdl.amounts import formula, values_of
 from cigri.jdl.parameters import Parameter
 from cigri.jdl.problems import CountedFaults
 from cigri.rules.buckets import Formulas
+from cigri.text.units import COUNTED_IN_MB
 
 BITS = 3  # that are kept
-Key = tuple[int, ...]
+AmountsKey = tuple[int, ...]
 
 
 class Peak(NamedTuple):
@@ -80,21 +81,21 @@ class Sorting:
     def __init__(self, formulas: Collection[Formulas], sizes: Mapping[str, Sequence[int]]) -> None:
         self._wanted = [(name, text, sizes.get(name, ())) for name, text in _distinct(formulas)]
 
-    def key(self, parameter: object, number: int) -> Key:
+    def key(self, parameter: object, number: int) -> AmountsKey:
         """Its rounded amounts; raise CigriError with the task's number when one cannot be computed."""
         try:
             return tuple([rounded(_amount(name, text, parameter, number), sizes) for name, text, sizes in self._wanted])
         except ValueError as error:
             raise CigriError(f"task {number}: {error}") from None
 
-    def amounts(self, key: Key) -> dict[str, dict[str, int]]:
+    def amounts(self, key: AmountsKey) -> dict[str, dict[str, int]]:
         """What is kept of a bucket."""
         amounts: dict[str, dict[str, int]] = {}
         for (name, text, _), amount in zip(self._wanted, key, strict=True):
             amounts.setdefault(name, {})[text] = amount
         return amounts
 
-    def key_of(self, amounts: Mapping[str, Mapping[str, int]]) -> Key:
+    def key_of(self, amounts: Mapping[str, Mapping[str, int]]) -> AmountsKey:
         """The inverse."""
         return tuple([amounts[name][text] for name, text, _ in self._wanted])
 
@@ -104,7 +105,7 @@ def _distinct(formulas: Collection[Formulas]) -> list[tuple[str, str]]:
 
 
 def _amount(name: str, text: str, parameter: object, number: int) -> int:
-    is_size = name in SIZES
+    is_size = name in COUNTED_IN_MB
     values = values_of(cast(Parameter, parameter), number, is_size=is_size)
     try:
         return formula(text, is_size=is_size).amount(values)

@@ -14,9 +14,9 @@ from cigri.jdl.fields import HOME, IDENTIFIER, unsendable, whole
 from cigri.jdl.files import lines_of
 from cigri.jdl.problems import CountedFaults, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
-from cigri.jdl.sweep import MOST_TASKS, Countable, Scalar, Sweep, is_number, parse_range
+from cigri.jdl.sweep import MOST_TASKS, Countable, Sweep, SweepScalar, is_number, parse_range
 
-Parameter = str | list[str] | dict[str, Scalar]
+Parameter = str | list[str] | dict[str, SweepScalar]
 
 SOURCES = ("params", "param_file", "nb_jobs", "sweep")
 RESERVED = frozenset({"index", "CAMPAIGN_ID", "HOME"})
@@ -122,7 +122,7 @@ def _read_words(item: object) -> tuple[list[str], str]:
     return words, next(filter(None, map(unsendable, words)), "")
 
 
-def _read_named(item: object, names: tuple[str, ...]) -> tuple[dict[str, Scalar], str]:
+def _read_named(item: object, names: tuple[str, ...]) -> tuple[dict[str, SweepScalar], str]:
     if not isinstance(item, dict):
         return {}, _not_a("an object of names and values", item)
     if not item:
@@ -204,7 +204,7 @@ def _from_sweep(value: object, problems: list[Problem]) -> Countable[Parameter]:
     return Sweep(axes)
 
 
-def _axis(axis: object, place: str, problems: list[Problem]) -> Countable[Scalar]:
+def _axis(axis: object, place: str, problems: list[Problem]) -> Countable[SweepScalar]:
     if isinstance(axis, dict):
         return parse_range(axis, place, problems) or []
     if not isinstance(axis, list) or not axis:

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 
 from cigri.jdl.fields import unsendable
 from cigri.jdl.problems import CountedFaults, place_of
-from cigri.jdl.yaml_values import DEEPEST
+from cigri.jdl.yaml_values import DEEPEST_YAML
 
-LARGEST = 10**30
+LARGEST_PLAIN = 10**30
 """No amount of anything is more; such numbers cannot even be shown."""
 
 MOST_VALUES = 20_000
 MOST_TEXT = 2**20
 
-Step = str | int
+PathStep = str | int
 
 
 def check_plain(fields: Mapping[str, object], faults: CountedFaults) -> None:
@@ -28,16 +28,18 @@ def check_plain(fields: Mapping[str, object], faults: CountedFaults) -> None:
             faults.add(place_of(*steps), fault)
 
 
-def _of_object(content: Mapping[str, object], steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], object]]:
+def _of_object(
+    content: Mapping[str, object], steps: tuple[PathStep, ...]
+) -> Iterator[tuple[tuple[PathStep, ...], object]]:
     """Each name and each value, with its place."""
     for name, value in content.items():
         yield (*steps, name), name
         yield from _of_value(value, (*steps, name))
 
 
-def _of_value(value: object, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], object]]:
+def _of_value(value: object, steps: tuple[PathStep, ...]) -> Iterator[tuple[tuple[PathStep, ...], object]]:
     yield steps, value
-    if len(steps) > DEEPEST:
+    if len(steps) > DEEPEST_YAML:
         return
     if isinstance(value, dict):
         yield from _of_object(value, steps)
@@ -47,8 +49,8 @@ def _of_value(value: object, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[St
 
 
 def _fault(value: object, depth: int) -> str:
-    if depth > DEEPEST and isinstance(value, dict | list):
-        return f"more than {DEEPEST} lists and objects stand in one another"
-    if isinstance(value, int) and abs(value) > LARGEST:
+    if depth > DEEPEST_YAML and isinstance(value, dict | list):
+        return f"more than {DEEPEST_YAML} lists and objects stand in one another"
+    if isinstance(value, int) and abs(value) > LARGEST_PLAIN:
         return "is a number that is too long to be meant"
     return unsendable(value) if isinstance(value, str) else ""

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from cigri.errors import DescriptionError, Problem
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
 from cigri.jdl.dirac import is_dirac, translate
-from cigri.jdl.fields import LARGEST, truth
+from cigri.jdl.fields import truth
 from cigri.jdl.length import check_length
 from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
 from cigri.jdl.plain import check_plain
@@ -22,7 +23,7 @@ from cigri.jdl.syntax import Format, read, read_list
 from cigri.jdl.writing import as_written
 
 # What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
-LATER = {
+FIELDS_OF_LATER = {
     "checkpointing_type": "checkpointing by software of the cluster",
     "checkpointing_period": "checkpointing by software of the cluster",
     "output_gathering_method": "gathering of outputs",
@@ -32,23 +33,23 @@ LATER = {
     "transfer_timeout": "staging of files",
     "desktop_computing": "desktop computing",
 }
-INSTEAD = dict.fromkeys(
+FIELDS_INSTEAD = dict.fromkeys(
     ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
 )
-NOTHING = ("none", "false", "")
-ANYWHERE = ""
+NOTHING_WORDS = ("none", "false", "")
+ANYWHERE_KEY = ""
 """The name of the block that holds for all clusters, where the grid chooses them."""
-OF_CAMPAIGN = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
-OF_CLUSTERS = {*ClusterSettings.model_fields, *LATER, "cluster_job_type"}
-KNOWN = sorted({*OF_CLUSTERS, *OF_CAMPAIGN})
+CAMPAIGN_FIELDS = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
+OF_CLUSTERS = {*ClusterSettings.model_fields, *FIELDS_OF_LATER, "cluster_job_type"}
+KNOWN_FIELDS = sorted({*OF_CLUSTERS, *CAMPAIGN_FIELDS})
 
-USUAL = Defaults()
+USUAL_DEFAULTS = Defaults()
 Block = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def parse(
-    text: str, *, format: Format | None = None, base: Path, home: Path, defaults: Defaults = USUAL
+    text: str, *, format: Format | None = None, base: Path, home: Path, defaults: Defaults = USUAL_DEFAULTS
 ) -> Description:
     """The campaign a text describes; raise DescriptionError with all that is wrong.
 
@@ -86,7 +87,7 @@ def _campaign(
         check_length(clusters, tasks, problems)
     if problems or heading is None or tasks is None:
         raise DescriptionError(list(dict.fromkeys(problems)))
-    anywhere, written = clusters.pop(ANYWHERE, None), as_written(top, heading.campaign_type)
+    anywhere, written = clusters.pop(ANYWHERE_KEY, None), as_written(top, heading.campaign_type)
     is_unplaced = "clusters" not in top and not top.get("requirements")
     return Description(
         **dict(heading), clusters=clusters, tasks=tasks, anywhere=anywhere, written=written, is_unplaced=is_unplaced
@@ -136,7 +137,7 @@ def _blocks(top: Block, problems: list[Problem]) -> dict[str, Block]:
     """What each cluster's block holds of its own."""
     clusters = top.get("clusters")
     if clusters is None or _is_any(clusters):
-        return {ANYWHERE: {}}
+        return {ANYWHERE_KEY: {}}
     if isinstance(clusters, list) and all(isinstance(name, str) for name in clusters):
         clusters = dict.fromkeys(clusters)
     if not isinstance(clusters, dict) or not clusters:
@@ -202,15 +203,15 @@ def _clusters(
 ) -> dict[str, ClusterSettings]:
     """The settings of each cluster; what the top says holds where the cluster says nothing."""
     unknown = CountedFaults(problems, "fields are unknown")
-    shared = {key: value for key, value in top.items() if key not in OF_CAMPAIGN or key == "project"}
+    shared = {key: value for key, value in top.items() if key not in CAMPAIGN_FIELDS or key == "project"}
     shared = _without_later(_known(shared, place_of, unknown), place_of, problems)
     _check_shared(shared, problems)
     clusters = {}
     for name, block in blocks.items():
         for key in block:
-            if key in OF_CAMPAIGN and key not in ("project", "test_mode"):
+            if key in CAMPAIGN_FIELDS and key not in ("project", "test_mode"):
                 problems.append(Problem(place_of("clusters", name, key), "belongs at the top, not in a cluster"))
-        own = {key: value for key, value in block.items() if key not in OF_CAMPAIGN or key == "project"}
+        own = {key: value for key, value in block.items() if key not in CAMPAIGN_FIELDS or key == "project"}
 
         def place(*steps: str | int, name: str = name) -> str:
             return _origin(top, blocks, "clusters", name, *steps)
@@ -226,7 +227,7 @@ def _clusters(
 def _known(block: Block, place: Callable[..., str], unknown: CountedFaults) -> dict[str, Any]:
     """The fields that there are; what might be meant is looked for as often as it is told."""
     for key in (key for key in block if key not in OF_CLUSTERS):
-        unknown.add(place(key), "unknown field", "" if unknown.is_full else did_you_mean(key, KNOWN))
+        unknown.add(place(key), "unknown field", "" if unknown.is_full else did_you_mean(key, KNOWN_FIELDS))
     return {key: value for key, value in block.items() if key in OF_CLUSTERS}
 
 
@@ -242,25 +243,25 @@ def _sound_part(given: Block) -> ClusterSettings | None:
 
 def _check_shared(shared: Block, problems: list[Problem]) -> None:
     """What the top says is checked even where every cluster says otherwise, its walltime too."""
-    _validated(ClusterSettings, {"exec_file": "true", "walltime": LARGEST, **shared}, place_of, problems)
+    _validated(ClusterSettings, {"exec_file": "true", "walltime": LARGEST_INTEGER, **shared}, place_of, problems)
 
 
 def _without_later(block: Block, place: Callable[..., str], problems: list[Problem]) -> dict[str, Any]:
-    for key, capability in LATER.items():
+    for key, capability in FIELDS_OF_LATER.items():
         if key in block and not _is_nothing(block[key]):
             message = f"{capability} is not supported yet, so {shown(block[key])} cannot be obeyed"
-            problems.append(Problem(place(key), message, INSTEAD.get(key, "leave it out")))
-    return {key: value for key, value in block.items() if key not in LATER}
+            problems.append(Problem(place(key), message, FIELDS_INSTEAD.get(key, "leave it out")))
+    return {key: value for key, value in block.items() if key not in FIELDS_OF_LATER}
 
 
 def _is_nothing(value: object) -> bool:
-    return value is None or value is False or (isinstance(value, str) and value.strip().lower() in NOTHING)
+    return value is None or value is False or (isinstance(value, str) and value.strip().lower() in NOTHING_WORDS)
 
 
 def _origin(top: Block, blocks: Mapping[str, Block], *steps: str | int) -> str:
     """Where a cluster's setting was written: in its block, or at the top."""
     match steps:
-        case ("clusters", str(cluster), str(key), *_) if cluster == ANYWHERE or (
+        case ("clusters", str(cluster), str(key), *_) if cluster == ANYWHERE_KEY or (
             key in top and key not in blocks[cluster]
         ):
             return place_of(*steps[2:])
@@ -274,5 +275,5 @@ def _validated(model: type[Model], given: Block, place: Callable[..., str], prob
     except ValidationError as invalid:
         for error in invalid.errors():
             steps = [step for step in error["loc"] if step != "[key]"]
-            problems.append(problem_of(error, place(*steps), KNOWN))
+            problems.append(problem_of(error, place(*steps), KNOWN_FIELDS))
         return None

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 from cigri.errors import RequirementError
 from cigri.jdl.problems import complaint, wrong
-from cigri.requirements import BUILT_IN, NOTHING, parse_requirement
+from cigri.requirements import BUILT_IN, NO_REQUIREMENT, parse_requirement
 
 Raw = str | dict[str, Any]
 
@@ -25,7 +25,7 @@ def _requirements(value: object) -> Raw | None:
         wanted = parse_requirement(raw, BUILT_IN)
     except RequirementError as error:
         raise complaint("; ".join(map(str, error.problems))) from None
-    return None if wanted == NOTHING else raw
+    return None if wanted == NO_REQUIREMENT else raw
 
 
 def _plain(value: object) -> object:

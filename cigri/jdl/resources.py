@@ -14,11 +14,11 @@ from cigri.jdl.amounts import read_amount
 from cigri.jdl.fields import IDENTIFIER, LONGEST_LINE, Line, Positive
 from cigri.jdl.problems import complaint, wrong
 
-NODES = ("nodes", "network_address", "host")
-CORES = ("core", "resource_id")
+NODE_LEVELS = ("nodes", "network_address", "host")
+CORE_LEVELS = ("core", "resource_id")
 MISNAMED = {"core": "cpu", "cores": "cpu", "cpus": "cpu", "node": "nodes", "memory": "mem", "ram": "mem"}
 NOT_OAR = {"node": "nodes", "cores": "core", "cpus": "cpu"}
-AMOUNTS = ("ALL", "BEST", "BESTHALF")
+OAR_AMOUNTS = ("ALL", "BEST", "BESTHALF")
 FIXED: Mapping[str, int] = MappingProxyType({})
 
 
@@ -179,10 +179,10 @@ def _level(part: str, text: str) -> tuple[str, int | None]:
     found = _LEVEL.fullmatch(part)
     if found is None:
         raise complaint(f"{text!r}: {part!r} is not understood", _SPELLING)
-    name = "nodes" if found[1] in NODES else "core" if found[1] in CORES else found[1]
+    name = "nodes" if found[1] in NODE_LEVELS else "core" if found[1] in CORE_LEVELS else found[1]
     if right := NOT_OAR.get(name):
         raise complaint(f"{text!r}: the level {name!r} is called {right!r} in OAR's words")
-    if found[2] in AMOUNTS:
+    if found[2] in OAR_AMOUNTS:
         return name, None
     if not re.fullmatch("[1-9][0-9]{0,8}", found[2]):
         raise complaint(f"{text!r}: {name} takes a whole number, 1 or more, not {found[2]!r}")

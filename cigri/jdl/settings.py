@@ -4,7 +4,6 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from cigri.jdl.amounts import SIZES
 from cigri.jdl.backend import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
 from cigri.jdl.fields import (
@@ -23,6 +22,7 @@ from cigri.jdl.fields import (
 )
 from cigri.jdl.resources import Resources
 from cigri.settings.algorithms import AlgorithmOrNone
+from cigri.text.units import COUNTED_IN_MB
 
 
 class Defaults(NamedTuple):
@@ -83,7 +83,7 @@ class ClusterSettings(BaseModel):
     def may_share_a_node(self) -> bool:
         """Its tasks may run side by side in a job: they need cores of one node only, and nobody signals one of them."""
         wish = self.resources
-        special = wish.native or wish.amounts.keys() - SIZES or self.types or self.limits or self.backend
+        special = wish.native or wish.amounts.keys() - COUNTED_IN_MB or self.types or self.limits or self.backend
         is_plain = wish.nodes == 1 and not special
         return self.dimensional_grouping and self.checkpoint is None and is_plain
 

@@ -12,7 +12,7 @@ from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, shown
 MOST_TASKS = 10_000_000
 RANGE_FIELDS = ("from", "to", "step")
 
-Scalar = str | int | float | bool
+SweepScalar = str | int | float | bool
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -43,18 +43,18 @@ class SweepSteps:
 class Sweep:
     """The cartesian product of its axes; the last one varies fastest."""
 
-    axes: Mapping[str, Countable[Scalar]]
+    axes: Mapping[str, Countable[SweepScalar]]
 
     def __len__(self) -> int:
         return math.prod(len(values) for values in self.axes.values())
 
-    def __iter__(self) -> Iterator[dict[str, Scalar]]:
+    def __iter__(self) -> Iterator[dict[str, SweepScalar]]:
         return _combinations(list(self.axes.items()))
 
 
-def _combinations(axes: Sequence[tuple[str, Countable[Scalar]]]) -> Iterator[dict[str, Scalar]]:
+def _combinations(axes: Sequence[tuple[str, Countable[SweepScalar]]]) -> Iterator[dict[str, SweepScalar]]:
     """There may be a thousand axes, or one of ten million values: neither is kept, nor gone into."""
-    chosen: dict[str, Scalar] = {}
+    chosen: dict[str, SweepScalar] = {}
     remaining = [iter(axes[0][1])]
     while remaining:
         name = axes[len(remaining) - 1][0]
@@ -77,7 +77,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Countable[Scalar] | None:
+def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Countable[SweepScalar] | None:
     """{from, to, step}, both ends included."""
     unknown = CountedFaults(problems, "fields are unknown")
     for key in (key for key in value if key not in RANGE_FIELDS):
@@ -94,7 +94,7 @@ def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]
     return _range(numbers, place, problems) if len(numbers) == len(RANGE_FIELDS) else None
 
 
-def _range(numbers: list[int | float], place: str, problems: list[Problem]) -> Countable[Scalar] | None:
+def _range(numbers: list[int | float], place: str, problems: list[Problem]) -> Countable[SweepScalar] | None:
     start, end, step = (Fraction(str(number)) for number in numbers)
     if step == 0 or (end - start) / step < 0:
         problems.append(Problem(place, "this range holds no value", "step leads from 'from' to 'to', both included"))

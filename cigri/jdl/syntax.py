@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 import yaml
 
 from cigri.errors import DescriptionError, Problem
-from cigri.jdl.yaml_values import DEEPEST, read_yaml
+from cigri.jdl.yaml_values import DEEPEST_YAML, read_yaml
 
 Format = Literal["json", "yaml", "toml"]
 
@@ -23,7 +23,7 @@ _TOML_TEXT = re.compile(
     r"""'{3}.*?(?:'{3,5}|\Z)|'[^'\n]*+'?|\#[^\n]*+""",
     re.DOTALL,
 )
-_TOML_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
+_TOML_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST_YAML}}}")
 
 
 def format_of(path: str | PurePath) -> Format | None:
@@ -114,7 +114,7 @@ def _blank_comment(token: re.Match[str]) -> str:
 def _from_toml(text: str) -> Any:
     """Each part of a dotted key is a table of its own, and tomllib keeps the way to each of them."""
     if _TOML_LONG_KEY.search(_TOML_TEXT.sub("x", text)):
-        _fail("TOML", f"more than {DEEPEST} words stand in one dotted key")
+        _fail("TOML", f"more than {DEEPEST_YAML} words stand in one dotted key")
     return tomllib.loads(text)
 
 

@@ -14,7 +14,7 @@ try:
 except ImportError:  # PyYAML built without libyaml
     from yaml import SafeLoader as _Parser  # type: ignore[assignment]
 
-DEEPEST = 50
+DEEPEST_YAML = 50
 MOST_COPIED = 1_000_000
 """Values that the aliases of a text may stand for: a few lines of them could stand for more than there are atoms."""
 
@@ -61,8 +61,8 @@ class _Reader:
         return value
 
     def _value(self, event: yaml.Event, depth: int) -> Any:
-        if depth > DEEPEST:
-            _fail(f"more than {DEEPEST} lists and objects stand in one another", event)
+        if depth > DEEPEST_YAML:
+            _fail(f"more than {DEEPEST_YAML} lists and objects stand in one another", event)
         if isinstance(event, yaml.AliasEvent):
             return self._copy(event)
         before = self._count
@@ -93,7 +93,7 @@ class _Reader:
                 _fail("a key must be text", key)
             is_merge = key.value == "<<" and key.implicit[0]
             if key.value in values or (is_merge and has_merged):
-                _fail(f"{key.value[:DEEPEST]!r} is given twice in the same object", key)
+                _fail(f"{key.value[:DEEPEST_YAML]!r} is given twice in the same object", key)
             value = self._value(next(self._events), depth)
             if is_merge:
                 merged, has_merged = _merged(value, key), True
@@ -132,13 +132,13 @@ def _scalar(event: yaml.ScalarEvent) -> Any:
             return int(text)
         case "float" if _NUMBER.fullmatch(text):
             return float(text)
-    _fail(f"the tag {tag[:DEEPEST]!r} has no meaning for this value", event)
+    _fail(f"the tag {tag[:DEEPEST_YAML]!r} has no meaning for this value", event)
 
 
 def _check_tag(event: yaml.Event, kind: str) -> None:
     tag = getattr(event, "tag", None)
     if tag not in (None, "!", _TAG + kind):
-        _fail(f"the tag {tag[:DEEPEST]!r} has no meaning here", event)
+        _fail(f"the tag {tag[:DEEPEST_YAML]!r} has no meaning here", event)
 
 
 def _merged(value: object, key: yaml.Event) -> dict[str, Any]:

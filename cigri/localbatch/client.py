@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 REFUSED, NO_DAEMON = 10, 3  # 1 is what Python itself ends with after an error
 START_SECONDS = 15.0
 ANSWER_SECONDS = 60.0
-USAGE = "usage: client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...], and on standard input lines of JSON\n"
+CLIENT_USAGE = "usage: client.py SPOOL [--pool=NAME=AMOUNT]... [-- COMMAND...], and on standard input lines of JSON\n"
 
 
 class CommandFailed(Exception):
@@ -41,7 +41,7 @@ def main() -> int:
     requests = sys.stdin.buffer.read().strip().split(b"\n")
     is_odd = bool(command) and len(requests) > 1
     if not spool.startswith("/") or not all(pool.startswith("--pool=") for pool in pools) or is_odd:
-        sys.stderr.write(USAGE)
+        sys.stderr.write(CLIENT_USAGE)
         return 2
     status = 0
     for request in requests:

@@ -24,7 +24,7 @@ from cigri.localbatch.server import SOCKET
 from cigri.localbatch.store import Store
 
 STARTS, STATE, LOG = "starts", "state.db", "log"
-LOCK_SECONDS = 10.0
+SPOOL_LOCK_SECONDS = 10.0
 RESET = (signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
 
 logger = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ def serve(pools: Pools) -> int:
 
 def lock(starts: int) -> bool:
     """Whether the spool is ours; starts that a killed daemon left under way are waited for."""
-    deadline = time.monotonic() + LOCK_SECONDS
+    deadline = time.monotonic() + SPOOL_LOCK_SECONDS
     while True:
         try:
             fcntl.flock(starts, fcntl.LOCK_EX | fcntl.LOCK_NB)

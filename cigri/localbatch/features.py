@@ -11,8 +11,8 @@ from cigri.localbatch.identity import Owner
 from cigri.localbatch.place import LinkedDirectory, give_to, remove
 from cigri.localbatch.scratch import is_as_given
 
-MEMORY = "/dev/shm"  # noqa: S108  (what is made in it has a random name)
-PARTS = ("machinefeatures", "jobfeatures", "jobstatus")
+MEMORY_DIRECTORY = "/dev/shm"  # noqa: S108  (what is made in it has a random name)
+DIRECTORIES = ("machinefeatures", "jobfeatures", "jobstatus")
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ class FeatureDirectories:
     """A directory that the user cannot change, with three in it that are the user's."""
 
     def __init__(self) -> None:
-        self.place = LinkedDirectory("features", MEMORY if os.access(MEMORY, os.W_OK) else None)
+        self.place = LinkedDirectory("features", MEMORY_DIRECTORY if os.access(MEMORY_DIRECTORY, os.W_OK) else None)
         self._free: dict[int, list[str]] = {}
 
     def take(self, owner: Owner) -> str:
@@ -31,7 +31,7 @@ class FeatureDirectories:
         try:
             path = tempfile.mkdtemp(prefix=f"{owner.uid}-", dir=self.place.path)
             os.chmod(path, 0o711)  # noqa: S103  (its user passes through it)
-            for part in PARTS:
+            for part in DIRECTORIES:
                 os.mkdir(f"{path}/{part}", 0o700)
                 give_to(owner, f"{path}/{part}")
         except OSError as error:
@@ -50,7 +50,7 @@ class FeatureDirectories:
 def _empty(uid: int, path: str) -> bool:
     """Remove the files; False when there is anything else."""
     try:
-        for part in PARTS:
+        for part in DIRECTORIES:
             if not is_as_given(uid, f"{path}/{part}"):
                 return False
             for name in os.listdir(f"{path}/{part}"):

@@ -16,14 +16,14 @@ from cigri.localbatch.pools import POOL, default_pools
 from cigri.localbatch.store import Job, State
 from cigri.localbatch.waiting import Array
 
-LIMIT = 2**53
-NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
-KEY = re.compile(r"([A-Za-z0-9._-]{1,200}) ([0-9]{1,16}) (\S+)")
+LARGEST_POOL = 2**53
+SAFE_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+VERSIONED_NAME = re.compile(r"([A-Za-z0-9._-]{1,200}) ([0-9]{1,16}) (\S+)")
 ID = re.compile(r"([1-9][0-9]{0,15})_([1-9][0-9]{0,15})")
 
 logger = logging.getLogger(__name__)
 
-Lines = Iterator[dict[str, object]]
+AnswerLines = Iterator[dict[str, object]]
 
 
 def answer(engine: Engine, uid: int, line: bytes, now: float) -> bytes:
@@ -31,9 +31,9 @@ def answer(engine: Engine, uid: int, line: bytes, now: float) -> bytes:
     try:
         request = Fields(decode(line))
         verb = request.word("verb", re.compile("[a-z]+"))
-        if verb not in VERBS:
+        if verb not in ANSWERED_VERBS:
             raise UsageError(f"no verb {verb!r}")
-        lines = list(VERBS[verb](engine, uid, request, now))
+        lines = list(ANSWERED_VERBS[verb](engine, uid, request, now))
     except CigriError as error:
         return encode([{"error": str(error)}])
     return encode([*lines, {"end": len(lines)}])
@@ -71,7 +71,7 @@ class Fields:
             raise UsageError(f"{name} {value!r} is not of the form {pattern.pattern}")
         return value
 
-    def number(self, name: str, least: int, most: int = LIMIT) -> int:
+    def number(self, name: str, least: int, most: int = LARGEST_POOL) -> int:
         return check_number(name, self.take(name), least, most)
 
     def words(self, name: str) -> list[str]:
@@ -85,13 +85,13 @@ class Fields:
             raise UsageError(f"unknown in the request: {', '.join(sorted(self._left))}")
 
 
-def check_number(name: str, value: object, least: int, most: int = LIMIT) -> int:
+def check_number(name: str, value: object, least: int, most: int = LARGEST_POOL) -> int:
     if type(value) is not int or not least <= value <= most:
         raise UsageError(f"{name} must be a number from {least} to {most}")
     return value
 
 
-def submit(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def submit(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     nodes = request.number("nodes", 1)
     need = {"cpu": nodes * request.number("cpu", 1), "mem": nodes * request.number("mem", 0)}
     others = request.take("others")
@@ -101,7 +101,7 @@ def submit(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
     array = Array(
         id=0,
         uid=uid,
-        name=request.word("name", NAME),
+        name=request.word("name", SAFE_NAME),
         size=request.number("size", 1, KEPT_JOBS),
         need={name: amount for name, amount in need.items() if amount},
         walltime=request.number("walltime", 1),
@@ -133,7 +133,7 @@ def refuse_selection(request: Fields) -> None:
             raise SubmissionRefused(f"the local cluster has no {name}, but {value!r} is asked for")
 
 
-def list_live(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def list_live(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     """The caller's live arrays, or everybody's; waiting jobs as ranges, running and suspended ones with their start."""
     prefix = request.take("prefix")
     everybody = request.take("everybody")
@@ -165,7 +165,7 @@ def ranges(indexes: Iterable[int]) -> list[list[int]]:
     return result
 
 
-def history(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def history(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     """The caller's jobs by "name index id" ("-": the id is not known); forgotten ones are left out."""
     keys = request.words("keys")
     request.done()
@@ -180,7 +180,7 @@ def history(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
 
 
 def parse_key(key: str) -> tuple[str, int, str]:
-    match = KEY.fullmatch(key)
+    match = VERSIONED_NAME.fullmatch(key)
     if not match:
         raise UsageError(f"{key!r} is not a name, an index and an id")
     return match[1], int(match[2]), match[3]
@@ -199,23 +199,23 @@ def record(array: Array, index: int, job: Job | None) -> dict[str, object]:
     }
 
 
-def cancel(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def cancel(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     yield {"cancelled": engine.cancel(uid, take_jobs(request), now)}
 
 
-def hold(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def hold(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     yield {"changed": engine.hold(uid, take_jobs(request))}
 
 
-def release(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def release(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     yield {"changed": engine.release(uid, take_jobs(request))}
 
 
-def suspend(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def suspend(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     yield {"changed": engine.suspend(uid, take_jobs(request), now)}
 
 
-def resume(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def resume(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     yield {"changed": engine.resume(uid, take_jobs(request), now)}
 
 
@@ -230,19 +230,19 @@ def take_jobs(request: Fields) -> list[tuple[int, int]]:
     return jobs
 
 
-def capacity(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def capacity(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     refuse_selection(request)
     request.done()
     pools = engine.pools
     yield {"pools": {name: {"total": total, "free": pools.free(name)} for name, total in pools.totals.items()}}
 
 
-def probe(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def probe(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     request.done()
     yield {"pid": os.getpid(), "uid": os.geteuid(), "pools": engine.pools.totals}
 
 
-def resize(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
+def resize(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
     """Other pools, as of a daemon that is started with them; only for its own user and root."""
     pools = request.take("pools")
     request.done()
@@ -257,7 +257,7 @@ def resize(engine: Engine, uid: int, request: Fields, now: float) -> Lines:
     yield {"pools": totals}
 
 
-VERBS: dict[str, Callable[[Engine, int, Fields, float], Lines]] = {
+ANSWERED_VERBS: dict[str, Callable[[Engine, int, Fields, float], AnswerLines]] = {
     "submit": submit,
     "list": list_live,
     "history": history,

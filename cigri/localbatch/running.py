@@ -11,7 +11,7 @@ from cigri.localbatch.processes import Process
 from cigri.localbatch.store import Job, State
 from cigri.localbatch.waiting import Array
 
-GRACE = 5.0
+GRACE_BEFORE_KILL = 5.0
 """Seconds between SIGTERM and SIGKILL of a cancelled job."""
 
 
@@ -90,7 +90,7 @@ class JobProcess:
         self.resume(now)
         self.doom = Doom.CANCELLED
         processes.send(self.process, signal.SIGTERM)
-        self.due = min(now + GRACE, self.job.began + self.array.walltime)
+        self.due = min(now + GRACE_BEFORE_KILL, self.job.began + self.array.walltime)
         return True
 
     def end(self, code: int | None) -> ProcessEnd:

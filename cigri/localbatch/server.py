@@ -13,7 +13,7 @@ from typing import NamedTuple
 SOCKET = "socket"
 LINE_LIMIT = 32 * 2**20
 CLIENTS = 200
-PATIENCE = 60.0
+CLIENT_PATIENCE = 60.0
 """Seconds after which a client that neither speaks nor listens is shown out."""
 
 logger = logging.getLogger(__name__)
@@ -68,10 +68,10 @@ class Server:
 
     def next_due(self) -> float:
         """When drop_silent() may have work, on the monotonic clock."""
-        return min((connection.heard_at + PATIENCE for connection in self._connections), default=float("inf"))
+        return min((connection.heard_at + CLIENT_PATIENCE for connection in self._connections), default=float("inf"))
 
     def drop_silent(self, now: float) -> None:
-        for connection in [one for one in self._connections if one.heard_at + PATIENCE <= now]:
+        for connection in [one for one in self._connections if one.heard_at + CLIENT_PATIENCE <= now]:
             self._drop(connection)
 
     def close(self) -> None:

@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 CREATE INDEX IF NOT EXISTS live_jobs ON jobs (array) WHERE ended IS NULL;
 """
 
-JOB = "array, position, state, token, began, started, pid, ticks, doom, ended, exit_code, reason"
+JOB_COLUMNS = "array, position, state, token, began, started, pid, ticks, doom, ended, exit_code, reason"
 
 
 class State(StrEnum):
@@ -144,7 +144,7 @@ class Store:
         """Write jobs as they are now."""
         self._begin()
         marks = ", ".join("?" * len(Job._fields))
-        self._db.executemany(f"INSERT OR REPLACE INTO jobs ({JOB}) VALUES ({marks})", jobs)  # noqa: S608 - no input
+        self._db.executemany(f"INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}) VALUES ({marks})", jobs)  # noqa: S608 - no input
 
     def unstart(self, job: Job) -> None:
         """Put a job that never ran, or was held, back into the queue."""
@@ -168,7 +168,7 @@ class Store:
         ]
 
     def _jobs(self, condition: str, values: Sequence[object]) -> list[Job]:
-        rows = self._db.execute(f"SELECT {JOB} FROM jobs WHERE {condition}", values)  # noqa: S608
+        rows = self._db.execute(f"SELECT {JOB_COLUMNS} FROM jobs WHERE {condition}", values)  # noqa: S608
         return [job._replace(state=State(job.state)) for job in map(Job._make, rows)]
 
     def _begin(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from cigri.localbatch.pools import Pools
 
-PATIENCE = 60.0
+PASSING_PATIENCE = 60.0
 """Seconds for which smaller jobs may pass the first one that does not fit."""
 
 
@@ -30,7 +30,7 @@ class Array:
 class WaitingLine:
     """First come, first served; smaller jobs may pass, but only for a while, so that no job starves."""
 
-    def __init__(self, pools: Pools, patience: float = PATIENCE) -> None:
+    def __init__(self, pools: Pools, patience: float = PASSING_PATIENCE) -> None:
         self._pools = pools
         self._patience = patience
         self._arrays: dict[int, Array] = {}

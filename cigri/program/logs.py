@@ -10,7 +10,7 @@ from cigri.settings.sections import LogSettings
 from cigri.text.harmless import SafeFormatter
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-VARYING = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
+VARYING_FIGURES = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
 MOST_KNOWN = 1000  # warnings that are remembered
 
 
@@ -29,7 +29,7 @@ class OnceAWhile(logging.Filter):
         if record.levelno < logging.WARNING or not self._period:
             return True
         message, now = record.getMessage(), self._clock()
-        key = record.name, record.levelno, VARYING.sub("#", message)
+        key = record.name, record.levelno, VARYING_FIGURES.sub("#", message)
         at, since = self._written.get(key, (now - self._period, 0))
         if now - at < self._period:
             self._written[key] = at, since + 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-LIMIT = 10.0  # seconds of one call, which takes milliseconds
+PURE_LIMIT = 10.0  # seconds of one call, which takes milliseconds
 AGAIN = 1.0  # seconds after which code that went on in spite of it is stopped once more
 MOST_STOPPED = 2  # times in a pass, after which the same code is not called in it any more
 

@@ -10,7 +10,7 @@ from cigri.requirements.kinds import BUILT_IN, OF_JOBS, Kind, Kinds, Scalar, Val
 from cigri.requirements.misspelled import has_known_sites, unknown_properties, unknown_sites
 from cigri.requirements.nearest import nearest_miss
 from cigri.requirements.requirement import (
-    NOTHING,
+    NO_REQUIREMENT,
     Requirement,
     conditions,
     digest,
@@ -22,7 +22,7 @@ from cigri.requirements.values import read_value, shown, written
 
 __all__ = [
     "BUILT_IN",
-    "NOTHING",
+    "NO_REQUIREMENT",
     "OF_JOBS",
     "And",
     "Compare",

@@ -14,12 +14,12 @@ from cigri.errors import Problem, RequirementError
 from cigri.requirements.conditions import ORDERS, Condition, Flag, Operator, all_of, any_of, compared, negated
 from cigri.requirements.kinds import Kind, Kinds, Scalar, property_name
 from cigri.requirements.values import read_value
-from cigri.text.tokens import END, Token, Tokens
+from cigri.text.tokens import END_OF_TEXT, Token, Tokens
 
-DEEPEST = 40
-HOW = "compare a property with a value, as in memory >= 16 GB"
+DEEPEST_EXPRESSION = 40
+HOW_CONDITION = "compare a property with a value, as in memory >= 16 GB"
 LONGEST_TEXT = 20_000
-INSTEAD = {"&&": "and", "||": "or", "!": "not", "=": "==", "<>": "!=", "=~": "==", "&": "and", "|": "or"}
+OPERATORS_INSTEAD = {"&&": "and", "||": "or", "!": "not", "=": "==", "<>": "!=", "=~": "==", "&": "and", "|": "or"}
 
 _TOKEN = re.compile(
     r"""
@@ -43,7 +43,7 @@ def parse_expression(text: str, kinds: Kinds) -> Condition:
         _fail(LONGEST_TEXT, f"an expression has {LONGEST_TEXT} characters at most")
     tokens = Tokens(text, _TOKEN, lambda at: _fail(at, *_fault(text, at)), _meaning)
     condition = _ExpressionReader(tokens, kinds).either(0)
-    if tokens.next.kind != END:
+    if tokens.next.kind != END_OF_TEXT:
         _fail(tokens.next.at, f"expected 'and', 'or' or the end, not {tokens.next.shown}")
     return condition
 
@@ -70,8 +70,8 @@ class _ExpressionReader:
         return all_of(parts)
 
     def _part(self, depth: int) -> Condition:
-        if depth > DEEPEST:
-            _fail(self._next.at, f"more than {DEEPEST} brackets and 'not' stand in one another")
+        if depth > DEEPEST_EXPRESSION:
+            _fail(self._next.at, f"more than {DEEPEST_EXPRESSION} brackets and 'not' stand in one another")
         if self._tokens.takes("word", "not"):
             return negated(self._part(depth + 1))
         if self._tokens.takes("mark", "("):
@@ -82,7 +82,7 @@ class _ExpressionReader:
             return self._of_property(self._tokens.take())
         if self._is_literal():
             return self._membership()
-        _fail(self._next.at, f"expected a condition, not {self._next.shown}", HOW)
+        _fail(self._next.at, f"expected a condition, not {self._next.shown}", HOW_CONDITION)
 
     def _of_property(self, name: Token) -> Condition:
         known = property_name(name.text)
@@ -106,7 +106,7 @@ class _ExpressionReader:
         operator = self._next
         is_not = self._tokens.takes("word", "not")
         if not self._tokens.takes("word", "in"):
-            _fail(literal.at, "a condition begins with the name of a property", HOW)
+            _fail(literal.at, "a condition begins with the name of a property", HOW_CONDITION)
         if self._next.kind != "name":
             _fail(self._next.at, f"expected the name of a property, not {self._next.shown}")
         name = property_name(self._tokens.take().text)
@@ -179,8 +179,8 @@ def _fault(text: str, at: int) -> tuple[str, str]:
         return "a quote is not closed", f"end the text with {text[at]}"
     foreign = _FOREIGN.match(text, at)
     word = foreign[0] if foreign else text[at]
-    if word in INSTEAD:
-        return f"{word!r} is not known here", f"write {INSTEAD[word]!r}"
+    if word in OPERATORS_INSTEAD:
+        return f"{word!r} is not known here", f"write {OPERATORS_INSTEAD[word]!r}"
     return f"cannot read {word!r}", "put text in quotes"
 
 

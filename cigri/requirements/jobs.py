@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cigri.requirements.judging import PLACES, Reject, cut, is_less, judge, lacking, least, reject_of, said
+from cigri.requirements.judging import PLACES_TOLD, Reject, cut, is_less, judge, lacking, least, reject_of, said
 from cigri.requirements.kinds import OF_JOBS, Kind, Kinds, Value
 from cigri.requirements.requirement import Requirement
-from cigri.requirements.truth import Properties
+from cigri.requirements.truth import KnownProperties
 from cigri.requirements.values import written
 from cigri.states import RejectCode
 
@@ -33,7 +33,7 @@ class Limit(NamedTuple):
     wanted: int
 
 
-def judge_job(requires: Requirement, shape: JobShape, properties: Properties, kinds: Kinds) -> Reject | None:
+def judge_job(requires: Requirement, shape: JobShape, properties: KnownProperties, kinds: Kinds) -> Reject | None:
     """Does a queue take such jobs, and do they fit on one class of its nodes? What is not known is no obstacle.
 
     `requires` is read with the kinds of jobs (OF_JOBS), not with those of nodes.
@@ -53,7 +53,7 @@ def judge_queue(
     requirement: Requirement,
     shape: JobShape,
     requires: Requirement,
-    classes: Sequence[Properties],
+    classes: Sequence[KnownProperties],
     kinds: Kinds,
 ) -> Reject | None:
     """Both ways: what the campaign wants of nodes, and the queue of jobs; one class of nodes has to satisfy both."""
@@ -65,7 +65,7 @@ def judge_queue(
         reject = judge_job(requires, shape, properties, kinds)
         if reject is None:
             return None
-        reject = reject._replace(passed=reject.passed + PLACES + len(requirement.conditions))
+        reject = reject._replace(passed=reject.passed + PLACES_TOLD + len(requirement.conditions))
         best = reject if best is None or reject.passed > best.passed else best
     return best
 
@@ -75,7 +75,7 @@ def property_of(name: str) -> str:
     return {"mem": "memory", "gpu": "gpus"}.get(name, name.lower())
 
 
-def attributes(shape: JobShape, properties: Properties) -> dict[str, Value]:
+def attributes(shape: JobShape, properties: KnownProperties) -> dict[str, Value]:
     """Of the job, as a queue's demands see it; whether it takes whole nodes depends on the nodes."""
     known: dict[str, Value] = {"nodes": shape.nodes, "cpu": shape.cpu, "cores": shape.nodes * shape.cpu}
     if shape.mem_bytes:
@@ -87,7 +87,7 @@ def attributes(shape: JobShape, properties: Properties) -> dict[str, Value]:
     return {**shape.others, **known}
 
 
-def _refused(requires: Requirement, shape: JobShape, properties: Properties) -> Reject | None:
+def _refused(requires: Requirement, shape: JobShape, properties: KnownProperties) -> Reject | None:
     reject = judge(requires, attributes(shape, properties), OF_JOBS)
     if reject is None:
         return None

@@ -7,14 +7,14 @@ from typing import NamedTuple
 from cigri.requirements.conditions import ORDERS, Compare, Condition, Flag, Operator, names
 from cigri.requirements.kinds import Kind, Kinds, Scalar
 from cigri.requirements.requirement import Requirement
-from cigri.requirements.truth import Properties
+from cigri.requirements.truth import KnownProperties
 from cigri.requirements.values import shown, written
 from cigri.states import RejectCode
 
-LONGEST_SHOWN = 200
-PLACES = 2
+LONGEST_VALUE_SHOWN = 200
+PLACES_TOLD = 2
 """What is looked at besides the conditions: the site and the longest walltime."""
-FEW = (Operator.GT, Operator.GE)
+AT_LEAST = (Operator.GT, Operator.GE)
 
 
 class Reject(NamedTuple):
@@ -32,7 +32,7 @@ class Lack(NamedTuple):
 
     what: Condition | RejectCode
     passed: int
-    properties: Properties
+    properties: KnownProperties
 
 
 def sentence(reject: Reject) -> str:
@@ -53,13 +53,13 @@ def sentence(reject: Reject) -> str:
             return f"{reject.wanted} is wanted, here is {reject.found}"
 
 
-def judge(requirement: Requirement, properties: Properties, kinds: Kinds) -> Reject | None:
+def judge(requirement: Requirement, properties: KnownProperties, kinds: Kinds) -> Reject | None:
     """Of one class of nodes; None: eligible."""
     lack = lacking(requirement, properties)
     return reject_of(lack, requirement, kinds) if lack else None
 
 
-def judge_all(requirement: Requirement, classes: Sequence[Properties], kinds: Kinds) -> Reject | None:
+def judge_all(requirement: Requirement, classes: Sequence[KnownProperties], kinds: Kinds) -> Reject | None:
     """Of a queue: one class of its nodes has to have it all; else the reject of the one that came furthest."""
     furthest = least(lacking(requirement, properties) for properties in classes or [{}])
     return reject_of(furthest, requirement, kinds) if furthest else None
@@ -76,7 +76,7 @@ def least(lacks: Iterable[Lack | None]) -> Lack | None:
     return best
 
 
-def lacking(requirement: Requirement, properties: Properties) -> Lack | None:
+def lacking(requirement: Requirement, properties: KnownProperties) -> Lack | None:
     """The first thing, or None; no text is made for it yet."""
     places = (properties.get("site"), properties.get("cluster"))
     if requirement.sites and not any(place in requirement.sites for place in places):
@@ -114,30 +114,30 @@ def reject_of(lack: Lack, requirement: Requirement, kinds: Kinds) -> Reject:
             return Reject(_code(condition, properties), *_told(condition, properties, kinds), passed)
 
 
-def said(name: str, properties: Properties, kinds: Kinds, kind: Kind | None = None) -> str:
+def said(name: str, properties: KnownProperties, kinds: Kinds, kind: Kind | None = None) -> str:
     """What is known of a property, as `memory 192 GB`."""
     value = properties.get(name)
     return f"no {name}" if value is None else cut(f"{name} {shown(value, kinds.get(name, kind))}")
 
 
-def place(properties: Properties) -> str:
+def place(properties: KnownProperties) -> str:
     """Its site, and its cluster where that has another name."""
     site, cluster = properties.get("site"), properties.get("cluster")
     return str(site or cluster or "a place without a name")
 
 
 def cut(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+    return text if len(text) <= LONGEST_VALUE_SHOWN else f"{text[: LONGEST_VALUE_SHOWN - 3]}..."
 
 
-def _code(condition: Condition, properties: Properties) -> RejectCode:
+def _code(condition: Condition, properties: KnownProperties) -> RejectCode:
     match condition:
         case Flag():
             return RejectCode.DIFFERENT if condition.name in properties else RejectCode.ABSENT
         case Compare() if condition.name not in properties:
             return RejectCode.ABSENT
         case Compare() if condition.operator in ORDERS and not _has_text(properties[condition.name]):
-            return RejectCode.TOO_SMALL if condition.operator in FEW else RejectCode.TOO_LARGE
+            return RejectCode.TOO_SMALL if condition.operator in AT_LEAST else RejectCode.TOO_LARGE
         case Compare():
             return RejectCode.DIFFERENT
         case _:
@@ -148,7 +148,7 @@ def _has_text(value: Scalar | list[Scalar]) -> bool:
     return any(isinstance(one, str) for one in (value if isinstance(value, list) else [value]))
 
 
-def _told(condition: Condition, properties: Properties, kinds: Kinds) -> tuple[str, str, str]:
+def _told(condition: Condition, properties: KnownProperties, kinds: Kinds) -> tuple[str, str, str]:
     """Name, wanted and found."""
     looked_at, text = _wanted(condition)
     kind = condition.kind if isinstance(condition, Compare) else None

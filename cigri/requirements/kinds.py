@@ -24,7 +24,7 @@ class Kind(StrEnum):
 Kinds = Mapping[str, Kind]
 """By the names of properties."""
 
-AMOUNTS = frozenset({Kind.NUMBER, Kind.SIZE, Kind.DURATION})
+AMOUNT_KINDS = frozenset({Kind.NUMBER, Kind.SIZE, Kind.DURATION})
 """Of these a node has so much, and what wants less is content too."""
 
 BUILT_IN: Kinds = MappingProxyType(

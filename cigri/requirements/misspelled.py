@@ -6,12 +6,12 @@ from difflib import get_close_matches
 from cigri.requirements.conditions import names
 from cigri.requirements.kinds import Kinds
 from cigri.requirements.requirement import Requirement
-from cigri.requirements.truth import FEATURES, Properties
+from cigri.requirements.truth import FEATURES, KnownProperties
 
-MOST_SHOWN = 8
+MISSPELLED_SHOWN = 8
 
 
-def unknown_sites(requirement: Requirement, classes: Collection[Properties]) -> Iterator[str]:
+def unknown_sites(requirement: Requirement, classes: Collection[KnownProperties]) -> Iterator[str]:
     """A sentence for each that is wanted or banned, and is no site and no cluster."""
     known = _places(classes)
     for site in (*requirement.sites, *requirement.banned_sites):
@@ -19,17 +19,17 @@ def unknown_sites(requirement: Requirement, classes: Collection[Properties]) -> 
             yield f"there is no site {site!r}; {_hint(site, known)}"
 
 
-def has_known_sites(requirement: Requirement, classes: Collection[Properties]) -> bool:
+def has_known_sites(requirement: Requirement, classes: Collection[KnownProperties]) -> bool:
     """Is there one at least of those that are wanted, and one of those that are banned?"""
     known = _places(classes)
     return all(not known.isdisjoint(sites) for sites in (requirement.sites, requirement.banned_sites) if sites)
 
 
-def _places(classes: Collection[Properties]) -> set[str]:
+def _places(classes: Collection[KnownProperties]) -> set[str]:
     return {str(place) for one in classes for place in (one.get("site"), one.get("cluster")) if place}
 
 
-def unknown_properties(requirement: Requirement, classes: Collection[Properties], kinds: Kinds) -> Iterator[str]:
+def unknown_properties(requirement: Requirement, classes: Collection[KnownProperties], kinds: Kinds) -> Iterator[str]:
     """A sentence for each that no queue has, as a flag neither."""
     known = {name for one in classes for name in one} | set(kinds)
     for one in classes:
@@ -43,5 +43,5 @@ def unknown_properties(requirement: Requirement, classes: Collection[Properties]
 def _hint(word: str, known: Collection[str]) -> str:
     if near := get_close_matches(word, sorted(known), n=1):
         return f"did you mean {near[0]!r}?"
-    some = ", ".join(sorted(known)[:MOST_SHOWN]) or "none"
-    return f"there are: {some}{' and more' if len(known) > MOST_SHOWN else ''}"
+    some = ", ".join(sorted(known)[:MISSPELLED_SHOWN]) or "none"
+    return f"there are: {some}{' and more' if len(known) > MISSPELLED_SHOWN else ''}"

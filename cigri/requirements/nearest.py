@@ -5,15 +5,15 @@ from difflib import get_close_matches
 
 from cigri.requirements.judging import Reject, cut, sentence
 from cigri.requirements.kinds import Kinds, Value
-from cigri.requirements.truth import Properties
+from cigri.requirements.truth import KnownProperties
 from cigri.requirements.values import shown
 from cigri.states import RejectCode
 
-MOST_SHOWN = 8
+NEAREST_SHOWN = 8
 
 
 def nearest_miss(
-    rejects: Mapping[str, Reject], classes: Mapping[str, Sequence[Properties]], kinds: Kinds | None = None
+    rejects: Mapping[str, Reject], classes: Mapping[str, Sequence[KnownProperties]], kinds: Kinds | None = None
 ) -> str:
     """In one sentence; both are by place ("queue@cluster"), and every place has a reject."""
     kinds = kinds or {}
@@ -35,7 +35,10 @@ def nearest_miss(
 
 
 def _extreme(
-    reject: Reject, near: Mapping[str, Sequence[Properties]], all: Mapping[str, Sequence[Properties]], kinds: Kinds
+    reject: Reject,
+    near: Mapping[str, Sequence[KnownProperties]],
+    all: Mapping[str, Sequence[KnownProperties]],
+    kinds: Kinds,
 ) -> str:
     """ "largest memory anywhere: 192 GB on fat@dahu", or "" where nobody says how much there is."""
     amounts = [(amount, place) for place, some in near.items() for amount in _amounts(reject.name, some)]
@@ -49,7 +52,7 @@ def _extreme(
     return f"{word} {reject.name} {where}: {shown(amount, kinds.get(reject.name))} on {place}"
 
 
-def _amounts(name: str, classes: Iterable[Properties]) -> list[int | float]:
+def _amounts(name: str, classes: Iterable[KnownProperties]) -> list[int | float]:
     found = (value for properties in classes for value in _several(properties.get(name)))
     return [value for value in found if isinstance(value, int | float) and not isinstance(value, bool)]
 
@@ -58,7 +61,7 @@ def _several(value: Value | None) -> Sequence[Value]:
     return [] if value is None else list(value) if isinstance(value, list) else [value]
 
 
-def _absent(reject: Reject, classes: Mapping[str, Sequence[Properties]]) -> str:
+def _absent(reject: Reject, classes: Mapping[str, Sequence[KnownProperties]]) -> str:
     known = {name for some in classes.values() for properties in some for name in properties}
     if reject.name in known:
         return ""
@@ -67,7 +70,7 @@ def _absent(reject: Reject, classes: Mapping[str, Sequence[Properties]]) -> str:
     return f"no queue has a property {reject.name}; {hint}"
 
 
-def _values(name: str, classes: Mapping[str, Sequence[Properties]], kinds: Kinds) -> list[str]:
+def _values(name: str, classes: Mapping[str, Sequence[KnownProperties]], kinds: Kinds) -> list[str]:
     found = (value for some in classes.values() for properties in some for value in _several(properties.get(name)))
     return sorted({shown(value, kinds.get(name)) for value in found})
 
@@ -75,5 +78,5 @@ def _values(name: str, classes: Mapping[str, Sequence[Properties]], kinds: Kinds
 def _listed(what: str, values: Sequence[str]) -> str:
     if not values:
         return f"there is no {what}"
-    more = f" and {len(values) - MOST_SHOWN} more" if len(values) > MOST_SHOWN else ""
-    return cut(f"{what} there: {', '.join(values[:MOST_SHOWN])}") + more
+    more = f" and {len(values) - NEAREST_SHOWN} more" if len(values) > NEAREST_SHOWN else ""
+    return cut(f"{what} there: {', '.join(values[:NEAREST_SHOWN])}") + more

@@ -23,13 +23,13 @@ from cigri.requirements.conditions import (
     ordered,
 )
 from cigri.requirements.expression import parse_expression
-from cigri.requirements.kinds import AMOUNTS, Kind, Kinds, property_name
+from cigri.requirements.kinds import AMOUNT_KINDS, Kind, Kinds, property_name
 from cigri.requirements.truth import Predicate, predicate
 from cigri.requirements.values import read_value, written
 
 EXPRESSION = "where"
 _ANY = re.compile(r"[\W_]*any[\W_]*", re.IGNORECASE)
-KEYWORDS = {
+REQUIREMENT_KEYWORDS = {
     **{"site": "site", "sites": "site", "bannedsite": "bannedsite", "bannedsites": "bannedsite"},
     **{"platform": "platform", "platforms": "platform", "cputime": "cputime"},
 }
@@ -72,7 +72,7 @@ class Requirement:
         return " and ".join(parts)
 
 
-NOTHING = Requirement()
+NO_REQUIREMENT = Requirement()
 
 
 def parse_requirement(raw: str | Mapping[str, object], kinds: Kinds) -> Requirement:
@@ -168,7 +168,7 @@ class _Object:
         """Key, how it is written, and value of each that says something."""
         seen: dict[str, str] = {}
         for written_key, raw in self._raw.items():
-            key = KEYWORDS.get(str(written_key).lower(), str(written_key).lower())
+            key = REQUIREMENT_KEYWORDS.get(str(written_key).lower(), str(written_key).lower())
             if key in seen:
                 self.problems.append(Problem(str(written_key), f"says the same as {seen[key]}", "leave one out"))
             seen[key] = str(written_key)
@@ -186,7 +186,7 @@ def _wanted(name: str, raw: object, kind: Kind | None) -> Condition:
     value, found = read_value(raw, kind)
     if isinstance(value, list):
         return compared(name, Operator.IN, value, found)
-    return compared(name, Operator.GE if found in AMOUNTS else Operator.EQ, [value], found)
+    return compared(name, Operator.GE if found in AMOUNT_KINDS else Operator.EQ, [value], found)
 
 
 def _names(raw: object) -> tuple[str, ...]:

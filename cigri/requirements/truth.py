@@ -12,13 +12,13 @@ from cigri.requirements.kinds import Kind, Scalar, Value
 from cigri.requirements.versions import version
 
 FEATURES = "features"
-Properties = Mapping[str, Value]
+KnownProperties = Mapping[str, Value]
 """Of one class of nodes, which are all alike."""
 
-Predicate = Callable[[Properties], bool | None]
+Predicate = Callable[[KnownProperties], bool | None]
 """None: it cannot be told, for the property is absent or cannot be compared."""
 
-ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
+COMPARISONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
     Operator.LT: operator.lt,
     Operator.LE: operator.le,
     Operator.GT: operator.gt,
@@ -26,7 +26,7 @@ ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-def holds(condition: Condition, properties: Properties) -> bool | None:
+def holds(condition: Condition, properties: KnownProperties) -> bool | None:
     """Of one node."""
     return predicate(condition)(properties)
 
@@ -34,7 +34,7 @@ def holds(condition: Condition, properties: Properties) -> bool | None:
 def predicate(condition: Condition) -> Predicate:
     match condition:
         case Compare():
-            order = ORDERS.get(condition.operator)
+            order = COMPARISONS.get(condition.operator)
             return _equality(condition) if order is None else _ordering(condition, order)
         case Flag():
             return _flag(condition.name)
@@ -59,7 +59,7 @@ def _weakest(answers: Iterable[bool | None], decisive: bool) -> bool | None:
 
 
 def _negation(inner: Predicate) -> Predicate:
-    def negation(properties: Properties) -> bool | None:
+    def negation(properties: KnownProperties) -> bool | None:
         answer = inner(properties)
         return None if answer is None else not answer
 
@@ -67,7 +67,7 @@ def _negation(inner: Predicate) -> Predicate:
 
 
 def _flag(name: str) -> Predicate:
-    def flag(properties: Properties) -> bool:
+    def flag(properties: KnownProperties) -> bool:
         features = properties.get(FEATURES, [])
         own = features if isinstance(features, list) else [features]
         return properties.get(name) is True or name in [one.lower() for one in own if isinstance(one, str)]
@@ -86,7 +86,7 @@ def _ordering(condition: Compare, order: Callable[[Any, Any], bool]) -> Predicat
             return None if by_version is None else order(version(found), by_version)
         return order(found, wanted) if is_number and not isinstance(found, bool) else None
 
-    def ordering(properties: Properties) -> bool | None:
+    def ordering(properties: KnownProperties) -> bool | None:
         found = properties.get(name)
         if isinstance(found, list):
             return _weakest(map(one, found), True) if found else False
@@ -110,7 +110,7 @@ def _equality(condition: Compare) -> Predicate:
             return (version(found) if is_version else found) in texts
         return found in (truths if isinstance(found, bool) else numbers)
 
-    def equality(properties: Properties) -> bool | None:
+    def equality(properties: KnownProperties) -> bool | None:
         found = properties.get(name)
         if isinstance(found, list):
             return any(map(one, found)) is is_wanted

@@ -19,9 +19,9 @@ from cigri.text.units import (
     unit_of,
 )
 
-LARGEST = 2**63 - 1
-LONGEST = 1000
-HOW = {
+LARGEST_VALUE = 2**63 - 1
+LONGEST_STRING = 1000
+HOW_KIND = {
     Kind.NUMBER: "write a number without a unit",
     Kind.SIZE: "write '16 GB', or a number of MB",
     Kind.DURATION: HOW_DURATION,
@@ -75,7 +75,7 @@ def written(value: Scalar, kind: Kind | None) -> str:
 
 
 def _read_scalar(raw: object, kind: Kind | None) -> tuple[Scalar, Kind]:
-    if isinstance(raw, int) and abs(raw) > LARGEST:
+    if isinstance(raw, int) and abs(raw) > LARGEST_VALUE:
         raise ValueError("a number is too large to be meant")
     if kind is None:
         return _read_unknown(raw)
@@ -88,7 +88,7 @@ def _read_scalar(raw: object, kind: Kind | None) -> tuple[Scalar, Kind]:
         case _:
             value = _amount(raw, kind)
     if value is None:
-        raise ValueError(f"expected {_article(kind)}, not {_cut(raw)} ({HOW[kind]})")
+        raise ValueError(f"expected {_article(kind)}, not {_cut(raw)} ({HOW_KIND[kind]})")
     return value, kind
 
 
@@ -121,8 +121,8 @@ def _text(raw: object) -> str | None:
         raw = str(raw)
     if not isinstance(raw, str) or _UNSENDABLE.search(raw):
         return None
-    if len(raw) > LONGEST:
-        raise ValueError(f"a text of {len(raw)} characters is too long: {LONGEST} at most")
+    if len(raw) > LONGEST_STRING:
+        raise ValueError(f"a text of {len(raw)} characters is too long: {LONGEST_STRING} at most")
     return raw
 
 
@@ -136,7 +136,7 @@ def _amount(raw: object, kind: Kind) -> int | float | None:
     amount = read_duration(text) if kind is Kind.DURATION else _in_unit(text, kind)
     if amount is None:
         return None
-    if abs(amount) > LARGEST:
+    if abs(amount) > LARGEST_VALUE:
         raise ValueError(f"{_cut(raw)} is too large to be meant")
     if kind is not Kind.NUMBER:
         return math.ceil(amount) if amount >= 0 else None

@@ -6,7 +6,7 @@ _PART = re.compile(r"([0-9]+)|([^\W\d_]+)")
 
 Part = tuple[int, int, str]
 ZERO: Part = (2, 0, "")
-END: Part = (1, 0, "")
+END_OF_VERSION: Part = (1, 0, "")
 
 
 def version(text: str) -> tuple[Part, ...]:
@@ -20,7 +20,7 @@ def version(text: str) -> tuple[Part, ...]:
             _drop_zeros(parts)
             parts.append((0, 0, found[2].lower()))
     _drop_zeros(parts)
-    return (*parts, END)
+    return (*parts, END_OF_VERSION)
 
 
 def _drop_zeros(parts: list[Part]) -> None:

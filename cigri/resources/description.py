@@ -25,7 +25,7 @@ class ResourcesDescription(NamedTuple):
     properties: Declarations
 
 
-NOTHING = ResourcesDescription({}, {}, {}, {})
+NO_RESOURCES = ResourcesDescription({}, {}, {}, {})
 
 
 def difference(old: ResourcesDescription, new: ResourcesDescription) -> list[str]:

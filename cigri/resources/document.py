@@ -17,12 +17,12 @@ from cigri.states import PropertyLevel
 OF_PLACES = ("site", "cluster", "queue")
 """Properties that a queue has by where it is."""
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
-Name = Annotated[str, StringConstraints(pattern=NAME)]
-QueueName = Annotated[str, StringConstraints(pattern=f"^$|{NAME}")]
-Project = Annotated[str, StringConstraints(min_length=1)]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+DocumentName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+QueueName = Annotated[str, StringConstraints(pattern=f"^$|{NAME_PATTERN}")]
+ProjectName = Annotated[str, StringConstraints(min_length=1)]
 RemoteName = Annotated[str, StringConstraints(pattern=r"^[^\s\x00-\x1f]+$")]
-Properties = dict[str, Any]
+GivenProperties = dict[str, Any]
 
 
 class DocumentSection(BaseModel):
@@ -30,8 +30,8 @@ class DocumentSection(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    properties: Properties = Field(default_factory=dict)
-    project: dict[Project, Properties] = Field(default_factory=dict)
+    properties: GivenProperties = Field(default_factory=dict)
+    project: dict[ProjectName, GivenProperties] = Field(default_factory=dict)
 
 
 class QueueSection(DocumentSection):
@@ -40,15 +40,15 @@ class QueueSection(DocumentSection):
 
 
 class ClusterSection(DocumentSection):
-    site: Name | None = None
+    site: DocumentName | None = None
     queue: dict[QueueName, QueueSection] = Field(default_factory=dict)
 
 
 class Document(DocumentSection):
     kinds: dict[str, Kind] = Field(default_factory=dict)
     driver: dict[str, DocumentSection] = Field(default_factory=dict)
-    site: dict[Name, DocumentSection] = Field(default_factory=dict)
-    cluster: dict[Name, ClusterSection] = Field(default_factory=dict)
+    site: dict[DocumentName, DocumentSection] = Field(default_factory=dict)
+    cluster: dict[DocumentName, ClusterSection] = Field(default_factory=dict)
 
 
 class _Said(NamedTuple):

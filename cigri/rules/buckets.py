@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-AMOUNTS = "amounts"
+AMOUNTS_KEY = "amounts"
 """In a bucket's requirements: its rounded amounts, by name of the resource and formula."""
 
 Formulas = Mapping[str, str]
@@ -27,5 +27,5 @@ def without_formulas(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def amounts_of(requirements: Mapping[str, Any], formulas: Formulas) -> dict[str, int]:
     """The amounts of a bucket where these formulas are: no less than its tasks ask for there; 0 without a task."""
-    known = requirements.get(AMOUNTS, {})
+    known = requirements.get(AMOUNTS_KEY, {})
     return {name: known.get(name, {}).get(text, 0) for name, text in formulas.items()}

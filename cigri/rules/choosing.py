@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from cigri.requirements import (
-    NOTHING,
+    NO_REQUIREMENT,
     Kinds,
     Reject,
     has_known_sites,
@@ -57,7 +57,7 @@ def choose(
     Where amounts are computed for each task, they are those of the `bucket`. A cluster that is not the campaign's is
     judged as the first of those that are, to say what would do.
     """
-    requirement = NOTHING if raw is None else parse_requirement(raw, kinds)
+    requirement = NO_REQUIREMENT if raw is None else parse_requirement(raw, kinds)
     computed: dict[str, Verdicts] = {}  # few are distinct
     any_other = next(iter(settings.values()), {})
     eligible, others, rejects = set[str](), set[str](), dict[str, Reject]()

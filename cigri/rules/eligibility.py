@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from cigri.backend.selecting import NotSelectable, undecided
 from cigri.errors import ConfigError
 from cigri.requirements import (
-    NOTHING,
+    NO_REQUIREMENT,
     And,
     Condition,
     JobShape,
@@ -21,7 +21,7 @@ from cigri.requirements import (
     read_canonical,
 )
 from cigri.requirements.conditions import names
-from cigri.requirements.judging import PLACES, cut
+from cigri.requirements.judging import PLACES_TOLD, cut
 from cigri.rules.buckets import amounts_of
 from cigri.states import RejectCode
 from cigri.text.units import HOUR, MEGABYTE
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cigri.drivers import Driver
 
 SHAPING = ("resources", "walltime", "queue")  # settings of a campaign that say what its jobs demand
-WALLTIME = HOUR  # seconds, of a description that says none
+DEFAULT_WALLTIME = HOUR  # seconds, of a description that says none
 
 
 class Eligible(NamedTuple):
@@ -95,7 +95,7 @@ def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Map
     resources = Resources.model_validate(settings.get("resources") or {})
     cores = 1 if len(resources.native) > 1 else resources.cpu  # the smallest of the alternatives is not known
     request = resources.request(amounts_of(bucket, resources.formulas))
-    walltime = settings.get("walltime") or WALLTIME
+    walltime = settings.get("walltime") or DEFAULT_WALLTIME
     others = {**request.others, "tmp": request.tmp} if request.tmp else dict(request.others)
     shape = JobShape(request.nodes, cores, request.mem * MEGABYTE, walltime, others)
     return Wanted(requirement, shape, settings.get("queue") or "")
@@ -135,7 +135,7 @@ def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
 
 def _not_selectable(requirement: Requirement, problem: NotSelectable) -> Reject:
     name = next(names(problem.condition))
-    passed = PLACES + len(requirement.conditions)  # all but the way to say so
+    passed = PLACES_TOLD + len(requirement.conditions)  # all but the way to say so
     return Reject(RejectCode.NOT_SELECTABLE, name, cut(str(problem.condition)), cut(problem.why), passed)
 
 
@@ -167,4 +167,4 @@ def _not_chosen(wanted: Wanted, queue: QueueLike) -> Reject:
 
 
 def _requires(queue: QueueLike) -> Requirement:
-    return NOTHING if queue.requires is None else read_canonical(queue.requires)
+    return NO_REQUIREMENT if queue.requires is None else read_canonical(queue.requires)

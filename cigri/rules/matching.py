@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cigri.requirements import NOTHING, Kinds, Reject, digest, parse_requirement
+from cigri.requirements import NO_REQUIREMENT, Kinds, Reject, digest, parse_requirement
 from cigri.rules.eligibility import Eligible, QueueLike, Wanted, decide, wanted_of
 
 Plain = tuple[object, ...] | dict[str, Any] | None
@@ -56,7 +56,7 @@ def pooled(shares: Iterable[UnpooledShare], kinds: Kinds) -> Iterator[PooledShar
     for share in shares:
         key = json.dumps(share[2:], sort_keys=True)
         if key not in known:
-            requirement = NOTHING if share.required is None else parse_requirement(share.required, kinds)
+            requirement = NO_REQUIREMENT if share.required is None else parse_requirement(share.required, kinds)
             settings = {"resources": share.resources, "walltime": share.walltime, "queue": share.queue}
             wanted = wanted_of(requirement, settings, share.bucket)
             known[key] = digest(wanted.canonical(), share.project), wanted

@@ -12,7 +12,7 @@ EXIT_CHECKPOINT = 99
 SHORTEST_RUN = 60.0  # seconds after which exit 99 of an idempotent task is believed, as in OAR
 BEGUN = 30
 FIRST_IN_LINE = 20
-IN_LINE = 10
+RESUBMITTED_PRIORITY = 10
 END_OF_LINE = 0
 
 WITHOUT_RECORD = frozenset({74, 76, 78})
@@ -77,7 +77,7 @@ class Verdict(NamedTuple):
     checkpoints: int = 0
 
 
-STAYS = Verdict(TaskState.ASSIGNED, IN_LINE)
+STAYS = Verdict(TaskState.ASSIGNED, RESUBMITTED_PRIORITY)
 """Another attempt at the task lives, or has won."""
 
 
@@ -127,9 +127,9 @@ def outcome_of_state(state: RemoteState, kill: KillReason | None) -> Outcome:
 def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
     """Success is done; its own faults are retried as the campaign allows; the grid's faults are free, bounded."""
     if outcome is Outcome.SUCCESS:
-        return Verdict(TaskState.DONE, IN_LINE)
+        return Verdict(TaskState.DONE, RESUBMITTED_PRIORITY)
     if outcome is Outcome.KILLED:
-        return Verdict(TaskState.CANCELLED, IN_LINE)
+        return Verdict(TaskState.CANCELLED, RESUBMITTED_PRIORITY)
     if outcome is Outcome.CHECKPOINTED:
         state = TaskState.WAITING if past.checkpoints < limits.checkpoints else TaskState.FAILED
         return Verdict(state, BEGUN, checkpoints=1)
@@ -139,7 +139,7 @@ def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
         return Verdict(state, priority, resubmissions=1)
     if outcome in FAULT_OF_TASK:
         state = TaskState.WAITING if past.failures < past.retries else TaskState.FAILED
-        return Verdict(state, IN_LINE, failures=1)
+        return Verdict(state, RESUBMITTED_PRIORITY, failures=1)
     if outcome in FREE:
         return Verdict(TaskState.WAITING, FIRST_IN_LINE)
     state = TaskState.WAITING if past.deaths < limits.deaths else TaskState.FAILED

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from cigri.text.units import DAY, MINUTE
 
-DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EXPECTED = "write days, times or both, as 'mon-fri 19:00-07:00', 'sat-sun' or '22:00-06:00'"
 MINUTES = DAY // MINUTE
 HORIZON = timedelta(days=8)  # what is open for longer than a week never closes
@@ -128,9 +128,9 @@ def _days(words: str, text: str) -> Iterator[int]:
     for part in words.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
         for word in (first, last) if dash else (first,):
-            if word not in DAYS:
-                raise ValueError(f"{text!r}: {word!r} is no day; days are {', '.join(DAYS)}")
-        begin, end = DAYS.index(first), DAYS.index(last or first)
+            if word not in WEEKDAYS:
+                raise ValueError(f"{text!r}: {word!r} is no day; days are {', '.join(WEEKDAYS)}")
+        begin, end = WEEKDAYS.index(first), WEEKDAYS.index(last or first)
         yield from (day % 7 for day in range(begin, end + 1 if end >= begin else end + 8))
 
 

@@ -32,7 +32,7 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
-TYPES: dict[type[Any], TypeEngine[Any]] = {
+COLUMN_TYPES: dict[type[Any], TypeEngine[Any]] = {
     Integer: BigInteger(),
     String: Text(),
     Double: DOUBLE_PRECISION(),
@@ -57,7 +57,7 @@ def table(name: str, columns: type[C], *rules: SchemaItem) -> Table[C]:
     """A table of `columns`, which have our types instead of those that SQLAlchemy reads from annotations."""
     made = Table(name, metadata, columns, *rules)
     for column in made.columns:
-        column.type = TYPES.get(type(column.type), column.type)
+        column.type = COLUMN_TYPES.get(type(column.type), column.type)
     return made
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.states import ATTEMPT_LIFE, BATCH_LIFE, CAMPAIGN_LIFE, JOB_LIFE, STEP_LIFE, TASK_LIFE, Life
 
-State = TypeVar("State")
+MovedState = TypeVar("MovedState")
 
 LIVES: Mapping[str, Life[Any]] = {
     "campaigns.state": CAMPAIGN_LIFE,
@@ -23,14 +23,14 @@ LIVES: Mapping[str, Life[Any]] = {
 """By column, named: whoever moves a task does not wait until the tables of all the others are made."""
 
 
-def begun(column: Column[State], state: State) -> State:
+def begun(column: Column[MovedState], state: MovedState) -> MovedState:
     """The state that a new row has; raise ValueError when nothing begins so."""
     if state not in _life(column).begins:
         raise ValueError(f"{column} does not begin as {state}: see cigri/states.py")
     return state
 
 
-def moving(column: Column[State], target: State, *, out_of: Collection[State] | None = None) -> Update:
+def moving(column: Column[MovedState], target: MovedState, *, out_of: Collection[MovedState] | None = None) -> Update:
     """An update of the rows that may move to `target`; `out_of`: only those that are in one of these states.
 
     It leaves the others alone: a lost race is normal. Raise ValueError when no such move is allowed.
@@ -42,7 +42,7 @@ def moving(column: Column[State], target: State, *, out_of: Collection[State] | 
     return update(column.table).where(_is_in(column, sources)).values({column: target})
 
 
-def moving_as_told(column: Column[State], told: ColumnElement[Any], among: Collection[State]) -> Update:
+def moving_as_told(column: Column[MovedState], told: ColumnElement[Any], among: Collection[MovedState]) -> Update:
     """As `moving`, each row to the state that `told` has for it, one of `among`; it may be told to stay where it is.
 
     Raise ValueError when there is no state from which all of them are allowed.
@@ -53,7 +53,7 @@ def moving_as_told(column: Column[State], told: ColumnElement[Any], among: Colle
     return update(column.table).where(_is_in(column, sources)).values({column: told})
 
 
-def moved(column: Column[State], source: State, target: State) -> ColumnElement[State]:
+def moved(column: Column[MovedState], source: MovedState, target: MovedState) -> ColumnElement[MovedState]:
     """The value of a state in an update about something else: `target` in rows that are in `source`."""
     if source not in _life(column).sources(target):
         raise ValueError(f"{column} does not move to {target} from {source}: see cigri/states.py")
@@ -64,9 +64,9 @@ def _life(column: Column[Any]) -> Life[Any]:
     return LIVES[f"{column.table.name}.{column.name}"]
 
 
-def _is_in(column: Column[State], states: Collection[State]) -> ColumnElement[bool]:
+def _is_in(column: Column[MovedState], states: Collection[MovedState]) -> ColumnElement[bool]:
     return or_(false(), *(column.is_(None) if state is None else column == state for state in states))
 
 
-def _words(states: Collection[State]) -> str:
+def _words(states: Collection[MovedState]) -> str:
     return " or ".join(map(str, states)) or "any state"

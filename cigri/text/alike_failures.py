@@ -11,7 +11,7 @@ from cigri.text.harmless import NEWLINE
 TASK_FAILED = "TASK_FAILED"
 STDERR = "; stderr ends: "
 """In the message of an event, before what the task has written last."""
-VARYING = re.compile(r"0x[0-9a-f]+|\d+")
+VARYING_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class TaskFailure(NamedTuple):
@@ -47,7 +47,7 @@ def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
     kinds: dict[tuple[object, ...], dict[str, list[TaskFailure]]] = defaultdict(lambda: defaultdict(list))
     for failure in failures:
         ended_so = kinds[failure.campaign_id, failure.cluster, failure.how]
-        ended_so[VARYING.sub("#", failure.said)].append(failure)
+        ended_so[VARYING_NUMBERS.sub("#", failure.said)].append(failure)
     for ended_so in kinds.values():
         silent = ended_so.pop("", [])
         if silent:

@@ -1,6 +1,6 @@
 """What the code of each event says, in words for people."""
 
-OF_CAMPAIGNS = {
+CODES_OF_CAMPAIGNS = {
     "FINISHED": "the campaign has ended",
     "PAUSED": "its user lets no more tasks start",
     "RESUMED": "its user lets it go on after a pause",

@@ -2,7 +2,7 @@
 
 import signal
 
-OWN = "unless the program itself ends so"
+UNLESS_ITS_OWN = "unless the program itself ends so"
 OF_COMMANDS = {
     0: "done",
     1: "something failed, or is wrong; standard error says what, and what to do next",
@@ -17,12 +17,12 @@ OF_TASKS = {
     99: "its state is saved: continue it, where the campaign has `checkpoint` or `idempotent`",
 }
 EXPLAINED = {
-    72: f"its directory could not be made or entered on the node, {OWN}",
-    73: f"CiGri could make no scratch directory or no output file there: is a disk or quota full? ({OWN})",
-    74: f"CiGri could not write down what became of it: is a disk or quota full? ({OWN})",
-    75: f"CiGri ran nothing: the job had been started before, or was withdrawn, {OWN}",
-    76: f"CiGri ran nothing: the job had been started before, and that start is over, {OWN}",
-    78: f"CiGri ran nothing: the batch system gave the job no array index, {OWN}",
+    72: f"its directory could not be made or entered on the node, {UNLESS_ITS_OWN}",
+    73: f"CiGri could make no scratch directory or no output file there: is a disk or quota full? ({UNLESS_ITS_OWN})",
+    74: f"CiGri could not write down what became of it: is a disk or quota full? ({UNLESS_ITS_OWN})",
+    75: f"CiGri ran nothing: the job had been started before, or was withdrawn, {UNLESS_ITS_OWN}",
+    76: f"CiGri ran nothing: the job had been started before, and that start is over, {UNLESS_ITS_OWN}",
+    78: f"CiGri ran nothing: the batch system gave the job no array index, {UNLESS_ITS_OWN}",
     126: "the program is there, but cannot be executed: is it a program, with `chmod +x` and a right first line?",
     127: "the program was not found on the node: is `exec_file` right there, and what it calls in its PATH?",
     137: "killed by SIGKILL: often because it used too much memory, or by the batch system at its walltime",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 SKIPPED = ("blank", "comment")
-END = "end"
+END_OF_TEXT = "end"
 
 
 class Token(NamedTuple):
@@ -17,7 +17,7 @@ class Token(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return "the end" if self.kind == END else repr(self.text)
+        return "the end" if self.kind == END_OF_TEXT else repr(self.text)
 
 
 class Tokens:
@@ -64,4 +64,4 @@ def _tokens(
         if kind not in SKIPPED:
             yield Token(kind, meaning(kind, match[0]), at)
         at = match.end()
-    yield Token(END, "", at)
+    yield Token(END_OF_TEXT, "", at)

@@ -21,6 +21,9 @@ SIZES = {f"{letter}B": 1024**power for letter, power in MULTIPLES.items()}
 MEGABYTE = SIZES["MB"]
 """What batch systems and descriptions count memory and disks in."""
 
+COUNTED_IN_MB = frozenset(["mem", "tmp"])
+"""Resources; all others have no unit of their own."""
+
 _TOLD = ("d", "h", "min", "s")
 _AMOUNT = re.compile(
     r"\s*([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*([a-zA-Z]*)\s*"

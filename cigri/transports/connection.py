@@ -16,7 +16,7 @@ from cigri.transports.dial import Dialer, DialError
 from cigri.transports.pool import Refused, ShellPool
 from cigri.transports.shell import Shell
 
-CHUNK = 1 << 18
+CHANNEL_CHUNK = 1 << 18
 BACKSTOP = 1.0  # seconds after a deadline at which a connection that still holds a caller is cut
 
 
@@ -163,7 +163,7 @@ class ChannelStream:
                 raise ConnectionError("the connection was lost")
             self._channel.settimeout(max(0.001, deadline - time.monotonic()))
             try:
-                position += self._channel.send(data[position : position + CHUNK])
+                position += self._channel.send(data[position : position + CHANNEL_CHUNK])
             except TimeoutError:
                 raise TimeoutError("it took no more input in time") from None
             except (paramiko.SSHException, EOFError, OSError) as error:
@@ -173,8 +173,8 @@ class ChannelStream:
         while True:
             has_ended = self._has_ended()
             try:
-                out = self._channel.recv(CHUNK) if self._channel.recv_ready() else b""
-                err = self._channel.recv_stderr(CHUNK) if self._channel.recv_stderr_ready() else b""
+                out = self._channel.recv(CHANNEL_CHUNK) if self._channel.recv_ready() else b""
+                err = self._channel.recv_stderr(CHANNEL_CHUNK) if self._channel.recv_stderr_ready() else b""
             except paramiko.SSHException as error:  # reading also tells sshd that there is room again
                 raise ConnectionError(str(error)) from None
             if out or err:

@@ -15,8 +15,8 @@ from cigri.transports.pool import ShellPool
 from cigri.transports.shell import Shell
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-CHUNK = 1 << 18
-GRACE = 2.0  # seconds for a shell to end after its stdin did
+LOCAL_CHUNK = 1 << 18
+GRACE_OF_COMMAND = 2.0  # seconds for a shell to end after its stdin did
 
 
 class LocalTransport:
@@ -84,14 +84,14 @@ class ProcessStream:
             if not self._room.poll(_milliseconds(deadline)):
                 raise TimeoutError("it took no more input in time")
             with contextlib.suppress(BlockingIOError):
-                rest = rest[os.write(self._in, rest[:CHUNK]) :]
+                rest = rest[os.write(self._in, rest[:LOCAL_CHUNK]) :]
 
     def receive(self, deadline: float) -> tuple[bytes, bytes]:
         ready = {descriptor for descriptor, _ in self._answers.poll(_milliseconds(deadline))}
         if not ready:
             raise TimeoutError
-        out = os.read(self._out, CHUNK) if self._out in ready else b""
-        err = os.read(self._err, CHUNK) if self._err in ready else b""
+        out = os.read(self._out, LOCAL_CHUNK) if self._out in ready else b""
+        err = os.read(self._err, LOCAL_CHUNK) if self._err in ready else b""
         if not out and not err:
             raise EOFError
         return out, err
@@ -115,7 +115,7 @@ class ProcessStream:
 
     def _has_ended(self) -> bool:
         try:
-            self._process.wait(GRACE)
+            self._process.wait(GRACE_OF_COMMAND)
         except subprocess.TimeoutExpired:
             return False
         return True

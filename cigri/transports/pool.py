@@ -10,7 +10,7 @@ from cigri.rules.backoff import SESSIONS_THAT_ARE_REFUSED
 from cigri.script.answers import Answer
 from cigri.transports.shell import Shell
 
-LIMIT = 4  # sshd's MaxSessions is 10 by default, and it frees a session some time after its end
+MOST_SESSIONS = 4  # sshd's MaxSessions is 10 by default, and it frees a session some time after its end
 
 
 class Refused(Exception):
@@ -95,14 +95,14 @@ class ShellPool:
                 if own:
                     self._idle.remove(own)
                     return own, None
-                if self._idle and (is_refused or self._count >= LIMIT):
+                if self._idle and (is_refused or self._count >= MOST_SESSIONS):
                     return None, self._idle.pop(0)
-                if self._count < LIMIT:
+                if self._count < MOST_SESSIONS:
                     self._count += 1
                     return None, None
                 if not self._changed.wait(max(0.0, deadline - time.monotonic())):
                     raise Unreachable(
-                        self._cluster, f"all {LIMIT} sessions are busy, none came free for {user} in time"
+                        self._cluster, f"all {MOST_SESSIONS} sessions are busy, none came free for {user} in time"
                     )
 
     def _open(self, user: str, deadline: float) -> Shell:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-NUMBER = re.compile(r"[+-]?\d{1,20}(\.\d{0,20})?([eE][+-]?\d{1,2})?", re.ASCII)
-LARGEST = 1e12
+FIGURE = re.compile(r"[+-]?\d{1,20}(\.\d{0,20})?([eE][+-]?\d{1,2})?", re.ASCII)
+LARGEST_FIGURE = 1e12
 NUMBERS = {
     "used_CPU": "used_cpu",
     "last_job_start": "last_job_start",
@@ -201,13 +201,13 @@ def _value(key: str, text: str) -> float | bool:
         return text == "True"
     if key not in KEYS:
         raise ValueError("no key of JOBSTATUS")
-    if not NUMBER.fullmatch(text):
+    if not FIGURE.fullmatch(text):
         raise ValueError(f"{text[:40]!r} is no number")
     value = float(text)
     if key == "priority_factor":
-        if abs(value) > LARGEST:
+        if abs(value) > LARGEST_FIGURE:
             raise ValueError(f"{text} is too large")
         return value
-    if not 0 <= value <= LARGEST:
+    if not 0 <= value <= LARGEST_FIGURE:
         raise ValueError(f"{text} is below 0 or too large")
     return value

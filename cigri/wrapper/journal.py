@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.script.answers import Answer
-from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, LINES, LONGEST
+from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, JOURNAL_LINES, LONGEST_RECORD
 from cigri.wrapper.records import StartRecord, TaskRecord, is_revoked, is_stop, parse_end, parse_start
 
 
@@ -43,8 +43,8 @@ class Journal(NamedTuple):
     is_stopped: bool = False
 
 
-HEAD = "cigri-journal 1"
-ENTRY = re.compile(rf"= (\d{{1,18}}) (\d{{1,18}}) (\d{{1,18}}) ({'|'.join(JournalState)})", re.ASCII)
+JOURNAL_HEAD = "cigri-journal 1"
+JOURNAL_ENTRY = re.compile(rf"= (\d{{1,18}}) (\d{{1,18}}) (\d{{1,18}}) ({'|'.join(JournalState)})", re.ASCII)
 
 
 def journal(base: str, keys: Sequence[JobKey]) -> str:
@@ -64,7 +64,7 @@ cigri_show() {{
     fi
     echo "= $1 $2 $3 $cigri_state"
 }}
-echo '{HEAD}'
+echo '{JOURNAL_HEAD}'
 cd -- "$cigri_base" 2>/dev/null || cd / # where no batch is
 {{
     xargs sh -c 'find "$@" -prune -type f -size -{BLOCKS + 1}' sh 2>/dev/null <<'EOF'
@@ -75,9 +75,9 @@ cd -- "$cigri_base" 2>/dev/null || cd / # where no batch is
     $5 == "started" && left <= 0 {{ $5 = "{JournalState.UNREAD}" }}
     {{ print; name = "c" $2 "/b" $3 "/journal." $4 }}
     $5 == "started" && name in is_small {{
-        for (n = 0; n < {LINES:d} && (getline line <name) > 0; n++) {{
+        for (n = 0; n < {JOURNAL_LINES:d} && (getline line <name) > 0; n++) {{
             left -= length(line) + 1
-            if (line ~ /^(start|end|stop|revoked) /) print "> " substr(line, 1, {LONGEST:d})
+            if (line ~ /^(start|end|stop|revoked) /) print "> " substr(line, 1, {LONGEST_RECORD:d})
         }}
         close(name)
     }}'
@@ -88,12 +88,12 @@ echo 'cigri-journal end'
 def parse_journal(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, Journal]:
     """The journal of every key; raise AnswerUnreadable when the answer is not whole."""
     lines = answer.out.split("\n")
-    whole = answer.status == 0 and lines[0] == HEAD and lines[-2:] == ["cigri-journal end", ""]
+    whole = answer.status == 0 and lines[0] == JOURNAL_HEAD and lines[-2:] == ["cigri-journal end", ""]
     journals: dict[JobKey, Journal] = {}
     records: dict[JobKey, list[TaskRecord]] = {}
     key = JobKey(0, 0, 0)
     for line in lines[1:-2] if whole else []:
-        if entry := ENTRY.fullmatch(line):
+        if entry := JOURNAL_ENTRY.fullmatch(line):
             key = JobKey(int(entry[1]), int(entry[2]), int(entry[3]))
             journals[key] = Journal(JournalState(entry[4]))
         elif record := parse_end(line[2:]):

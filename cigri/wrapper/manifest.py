@@ -14,9 +14,9 @@ from cigri.wrapper.bounds import BLOCKS, FILES
 
 HEAD, FOOT = "cigri-batches 1", "cigri-batches end"
 BATCH = re.compile(r"= (\d{1,18}) (\d{1,18})", re.ASCII)
-WALLTIME = re.compile(r"walltime (\d{1,9})", re.ASCII)
+WALLTIME_LINE = re.compile(r"walltime (\d{1,9})", re.ASCII)
 STARTED = re.compile(r"started (\d{1,9})", re.ASCII)
-JOB = re.compile(r"(\d{1,9})\) cigri_job (\d{1,18}) \d{1,9} \d{1,9} (\d{1,9}) ([0-9a-f]{16})", re.ASCII)
+JOB_LINE = re.compile(r"(\d{1,9})\) cigri_job (\d{1,18}) \d{1,9} \d{1,9} (\d{1,9}) ([0-9a-f]{16})", re.ASCII)
 TASK = re.compile(r"cigri_task (\d{1,18}) (\d{1,18}) (\d{1,9}) .*", re.ASCII)
 
 
@@ -100,11 +100,11 @@ def parse_jobs(answer: Answer) -> list[WrittenJob]:
     for line in _lines(answer):
         if batch := BATCH.fullmatch(line):
             campaign_id, batch_id, walltime = int(batch[1]), int(batch[2]), 0
-        elif limit := WALLTIME.fullmatch(line):
+        elif limit := WALLTIME_LINE.fullmatch(line):
             walltime = walltime or int(limit[1])
         elif index := STARTED.fullmatch(line):
             started.add((batch_id, int(index[1])))
-        elif job := JOB.fullmatch(line):
+        elif job := JOB_LINE.fullmatch(line):
             about = (campaign_id, batch_id, int(job[1]), int(job[2]), int(job[3]), walltime, job[4], ())
             jobs.append(WrittenJob(*about, (batch_id, int(job[1])) in started))
         elif jobs and (task := TASK.fullmatch(line)):

@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from cigri.errors import AnswerUnreadable
 from cigri.script.answers import Answer
-from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, FILES, LONGEST
+from cigri.wrapper.bounds import ANSWER_BYTES, BLOCKS, FILES, LONGEST_RECORD
 from cigri.wrapper.records import TaskRecord, parse_end
 
-NAME = re.compile(r"(\d{1,250})-(\d{1,250})", re.ASCII)
-HEAD = "cigri-outbox 1"
+OUTBOX_NAME = re.compile(r"(\d{1,250})-(\d{1,250})", re.ASCII)
+OUTBOX_HEAD = "cigri-outbox 1"
 FILE = re.compile(r"= (\d{1,250}-\d{1,250}) (\d{1,18})", re.ASCII)
 FOOT = re.compile(r"cigri-outbox end (\d{1,18}) (\d{1,18})", re.ASCII)
-LINES = 2000  # new ones of one file, at a visit
-MOST_LINES = 20_000  # new ones of all files, at a visit
-FEWEST = 100  # files that a visit is told of, however slow the last one was
+OUTBOX_LINES = 2000  # new ones of one file, at a visit
+MOST_OUTBOX_LINES = 20_000  # new ones of all files, at a visit
+FEWEST_RECORDS = 100  # files that a visit is told of, however slow the last one was
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Receipt:
 
     def after_silence(self) -> "Receipt":
         """For the visit after one that had no answer: perhaps there was too much to read."""
-        return replace(self, files=max(FEWEST, self.files // 4))
+        return replace(self, files=max(FEWEST_RECORDS, self.files // 4))
 
     def after_answer(self, lines: Mapping[str, int], over: frozenset[str]) -> "Receipt":
         """For the visit after one that has told this, where this one is of `after_silence`."""
@@ -69,19 +69,19 @@ def place_of(name: str) -> tuple[int, int]:
     return int(batch_id), int(index)
 
 
-def collect(base: str, receipt: Receipt, limit: int = MOST_LINES) -> str:
+def collect(base: str, receipt: Receipt, limit: int = MOST_OUTBOX_LINES) -> str:
     """sh text that removes the files that are over, and prints at most `limit` new lines of the others.
 
     Of what is no plain file, or too large for one of ours, it tells the name alone.
     """
-    if any(not NAME.fullmatch(name) for name in (*receipt.lines, *receipt.over)):
+    if any(not OUTBOX_NAME.fullmatch(name) for name in (*receipt.lines, *receipt.over)):
         raise ValueError("a name that no outbox holds")
     over = "".join(f"{name}\n" for name in sorted(receipt.over))
     known = "".join(f"{name} {lines:d}\n" for name, lines in receipt.lines.items())
     remove = f"xargs rm -rf <<'EOF'\n{over}EOF\n" if over else ""
     return f"""\
 cigri_base={base}
-echo '{HEAD}'
+echo '{OUTBOX_HEAD}'
 cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0; }}
 {remove}cigri_files=$(
     find . ! -name . -prune -name '*-*' ! -name '*[!0-9-]*' ! -name '-*' ! -name '*-' ! -name '*-*-*' \\
@@ -104,9 +104,9 @@ cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0
         seen = mine = 0
         while ((getline line <file) > 0) {{
             if (++seen <= known[file]) continue
-            if ((shown >= {limit:d}) || mine >= {LINES} || room <= 0) {{ left++; break }}
+            if ((shown >= {limit:d}) || mine >= {OUTBOX_LINES} || room <= 0) {{ left++; break }}
             if (is_known && !mine) {{ print "= " file " " known[file]; said++ }}
-            print "> " substr(line, 1, {LONGEST:d})
+            print "> " substr(line, 1, {LONGEST_RECORD:d})
             said++; shown++; mine++
             room -= length(line) + 1
         }}
@@ -120,7 +120,7 @@ def parse_collect(answer: Answer) -> Collected:
     """What is new; raise AnswerUnreadable when the answer is not whole."""
     lines = answer.out.removesuffix("\n").split("\n")
     foot = FOOT.fullmatch(lines[-1])
-    if answer.status or lines[0] != HEAD or not foot or int(foot[1]) != len(lines) - 2:
+    if answer.status or lines[0] != OUTBOX_HEAD or not foot or int(foot[1]) != len(lines) - 2:
         raise AnswerUnreadable(f"the outbox did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
     records, stored = [], {}
     for name, known, new in _files(lines[1:-1]):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-SLACK = timedelta(minutes=1)  # that a task may have lasted longer than its job is known
+LASTED_SLACK = timedelta(minutes=1)  # that a task may have lasted longer than its job is known
 IMPOSSIBLE = -1
 SKEW = timedelta(days=1)  # of the clock of a node
 
@@ -44,7 +44,7 @@ class TaskRecord(NamedTuple):
         """Without the times that cannot be for a job submitted then; how the task ended is another matter."""
         if submitted is None:
             return self
-        if timedelta(milliseconds=self.duration_ms) > now - submitted + SLACK:
+        if timedelta(milliseconds=self.duration_ms) > now - submitted + LASTED_SLACK:
             return self._replace(start_ms=IMPOSSIBLE, duration_ms=IMPOSSIBLE)
         earliest, latest = (submitted - SKEW).timestamp(), (now + SKEW).timestamp()
         return self if earliest <= self.start_ms / 1000 <= latest else self._replace(start_ms=IMPOSSIBLE)
@@ -70,15 +70,17 @@ class StartRecord:
 
 # a user can write any line: numbers are such as the database can hold, times are before the year 2286
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
-END = re.compile(rf"end 1 {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} \.", re.ASCII)
+END_RECORD = re.compile(
+    rf"end 1 {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} \.", re.ASCII
+)
 STOP = re.compile(rf"stop 1 {ID} \.", re.ASCII)
-START = re.compile(rf"start (?:1|2) {ID} {TIME} {WORD} {WORD} (?:{WORD} {WORD} {WORD} {WORD} )?\.", re.ASCII)
+START_RECORD = re.compile(rf"start (?:1|2) {ID} {TIME} {WORD} {WORD} (?:{WORD} {WORD} {WORD} {WORD} )?\.", re.ASCII)
 REVOKED = re.compile(rf"revoked 1 {ID} \.", re.ASCII)
 
 
 def parse_end(line: str) -> TaskRecord | None:
     """The record, or None when the line is not a complete one."""
-    found = END.fullmatch(line)
+    found = END_RECORD.fullmatch(line)
     if not found:
         return None
     job_id, task_id, attempt, position, exit_code = (int(found[part]) for part in range(1, 6))
@@ -91,7 +93,7 @@ def parse_end(line: str) -> TaskRecord | None:
 
 def parse_start(line: str) -> StartRecord | None:
     """The claim, or None when the line is not a complete one."""
-    found = START.fullmatch(line)
+    found = START_RECORD.fullmatch(line)
     return StartRecord(int(found[1]), int(found[2]), _known(found[3]), _known(found[4])) if found else None
 
 

@@ -8,7 +8,7 @@ from cigri.script.answers import Answer
 from cigri.wrapper.journal import JobKey
 
 HEAD, FOOT = "cigri-revoke 1", "cigri-revoke end"
-ENTRY = re.compile(r"= (\d{1,18}) (\d{1,18}) (\d{1,18}) (revoked|started)", re.ASCII)
+REVOKED_ENTRY = re.compile(r"= (\d{1,18}) (\d{1,18}) (\d{1,18}) (revoked|started)", re.ASCII)
 
 
 def revoke(base: str, keys: Sequence[JobKey]) -> str:
@@ -39,7 +39,7 @@ def parse_revoked(answer: Answer, keys: Sequence[JobKey]) -> set[JobKey]:
     """Those that never start; of the others somebody else has the index, or nothing could be written."""
     lines = answer.out.split("\n")
     whole = answer.status == 0 and lines[0] == HEAD and lines[-2:] == [FOOT, ""]
-    entries = [entry for line in lines[1:-2] if (entry := ENTRY.fullmatch(line))] if whole else []
+    entries = [entry for line in lines[1:-2] if (entry := REVOKED_ENTRY.fullmatch(line))] if whole else []
     said = {JobKey(int(entry[1]), int(entry[2]), int(entry[3])): entry[4] for entry in entries}
     if set(said) != set(keys):
         raise AnswerUnreadable(f"jobs were perhaps not revoked (exit status {answer.status}): {answer.err[-300:]!r}")

@@ -10,12 +10,12 @@ from cigri.wrapper.job_features import KEYS
 from cigri.wrapper.journal import JobKey
 
 HEAD, FOOT = "cigri-status 1", "cigri-status end"
-ENTRY = re.compile(r"= (\d{1,18}) (\d{1,18}) (\d{1,18})(?: (\w+))?", re.ASCII)
-LONGEST = 100  # characters of a value
-LOCK_SECONDS = 2  # a pilot that holds its lock longer is not waited for; once one did, nobody is
+STATUS_ENTRY = re.compile(r"= (\d{1,18}) (\d{1,18}) (\d{1,18})(?: (\w+))?", re.ASCII)
+LONGEST_STATUS = 100  # characters of a value
+STATUS_LOCK_SECONDS = 2  # a pilot that holds its lock longer is not waited for; once one did, nobody is
 VALUE_BLOCKS = 2  # of a file of the status, as `find -size` counts
 
-PLACES = f"""\
+PLACE_FUNCTION = f"""\
 {IS_FILE}cigri_place() {{
     cigri_batch=$cigri_base/c$1/b$2
     cigri_status=$cigri_batch/status.$3 cigri_news=$cigri_batch/shutdown.$3 cigri_machine_news=$cigri_batch/machine.$3
@@ -36,8 +36,8 @@ EOF
 def read_status(base: str, keys: Sequence[JobKey]) -> str:
     """sh text that prints the status of each of these jobs that has one, read under its lock."""
     return f"""\
-cigri_base={base} cigri_wait={LOCK_SECONDS}
-{PLACES}cigri_print() {{
+cigri_base={base} cigri_wait={STATUS_LOCK_SECONDS}
+{PLACE_FUNCTION}cigri_print() {{
     flock -s -w "$cigri_wait" 9 || {{
         cigri_wait=0
         return
@@ -51,7 +51,7 @@ cigri_base={base} cigri_wait={LOCK_SECONDS}
 "*) IFS= read -r cigri_value <"$cigri_status/$cigri_key" ;;
         esac
         [ -n "$cigri_value" ] || continue
-        printf '> %s %.{LONGEST}s\\n' "$cigri_key" "$cigri_value"
+        printf '> %s %.{LONGEST_STATUS}s\\n' "$cigri_key" "$cigri_value"
     done
 }}
 cigri_show() {{
@@ -71,7 +71,7 @@ def parse_status_files(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, d
     found: dict[JobKey, dict[str, str]] = {}
     key = JobKey(0, 0, 0)
     for line in _lines(answer):
-        if entry := ENTRY.fullmatch(line):
+        if entry := STATUS_ENTRY.fullmatch(line):
             key = JobKey(int(entry[1]), int(entry[2]), int(entry[3]))
             found[key] = {}
         elif line.startswith("> ") and key in found:
@@ -98,7 +98,7 @@ def withdraw(base: str, keys: Sequence[JobKey], *, machine_only: bool = False) -
 
 def parse_told(answer: Answer) -> set[JobKey]:
     """The jobs that were told; others have ended, or the site tells them itself."""
-    entries = [entry for line in _lines(answer) if (entry := ENTRY.fullmatch(line)) and entry[4] == "told"]
+    entries = [entry for line in _lines(answer) if (entry := STATUS_ENTRY.fullmatch(line)) and entry[4] == "told"]
     return {JobKey(int(entry[1]), int(entry[2]), int(entry[3])) for entry in entries}
 
 
@@ -106,7 +106,7 @@ def _tell(base: str, keys: Sequence[JobKey], change: str, machine_only: bool) ->
     """`change` is what is done to the file $1."""
     return f"""\
 cigri_base={base}
-{WRITE_NEW}{PLACES}cigri_change() {{
+{WRITE_NEW}{PLACE_FUNCTION}cigri_change() {{
     case $1 in /*) ;; *) return 1 ;; esac
     [ -d "${{1%/*}}" ] && {change} && cigri_is_told=1
 }}

@@ -34,7 +34,7 @@ PRELOADED = (
 # forked from a process that has imported everything and has no threads: 10 ms and little memory each
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([*PRELOADED])
-FAREWELL = 10.0  # seconds that a worker gets to end by itself
+WORKER_PATIENCE = 10.0  # seconds that a worker gets to end by itself
 
 
 class PassOutcome(NamedTuple):
@@ -70,7 +70,7 @@ class Worker:
                 return PassOutcome(pid, {}, late, campaign_id=self._campaign.value)
             counts, error, is_database_away = self._pipe.recv()
         except (EOFError, OSError):
-            self._process.join(FAREWELL)
+            self._process.join(WORKER_PATIENCE)
             code = self._process.exitcode
             self._kill()
             dead = f"the process died during the pass (exit code {code})"
@@ -82,7 +82,7 @@ class Worker:
         if self._pipe is not None:
             self._pipe.close()
         if self._process is not None:
-            self._process.join(FAREWELL)
+            self._process.join(WORKER_PATIENCE)
             self._kill()
 
     def _start(self) -> None:

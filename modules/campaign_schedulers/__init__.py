@@ -17,12 +17,12 @@ from cigri.errors import ConfigError
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
 from cigri.flow.offers import TakenOffer, take_offers
 from cigri.flow.tasks import Backlog, WaitingTask, list_backlogs, take_continuing, take_waiting
-from cigri.flow.views.destinations import Share, list_closed
+from cigri.flow.views.destinations import BucketShare, list_closed
 from cigri.flow.views.job_sizes import list_crews, list_grounds, list_share_paces
 from cigri.flow.views.queued_jobs import list_asked, list_queued, lock_queues
 from cigri.flow.views.tries import burnt, list_tries
 from cigri.program.isolation import FAULTS, Isolation, once_more_isolated
-from cigri.program.time_limit import LIMIT, refuse_stopped, time_limit
+from cigri.program.time_limit import PURE_LIMIT, refuse_stopped, time_limit
 from cigri.program.tools import Report, Tools
 from cigri.rules.scheduler_in_use import serving
 from cigri.settings.sections import Settings
@@ -34,7 +34,7 @@ from modules.campaign_schedulers.jobs.outlook import Outlook
 from modules.campaign_schedulers.jobs.queues import Queues, Waiting
 from modules.campaign_schedulers.jobs.sizes import Paces, Sizes, limited, sizes_of
 
-NAME = "campaign_schedulers"
+CAMPAIGN_SCHEDULERS = "campaign_schedulers"
 MOST_TRIES = 20_000  # live attempts that are looked at in a cycle
 
 
@@ -65,7 +65,7 @@ class ServedCampaigns(NamedTuple):
     """
 
     paces: Paces
-    closed: Mapping[int, Collection[Share]]
+    closed: Mapping[int, Collection[BucketShare]]
     asked: Mapping[int, Mapping[int, int]]
     waiting: Waiting
     backlogs: Mapping[int, Backlog]
@@ -83,7 +83,7 @@ def _pass(tools: Tools, *, is_isolated: bool) -> Report:
         offers = take_offers(conn)
         if not offers:
             return report
-        isolation = Isolation(conn, NAME)
+        isolation = Isolation(conn, CAMPAIGN_SCHEDULERS)
         offers = [offer for offer in offers if not isolation.is_left_out(offer.campaign_id)]
         by_campaign: dict[int, list[TakenOffer]] = defaultdict(list)
         for offer in offers:
@@ -155,7 +155,7 @@ def _jobs(
     campaign_id: int,
     offers: Sequence[TakenOffer],
     sizes: Sizes,
-    closed: Collection[Share],
+    closed: Collection[BucketShare],
     queues: Queues,
     patience: float,
     backlog: Backlog | None,
@@ -201,7 +201,7 @@ def _longest_first(
     free: Sequence[WaitingTask],
     places: Mapping[int, TakenOffer],
     most: Mapping[int, Size],
-    closed: Collection[Share],
+    closed: Collection[BucketShare],
     queues: Queues,
     line: Sequence[Portion],
 ) -> list[NewJob]:
@@ -246,7 +246,7 @@ def assign(
     tasks: Sequence[WaitingTask],
     offers: Mapping[int, TakenOffer],
     most: Mapping[int, Size],
-    closed: Collection[Share] = (),
+    closed: Collection[BucketShare] = (),
     queues: Queues | None = None,
 ) -> list[NewJob]:
     """The jobs that the campaign's scheduler makes of its tasks, none larger than `most` says of its cluster.
@@ -263,7 +263,7 @@ def _assigned(
     tasks: Sequence[WaitingTask],
     offers: Mapping[int, TakenOffer],
     most: Mapping[int, Size],
-    closed: Collection[Share],
+    closed: Collection[BucketShare],
     queues: Queues,
 ) -> Iterator[NewJob]:
     """A task that has died with its job before goes alone: it may be what kills them."""
@@ -285,7 +285,7 @@ def _assigned(
 
 
 def _by_bucket(
-    tasks: Sequence[WaitingTask], offers: Collection[int], closed: Collection[Share]
+    tasks: Sequence[WaitingTask], offers: Collection[int], closed: Collection[BucketShare]
 ) -> Iterator[tuple[list[WaitingTask], bool]]:
     """Those that go alone before all others, and a bucket before another one with tasks less urgent or more places."""
     buckets: dict[int, list[WaitingTask]] = defaultdict(list)
@@ -312,7 +312,7 @@ def _choose(offers: Mapping[int, TakenOffer], waiting: int, places: Sequence[Pla
     """What the campaign's scheduler says, as far as it keeps to what it was given; raise ValueError otherwise."""
     name = next(iter(offers.values())).scheduler
     try:
-        with time_limit(LIMIT):
+        with time_limit(PURE_LIMIT):
             return list(_kept(load(name)(waiting, places), waiting, places))
     except FAULTS as error:
         error.add_note(f"in the campaign scheduler {name!r}")

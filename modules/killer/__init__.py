@@ -13,12 +13,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from cigri.errors import AnswerUnreadable, DatabaseUnavailable, TransportError
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.halts import HaltOrder, is_any_held, take_halts, unsend_halts
 from cigri.flow.kills import KillOrder, ask_kills, list_wished, take_kills, unsend_kills
 from cigri.flow.views.out_of_hours import list_out_of_hours
-from cigri.flow.views.unwanted_jobs import LARGEST, Patience, list_queues, list_unwanted
+from cigri.flow.views.unwanted_jobs import Patience, list_queues, list_unwanted
 from cigri.flow.visits import put_account_failure
 from cigri.orders import Cancel, Steer
 from cigri.program.isolation import described, isolated_visit
@@ -31,7 +32,7 @@ from modules.killer.queues import most_useful
 
 logger = logging.getLogger(__name__)
 
-MANY_TRIES = 5
+MANY_KILLS = 5
 
 
 class Orders(NamedTuple):
@@ -62,7 +63,10 @@ def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow]) -> Repo
     patience = Patience(limits.waiting_too_long, limits.walltime_slack, limits.moves)
     queues = {queue.cluster_id: queue for queue in list_queues(conn)}
     max_waiting = {
-        one.id: (one.config.max_waiting, most_useful(queues[one.id], one.config) if one.id in queues else LARGEST)
+        one.id: (
+            one.config.max_waiting,
+            most_useful(queues[one.id], one.config) if one.id in queues else LARGEST_INTEGER,
+        )
         for one in clusters
     }
     unwanted: dict[KillReason, list[int]] = defaultdict(list)
@@ -136,8 +140,8 @@ def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Repo
 
 
 def _complain_of_stubborn(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder]) -> None:
-    if stubborn := [order for order in orders if order.tries >= MANY_TRIES]:
-        _complain(tools, cluster, stubborn, f"still there after {MANY_TRIES} kills")
+    if stubborn := [order for order in orders if order.tries >= MANY_KILLS]:
+        _complain(tools, cluster, stubborn, f"still there after {MANY_KILLS} kills")
 
 
 def _give_up(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str) -> None:

@@ -18,7 +18,7 @@ from cigri.text.units import as_utc
 from cigri.wrapper.job_features import Victim, enough, least_waste_first
 from modules.killer.shutdowns import ClusterMoment, assess_jobs, forget_past, take_back_told, tell
 
-EXAMPLES = 20  # jobs whose figures an event gives
+SUBJECTS_TOLD = 20  # jobs whose figures an event gives
 
 
 def drain(tools: Tools, cluster: ClusterRow) -> Report:
@@ -121,8 +121,8 @@ def _kill(place: ClusterMoment, wish: DrainWish, victims: Sequence[Victim]) -> i
 def _event(cluster: ClusterRow, subject: str, verb: str, victims: Sequence[Victim]) -> NewEvent:
     """What was decided, with the figures, in CPU seconds and in the order of the decision."""
     cores = sum(victim.job.cores for victim in victims)
-    lines = [_line(victim) for victim in victims[:EXAMPLES]]
-    more = [f"and {len(victims) - EXAMPLES} more"] if len(victims) > EXAMPLES else []
+    lines = [_line(victim) for victim in victims[:SUBJECTS_TOLD]]
+    more = [f"and {len(victims) - SUBJECTS_TOLD} more"] if len(victims) > SUBJECTS_TOLD else []
     message = f"{len(victims)} jobs on {cores} cores {verb}: {'; '.join([*lines, *more])}"
     return NewEvent("CLUSTER_DRAIN", EventLevel.INFO, subject, message, cluster_id=cluster.id)
 

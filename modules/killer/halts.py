@@ -7,12 +7,12 @@ from cigri.drivers import Control
 from cigri.errors import AnswerUnreadable
 from cigri.flow.clusters import ClusterRow
 from cigri.flow.events import NewEvent, close_events, put_events
-from cigri.flow.halts import MANY_TRIES, HaltOrder
+from cigri.flow.halts import MANY_CONTROLS, HaltOrder
 from cigri.orders import Answers, Steer
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel, JobState
 
-VERBS: Mapping[tuple[JobState, bool], Control] = {
+CONTROLS: Mapping[tuple[JobState, bool], Control] = {
     (JobState.SUBMITTED, True): Control.HOLD,
     (JobState.SUBMITTED, False): Control.RELEASE,
     (JobState.RUNNING, True): Control.SUSPEND,
@@ -32,14 +32,14 @@ def steerable(controls: frozenset[Control]) -> list[JobState]:
     return [
         state
         for state in (JobState.SUBMITTED, JobState.RUNNING)
-        if {VERBS[state, True], VERBS[state, False]} <= controls
+        if {CONTROLS[state, True], CONTROLS[state, False]} <= controls
     ]
 
 
 def by_verb(orders: Sequence[HaltOrder]) -> dict[Control, list[HaltOrder]]:
     found: dict[Control, list[HaltOrder]] = defaultdict(list)
     for order in orders:
-        found[VERBS[order.state, order.is_wanted]].append(order)
+        found[CONTROLS[order.state, order.is_wanted]].append(order)
     return dict(found)
 
 
@@ -58,8 +58,8 @@ def tell_result(
         with tools.database.begin() as conn:
             put_events(conn, events)
         return Counter()
-    stubborn = {id: [order for order in some if order.tries >= MANY_TRIES] for id, some in by_campaign.items()}
-    why = f"no effect after {MANY_TRIES} requests"
+    stubborn = {id: [order for order in some if order.tries >= MANY_CONTROLS] for id, some in by_campaign.items()}
+    why = f"no effect after {MANY_CONTROLS} requests"
     events = [_event(cluster, verb, id, some, why) for id, some in stubborn.items() if some]
     healed = [_subject(cluster, id) for id, some in stubborn.items() if not some]
     with tools.database.begin() as conn:

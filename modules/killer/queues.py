@@ -5,8 +5,8 @@ from math import ceil
 from cigri.flow.views.unwanted_jobs import Queue
 from cigri.settings.cluster import ClusterConfig
 
-PLAIN = 2  # times what is useful
-SLACK = 10  # jobs
+PLAIN_FACTOR = 2  # times what is useful
+JOBS_OVER = 10  # jobs
 
 
 def most_useful(queue: Queue, config: ClusterConfig) -> int:
@@ -16,4 +16,4 @@ def most_useful(queue: Queue, config: ClusterConfig) -> int:
     """
     width = queue.waiting_cores / queue.waiting if queue.waiting else 1.0
     useful = ceil(queue.free / width) + max(config.keep_waiting, queue.keep)
-    return min(config.max_waiting, useful if queue.waiting > PLAIN * useful + SLACK else config.max_waiting)
+    return min(config.max_waiting, useful if queue.waiting > PLAIN_FACTOR * useful + JOBS_OVER else config.max_waiting)

@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable
 
-LAST = 1  # the rank of what waits for all else of its instant
+LAST_AT_A_TIME = 1  # the rank of what waits for all else of its instant
 
 
 class Agenda:

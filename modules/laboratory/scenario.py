@@ -17,7 +17,7 @@ from modules.laboratory.cluster.faults import NO_FAULTS, Faults
 from modules.laboratory.cluster.machine import Machine, gridengine, oar, slurm
 from modules.laboratory.load import Load, NoLoad
 
-KINDS = {"slurm": slurm, "oar": oar, "gridengine": gridengine}
+MACHINES = {"slurm": slurm, "oar": oar, "gridengine": gridengine}
 
 
 class Part(BaseModel):
@@ -60,7 +60,7 @@ class SimulatedCluster(Part):
 
     @property
     def hardware(self) -> Machine:
-        made = KINDS[self.kind](self.nodes, self.cores_per_node)
+        made = MACHINES[self.kind](self.nodes, self.cores_per_node)
         return TypeAdapter(Machine).validate_python(made._asdict() | self.machine)
 
     @property

@@ -23,10 +23,10 @@ from modules.laboratory.earlier import Force, run_before
 from modules.laboratory.load import LocalJob, jobs_of
 from modules.laboratory.scenario import Scenario, SimulatedCampaign
 
-START = datetime(2026, 1, 5, tzinfo=UTC)
+WORLD_START = datetime(2026, 1, 5, tzinfo=UTC)
 """Second 0 of every scenario: a Monday, at midnight."""
 
-EARLIER = timedelta(days=7)
+EARLIER_LOAD = timedelta(days=7)
 """So long before second 0 campaigns were run that come again."""
 
 USERS_LOOK = 600.0
@@ -53,9 +53,10 @@ class World(Clockwork):
         self._loads = dict(_loads(scenario, directory))
         speeds = {name: cluster.speed for cluster in scenario.clusters for name in cluster.names}
         sites = {
-            name: Site(system, self._workload(speeds[name]), START.timestamp()) for name, system in self._systems()
+            name: Site(system, self._workload(speeds[name]), WORLD_START.timestamp())
+            for name, system in self._systems()
         }
-        super().__init__(database, scenario.tuned, sites, START)
+        super().__init__(database, scenario.tuned, sites, WORLD_START)
         self._arrivals = sorted(_arrivals(scenario), key=lambda arrival: (arrival.at, arrival.number), reverse=True)
         with database.begin() as conn:
             for cluster in scenario.clusters:
@@ -110,7 +111,7 @@ class World(Clockwork):
             new = new_campaign(found, arrival.described.user)
             if arrival.described.known:
                 source = Random(f"{self.scenario.seed} before campaign {arrival.number}")
-                self.database.set_time(START - EARLIER)
+                self.database.set_time(WORLD_START - EARLIER_LOAD)
                 with self.database.begin() as conn:
                     run_before(conn, new, found.parameters(), tasks, self._forces(new), source)
                 self.database.set_time(self.clock())

@@ -6,19 +6,19 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from cigri.estimates.completion import expected_seconds
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.flow.ceilings import Ceilings, Left
 from cigri.flow.offers import Offer
 from cigri.flow.views.rooms import Room
 from cigri.flow.views.wants import Want
 from cigri.states import CampaignType
 
-MOST_DOUBLINGS = 20
-LARGEST = 2**31 - 1
+DOUBLINGS_OF_TRUST = 20
 STARTS = 2.0  # times what starts in a cycle may wait, so that no core idles where many jobs end between two cycles
 AS_ONE = 16  # of the time of a task: cores that come free in such a part of it do so at the same time
-FEW = 3  # times the scouts are tried at once, where that is cheap, before anything is seen to run
-SHORTEST = 1e-3  # seconds that a task is thought to take at least
-ALMOST = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
+FEW_ENDS = 3  # times the scouts are tried at once, where that is cheap, before anything is seen to run
+SHORTEST_TASK = 1e-3  # seconds that a task is thought to take at least
+ALMOST_A_CORE = 1e-9  # 49 cores by 49 jobs a core are one job, not 0.9999
 
 
 class Cluster:
@@ -36,7 +36,7 @@ class Cluster:
         self.starting = room.waiting - self.behind
         self._behind_of = {asked: min(jobs, self.behind) for asked, jobs in room.queued.items()}
         self.keep = self.longest_keep = self.slowed(room.config.keep_waiting)
-        starts = min(float(LARGEST), max(0.0, STARTS * room.starts))
+        starts = min(float(LARGEST_INTEGER), max(0.0, STARTS * room.starts))
         most_queued = max(room.config.n_max_queued_jobs, ceil(starts))
         self.most_queued = self.slowed(most_queued) or 1
         self.is_sent = False
@@ -44,7 +44,7 @@ class Cluster:
     @property
     def is_open(self) -> bool:
         """May it take any job that is no test?"""
-        return self.queue > 0 and (self.is_sent or self.idle > ALMOST or self.longest_keep > self.behind)
+        return self.queue > 0 and (self.is_sent or self.idle > ALMOST_A_CORE or self.longest_keep > self.behind)
 
     def hear(self, want: Want) -> None:
         """What is forecast may open a cluster that is full as it is configured."""
@@ -95,7 +95,7 @@ class Cluster:
 
     def startable(self, ratio: float) -> int:
         """Jobs that could start at once."""
-        return int(self.idle * ratio + ALMOST)
+        return int(self.idle * ratio + ALMOST_A_CORE)
 
 
 class Scouts(NamedTuple):
@@ -112,12 +112,12 @@ class Scouts(NamedTuple):
     def most(self, want: Want) -> int:
         """Live jobs that the campaign may have there, by what has succeeded of it."""
         if not self.jobs:
-            return LARGEST
+            return LARGEST_INTEGER
         seconds = self.seconds if want.mean is None else min(self.seconds, want.mean)
-        cheap = min(LARGEST, self.stake / (max(seconds, SHORTEST) * want.width))
+        cheap = min(LARGEST_INTEGER, self.stake / (max(seconds, SHORTEST_TASK) * want.width))
         if want.mean is None:
-            cheap = min(cheap, FEW * self.jobs + max(0, want.live - want.queued))
-        return max(self.jobs << min(want.proven, MOST_DOUBLINGS), int(cheap))
+            cheap = min(cheap, FEW_ENDS * self.jobs + max(0, want.live - want.queued))
+        return max(self.jobs << min(want.proven, DOUBLINGS_OF_TRUST), int(cheap))
 
 
 ANY_NUMBER = Scouts()

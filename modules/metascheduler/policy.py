@@ -7,7 +7,7 @@ from math import isfinite, isnan
 from cigri.errors import CigriError
 from cigri.flow.views.wants import Claim
 from cigri.program.isolation import FAULTS, described
-from cigri.program.time_limit import LIMIT, time_limit
+from cigri.program.time_limit import PURE_LIMIT, time_limit
 from modules.metascheduler.policies import Facts, Turn, load
 from modules.metascheduler.policies.fifo import order as fifo
 
@@ -30,7 +30,7 @@ class Policy:
         if self._why:
             return fifo(claims, facts)
         try:
-            with time_limit(LIMIT):
+            with time_limit(PURE_LIMIT):
                 return _served(load(self._name)(claims, facts), claims)
         except FAULTS as error:
             logger.exception("The policy %s failed", self._name)

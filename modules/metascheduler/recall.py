@@ -21,10 +21,10 @@ from modules.metascheduler.policies import Turn, pools
 from modules.metascheduler.ranking import STARVING
 
 POLICIES = ("fairshare",)  # those that have shares
-SHORT = 0.95  # of a share: who runs on less is below it
+SHORT_OF_SHARE = 0.95  # of a share: who runs on less is below it
 EXCESS = 1.0  # of a share: who runs on more is above it
-NEXT = 2**62  # the id of a job that is sent in this cycle: whatever waits stands before it
-EXAMPLES = 5  # campaigns below their share that an event names
+BEHIND_ALL = 2**62  # the id of a job that is sent in this cycle: whatever waits stands before it
+CAMPAIGNS_TOLD = 5  # campaigns below their share that an event names
 
 
 class CampaignCores(NamedTuple):
@@ -36,7 +36,7 @@ class CampaignCores(NamedTuple):
 
     @property
     def is_below(self) -> bool:
-        return self.running < SHORT * self.share
+        return self.running < SHORT_OF_SHARE * self.share
 
     @property
     def is_above(self) -> bool:
@@ -104,7 +104,7 @@ def recall(
 
 def recalls(standing: Mapping[int, CampaignCores], holdings: Sequence[Holding], sent: Collection[int]) -> list[Recall]:
     """In each queue, what those above their share have before the last job of those below, who are `sent` to some."""
-    last: dict[int, int] = defaultdict(int, dict.fromkeys(sent, NEXT))
+    last: dict[int, int] = defaultdict(int, dict.fromkeys(sent, BEHIND_ALL))
     known = [held for held in holdings if held.campaign_id in standing and held.waiting]
     for held in known:
         if standing[held.campaign_id].is_below:
@@ -151,8 +151,10 @@ def taken_back(shared: Shared) -> dict[tuple[int, int], tuple[int, int]]:
 def news(shared: Shared) -> Iterator[NewEvent]:
     """One event for each campaign that jobs were taken from, with the figures."""
     below = [(campaign_id, one) for campaign_id, one in shared.standing.items() if one.is_below]
-    some = [f"campaign {campaign_id} on {one.running} of {one.share:.0f}" for campaign_id, one in below[:EXAMPLES]]
-    more = [f"{len(below) - EXAMPLES} more"] if len(below) > EXAMPLES else []
+    some = [
+        f"campaign {campaign_id} on {one.running} of {one.share:.0f}" for campaign_id, one in below[:CAMPAIGNS_TOLD]
+    ]
+    more = [f"{len(below) - CAMPAIGNS_TOLD} more"] if len(below) > CAMPAIGNS_TOLD else []
     places = _by_place(shared.recalled)
     for campaign_id in sorted({campaign_id for campaign_id, _ in places}):
         clusters = shared.stock.clusters

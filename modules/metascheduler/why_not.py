@@ -9,10 +9,10 @@ from cigri.states import CampaignType, CutReason
 from modules.metascheduler.capacity_left import Stock
 
 Why = tuple[CutReason, str, int, int]
-NOTHING: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
+NO_CUTS: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
 
 
-def explain(stock: Stock, taken_back: Mapping[tuple[int, int], tuple[int, int]] = NOTHING) -> Iterator[Cut]:
+def explain(stock: Stock, taken_back: Mapping[tuple[int, int], tuple[int, int]] = NO_CUTS) -> Iterator[Cut]:
     """Of each campaign that has tasks left, on each cluster: the first limit in force, those of its own before all.
 
     `taken_back` by campaign and cluster: so many of its waiting jobs, as it has more than its share of so many cores.

@@ -11,8 +11,8 @@ from cigri.gateway import Gateway
 from cigri.orders import ListBatches, ListJobs, ReadBatches
 from cigri.wrapper.manifest import WrittenJob
 
-AT_ONCE = 200  # batches that one answer tells of
-SHOWN = 20  # jobs that cannot be adopted
+ADOPTED_AT_ONCE = 200  # batches that one answer tells of
+ADOPTED_SHOWN = 20  # jobs that cannot be adopted
 
 
 class Older(NamedTuple):
@@ -51,8 +51,8 @@ def _find(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, u
     by_tag = {f"{prefix}{batch_id}": batch_id for batch_id in unknown}
     remote_ids = {(by_tag[job.tag], job.index): job.remote_id for job in listed if job.tag in by_tag}
     jobs: list[WrittenJob] = []
-    for first in range(0, len(unknown), AT_ONCE):
-        places = [(lying[batch_id], batch_id) for batch_id in unknown[first : first + AT_ONCE]]
+    for first in range(0, len(unknown), ADOPTED_AT_ONCE):
+        places = [(lying[batch_id], batch_id) for batch_id in unknown[first : first + ADOPTED_AT_ONCE]]
         found = gateway.ask(cluster, user, ReadBatches(key, places))
         jobs += found
     return Older([job for job in jobs if job.is_started or (job.batch_id, job.array_index) in remote_ids], remote_ids)
@@ -66,5 +66,5 @@ def _adopt(database: Database, cluster: ClusterRow, key: str, user: str, older: 
         with database.begin() as conn:
             refused |= put_adopted(conn, cluster.id, user, f"cigri.{key}.{batch_id}", jobs, older.remote_ids)
     lines = [f"{len(older.jobs) - len(refused)} jobs of {user} were adopted: the updator asks what became of them"]
-    lines += [f"job {job_id} of {user} cannot be: {why}" for job_id, why in list(refused.items())[:SHOWN]]
-    return lines + [f"and {len(refused) - SHOWN} more"] * (len(refused) > SHOWN)
+    lines += [f"job {job_id} of {user} cannot be: {why}" for job_id, why in list(refused.items())[:ADOPTED_SHOWN]]
+    return lines + [f"and {len(refused) - ADOPTED_SHOWN} more"] * (len(refused) > ADOPTED_SHOWN)

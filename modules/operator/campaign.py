@@ -4,7 +4,7 @@ from cigri.cli.command import Parser, open_database
 from cigri.errors import UsageError
 from cigri.flow.campaigns import set_priority
 
-LARGEST = 1_000_000
+LARGEST_PRIORITY = 1_000_000
 
 
 def run(argv: list[str]) -> int:
@@ -17,8 +17,8 @@ def run(argv: list[str]) -> int:
     parser.add_argument("id", type=int, metavar="ID")
     parser.add_argument("priority", type=int, metavar="N")
     options = parser.parse_args(argv)
-    if abs(options.priority) > LARGEST:
-        raise UsageError(f"a priority lies between -{LARGEST} and {LARGEST}")
+    if abs(options.priority) > LARGEST_PRIORITY:
+        raise UsageError(f"a priority lies between -{LARGEST_PRIORITY} and {LARGEST_PRIORITY}")
     with open_database() as database, database.begin() as conn:
         set_priority(conn, options.id, options.priority)
     print(f"Campaign {options.id} has priority {options.priority}")

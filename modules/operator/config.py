@@ -11,7 +11,7 @@ from cigri.settings.loading import load_effective
 from cigri.settings.sections import Section, Settings
 from modules.operator.health import hidden
 
-HEAD = """\
+SAMPLE_HEAD = """\
 # The settings of CiGri, each with its default. Uncomment what you change.
 # Later ones win: /etc/cigri/cigri.toml, ~/.config/cigri/cigri.toml, the file that $CIGRI_CONFIG names, and variables
 # such as CIGRI_SET_ALMIGHTY__PERIOD=5. `cigri config` shows what is in force and where it comes from.
@@ -72,7 +72,7 @@ def items(settings: Section, section: str = "") -> Iterator[Item]:
 
 def sample() -> str:
     """etc/cigri.toml."""
-    lines, section = [HEAD], ""
+    lines, section = [SAMPLE_HEAD], ""
     for item in items(Settings()):
         if item.section != section:
             section = item.section

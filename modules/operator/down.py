@@ -13,9 +13,9 @@ from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from modules.operator import installed, service
 
-FAREWELL = 15.0  # seconds on top of the longest pass
+STOPPING_PATIENCE = 15.0  # seconds on top of the longest pass
 KILL_PATIENCE = 30.0
-LOOK = 0.1
+LOOK_WHILE_STOPPING = 0.1
 
 
 def run(argv: list[str]) -> int:
@@ -44,7 +44,7 @@ def _stop_almighty(settings: Settings) -> bool:
     if pid is None:
         print("The almighty was not running")
         return True
-    patience = settings.almighty.deadline + FAREWELL
+    patience = settings.almighty.deadline + STOPPING_PATIENCE
     if almighty.stop(patience):
         _wait_for_helpers(pid)
         print(f"The almighty (process {pid}) has ended")
@@ -55,9 +55,9 @@ def _stop_almighty(settings: Settings) -> bool:
 
 def _wait_for_helpers(group: int) -> None:
     """Those that start the almighty's workers end by themselves a moment after it."""
-    deadline = time.monotonic() + FAREWELL
+    deadline = time.monotonic() + STOPPING_PATIENCE
     while service.is_group_alive(group) and time.monotonic() < deadline:
-        time.sleep(LOOK)
+        time.sleep(LOOK_WHILE_STOPPING)
 
 
 def _stop_daemon(spool: Path, *, kill: bool) -> bool:
@@ -72,7 +72,7 @@ def _stop_daemon(spool: Path, *, kill: bool) -> bool:
         return False
     left = sum(len(line["running"]) for line in _everything(spool))
     try:
-        is_clean = service.stop(mark, FAREWELL)
+        is_clean = service.stop(mark, STOPPING_PATIENCE)
     except PermissionError:
         complain(f"the local cluster's daemon (process {pid}) belongs to somebody else and goes on")
         return True
@@ -92,7 +92,7 @@ def _kill_jobs(spool: Path) -> bool:
             killed = len(ids)
         if time.monotonic() > deadline:
             return False
-        time.sleep(LOOK)
+        time.sleep(LOOK_WHILE_STOPPING)
     print(f"{killed} jobs of this host are killed")
     return True
 

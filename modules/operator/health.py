@@ -14,7 +14,9 @@ from cigri.program.cycle import CYCLE
 from cigri.settings.sections import Settings
 from modules.operator import installed
 
-SLACK = timedelta(seconds=60)  # over the longest pass: idle passes are noted together, and cron comes by the minute
+PASS_SLACK = timedelta(
+    seconds=60
+)  # over the longest pass: idle passes are noted together, and cron comes by the minute
 
 
 class Health(NamedTuple):
@@ -68,7 +70,7 @@ def problems(health: Health, longest_pass: float) -> list[str]:
     if not health.is_current:
         return [f"the database has schema {health.revision}, this CiGri needs {health.wanted}: run `cigri db upgrade`"]
     assert health.now is not None
-    oldest = health.now - timedelta(seconds=longest_pass) - SLACK
+    oldest = health.now - timedelta(seconds=longest_pass) - PASS_SLACK
     standings = {standing.name: standing for standing in health.modules}
     late = [name for name in CYCLE if name not in standings or standings[name].at < oldest]
     found = []
@@ -77,7 +79,7 @@ def problems(health: Health, longest_pass: float) -> list[str]:
     elif len(late) == len(CYCLE) and health.almighty is None:
         found.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
         late = []
-    found += [f"module {name} has not run for more than {longest_pass + SLACK.seconds:.0f} s" for name in late]
+    found += [f"module {name} has not run for more than {longest_pass + PASS_SLACK.seconds:.0f} s" for name in late]
     found += [f"module {standing.name} failed: {gist(standing.error)}" for standing in health.modules if standing.error]
     return found
 

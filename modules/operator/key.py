@@ -6,7 +6,7 @@ from cigri.cli.command import Parser, open_database
 from cigri.errors import CigriError, UsageError
 from cigri.flow.home import grid_key, put_grid_key
 
-KEY = re.compile("[a-z0-9]{4,8}")
+GRID_KEY = re.compile("[a-z0-9]{4,8}")
 
 
 def run(argv: list[str]) -> int:
@@ -18,7 +18,7 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("key", nargs="?", metavar="KEY", help="4 to 8 small letters and digits")
     key = parser.parse_args(argv).key
-    if key is not None and not KEY.fullmatch(key):
+    if key is not None and not GRID_KEY.fullmatch(key):
         raise UsageError(f"a key has 4 to 8 small letters and digits, unlike {key!r}")
     with open_database() as database, database.begin() as conn:
         if key is not None and key != grid_key(conn) and not put_grid_key(conn, key):

@@ -3,8 +3,9 @@
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.errors import UsageError
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.flow.ceilings import LimitView, list_limits, put_limit, remove_limit
-from cigri.jdl.fields import LARGEST, LIMIT_NAME
+from cigri.jdl.fields import LIMIT_NAME
 
 
 def run(argv: list[str]) -> int:
@@ -30,7 +31,7 @@ def run(argv: list[str]) -> int:
             remove_limit(conn, options.name)
             print(f"There is no limit {options.name} any more")
         else:
-            if not LIMIT_NAME.fullmatch(options.name) or not 0 <= options.capacity <= LARGEST:
+            if not LIMIT_NAME.fullmatch(options.name) or not 0 <= options.capacity <= LARGEST_INTEGER:
                 raise UsageError("a name has letters, digits, '.', '_', '-'; a capacity is a whole number, 0 or more")
             put_limit(conn, options.name, options.capacity)
             print(f"All jobs together may use {options.capacity} of {options.name}")

@@ -10,7 +10,7 @@ from cigri.flow.pools import PoolView, find_queue, list_pools
 from cigri.requirements import JobShape, Kind, shown
 from cigri.rules.eligibility import read_wanted
 
-COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
+POOL_COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
 DIGITS = 12  # of a digest that are shown
 
 
@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
     if options.json:
         print_json([pool._asdict() for pool in pools])
     else:
-        print_table(COLUMNS, [_line(pool) for pool in pools], prose=("Jobs", "Requirements"))
+        print_table(POOL_COLUMNS, [_line(pool) for pool in pools], prose=("Jobs", "Requirements"))
     return 0
 
 

@@ -3,9 +3,9 @@
 from cigri.cli.command import Parser, open_database, print_json
 from cigri.cli.tables import print_table
 from cigri.errors import UsageError
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.flow.ceilings import QuotaView, list_quotas, put_quota, remove_quota
 from cigri.flow.precedence import Subject
-from cigri.jdl.fields import LARGEST
 from cigri.states import SubjectKind
 
 
@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
             remove_quota(conn, subject, options.cluster)
             print(f"{subject.kind.capitalize()} {subject.name} has no quota{where} any more")
         else:
-            if not 0 <= options.cores <= LARGEST:
+            if not 0 <= options.cores <= LARGEST_INTEGER:
                 raise UsageError("a quota is a whole number of cores, 0 or more")
             put_quota(conn, subject, options.cores, options.cluster)
             print(f"{subject.kind.capitalize()} {subject.name} may have {options.cores} cores{where}")

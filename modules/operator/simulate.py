@@ -146,14 +146,14 @@ def _progress() -> "Callable[[World], None]":
 
 def _show(results: "Results", *, as_json: bool) -> None:
     from modules.laboratory.report import to_json
-    from modules.laboratory.report.definitions import SUMMARY
+    from modules.laboratory.report.definitions import SUMMARY_FIGURES
 
     if as_json:
         print(to_json(results))
         return
     rows = [
         (figure.title, _shown(value(results)), figure.unit, _judged(figure.is_met(value(results))))
-        for figure, value in SUMMARY
+        for figure, value in SUMMARY_FIGURES
     ]
     print_table(("figure", "value", "unit", "target"), rows, prose=("figure",))
 

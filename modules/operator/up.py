@@ -24,11 +24,11 @@ from modules.operator import installed, service
 if TYPE_CHECKING:
     from cigri.database import Database
 
-PATIENCE = 60.0  # seconds for the first cycle
-LOOK = 0.05  # seconds between two looks at the table of modules
+STARTING_PATIENCE = 60.0  # seconds for the first cycle
+LOOK_WHILE_STARTING = 0.05  # seconds between two looks at the table of modules
 LAST_OF_CYCLE = "killer"
 EXAMPLE = "hello.yaml"
-NEXT = """\
+WHAT_NEXT = """\
 Now:  gridsub {hello}
                                 submit an example; there are more beside it
       gridstat                  how far it is
@@ -69,7 +69,7 @@ def run(argv: list[str]) -> int:
             _start_almighty(settings, database)
         finally:
             database.close()
-    print(NEXT.format(hello=directory("etc") / "campaigns" / EXAMPLE))
+    print(WHAT_NEXT.format(hello=directory("etc") / "campaigns" / EXAMPLE))
     return 0
 
 
@@ -150,7 +150,7 @@ def _wait_for_cycle(
     """Wait until each module of a cycle had its first pass; give the errors by module."""
     from cigri.flow.passes import list_module_standings
 
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + STARTING_PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise CigriError(f"the almighty does not start:\n{service.tail(installed.log(settings))}")
@@ -158,8 +158,8 @@ def _wait_for_cycle(
             fresh = {standing.name: standing.error for standing in list_module_standings(conn) if standing.at > began}
         if LAST_OF_CYCLE in fresh:
             return {name: error for name, error in fresh.items() if error}
-        time.sleep(LOOK)
-    raise CigriError(f"the almighty has not done a cycle in {PATIENCE:.0f} s; see {installed.log(settings)}")
+        time.sleep(LOOK_WHILE_STARTING)
+    raise CigriError(f"the almighty has not done a cycle in {STARTING_PATIENCE:.0f} s; see {installed.log(settings)}")
 
 
 @contextmanager

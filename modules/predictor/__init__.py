@@ -15,9 +15,9 @@ from cigri.flow.totals import add_up_counts
 from cigri.flow.views.progress import Progress, is_any_open, list_alike, list_progress
 from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
 from cigri.program.isolation import FAULTS, Isolation
-from cigri.program.time_limit import LIMIT, Stopped, refuse_stopped, time_limit
+from cigri.program.time_limit import PURE_LIMIT, Stopped, refuse_stopped, time_limit
 from cigri.program.tools import Report, Tools
-from modules.predictor.algorithms import MOST_JOBS, Algorithm, Flow, Prediction, load
+from modules.predictor.algorithms import MOST_JOBS, Flow, PredictFlow, Prediction, load
 from modules.predictor.campaign_pace import standing
 from modules.predictor.endings import Ending, endings
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
@@ -28,7 +28,7 @@ from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outloo
 from modules.predictor.plausible import plausible_progress
 from modules.predictor.sharing import spare, starts
 
-FARTHEST = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
+FARTHEST_END = timedelta(days=36_500)  # an end beyond is no forecast, and soon no date either
 A_PART = 1e-3  # seconds that the time limit of all predictions grows by with each, which takes microseconds
 AGES = 1000  # of campaigns with more tasks that are done, and more that remain, ages of those that run say little
 
@@ -58,7 +58,7 @@ def run_once(tools: Tools) -> Report:
         def forecast_of(campaign_ids: Collection[int]) -> tuple[list[NewForecast], list[NewForecast]]:
             """And those of them that are news."""
             some = [part for id in campaign_ids for part in parts[id]]
-            with time_limit(LIMIT + A_PART * len(some)):
+            with time_limit(PURE_LIMIT + A_PART * len(some)):
                 flows, predictions = predict(some, services, ending, settings.algorithm, stopped)
             forecasts = forecast(some, predictions, flows, time, known)
             return forecasts, _changed(forecasts, some, before)
@@ -76,7 +76,7 @@ def run_once(tools: Tools) -> Report:
     return +Counter({"forecasts": number, "known tasks": matched})
 
 
-def _predicted(known: Flow, name: str, algorithms: dict[str, Algorithm], stopped: Counter[str]) -> Prediction:
+def _predicted(known: Flow, name: str, algorithms: dict[str, PredictFlow], stopped: Counter[str]) -> Prediction:
     """As the algorithm of that name has it; those that were loaded or stopped before in this pass are known."""
     refuse_stopped(name, stopped[name])
     try:
@@ -113,7 +113,7 @@ def predict(
 ) -> tuple[list[Flow], list[Prediction]]:
     """Of each campaign on each cluster; those that have done nothing there yet fare alike, and are looked at once."""
     chosen = [_algorithm(part, services.get(part.cluster_id), otherwise) for part in progress]
-    algorithms: dict[str, Algorithm] = {}
+    algorithms: dict[str, PredictFlow] = {}
     alike: dict[object, tuple[Flow, Prediction]] = {}
     flows, predictions = [], []
     for part, name in zip(progress, chosen, strict=True):
@@ -161,7 +161,7 @@ class EndConditions(NamedTuple):
     ages: Mapping[int, Mapping[int, Sequence[int]]] = MappingProxyType({})
 
 
-NOTHING = EndConditions()
+NO_CONDITIONS = EndConditions()
 
 
 def forecast(
@@ -169,7 +169,7 @@ def forecast(
     predictions: Sequence[Prediction],
     flows: Sequence[Flow],
     now: datetime,
-    known: EndConditions = NOTHING,
+    known: EndConditions = NO_CONDITIONS,
 ) -> list[NewForecast]:
     """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
     progress = [plausible_progress(part) for part in progress]
@@ -265,7 +265,7 @@ def _in_all(parts: Sequence[Progress], left: Interval | None, now: datetime, pub
         pressure=pressure(total),
         published=published,
     )
-    if left is None or left.expected >= FARTHEST.total_seconds():
+    if left is None or left.expected >= FARTHEST_END.total_seconds():
         return whole
-    low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST) for seconds in left)
+    low, eta, high = (now + min(timedelta(seconds=min(seconds, 1e10)), FARTHEST_END) for seconds in left)
     return whole._replace(eta=eta, eta_low=low, eta_high=high, published=told(published, eta, now))

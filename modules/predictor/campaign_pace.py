@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cigri.estimates.durations import STEPS, added, counted, edge, scaled
+from cigri.estimates.durations import BINS_PER_DOUBLING, added, counted, edge, scaled
 from cigri.flow.views.progress import Progress
 from cigri.text.units import MINUTE
 from modules.predictor.estimates import SHORTEST_WINDOW, estimate, mean, together
@@ -15,7 +15,7 @@ from modules.predictor.lifetimes import HALF, Lifetimes, middle
 
 TRUSTED = 10  # tasks of a cluster by which its speed is half believed
 HARDLY = 0.5  # attempts in vain
-STEADY = 2.0  # durations of a task after which the throughput is one
+STEADY_TASKS = 2.0  # durations of a task after which the throughput is one
 FIRST = 10  # of so many, before any has ended
 MOST_IN_VAIN = 0.99  # of the attempts, or nothing would ever end
 
@@ -65,7 +65,7 @@ class CampaignOnCluster(NamedTuple):
         whole = self.whole
         if whole.done > whole.window_tasks:
             return 0.0
-        return min(STEADY * self.seconds / max(whole.window_seconds, SHORTEST_WINDOW), 1.0) if whole.done else 1.0
+        return min(STEADY_TASKS * self.seconds / max(whole.window_seconds, SHORTEST_WINDOW), 1.0) if whole.done else 1.0
 
     def _with_waste(self, seconds: float) -> float:
         """Core-seconds of a task that lasts so long, with what is lost in vain: half an attempt each time."""
@@ -124,7 +124,7 @@ def _speed(part: Progress, whole: Progress) -> float:
     if not here or not everywhere:
         return 1.0
     trusted = part.done / (part.done + TRUSTED)
-    return math.exp2(round(STEPS * math.log2(everywhere / here) * trusted) / STEPS)
+    return math.exp2(round(BINS_PER_DOUBLING * math.log2(everywhere / here) * trusted) / BINS_PER_DOUBLING)
 
 
 def _at_work(part: Progress, ages: Sequence[int], speed: float) -> dict[tuple[float, float | None], int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from math import sqrt
 from typing import NamedTuple
 
-from cigri.estimates.speeds import FEWEST
+from cigri.estimates.speeds import FEWEST_FOR_SPEED
 from cigri.flow.views.service import JobUnderWay
 
 UNIFORM = sqrt(3)  # half the breadth, in deviations, of durations that are spread evenly
@@ -72,7 +72,7 @@ def lasting_of(job: JobUnderWay) -> Lasting | None:
 def _as_before(job: JobUnderWay) -> float | None:
     if job.before is None:
         return None
-    if FEWEST <= job.known >= job.done and job.expected > 0:
+    if FEWEST_FOR_SPEED <= job.known >= job.done and job.expected > 0:
         return job.before * job.seconds / job.expected
     return None if job.speed is None else job.before / job.speed
 

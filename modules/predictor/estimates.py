@@ -10,7 +10,7 @@ from cigri.flow.views.progress import Progress
 from cigri.text.units import HOUR
 
 SHORTEST_WINDOW = 1.0  # seconds; a rate over less says nothing
-SHORTEST = 1e-6  # seconds; a mean below is that of tasks that took no time
+SHORTEST_MEAN = 1e-6  # seconds; a mean below is that of tasks that took no time
 
 
 def together(parts: Sequence[Progress]) -> Progress:
@@ -60,7 +60,7 @@ def throughput(part: Progress) -> float | None:
 def mean(part: Progress) -> float | None:
     """Seconds of a successful task, those of late counting for more; None before the first."""
     seconds = part.seconds / part.done if part.average is None and part.done else part.average
-    return seconds if seconds is None or seconds >= SHORTEST else 0.0
+    return seconds if seconds is None or seconds >= SHORTEST_MEAN else 0.0
 
 
 def estimate(part: Progress) -> float | None:

@@ -4,17 +4,17 @@ import math
 from collections.abc import Sequence
 from copy import copy
 
-from cigri.estimates.durations import LAST, STEPS, edge, outlasting
+from cigri.estimates.durations import BINS_PER_DOUBLING, LAST_BIN, edge, outlasting
 
-EDGES = [edge(place) for place in range(LAST + 2)]
-HALF = 2.0 ** (0.5 / STEPS)  # from the begin of a bin to its middle
+EDGES = [edge(place) for place in range(LAST_BIN + 2)]
+HALF = 2.0 ** (0.5 / BINS_PER_DOUBLING)  # from the begin of a bin to its middle
 LOGS = [math.log(max(seconds, EDGES[1] / 2) * HALF) for seconds in EDGES]
 ENOUGH = 20  # tasks from which it is read how many last longer
-FEW = 2  # so many tasks are thought to have shown, before any has, that
+TASKS_BEFORE_ANY = 2  # so many tasks are thought to have shown, before any has, that
 FIRST_SPREAD = 0.5  # is the deviation of the logarithm of durations
 STEPS_AT_MOST = 30  # of expectation and maximisation
-ROUNDS = 3  # in which a task may begin again
-NOTHING = 1e-6  # part of the tasks that does not count
+AGAIN_ROUNDS = 3  # in which a task may begin again
+NO_CHANCE = 1e-6  # part of the tasks that does not count
 
 
 class Lifetimes:
@@ -37,7 +37,7 @@ class Lifetimes:
         self._outlasting = _survival(ended, running, longest)
         self._beyond = [0.0] * len(EDGES)
         square = 0.0
-        for place in range(LAST, -1, -1):
+        for place in range(LAST_BIN, -1, -1):
             here, there = EDGES[place], EDGES[place + 1]
             height = (self._outlasting[place] + self._outlasting[place + 1]) / 2
             self._beyond[place] = self._beyond[place + 1] + (there - here) * height
@@ -58,9 +58,9 @@ class Lifetimes:
     def unfinished(self, seconds: float) -> float:
         """The part that is not done so long after its begin, as some begin again after a mean duration."""
         found, chance, left = self.outlasting(seconds), 1.0, seconds
-        for _ in range(ROUNDS):
+        for _ in range(AGAIN_ROUNDS):
             chance, left = chance * self.again, left - self.mean
-            if chance < NOTHING or left <= 0:
+            if chance < NO_CHANCE or left <= 0:
                 break
             found += chance * self.outlasting(left)
         return min(found, 1.0)
@@ -68,9 +68,9 @@ class Lifetimes:
     def beyond(self, seconds: float) -> float:
         """Seconds that a task is unfinished after that, on the mean over all."""
         found, chance, left = _between(self._beyond, seconds), 1.0, seconds
-        for _ in range(ROUNDS):
+        for _ in range(AGAIN_ROUNDS):
             chance, left = chance * self.again, max(left - self.mean, 0.0)
-            if chance < NOTHING:
+            if chance < NO_CHANCE:
                 break
             found += chance * _between(self._beyond, left)
         return found
@@ -108,7 +108,7 @@ def _log_normal(ended: Sequence[float], running: Sequence[float]) -> tuple[float
     for _ in range(STEPS_AT_MOST):
         hazards = [(at, number, _hazard((at - mean) / spread)) for at, number in outlasted]
         new = (total + sum(number * (mean + spread * hazard) for _, number, hazard in hazards)) / (done + begun)
-        squares = sum(number * (at - new) ** 2 for at, number in known) + FEW * FIRST_SPREAD**2
+        squares = sum(number * (at - new) ** 2 for at, number in known) + TASKS_BEFORE_ANY * FIRST_SPREAD**2
         squares += sum(
             number
             * (
@@ -118,7 +118,7 @@ def _log_normal(ended: Sequence[float], running: Sequence[float]) -> tuple[float
             )
             for at, number, hazard in hazards
         )
-        before, mean, spread = spread, new, math.sqrt(max(squares, 1e-6) / (done + begun + FEW))
+        before, mean, spread = spread, new, math.sqrt(max(squares, 1e-6) / (done + begun + TASKS_BEFORE_ANY))
         if abs(spread - before) < 0.003 * spread:
             break
     return mean, spread
@@ -137,6 +137,6 @@ def _upper(seconds: float, mean: float, spread: float) -> float:
 def _between(values: Sequence[float], seconds: float) -> float:
     if seconds >= EDGES[-1]:
         return 0.0
-    place = 0 if seconds < EDGES[1] else min(1 + int(STEPS * math.log2(seconds / EDGES[1])), LAST)
+    place = 0 if seconds < EDGES[1] else min(1 + int(BINS_PER_DOUBLING * math.log2(seconds / EDGES[1])), LAST_BIN)
     part = (seconds - EDGES[place]) / (EDGES[place + 1] - EDGES[place])
     return values[place] + (values[place + 1] - values[place]) * min(max(part, 0.0), 1.0)

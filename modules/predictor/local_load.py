@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 QUARTER = 21_600.0  # seconds: a daily rhythm is as likely up as down so long after
 JUMP = 1.0 / 6.0  # mean square of the difference of two numbers between 0 and 1
-STEPS = 8  # moments at which the first jump is thought to come
-NEARLY = 1e-3  # to this part of it an end is looked for
-FARTHEST = 64.0  # times what it would take if nothing changed
+BISECTIONS = 8  # moments at which the first jump is thought to come
+NEARLY_NOTHING = 1e-3  # to this part of it an end is looked for
+FARTHEST_FACTOR = 64.0  # times what it would take if nothing changed
 
 
 class LocalLoadOutlook(NamedTuple):
@@ -50,8 +50,8 @@ def reached(work: float, outlook: LocalLoadOutlook, chance: float) -> float:
     share = min(max(outlook.share, 1e-3), 1.0)
     if work * outlook.jumps < 1e-6 or done(work, outlook, work * share) >= chance:
         return work
-    early, late = work * share, work * FARTHEST
-    while late - early > NEARLY * late:
+    early, late = work * share, work * FARTHEST_FACTOR
+    while late - early > NEARLY_NOTHING * late:
         middle = (early + late) / 2 if late < 2 * early else math.sqrt(early * late)
         early, late = (early, middle) if done(work, outlook, middle) >= chance else (middle, late)
     return late
@@ -61,9 +61,9 @@ def done(work: float, outlook: LocalLoadOutlook, seconds: float) -> float:
     """The chance that it is done so soon."""
     share = min(max(outlook.share, 1e-3), 1.0)
     before = min(seconds, work)
-    step = before / STEPS
+    step = before / BISECTIONS
     chance = math.exp(-outlook.jumps * work) if seconds >= work else 0.0
-    for number in range(STEPS):
+    for number in range(BISECTIONS):
         at = (number + 0.5) * step
         jumped = math.exp(-outlook.jumps * step * number) * -math.expm1(-outlook.jumps * step)
         chance += jumped * _enough(share * (work - at), seconds - at, outlook.jumps)

@@ -1,6 +1,6 @@
 """What is told of campaigns and clusters, as far as it can be; an odd figure spoils its own forecast only; pure."""
 
-from cigri.estimates.plausible import LARGEST, LARGEST_TIME, are_within, known_speed, known_within, within
+from cigri.estimates.plausible import LARGEST_PLAUSIBLE, LARGEST_TIME, are_within, known_speed, known_within, within
 from cigri.flow.views.progress import Progress
 from cigri.flow.views.service import ClusterService
 from modules.predictor.endings import Ending
@@ -11,9 +11,9 @@ def plausible_progress(part: Progress) -> Progress:
     sums = part.seconds, part.squares, part.expected, part.done_expected
     times = part.window_seconds, part.walltime, part.guess or 0.0, part.average or 0.0, part.longest or 0.0
     speed = known_speed(part.speed)
-    if are_within(sums, LARGEST) and are_within(times) and speed == part.speed:
+    if are_within(sums, LARGEST_PLAUSIBLE) and are_within(times) and speed == part.speed:
         return part
-    seconds, squares, expected, done_expected = (within(figure, LARGEST) for figure in sums)
+    seconds, squares, expected, done_expected = (within(figure, LARGEST_PLAUSIBLE) for figure in sums)
     return part._replace(
         seconds=seconds,
         squares=squares,
@@ -33,11 +33,11 @@ def plausible_pace(pace: ClusterService) -> ClusterService:
         cycle=known_within(pace.cycle),
         start_rate=known_within(pace.start_rate),
         queue_delay=known_within(pace.queue_delay),
-        core_seconds=within(pace.core_seconds, LARGEST),
-        taken=within(pace.taken, LARGEST),
-        given=within(pace.given, LARGEST),
+        core_seconds=within(pace.core_seconds, LARGEST_PLAUSIBLE),
+        taken=within(pace.taken, LARGEST_PLAUSIBLE),
+        given=within(pace.given, LARGEST_PLAUSIBLE),
         usage_seconds=within(pace.usage_seconds),
-        restless=within(pace.restless, LARGEST),
+        restless=within(pace.restless, LARGEST_PLAUSIBLE),
         drift=min(LARGEST_TIME, max(-LARGEST_TIME, pace.drift)),
         watched=within(pace.watched),
         sending=known_within(pace.sending),
@@ -45,4 +45,4 @@ def plausible_pace(pace: ClusterService) -> ClusterService:
 
 
 def plausible_ending(ending: Ending) -> Ending:
-    return Ending(within(ending.cores), within(ending.variance, LARGEST))
+    return Ending(within(ending.cores), within(ending.variance, LARGEST_PLAUSIBLE))

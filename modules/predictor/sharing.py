@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cigri.flow.views.progress import Progress
 from modules.predictor.campaign_pace import CampaignOnCluster
 
-IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use
+POLICIES_IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use
 
 
 class Runner(NamedTuple):
@@ -24,7 +24,7 @@ def starts(known: Mapping[int, CampaignOnCluster], places: Mapping[int, Sequence
 
     `places`: the clusters of each.
     """
-    ends = in_line if order in IN_LINE else side_by_side
+    ends = in_line if order in POLICIES_IN_LINE else side_by_side
     found: dict[int, float] = {}
     for group in groups(places):
         runners = [Runner(id, known[id].work, known[id].cores) for id in sorted(group)]
@@ -43,8 +43,8 @@ def spare(progress: Sequence[Progress], free: Mapping[int, int], order: str) -> 
             asking.setdefault(part.cluster_id, []).append(part)
     found: dict[int, dict[int, float]] = {}
     for cluster_id, parts in asking.items():
-        served = parts[:1] if order in IN_LINE else parts
-        number = 1 if order in IN_LINE else sum(part.alike for part in parts)
+        served = parts[:1] if order in POLICIES_IN_LINE else parts
+        number = 1 if order in POLICIES_IN_LINE else sum(part.alike for part in parts)
         for part in served:
             cores = free[cluster_id] // part.width * part.width / number
             found.setdefault(part.campaign_id, {})[cluster_id] = cores

@@ -24,9 +24,9 @@ from cigri.program.tools import Report, Tools
 from cigri.rules.verdicts import FAULT_OF_TASK
 from cigri.states import Outcome
 from modules.updator.sick_nodes import Hole, Tally, find_holes
-from modules.updator.swallowing_clusters import LONGEST, Doubt, find_sinks
+from modules.updator.swallowing_clusters import LONGEST_SWALLOWED, Doubt, find_sinks
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")  # of a node; what a job's files say may be anything
+NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")  # of a node; what a job's files say may be anything
 BAD = FAULT_OF_TASK | {Outcome.LOST, Outcome.NODE_FAILURE}
 
 
@@ -42,7 +42,7 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) ->
     if not campaigns:
         return report
     with tools.database.read() as conn:
-        here = list_spans_here(conn, campaigns, cluster.id, bin_of(LONGEST))
+        here = list_spans_here(conn, campaigns, cluster.id, bin_of(LONGEST_SWALLOWED))
     suspected = here[0].suspected if here else []
     report["results doubted"] += sum(_go_on(tools, one.span, suspected, fresh) for one in here)
     failing = {attempt.campaign_id for attempt in fresh if attempt.outcome in BAD}
@@ -85,7 +85,7 @@ def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span]) -> Repo
         ends = [end for span in here for end in list_node_ends(conn, place.cluster_id, span.campaign_id)]
         out = list_excluded(conn, place.cluster_id)
         there = count_nodes(conn, place.cluster_id)
-    tallies = [tally for tally in _tallies(ends, here) if NAME.fullmatch(tally.node)]
+    tallies = [tally for tally in _tallies(ends, here) if NODE_NAME.fullmatch(tally.node)]
     elsewhere = _elsewhere(tools, place, {tally.campaign_id for tally in tallies if tally.is_quick or tally.on_trial})
     verdicts = find_holes(tallies, elsewhere, [span.campaign_id for span in here if span.is_trusted])
     known = max(there, len({tally.node for tally in tallies} | set(out)))

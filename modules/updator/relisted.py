@@ -13,7 +13,7 @@ from cigri.flow.views.unwanted_jobs import list_over
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
 
-CODE = "JOBS_LISTED_AGAIN"
+JOBS_LISTED_AGAIN = "JOBS_LISTED_AGAIN"
 
 
 class Account(NamedTuple):
@@ -48,7 +48,7 @@ def find_relisted(tools: Tools, cluster: ClusterRow, account: Account, listed: S
                 f"{again.jobs} jobs that are over (e.g. {again.example}) are in the queue of {cluster.name} again: "
                 f"has its batch system come back with older state? They are killed there, and hold cores until then"
             )
-            put_events(conn, [NewEvent(CODE, EventLevel.WARNING, subject, message, cluster_id=cluster.id)])
+            put_events(conn, [NewEvent(JOBS_LISTED_AGAIN, EventLevel.WARNING, subject, message, cluster_id=cluster.id)])
         elif not again.jobs:
-            close_events(conn, [CODE], [subject], "cigri")
+            close_events(conn, [JOBS_LISTED_AGAIN], [subject], "cigri")
     return Counter({"jobs listed again": again.new})

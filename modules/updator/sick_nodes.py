@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cigri.estimates.durations import added, bin_of
-from modules.updator.swallowing_clusters import LONGEST, PART_HERE, TOO_RARE, compare, tail
+from modules.updator.swallowing_clusters import LONGEST_SWALLOWED, PART_HERE, TOO_RARE, compare, tail
 
-LEAST_ELSEWHERE = 10  # ended tasks of the campaign on other nodes
+LEAST_ON_OTHER_NODES = 10  # ended tasks of the campaign on other nodes
 MOST_SUSPECTS = 20
 
 
@@ -32,7 +32,7 @@ class Tally(NamedTuple):
     @property
     def is_quick(self) -> bool:
         """May some have ended at once?"""
-        return any(self.durations[: bin_of(LONGEST)])
+        return any(self.durations[: bin_of(LONGEST_SWALLOWED)])
 
 
 class Hole(NamedTuple):
@@ -84,7 +84,7 @@ def _suspects(tallies: Sequence[Tally]) -> list[str]:
     """Nodes worth a look: those with the most bad and quick ends, and those on trial."""
     worse: Counter[str] = Counter()
     for tally in tallies:
-        worse[tally.node] += tally.bad + sum(tally.durations[: bin_of(LONGEST)])
+        worse[tally.node] += tally.bad + sum(tally.durations[: bin_of(LONGEST_SWALLOWED)])
     on_trial = {tally.node for tally in tallies if tally.on_trial}
     return sorted(on_trial | {node for node, number in worse.most_common(MOST_SUSPECTS) if number})
 
@@ -102,10 +102,10 @@ def _add_up(
             lasting = [added([tally.durations, tally.running]) for tally in others] + list(elsewhere.get(campaign, ()))
             doubt = compare(mine.durations, lasting)
         ended_elsewhere = sum(map(_ended, others))
-        if doubt is None and ended_elsewhere < LEAST_ELSEWHERE:
+        if doubt is None and ended_elsewhere < LEAST_ON_OTHER_NODES:
             continue
         ended += _ended(mine)
-        if ended_elsewhere >= LEAST_ELSEWHERE:
+        if ended_elsewhere >= LEAST_ON_OTHER_NODES:
             bad += mine.bad
             expected += _ended(mine) * (sum(tally.bad for tally in others) + 1) / (ended_elsewhere + 2)
         if doubt is not None and doubt.quick:

@@ -14,7 +14,7 @@ REACTION = 30.0
 RECOVERY = 600.0
 LOWEST = 0.05
 LONGEST_STEP = 60.0  # seconds between two looks that count
-FORGETTING = 14_400.0  # seconds in which what is usual comes near to slower answers
+STRESS_FADES = 14_400.0  # seconds in which what is usual comes near to slower answers
 QUICKER = 0.2  # of the difference, at each quicker answer
 
 
@@ -42,5 +42,5 @@ def _signs(usual: float, seen: Strain, most_load: float) -> list[str]:
 def _usual(usual: float | None, seen: Strain) -> float:
     if usual is None:
         return seen.answer
-    weight = QUICKER if seen.answer < usual else min(1.0, min(seen.elapsed, LONGEST_STEP) / FORGETTING)
+    weight = QUICKER if seen.answer < usual else min(1.0, min(seen.elapsed, LONGEST_STEP) / STRESS_FADES)
     return usual + weight * (seen.answer - usual)

@@ -17,8 +17,8 @@ from cigri.estimates.durations import added, bin_of, edge, quantile
 
 SHORTEST_USUAL = 10.0  # seconds
 RATIO = 20.0
-LONGEST = 10.0  # seconds
-LEAST = 10  # tasks that ended so soon here
+LONGEST_SWALLOWED = 10.0  # seconds
+LEAST_ENDED = 10  # tasks that ended so soon here
 LEAST_ELSEWHERE = 10  # voices
 VOICES = 20
 PART_HERE = 0.5
@@ -61,7 +61,7 @@ def compare(here: Sequence[int], others: Sequence[Sequence[int]]) -> Doubt | Non
     usual = quantile(elsewhere, NEARLY_HALF)
     if usual is None or sum(elsewhere) < LEAST_ELSEWHERE - 1e-6 or usual < SHORTEST_USUAL:
         return None
-    place = bin_of(min(usual / RATIO, LONGEST))
+    place = bin_of(min(usual / RATIO, LONGEST_SWALLOWED))
     lasting = added([_voices(counts) for counts in others if sum(counts[:place]) < PART_HERE * sum(counts)])
     chance = (sum(lasting[:place]) + 1) / (sum(lasting) + 2)
     return Doubt(edge(place), sum(here[:place]), sum(here), usual, chance)
@@ -81,7 +81,7 @@ def tail(least: int, tries: int, probability: float) -> float:
 def _is_sink(doubt: Doubt, *, is_known: bool) -> bool:
     if not doubt.quick or doubt.quick < PART_HERE * doubt.ended or doubt.chance > PART_ELSEWHERE:
         return False
-    return is_known or (doubt.quick >= LEAST and tail(doubt.quick, doubt.ended, doubt.chance) < TOO_RARE)
+    return is_known or (doubt.quick >= LEAST_ENDED and tail(doubt.quick, doubt.ended, doubt.chance) < TOO_RARE)
 
 
 def _voices(counts: Sequence[int]) -> list[float]:

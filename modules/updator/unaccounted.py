@@ -19,8 +19,10 @@ from modules.updator.observation import UNTOLD, Findings, Sight
 
 logger = logging.getLogger(__name__)
 
-CODE = "JOB_UNACCOUNTED"
-REASON = "it was started, and left neither a record nor the batch system's word: until its walltime is over it may run"
+JOB_UNACCOUNTED = "JOB_UNACCOUNTED"
+UNACCOUNTED_REASON = (
+    "it was started, and left neither a record nor the batch system's word: until its walltime is over it may run"
+)
 
 
 def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Findings, sight: Sight) -> Findings:
@@ -46,11 +48,11 @@ def tell(conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], find
     """People hear of jobs that perhaps still run, and that they were heard of again."""
     news = [job for job in findings.unaccounted if not job.is_unaccounted]
     if news:
-        mark_unaccounted(conn, [job.job_id for job in news], REASON)
+        mark_unaccounted(conn, [job.job_id for job in news], UNACCOUNTED_REASON)
         put_events(conn, [_event(cluster, job) for job in news])
     solved = {end.job.job_id for end in findings.ended} | {seen.job_id for seen in findings.seen}
     subjects = [_subject(job) for job in jobs if job.is_unaccounted and job.job_id in solved]
-    close_events(conn, [CODE], subjects, "cigri")
+    close_events(conn, [JOB_UNACCOUNTED], subjects, "cigri")
 
 
 def _subject(job: WatchedJob) -> str:
@@ -60,8 +62,8 @@ def _subject(job: WatchedJob) -> str:
 def _event(cluster: ClusterRow, job: WatchedJob) -> NewEvent:
     until = as_utc(job.runs_until) if job.runs_until else "then"
     message = (
-        f"{job.remote_id or job.tag} on {cluster.name} is gone from the batch system: {REASON} ({until}). "
+        f"{job.remote_id or job.tag} on {cluster.name} is gone from the batch system: {UNACCOUNTED_REASON} ({until}). "
         f"Its tasks are not done elsewhere before; `griddel -j {job.job_id}` gives them up"
     )
     about = (job.campaign_id, cluster.id, job.job_id)
-    return NewEvent(CODE, EventLevel.WARNING, _subject(job), message, *about)
+    return NewEvent(JOB_UNACCOUNTED, EventLevel.WARNING, _subject(job), message, *about)

@@ -19,7 +19,7 @@ from cigri.cli.command import Parser
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.tables import everything
-from cigri.text.event_codes import OF_CAMPAIGNS, OF_THE_GRID
+from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.text.exit_codes import EXPLAINED, OF_COMMANDS, OF_TASKS
 from modules import operator
 
@@ -71,7 +71,7 @@ def events_page() -> str:
         "What may be done about each, and what `--fix` means to it: [commands.md](commands.md#gridevents).",
         "",
     ]
-    for title, codes in (("Of campaigns", OF_CAMPAIGNS), ("Of clusters and the grid: `--global`", OF_THE_GRID)):
+    for title, codes in (("Of campaigns", CODES_OF_CAMPAIGNS), ("Of clusters and the grid: `--global`", OF_THE_GRID)):
         lines += [
             f"## {title}",
             "",

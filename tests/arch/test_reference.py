@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cigri.text.event_codes import OF_CAMPAIGNS, OF_THE_GRID
+from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from tests.arch.reference import PAGES, PLACE, ROOT, is_number, model_of, sections, table_meanings, unit_of
 
-KNOWN = OF_CAMPAIGNS.keys() | OF_THE_GRID.keys()
+KNOWN = CODES_OF_CAMPAIGNS.keys() | OF_THE_GRID.keys()
 CODE = re.compile(r"(?=.{4})[A-Z]+(_[A-Z]+)*")
 MAKING = re.compile(r"\b(NewEvent|put_failure)\(")
 SOURCES = [path for room in ("cigri", "modules") for path in sorted((ROOT / room).rglob("*.py"))]

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from cigri.cli import gridstat, watching
-from cigri.cli.standstill import LATE, standstills
+from cigri.cli.standstill import LATE_PASS, standstills
 from cigri.database import Database
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import find_cluster
@@ -43,7 +43,7 @@ def test_nothing_is_said_while_an_almighty_cycles() -> None:
     assert standstills(pulse(*all_modules(), almighty=True)) == []
 
 
-@pytest.mark.parametrize("ago", [0.0, 61.0, LATE.total_seconds() - 1])
+@pytest.mark.parametrize("ago", [0.0, 61.0, LATE_PASS.total_seconds() - 1])
 def test_cron_or_a_person_may_run_the_modules_instead(ago: float) -> None:
     assert standstills(pulse(*all_modules(ago, by_almighty=False))) == []
 
@@ -59,9 +59,9 @@ def test_an_almighty_that_is_gone_is_missed_at_once() -> None:
 
 
 def test_modules_that_nobody_runs_any_more_are_missed_after_a_while() -> None:
-    (said,) = standstills(pulse(*all_modules(LATE.total_seconds() + 1, by_almighty=False)))
+    (said,) = standstills(pulse(*all_modules(LATE_PASS.total_seconds() + 1, by_almighty=False)))
     assert said.startswith("no module has ended a pass since 20")
-    (said,) = standstills(pulse(*all_modules(LATE.total_seconds() + 1), almighty=True))
+    (said,) = standstills(pulse(*all_modules(LATE_PASS.total_seconds() + 1), almighty=True))
     assert said.startswith("no module has ended a pass since 20")
 
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.cli import gridclusters, gridstat
-from cigri.cli.wording import LETTERS
+from cigri.cli.wording import STATE_LETTERS
 from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns
 from cigri.flow.forecasts import NewForecast, put_forecasts
@@ -73,7 +73,7 @@ def test_zero_tasks_are_all_tasks(run: Run, database: Database, dahu: int) -> No
 def test_the_help_explains_every_letter(run: Run) -> None:
     shown = run("--help").out
     states = shown[shown.index("states:") :]
-    for letter in [*LETTERS.values(), "H", "e"]:
+    for letter in [*STATE_LETTERS.values(), "H", "e"]:
         assert f" {letter} " in states or f" {letter}: " in states
 
 

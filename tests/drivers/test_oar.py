@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteState, ResourceRequest, load
-from cigri.drivers.oar.answers import END
+from cigri.drivers.oar.answers import END_OF_OAR_ANSWER
 from cigri.errors import AnswerUnreadable, ConfigError, SubmissionRefused
 from cigri.script.answers import Answer
 
@@ -42,7 +42,7 @@ def events(*types: str, **texts: str) -> list[dict[str, str]]:
 
 
 def listed(*jobs: dict[str, Any]) -> Answer:
-    return Answer(0, f"{json.dumps({str(one['Job_Id']): one for one in jobs})}\n{END}\n", "")
+    return Answer(0, f"{json.dumps({str(one['Job_Id']): one for one in jobs})}\n{END_OF_OAR_ANSWER}\n", "")
 
 
 def history(*jobs: dict[str, Any]) -> RemoteJob:
@@ -134,12 +134,12 @@ def test_the_types_of_oar_and_of_the_site_are_allowed() -> None:
     "out",
     [
         "OAR_JOB_ID=5\nOAR_JOB_ID=6\n",
-        f"OAR_JOB_ID=5\nOAR_JOB_ID=6\n{END} 0\n",
-        f"OAR_JOB_ID=5\nOAR_JOB_ID=6\nOAR_JOB_ID=6\n{END} 0\n",
-        f"OAR_JOB_ID=5\nOAR_JOB_ID=6\nOAR_JOB_ID=7\n[ERROR] Cannot connect to executor\n{END} 9\n",
-        f"OAR_JOB_ID=5\n/!\\ something odd\n{END} 8\n",
-        f"[IOlib] Cannot connect to database (type=Pg\n{END} 255\n",
-        f"oarsub: not found\n{END} 127\n",
+        f"OAR_JOB_ID=5\nOAR_JOB_ID=6\n{END_OF_OAR_ANSWER} 0\n",
+        f"OAR_JOB_ID=5\nOAR_JOB_ID=6\nOAR_JOB_ID=6\n{END_OF_OAR_ANSWER} 0\n",
+        f"OAR_JOB_ID=5\nOAR_JOB_ID=6\nOAR_JOB_ID=7\n[ERROR] Cannot connect to executor\n{END_OF_OAR_ANSWER} 9\n",
+        f"OAR_JOB_ID=5\n/!\\ something odd\n{END_OF_OAR_ANSWER} 8\n",
+        f"[IOlib] Cannot connect to database (type=Pg\n{END_OF_OAR_ANSWER} 255\n",
+        f"oarsub: not found\n{END_OF_OAR_ANSWER} 127\n",
     ],
 )
 def test_a_submission_without_a_clear_answer_is_no_refusal(out: str) -> None:
@@ -150,10 +150,12 @@ def test_a_submission_without_a_clear_answer_is_no_refusal(out: str) -> None:
 def test_a_refusal_carries_the_words_of_oar_alone() -> None:
     said = "[ADMISSION RULE] Set default walltime to 7200.\nOAR_JOB_ID=-5\nThere are not enough resources\n"
     with pytest.raises(SubmissionRefused) as refused:
-        OAR.parse_submit(Answer(0, f"{said}{END} 8\n", ""), REQUEST)
+        OAR.parse_submit(Answer(0, f"{said}{END_OF_OAR_ANSWER} 8\n", ""), REQUEST)
     assert str(refused.value) == "There are not enough resources"
     with pytest.raises(SubmissionRefused, match="unknown job type: foo"):
-        OAR.parse_submit(Answer(0, f"[ADMISSION RULE] Error: unknown job type: foo\n\n{END} 254\n", ""), REQUEST)
+        OAR.parse_submit(
+            Answer(0, f"[ADMISSION RULE] Error: unknown job type: foo\n\n{END_OF_OAR_ANSWER} 254\n", ""), REQUEST
+        )
 
 
 KILL = ("FRAG_JOB_REQUEST", "SEND_KILL_JOB", "SWITCH_INTO_ERROR_STATE")
@@ -234,25 +236,33 @@ def test_the_json_of_oar_3_is_understood() -> None:
     living = {"id": 13, "name": TAG, "array_index": 3, "state": "Running", "nodes": [{"network_address": "n7"}]}
     coded = {"id": 14, "name": TAG, "array_index": 4, "state": "Terminated", "exit_status_code": 66}
     for whole in ([ended, living, coded], {"items": [ended, living, coded], "total": 3}):
-        found = OAR.parse_history(Answer(0, f"{json.dumps(whole)}\n{END}\n", ""))
+        found = OAR.parse_history(Answer(0, f"{json.dumps(whole)}\n{END_OF_OAR_ANSWER}\n", ""))
         assert [(one.index, one.state, one.exit_code, one.node) for one in found] == [
             (2, RemoteState.FAILED, 3, ""),
             (3, RemoteState.RUNNING, None, "n7"),
             (4, RemoteState.FAILED, 66, ""),
         ]
-    assert OAR.parse_probe(Answer(0, f'OAR Version: 3.0.0\n{{"1" : "Alive"}}\n{END}\n', "")) == "OAR 3.0.0"
+    assert (
+        OAR.parse_probe(Answer(0, f'OAR Version: 3.0.0\n{{"1" : "Alive"}}\n{END_OF_OAR_ANSWER}\n', "")) == "OAR 3.0.0"
+    )
 
 
 def test_an_empty_list_needs_a_witness() -> None:
-    assert OAR.parse_status(Answer(0, f'{{"1" : "Alive"}}\n{END}\n', ""), TAG) == []
-    for out in (f"{{}}\n{END}\n", f"\n{END}\n", f"[]\n{END}\n", '{"1" : "Alive"}\n', ""):
+    assert OAR.parse_status(Answer(0, f'{{"1" : "Alive"}}\n{END_OF_OAR_ANSWER}\n', ""), TAG) == []
+    for out in (
+        f"{{}}\n{END_OF_OAR_ANSWER}\n",
+        f"\n{END_OF_OAR_ANSWER}\n",
+        f"[]\n{END_OF_OAR_ANSWER}\n",
+        '{"1" : "Alive"}\n',
+        "",
+    ):
         with pytest.raises(AnswerUnreadable):
             OAR.parse_status(Answer(0, out, ""), TAG)
 
 
 def test_a_scheduler_that_was_not_seen_for_long_is_no_answer() -> None:
     with pytest.raises(AnswerUnreadable, match="does Almighty run"):
-        OAR.parse_probe(Answer(0, f"OAR version : 2.5.9 (Canicule)\n{{}}\n{END}\n", ""))
+        OAR.parse_probe(Answer(0, f"OAR version : 2.5.9 (Canicule)\n{{}}\n{END_OF_OAR_ANSWER}\n", ""))
 
 
 def test_each_core_is_counted_once_whatever_its_resources() -> None:
@@ -268,7 +278,7 @@ def test_each_core_is_counted_once_whatever_its_resources() -> None:
     ]
     asleep = [core(12, state="Absent", available_upto=1900000000)]
     found = {str(one["resource_id"]): one for one in (*up, *down, *asleep)}
-    answer = Answer(0, f"{json.dumps(found)}\n{END}\n", "")
+    answer = Answer(0, f"{json.dumps(found)}\n{END_OF_OAR_ANSWER}\n", "")
     assert OAR.parse_capacity(answer) == Capacity(total=6, free=2, used=1, unavailable=3)
     assert load("oar", {"core": "resource_id"}).parse_capacity(answer).total == 9
 
@@ -278,9 +288,9 @@ def test_controls_are_those_of_the_cluster() -> None:
     assert load("oar", {"suspend": True}).controls == set(Control)
     assert "oarhold -r 5 6" in load("oar", {"suspend": True}).control(Control.SUSPEND, ["5", "6"])
     for said in ("this job does not exist.", "the job is not in the right state (try '-r' option)."):
-        OAR.parse_control(Answer(0, f"/!\\ Cannot hold 5 : {said}\n{END}\n", ""))
+        OAR.parse_control(Answer(0, f"/!\\ Cannot hold 5 : {said}\n{END_OF_OAR_ANSWER}\n", ""))
     with pytest.raises(AnswerUnreadable):
-        OAR.parse_control(Answer(0, f"CPUSET tag is not configured in the oar.conf.\n{END}\n", ""))
+        OAR.parse_control(Answer(0, f"CPUSET tag is not configured in the oar.conf.\n{END_OF_OAR_ANSWER}\n", ""))
 
 
 def test_a_suspended_job_is_known() -> None:
@@ -318,7 +328,7 @@ def test_many_jobs_fit_into_commands(tmp_path: Path) -> None:
     assert OAR.parse_cancel(Answer(ended.returncode, ended.stdout, ended.stderr)) is None
     assert sum(map(int, (tmp_path / "count").read_text().split())) == 30_000
     jobs = [(f"cigri-{batch}", index, "") for batch in range(30) for index in range(1, 1001)]
-    assert run(OAR.history(jobs), tmp_path, oarstat=say).stdout.count(END) > 1
+    assert run(OAR.history(jobs), tmp_path, oarstat=say).stdout.count(END_OF_OAR_ANSWER) > 1
     assert not (tmp_path / "long").exists()
 
 

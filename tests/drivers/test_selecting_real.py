@@ -9,7 +9,7 @@ import pytest
 from cigri.backend.selecting import undecided
 from cigri.drivers import BatchRequest, load
 from cigri.requirements import BUILT_IN, Condition, Kind, conditions, parse_requirement
-from cigri.requirements.truth import Properties
+from cigri.requirements.truth import KnownProperties
 from tests.drivers.conformance import USER, Batch, Site
 from tests.drivers.test_gridengine_real import gridengine_site
 from tests.drivers.test_oar_real import oar_site
@@ -84,13 +84,13 @@ def site(grid: Grid) -> Iterator[Site]:
         batch.cancel(list(batch.ids))
 
 
-def classes_of(site: Site) -> list[Properties]:
+def classes_of(site: Site) -> list[KnownProperties]:
     """Of the nodes that jobs go to which name no queue, as the batch system itself tells of them."""
     found = site.driver.parse_nodes(site.run(USER, site.driver.nodes()))
     return [one.properties for one in found if not one.queue]
 
 
-def wanted(text: str, classes: list[Properties]) -> Condition:
+def wanted(text: str, classes: list[KnownProperties]) -> Condition:
     condition = conditions(parse_requirement(text, KINDS))
     assert condition is not None
     left = undecided(condition, classes)

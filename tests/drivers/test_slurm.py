@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob, RemoteState, ResourceRequest, load
 from cigri.drivers.slurm import END_OF_ALL
-from cigri.drivers.slurm.tables import END, SACCT_HEADER, SQUEUE_HEADER, STATES
+from cigri.drivers.slurm.tables import END_OF_ANSWER, SACCT_HEADER, SLURM_STATES, SQUEUE_HEADER
 from cigri.errors import AnswerUnreadable, ArrayTooLarge, ConfigError, SubmissionRefused
 from cigri.script.answers import Answer
 from tests.drivers.recorded import REPLIES, read_answer
@@ -29,15 +29,15 @@ def reply(name: str) -> Answer:
 
 
 def squeue(*rows: str) -> Answer:
-    return Answer(0, "\n".join([SQUEUE_HEADER, *rows, END, ""]), "")
+    return Answer(0, "\n".join([SQUEUE_HEADER, *rows, END_OF_ANSWER, ""]), "")
 
 
 def history(*rows: str) -> Answer:
-    return Answer(0, "\n".join([SQUEUE_HEADER, *rows, END, END_OF_ALL]), "")
+    return Answer(0, "\n".join([SQUEUE_HEADER, *rows, END_OF_ANSWER, END_OF_ALL]), "")
 
 
 def sacct(*rows: str) -> Answer:
-    return Answer(0, "\n".join([SQUEUE_HEADER, END, SACCT_HEADER, *rows, END, END_OF_ALL]), "")
+    return Answer(0, "\n".join([SQUEUE_HEADER, END_OF_ANSWER, SACCT_HEADER, *rows, END_OF_ANSWER, END_OF_ALL]), "")
 
 
 def by_index(jobs: list[RemoteJob], tag: str = TAG) -> dict[int, RemoteJob]:
@@ -186,7 +186,7 @@ def test_without_one_slurm_finds_its_configuration_itself(verb: str, tmp_path: P
 
 
 def test_an_accepted_array_has_an_id_for_each_index() -> None:
-    ids = SLURM.parse_submit(Answer(0, f"23;alpha\n{END}\n", ""), REQUEST)
+    ids = SLURM.parse_submit(Answer(0, f"23;alpha\n{END_OF_ANSWER}\n", ""), REQUEST)
     assert list(ids) == list(range(1, 31))
     assert ids[30] == "23_30"
 
@@ -266,8 +266,8 @@ def test_a_cut_list_is_no_list(name: str) -> None:
     [
         reply("down-status-alpha"),
         Answer(1, reply("status-alpha").out, ""),
-        Answer(0, f"JOBID PARTITION NAME USER ST\n{END}\n", ""),
-        Answer(0, f"{END}\n", ""),
+        Answer(0, f"JOBID PARTITION NAME USER ST\n{END_OF_ANSWER}\n", ""),
+        Answer(0, f"{END_OF_ANSWER}\n", ""),
         squeue(f"5|1-9,11-13...|PENDING|0|0|N/A|N/A||Priority|{TAG}|"),
     ],
 )
@@ -282,9 +282,9 @@ def test_task_lists_have_ranges_steps_and_a_limit() -> None:
     assert {job.reason for job in jobs} == {r"A|B \| c"}
 
 
-@pytest.mark.parametrize("word", [*STATES, "SOMETHING_NEW"])
+@pytest.mark.parametrize("word", [*SLURM_STATES, "SOMETHING_NEW"])
 def test_each_state_word_is_understood_by_squeue_and_sacct(word: str) -> None:
-    state = STATES.get(word, RemoteState.UNKNOWN)
+    state = SLURM_STATES.get(word, RemoteState.UNKNOWN)
     row = f"5|1|{word}|0|0|1795171064|1795171065|n1|None|{TAG}|"
     live = [] if state.is_final else [state]
     assert [job.state for job in SLURM.parse_status(squeue(row), "cigri-")] == live
@@ -295,14 +295,14 @@ def test_each_state_word_is_understood_by_squeue_and_sacct(word: str) -> None:
 
 def test_accounting_alone_tells_the_same_as_squeue() -> None:
     whole = reply("history-codes-beta")
-    _, table = whole.out.split(f"{END}\n", 1)
+    _, table = whole.out.split(f"{END_OF_ANSWER}\n", 1)
     both, alone = (
         by_index(SLURM.parse_history(one), "cigri-recorded-codes") for one in (whole, whole._replace(out=table))
     )
     assert both == {index: replace(job, reason=both[index].reason) for index, job in alone.items()}
     killed = reply("history-killed-beta")
     alone = by_index(
-        SLURM.parse_history(killed._replace(out=killed.out.split(f"{END}\n", 1)[1])), "cigri-recorded-many"
+        SLURM.parse_history(killed._replace(out=killed.out.split(f"{END_OF_ANSWER}\n", 1)[1])), "cigri-recorded-many"
     )
     assert alone[1].reason == "CANCELLED by 1001"
     assert alone[40].node == ""
@@ -359,7 +359,9 @@ def test_a_failed_history_is_no_oblivion(answer: Answer) -> None:
 
 def test_a_cancel_is_taken_or_an_error() -> None:
     SLURM.parse_cancel(reply("cancel-alpha"))
-    SLURM.parse_cancel(Answer(1, f"{END}\n", "scancel: error: Kill job error on job id 7: Invalid job id specified\n"))
+    SLURM.parse_cancel(
+        Answer(1, f"{END_OF_ANSWER}\n", "scancel: error: Kill job error on job id 7: Invalid job id specified\n")
+    )
     for answer in (reply("cancel-denied-alpha"), reply("down-cancel-alpha"), Answer(127, "", ""), Answer(0, "", "")):
         with pytest.raises(AnswerUnreadable):
             SLURM.parse_cancel(answer)
@@ -367,9 +369,9 @@ def test_a_cancel_is_taken_or_an_error() -> None:
 
 def test_a_control_is_taken_or_a_clear_error() -> None:
     for line in ("7_1: Job is pending execution", "7_1: Job has already finished", "7_1: Job is not suspended"):
-        SLURM.parse_control(Answer(1, f"{END}\n", f"{line}\n"))
+        SLURM.parse_control(Answer(1, f"{END_OF_ANSWER}\n", f"{line}\n"))
     with pytest.raises(AnswerUnreadable, match="only operators of Slurm may suspend"):
-        SLURM.parse_control(Answer(1, f"{END}\n", "Access/permission denied for job 3_2\n"))
+        SLURM.parse_control(Answer(1, f"{END_OF_ANSWER}\n", "Access/permission denied for job 3_2\n"))
     with pytest.raises(AnswerUnreadable, match="Slurm"):
         SLURM.parse_control(reply("control-denied-alpha"))
 
@@ -420,7 +422,7 @@ def test_many_cancels_fit_a_command_and_no_failure_is_hidden(tmp_path: Path) -> 
 
 def test_the_capacity_of_the_cluster_is_that_of_its_partitions() -> None:
     assert SLURM.parse_capacity(reply("capacity-alpha")) == Capacity(total=16, free=16, used=0, unavailable=0)
-    assert SLURM.parse_capacity(Answer(0, f"4/8/2/14\n{END}\n", "")) == Capacity(14, 8, 4, 2)
+    assert SLURM.parse_capacity(Answer(0, f"4/8/2/14\n{END_OF_ANSWER}\n", "")) == Capacity(14, 8, 4, 2)
     driver = load("slurm", {"partition": "day", "besteffort_partition": "night"})
     assert "-p day,night" in driver.capacity("")
     assert "-p own" in driver.capacity("own")

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, select, text, update
 
 from cigri.database import Database
-from cigri.estimates.speeds import FEWEST
+from cigri.estimates.speeds import FEWEST_FOR_SPEED
 from cigri.flow import known_tasks
 from cigri.flow.archive import forget_durations
 from cigri.flow.expectations import match_tasks
@@ -151,7 +151,10 @@ def test_a_command_that_has_succeeded_on_a_cluster_needs_few_scouts_there(databa
         again = a_campaign(conn, list("abc"), clusters=("dahu", "luke"))
         assert [want.proven for want in list_wants(conn, 9, 0.0) if want.campaign_id == again] == [0, 0]
         match_tasks(conn)
-        assert [want.proven for want in list_wants(conn, 9, 0.0) if want.campaign_id == again] == [FEWEST, FEWEST]
+        assert [want.proven for want in list_wants(conn, 9, 0.0) if want.campaign_id == again] == [
+            FEWEST_FOR_SPEED,
+            FEWEST_FOR_SPEED,
+        ]
 
 
 def test_a_cluster_takes_no_task_that_is_known_to_be_too_long_for_it(database: Database) -> None:
@@ -342,7 +345,7 @@ def test_who_thinks_of_submitting_tasks_hears_what_they_took(
         assert find_known_past(conn, "alice", {"/bin/true", "/bin/other"}, wanted).done == 3
         assert find_known_past(conn, "bob", {"/bin/true"}, wanted) == KnownPast()
         assert find_known_past(conn, "alice", {"/bin/other"}, wanted) == KnownPast()
-        monkeypatch.setattr(known_tasks, "AT_ONCE", 2)
+        monkeypatch.setattr(known_tasks, "TASKS_AT_ONCE", 2)
         assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(4, 3, 320.0, 90200.0)
         monkeypatch.setattr(known_tasks, "LOOKED_UP", 3)
         assert find_known_past(conn, "alice", {"/bin/true"}, wanted) == KnownPast(3, 2, 310.0, 90100.0)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from cigri.jdl.reading import KNOWN
+from cigri.jdl.reading import KNOWN_FIELDS
 
 
 class Written(NamedTuple):
@@ -60,7 +60,7 @@ def _deep(opening: str, inner: str, closing: str, size: int) -> str:
 
 
 NAMES = st.sampled_from(
-    [*KNOWN, "Name", "clusters", "params", "sweep", "param_file", "a", "dahu", "cpu", "mem", "where"]
+    [*KNOWN_FIELDS, "Name", "clusters", "params", "sweep", "param_file", "a", "dahu", "cpu", "mem", "where"]
 )
 FRAGMENTS = st.sampled_from(
     ["\ud800", "\0", "\udcff", "\u202e", "\x85", "\n", "a", " ", "{a}", "$HOME", "'", '"', "ANY"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cigri.jdl.amounts import LARGEST, formula, read_amount, values_of
+from cigri.jdl.amounts import LARGEST_AMOUNT, formula, read_amount, values_of
 from cigri.jdl.parameters import Parameter
 
 
@@ -118,7 +118,7 @@ def test_an_amount_is_computed_for_each_task(text: str, parameter: Parameter, am
         ("{a}", {"a": "3m"}, "a thousandth"),
         ("{a} - 4", {"a": 3}, "{a} - 4 is negative"),
         ("1 / {a}", {"a": 0}, "divides by zero"),
-        ("{a} * {a}", {"a": 10**12}, f"is more than {LARGEST}"),
+        ("{a} * {a}", {"a": 10**12}, f"is more than {LARGEST_AMOUNT}"),
     ],
 )
 def test_an_amount_that_cannot_be_computed_says_why(text: str, parameter: Parameter, message: str) -> None:
@@ -135,7 +135,7 @@ def test_no_text_is_more_than_refused(text: str) -> None:
         amount = read_amount(text, is_size=True)
     except ValueError:
         return
-    assert isinstance(amount, str) or 0 <= amount <= LARGEST
+    assert isinstance(amount, str) or 0 <= amount <= LARGEST_AMOUNT
 
 
 @given(st.integers(0, 10**6), st.integers(1, 1000), st.sampled_from(["{a} * {b}", "{b} * ({a})", "{a} * {b} + 0 K"]))

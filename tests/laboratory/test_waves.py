@@ -7,7 +7,7 @@ import pytest
 from cigri import shipped
 from cigri.database.virtual import VirtualDatabase
 from modules.laboratory.scenario import read
-from modules.laboratory.world import START, World
+from modules.laboratory.world import WORLD_START, World
 from tests.laboratory.test_world import counts, history
 
 TASKS = 200
@@ -22,5 +22,5 @@ def test_waves_follow_each_other(database: VirtualDatabase, poll_interval: float
     cluster = cluster.model_copy(update={"config": {"poll_interval": poll_interval}})
     World(scenario.model_copy(update={"clusters": (cluster,)}), database, Path("/")).run()
     assert counts(database) == {"done": TASKS}
-    last = max((started - START).total_seconds() + seconds for *_, started, seconds in history(database))
+    last = max((started - WORLD_START).total_seconds() + seconds for *_, started, seconds in history(database))
     assert LIMIT < last <= most * LIMIT

@@ -20,9 +20,9 @@ from cigri.states import CampaignType
 from modules.laboratory.whatif import local_load
 from modules.laboratory.whatif.durations import Durations, Total, durations
 from modules.laboratory.whatif.future import CampaignOutcome, Future
-from modules.laboratory.whatif.interval import ERRORS, SimulatedEnd, interval
+from modules.laboratory.whatif.interval import DURATION_ERRORS, SimulatedEnd, interval
 from modules.laboratory.whatif.plan import Plan, Prospect, plan
-from modules.laboratory.whatif.scale import MOST_TASKS, RemainingWork, scale, shared_out
+from modules.laboratory.whatif.scale import MOST_SIMULATED_TASKS, RemainingWork, scale, shared_out
 from modules.laboratory.whatif.small_grid import board
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.flow.test_buckets import sized
@@ -99,7 +99,7 @@ def test_a_small_campaign_is_played_as_it_is() -> None:
 def test_what_is_played_is_bounded_and_the_work_per_core_is_the_same(tasks: int, room: int) -> None:
     small = scale({-1: RemainingWork(tasks, TEN, {1: 1})}, [-1], {1: room}, 2.0)
     played = tasks / small.cores / small.together[-1]
-    assert played <= MOST_TASKS + 1
+    assert played <= MOST_SIMULATED_TASKS + 1
     assert played * small.together[-1] / (room / small.cores) == pytest.approx(tasks / room)
 
 
@@ -132,7 +132,8 @@ def test_jobs_of_others_use_what_is_foreseen() -> None:
 def ends(doubt: float, runs: int = 5, luck: float = 0.0) -> list[SimulatedEnd]:
     """Of runs whose durations are off by `doubt`, and which are lucky and unlucky in turn."""
     return [
-        SimulatedEnd(one, 100 * math.exp(doubt * one + luck * (-1) ** place)) for place, one in enumerate(ERRORS[:runs])
+        SimulatedEnd(one, 100 * math.exp(doubt * one + luck * (-1) ** place))
+        for place, one in enumerate(DURATION_ERRORS[:runs])
     ]
 
 
@@ -182,7 +183,7 @@ def test_large_grids_are_played_as_small_ones(database: Database) -> None:
         a_campaign(conn, 300, clusters=names[:3])
     drawn = board(made(database, an_order(1_000_000, clusters=names)), Random(1))
     assert sum(one.machine.cores for one in drawn.clusters.values()) < 20
-    assert sum(order.tasks for order in drawn.orders.values()) <= MOST_TASKS + 1
+    assert sum(order.tasks for order in drawn.orders.values()) <= MOST_SIMULATED_TASKS + 1
     assert {row["id"] for row in drawn.rows["clusters"]} == set(drawn.clusters)
     assert all(row["config"]["driver"] == "simulated" for row in drawn.rows["clusters"])
 
@@ -232,7 +233,7 @@ def test_what_is_cut_short_before_a_task_is_done_has_no_end_that_is_known(databa
 
 
 def test_what_never_ends_is_not_cut_short(database: Database, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modules.laboratory.whatif.future.FARTHEST", 30.0)
+    monkeypatch.setattr("modules.laboratory.whatif.future.FARTHEST_FUTURE", 30.0)
     outcome = played(database, empty_url, 0)
     assert (outcome.end, outcome.is_cut) == (None, False)
 

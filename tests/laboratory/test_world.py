@@ -10,7 +10,7 @@ from cigri.database.virtual import VirtualDatabase
 from cigri.flow.views.invariants import examine
 from modules.laboratory.evaluation.notebook import Notebook
 from modules.laboratory.scenario import Scenario
-from modules.laboratory.world import START, World
+from modules.laboratory.world import WORLD_START, World
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -52,7 +52,7 @@ def test_a_campaign_ends_when_its_tasks_are_done(database: VirtualDatabase) -> N
     with database.begin() as conn:
         ended = conn.execute(text("SELECT ended_at FROM campaigns")).scalar_one()
     shortest = 20 * 100 / 8  # all eight cores, always
-    assert shortest < (ended - START).total_seconds() < 3 * shortest
+    assert shortest < (ended - WORLD_START).total_seconds() < 3 * shortest
     homes = run.sites["ann"]._homes.values()
     assert sum(len(home.journals) for home in homes) < 20  # what is stored is forgotten
     assert sum(len(jobs) for home in homes for jobs in home.batches.values()) < 20
@@ -74,7 +74,7 @@ def test_who_submits_wakes_the_almighty(database: VirtualDatabase) -> None:
     assert cycles[:5] == [0, 60, 120, 130, 180]
     with database.begin() as conn:
         first = "SELECT min(submitted_at) FROM jobs WHERE campaign_id = (SELECT max(id) FROM campaigns)"
-        assert 130 <= (conn.execute(text(first)).scalar_one() - START).total_seconds() < 140
+        assert 130 <= (conn.execute(text(first)).scalar_one() - WORLD_START).total_seconds() < 140
 
 
 def test_cores_of_ours_never_seem_to_be_of_others(database: VirtualDatabase) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from cigri.drivers.local import START
+from cigri.drivers.local import START_CLIENT
 from cigri.localbatch import client, command
 from tests.waiting import looks
 
@@ -51,7 +51,16 @@ class Host:
     @property
     def client_words(self) -> list[str]:
         pools = [f"--pool={pool}" for pool in self.pools]
-        return [sys.executable, "-I", "-S", "-c", START, os.path.dirname(client.__file__), str(self.spool), *pools]
+        return [
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
+            START_CLIENT,
+            os.path.dirname(client.__file__),
+            str(self.spool),
+            *pools,
+        ]
 
     def ask(self, verb: str, *words: str, stdin: str = "") -> list[dict[str, Any]]:
         done = self.call(verb, *words, stdin=stdin)

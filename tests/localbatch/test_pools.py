@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.localbatch.pools import Pools
-from cigri.localbatch.waiting import PATIENCE, Array, WaitingLine
+from cigri.localbatch.waiting import PASSING_PATIENCE, Array, WaitingLine
 
 NEEDS = st.fixed_dictionaries(
     {"cpu": st.integers(1, 5)}, optional={"mem": st.integers(0, 12), "gpu": st.integers(0, 2)}
@@ -120,11 +120,11 @@ def test_the_first_job_is_passed_for_a_minute_only() -> None:
     waiting.add(make(2, size=4, cpu=1))
     assert chosen(waiting, now=0, limit=1) == [(2, 1)]
     pools.give({"cpu": 1})
-    assert chosen(waiting, now=PATIENCE - 1, limit=1) == [(2, 2)]
+    assert chosen(waiting, now=PASSING_PATIENCE - 1, limit=1) == [(2, 2)]
     pools.give({"cpu": 1})
-    assert chosen(waiting, now=PATIENCE) == []
+    assert chosen(waiting, now=PASSING_PATIENCE) == []
     pools.give({"cpu": 1})
-    assert chosen(waiting, now=PATIENCE + 1) == [(1, 1)]
+    assert chosen(waiting, now=PASSING_PATIENCE + 1) == [(1, 1)]
 
 
 def test_an_array_that_no_longer_fits_the_host_holds_nobody_up() -> None:
@@ -133,7 +133,7 @@ def test_an_array_that_no_longer_fits_the_host_holds_nobody_up() -> None:
     waiting.add(make(2, size=2, cpu=1))
     assert chosen(waiting, now=0) == [(2, 1)]
     pools.give({"cpu": 1})
-    assert chosen(waiting, now=PATIENCE) == [(2, 2)]
+    assert chosen(waiting, now=PASSING_PATIENCE) == [(2, 2)]
     assert waiting.reason(make(1, cpu=4)) == "a job asks for cpu=4, the cluster has 1"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.localbatch.server import PATIENCE, SOCKET, Server
+from cigri.localbatch.server import CLIENT_PATIENCE, SOCKET, Server
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def test_the_daemon_of_a_user_turns_others_away(selector: selectors.BaseSelector
 def test_a_silent_client_is_shown_out_after_a_while(selector: selectors.BaseSelector) -> None:
     server = Server(selector, only_uid=None)
     with visit(selector) as client:
-        server.drop_silent(time.monotonic() + PATIENCE / 2)
-        assert server.next_due() < time.monotonic() + PATIENCE
+        server.drop_silent(time.monotonic() + CLIENT_PATIENCE / 2)
+        assert server.next_due() < time.monotonic() + CLIENT_PATIENCE
         server.drop_silent(server.next_due())
         assert client.recv(1) == b""
     assert server.next_due() == float("inf")

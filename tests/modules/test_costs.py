@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from cigri.database import Database
-from cigri.drivers.local import START
+from cigri.drivers.local import START_CLIENT
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import ClusterRow, put_cluster
 from cigri.flow.launches import NewJob, put_jobs
@@ -247,7 +247,7 @@ def test_a_visit_of_this_host_starts_one_client(local: Grid, scripts: list[str])
     local.run_until(lambda: local.one("SELECT count(*) FROM jobs WHERE state = 'running'") == 1)
     scripts.clear()
     updator.run_once(local.tools)
-    assert [script.count(START) for script in scripts] == [1]
+    assert [script.count(START_CLIENT) for script in scripts] == [1]
 
 
 @pytest.mark.timeout(300)

@@ -22,9 +22,9 @@ from cigri.settings.sections import Settings
 from cigri.states import CeilingKind
 from modules import campaign_schedulers
 from modules.campaign_schedulers.jobs.grouping import (
-    GROWTH,
+    MOST_GROWTH,
     NOTICE,
-    SHARE,
+    SHARE_OF_ROOM,
     TASK_START,
     OfferedRoom,
     Size,
@@ -85,7 +85,7 @@ def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_wallti
     pace: SharePace, room: OfferedRoom, target: float
 ) -> None:
     tasks, side, jobs = size(pace, room, target)
-    assert 1 <= tasks <= max(1, GROWTH * pace.done)
+    assert 1 <= tasks <= max(1, MOST_GROWTH * pace.done)
     assert 1 <= side <= max(1, min(pace.side, room.offered))
     assert tasks % side == 0
     assert jobs is None or jobs >= 1
@@ -95,7 +95,7 @@ def test_always_at_least_one_and_never_more_than_was_measured_or_fits_the_wallti
 @given(mean=st.floats(0.0, 100.0), rate=st.floats(0.5, 100.0), here=st.integers(1, 1000))
 def test_a_job_lasts_the_target_or_what_the_batch_system_needs(mean: float, rate: float, here: int) -> None:
     pace, each = a_pace(mean, rate, done=10**8, waiting=10**10), mean + TASK_START
-    needed = here / (SHARE * (start_rate(pace.starts) or 0.0))
+    needed = here / (SHARE_OF_ROOM * (start_rate(pace.starts) or 0.0))
     tasks = size(pace, OfferedRoom(here, here, here, 10**7, 0), TARGET).tasks
     assert tasks == 1 if each >= needed else tasks * each <= max(TARGET, needed) + 1e-6
     assert each >= needed or (tasks + 1) * each > max(TARGET, needed) - 1e-6
@@ -109,7 +109,7 @@ def test_tasks_that_the_batch_system_can_start_one_by_one_travel_alone() -> None
 def test_nothing_is_grouped_before_it_is_measured() -> None:
     assert size(a_pace(done=0), ROOM, TARGET).tasks == 1
     assert size(a_pace()._replace(starts=[1.0, 2.0]), ROOM, TARGET).tasks == 1
-    assert size(a_pace(done=36), ROOM, TARGET).tasks == 36 * GROWTH
+    assert size(a_pace(done=36), ROOM, TARGET).tasks == 36 * MOST_GROWTH
 
 
 def test_tasks_that_still_run_count_though_those_that_ended_first_were_short() -> None:
@@ -248,7 +248,7 @@ def test_a_rate_is_the_most_starts_that_were_seen_together() -> None:
 def test_tasks_run_side_by_side_where_jobs_of_the_target_length_are_too_many_to_start() -> None:
     """1,000 cores at 3 jobs a second: jobs of a minute would keep 90 of them busy."""
     pace, room = a_pace(rate=3.0)._replace(side=32), OfferedRoom(1000, 1000, 1000, 36_000, 0)
-    needed = 1000 / (SHARE * (start_rate(pace.starts) or 0.0))
+    needed = 1000 / (SHARE_OF_ROOM * (start_rate(pace.starts) or 0.0))
     tasks, side, _ = size(pace, room, TARGET)
     assert side == -(-needed // TARGET)
     assert tasks == side * int(max(TARGET, needed / side) / (0.01 + TASK_START))

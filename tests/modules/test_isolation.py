@@ -24,7 +24,7 @@ from modules import campaign_schedulers, killer, matcher, metascheduler, predict
 from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policy import PolicyFailed
 from modules.metascheduler.share import share
-from modules.predictor.algorithms import Algorithm, Flow, Prediction, load
+from modules.predictor.algorithms import Flow, PredictFlow, Prediction, load
 from modules.runner.plan import plan_batch
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.grid import Grid
@@ -122,7 +122,7 @@ def test_a_campaign_scheduler_that_fails_harms_only_its_campaign(
 def test_a_campaign_scheduler_that_goes_on_for_ever_is_stopped(
     tools: Tools, campaigns: list[int], broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
-    monkeypatch.setattr(schedulers, "LIMIT", 0.1)
+    monkeypatch.setattr(schedulers, "PURE_LIMIT", 0.1)
     broken(body)
     first, second, third = campaigns
     rows(tools.database, "UPDATE campaigns SET scheduler = 'broken' WHERE id = :id RETURNING id", id=second)
@@ -138,7 +138,7 @@ def test_a_campaign_scheduler_that_goes_on_for_ever_is_stopped(
 def test_a_scheduler_of_many_campaigns_that_goes_on_for_ever_is_not_waited_for_each_time(
     tools: Tools, broken: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(schedulers, "LIMIT", 0.1)
+    monkeypatch.setattr(schedulers, "PURE_LIMIT", 0.1)
     calls = tmp_path / "calls"
     broken(f"with open({str(calls)!r}, 'a') as calls: calls.write('.')\n    while True: pass")
     with tools.database.begin() as conn:
@@ -211,7 +211,7 @@ def test_an_algorithm_that_fails_harms_only_its_campaign(
     def fail(_flow: Flow) -> Prediction:
         raise ZeroDivisionError("float division by zero")
 
-    def loaded(name: str) -> Algorithm:
+    def loaded(name: str) -> PredictFlow:
         return fail if name == "broken" else load(name)
 
     monkeypatch.setattr(predictor, "load", loaded)
@@ -234,10 +234,10 @@ def test_an_algorithm_that_goes_on_for_ever_is_stopped(
         while True:
             pass
 
-    def loaded(name: str) -> Algorithm:
+    def loaded(name: str) -> PredictFlow:
         return go_on if name == "broken" else load(name)
 
-    monkeypatch.setattr(predictor, "LIMIT", 0.5)
+    monkeypatch.setattr(predictor, "PURE_LIMIT", 0.5)
     monkeypatch.setattr(predictor, "load", loaded)
     set_algorithm = """UPDATE campaign_clusters
         SET settings = settings || jsonb_build_object('algorithm', 'broken', 'walltime', 3600 + campaign_id)
@@ -275,7 +275,7 @@ def test_a_policy_that_fails_leaves_first_come_first_served(
     """Nobody waits for the operator, whom the failing module tells; "": there is no such policy any more."""
     from modules.metascheduler import policies, policy
 
-    monkeypatch.setattr(policy, "LIMIT", 0.1)
+    monkeypatch.setattr(policy, "PURE_LIMIT", 0.1)
     if wrong:
         head = "from modules.metascheduler.policies import Turn\ndef order(claims, facts):\n    "
         (tmp_path / "odd_policy.py").write_text(head + wrong + "\n")

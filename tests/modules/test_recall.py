@@ -22,7 +22,7 @@ from modules.laboratory.scenario import Scenario
 from modules.laboratory.world import World
 from modules.metascheduler.policies import Turn
 from modules.metascheduler.recall import (
-    NEXT,
+    BEHIND_ALL,
     CampaignCores,
     Shared,
     news,
@@ -75,7 +75,7 @@ def test_shares_go_by_weight_and_to_those_of_higher_priority_first() -> None:
     ("small", "last", "sent", "expected"),
     [
         pytest.param(BELOW, 7, set(), [Recall(GIANT, 1, 7)], id="before its last waiting job"),
-        pytest.param(BELOW, 7, {1}, [Recall(GIANT, 1, NEXT)], id="before what it is sent now"),
+        pytest.param(BELOW, 7, {1}, [Recall(GIANT, 1, BEHIND_ALL)], id="before what it is sent now"),
         pytest.param(BELOW, 0, {2}, [], id="not where it has nothing"),
         pytest.param(EVEN, 7, set(), [], id="not for one that has its share"),
     ],
@@ -147,8 +147,8 @@ def recalled_of(small: int, giant: int, node: int, *rooms: int) -> list[Recall]:
 
 def test_nothing_is_taken_back_where_a_node_has_to_be_gathered() -> None:
     """Neither for jobs that take half a node, nor such jobs, nor where the cluster does not answer."""
-    assert recalled_of(1, 3, 8, 1) == recalled_of(3, 1, 8, 1) == [Recall(GIANT, 1, NEXT)]
-    assert recalled_of(1, 4, 0, 1) == [Recall(GIANT, 1, NEXT)]  # nobody knows how large a node is
+    assert recalled_of(1, 3, 8, 1) == recalled_of(3, 1, 8, 1) == [Recall(GIANT, 1, BEHIND_ALL)]
+    assert recalled_of(1, 4, 0, 1) == [Recall(GIANT, 1, BEHIND_ALL)]  # nobody knows how large a node is
     assert recalled_of(1, 4, 8, 1) == recalled_of(4, 1, 8, 1) == recalled_of(1, 3, 8, 2) == []
 
 
@@ -181,11 +181,11 @@ def test_jobs_that_wait_are_found_the_newest_first(database: Database) -> None:
         assert list_holdings(conn) == [Holding(campaign, cluster, 2, 5, jobs[8])]
         conn.execute(text("UPDATE jobs SET width = id - :id"), {"id": jobs[0] - 1})
         assert list_holdings(conn) == [Holding(campaign, cluster, 3, 35, jobs[8], 9)]
-        assert newest(conn, Recall(campaign, cluster, NEXT)) == jobs[:3:-1]
-        assert newest(conn, Recall(campaign, cluster, NEXT), most=2) == jobs[:6:-1]
+        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL)) == jobs[:3:-1]
+        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL), most=2) == jobs[:6:-1]
         assert newest(conn, Recall(campaign, cluster, jobs[6])) == [jobs[5], jobs[4]]
-        assert newest(conn, Recall(campaign, cluster + 1, NEXT)) == []
-        assert newest(conn, Recall(campaign, cluster, NEXT), moves=0) == []
+        assert newest(conn, Recall(campaign, cluster + 1, BEHIND_ALL)) == []
+        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL), moves=0) == []
 
 
 @pytest.mark.parametrize(("reason", "times"), [(KillReason.FAIRNESS, 5), (KillReason.FLOOD, 2)])
@@ -198,7 +198,7 @@ def test_a_task_makes_way_as_often_as_others_are_below_their_share(
         campaign = a_campaign(conn, 1)
         for before in range(5):
             jobs = submitted_jobs(conn, campaign, cluster, 1)
-            assert newest(conn, Recall(campaign, cluster, NEXT), moves=2) == (jobs if before < times else [])
+            assert newest(conn, Recall(campaign, cluster, BEHIND_ALL), moves=2) == (jobs if before < times else [])
             ask_kills(conn, jobs, reason, "metascheduler")
             end_jobs(conn, cluster, jobs, Outcome.WITHDRAWN, exit_code=None)
 
@@ -220,7 +220,7 @@ def test_what_is_no_longer_there_neither_waits_nor_runs_though_its_end_is_not_kn
         assert (want.live, want.queued) == (9, 2)  # what may still run counts for all limits
         assert count_waiting(conn, cluster) == 2
         assert [(queue.waiting, queue.waiting_cores) for queue in list_queues(conn)] == [(2, 2)]
-        assert newest(conn, Recall(campaign, cluster, NEXT)) == [jobs[5], jobs[4]]
+        assert newest(conn, Recall(campaign, cluster, BEHIND_ALL)) == [jobs[5], jobs[4]]
 
 
 def test_one_that_has_begun_meanwhile_goes_on(database: Database) -> None:

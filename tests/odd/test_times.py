@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cigri.estimates.completion import expected_seconds, longest_within
 from cigri.estimates.durations import (
-    LAST,
+    LAST_BIN,
     WEIGHT,
     added,
     averaged,
@@ -50,7 +50,7 @@ def test_there_is_time_for_everything_before_never(mean: float, delay: float, ha
 
 @given(floats, binned)
 def test_any_duration_has_a_bin(seconds: float, counted_before: list[int]) -> None:
-    assert 0 <= bin_of(seconds) <= LAST
+    assert 0 <= bin_of(seconds) <= LAST_BIN
     assert edge(bin_of(seconds)) >= 0
     beyond = mean_beyond(counted_before, seconds)
     assert beyond is None or is_figure(beyond)
@@ -79,7 +79,7 @@ def test_counts_are_read(many: list[list[int]], share: float, running: list[floa
 def test_scaling_keeps_all_that_were_counted(some: list[int], factor: float) -> None:
     changed = scaled(some, factor)
     assert sum(changed) == pytest.approx(sum(some))
-    assert len(changed) <= max(LAST + 1, len(some))
+    assert len(changed) <= max(LAST_BIN + 1, len(some))
 
 
 @given(dates, dates, dates, floats)

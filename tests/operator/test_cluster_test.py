@@ -102,7 +102,7 @@ def test_a_job_that_is_refused(
     cigri: Cigri, declare: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declare()
-    monkeypatch.setitem(cluster_test.STEPS, "capacity", lambda _: "the queue is looked at by the job alone")
+    monkeypatch.setitem(cluster_test.PROBE_STEPS, "capacity", lambda _: "the queue is looked at by the job alone")
     said = cigri("cluster", "test", "here", "--queue", "nosuch")
     assert (said.status, marks(said)) == (1, "✓✓✓✓✓✓✓✓✓✗")
     assert list((tmp_path / "jobs").rglob("test-*")) == []

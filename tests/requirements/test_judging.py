@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from cigri.requirements import (
-    NOTHING,
+    NO_REQUIREMENT,
     OF_JOBS,
     JobShape,
     Kind,
@@ -67,7 +67,7 @@ def test_the_class_that_came_furthest_gives_the_reason() -> None:
 
 
 def test_a_queue_of_which_nothing_is_known_is_for_those_who_want_nothing() -> None:
-    assert judge_all(NOTHING, [], KINDS) is None
+    assert judge_all(NO_REQUIREMENT, [], KINDS) is None
     reject = judge_all(parse_requirement("cores >= 1", KINDS), [], KINDS)
     assert reject is not None
     assert reject.code is RejectCode.ABSENT
@@ -105,18 +105,18 @@ def test_queues_may_want_something_of_jobs_and_jobs_have_to_fit(
 
 def test_a_job_fits_where_the_walltime_and_the_gpus_do() -> None:
     known: dict[str, Value] = {**FAT, "gpus": 2}
-    assert judge_job(NOTHING, JobShape(walltime=7200, others={"gpu": 2}), known, KINDS) is None
+    assert judge_job(NO_REQUIREMENT, JobShape(walltime=7200, others={"gpu": 2}), known, KINDS) is None
     for shape, name in ((JobShape(walltime=7201), "max_walltime"), (JobShape(others={"gpu": 3}), "gpus")):
-        reject = judge_job(NOTHING, shape, known, KINDS)
+        reject = judge_job(NO_REQUIREMENT, shape, known, KINDS)
         assert reject is not None
         assert (reject.code, reject.name) == (RejectCode.TOO_SMALL, name)
 
 
 def test_the_job_and_the_requirement_need_the_same_nodes() -> None:
     wanted = parse_requirement("memory >= 300 GB", KINDS)
-    assert judge_queue(wanted, JobShape(cpu=64), NOTHING, [THIN, FAT], KINDS) is None
+    assert judge_queue(wanted, JobShape(cpu=64), NO_REQUIREMENT, [THIN, FAT], KINDS) is None
     many: dict[str, Value] = {**THIN, "cores": 128}
-    reject = judge_queue(wanted, JobShape(cpu=100), NOTHING, [many, FAT], KINDS)
+    reject = judge_queue(wanted, JobShape(cpu=100), NO_REQUIREMENT, [many, FAT], KINDS)
     assert reject is not None
     assert (reject.name, reject.found) == ("cores", "cores 64")
 
@@ -136,14 +136,16 @@ def test_the_job_and_the_requirement_need_the_same_nodes() -> None:
 )
 def test_the_nearest_miss_is_told(raw: str | dict[str, object], miss: str) -> None:
     requirement = parse_requirement(raw, KINDS)
-    rejects = {place: judge_queue(requirement, JobShape(), NOTHING, some, KINDS) for place, some in GRID.items()}
+    rejects = {place: judge_queue(requirement, JobShape(), NO_REQUIREMENT, some, KINDS) for place, some in GRID.items()}
     assert miss in nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS)
     assert all(rejects.values())
 
 
 def test_a_job_too_wide_misses_by_its_cores() -> None:
     wanted = parse_requirement({"Site": "dahu"}, KINDS)
-    rejects = {place: judge_queue(wanted, JobShape(cpu=99), NOTHING, some, KINDS) for place, some in GRID.items()}
+    rejects = {
+        place: judge_queue(wanted, JobShape(cpu=99), NO_REQUIREMENT, some, KINDS) for place, some in GRID.items()
+    }
     assert nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS) == (
         "largest cores anywhere: 64 on fat@dahu"
     )
@@ -151,7 +153,7 @@ def test_a_job_too_wide_misses_by_its_cores() -> None:
 
 def test_a_queue_that_has_all_but_takes_no_such_jobs_is_nearer_than_one_that_lacks_something() -> None:
     wanted, shape = parse_requirement("cores >= 64", KINDS), JobShape(mem_bytes=800 * GB)
-    rejects = {place: judge_queue(wanted, shape, NOTHING, some, KINDS) for place, some in GRID.items()}
+    rejects = {place: judge_queue(wanted, shape, NO_REQUIREMENT, some, KINDS) for place, some in GRID.items()}
     assert nearest_miss({place: one for place, one in rejects.items() if one}, GRID, KINDS) == (
         "largest memory anywhere: 768 GB on fat@dahu"
     )
@@ -164,6 +166,6 @@ def test_judging_never_raises_and_tells_every_reason(requirement: Requirement, p
         assert reject is None or sentence(reject)
         if reject:
             assert nearest_miss({"a@b": reject}, {"a@b": [properties]}, kinds)
-    assert judge(NOTHING, properties, KINDS) is None
-    as_job = judge_queue(NOTHING, JobShape(1, 2, 3, 4, {"gpu": 1}), requirement, [properties], KINDS)
+    assert judge(NO_REQUIREMENT, properties, KINDS) is None
+    as_job = judge_queue(NO_REQUIREMENT, JobShape(1, 2, 3, 4, {"gpu": 1}), requirement, [properties], KINDS)
     assert as_job is None or sentence(as_job)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cigri.errors import RequirementError
-from cigri.requirements import NOTHING, Requirement, Value, digest, judge, parse_requirement, read_canonical
+from cigri.requirements import NO_REQUIREMENT, Requirement, Value, digest, judge, parse_requirement, read_canonical
 from tests.requirements.made import KINDS, requirements
 
 MB = 1024**2
@@ -105,7 +105,7 @@ def test_a_queue_without_a_longest_walltime_takes_any_cpu_time() -> None:
 @pytest.mark.parametrize("nothing", [None, "", "ANY", "any", "<Any>", [], ["x", "ANY"]])
 @pytest.mark.parametrize("key", ["Site", "BannedSite", "Platform", "CPUTime", "Memory", "CPUModel", "where"])
 def test_nothing_and_any_are_no_requirement(key: str, nothing: object) -> None:
-    assert parse_requirement({key: nothing}, KINDS) == NOTHING
+    assert parse_requirement({key: nothing}, KINDS) == NO_REQUIREMENT
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from cigri.errors import ConfigError
 from cigri.requirements import Kind
-from cigri.resources.description import NOTHING, QueueDescription, ResourcesDescription, difference
+from cigri.resources.description import NO_RESOURCES, QueueDescription, ResourcesDescription, difference
 from cigri.resources.document import misplaced, read_document, unheard_of
 from cigri.resources.inheritance import Declared, Lineage, Where, effective
 from cigri.states import PropertyLevel
@@ -51,7 +51,7 @@ def test_what_the_page_says_of_its_example_is_so() -> None:
 
 def test_the_sample_is_read_with_and_without_its_comments() -> None:
     sample = (ROOT / "etc" / "resources.toml").read_text()
-    assert read_document(sample) == NOTHING
+    assert read_document(sample) == NO_RESOURCES
     full = read_document(re.sub(r"^#(?! )", "", sample, flags=re.MULTILINE))
     assert {where.level for where in full.properties} == set(PropertyLevel)
     assert full.queues.keys() == {("dahu", "fat"), ("dahu", "")}
@@ -145,12 +145,15 @@ def test_the_difference_of_two_descriptions_is_told_thing_by_thing() -> None:
         "+ site grenoble, project chemistry: software = ['gromacs']",
     ]
     assert difference(old, old) == []
-    assert all(line.startswith("- ") for line in difference(old, NOTHING))
+    assert all(line.startswith("- ") for line in difference(old, NO_RESOURCES))
 
 
 def test_a_queue_that_is_no_more_and_a_site_are_differences() -> None:
     old = ResourcesDescription({}, {"dahu": "grenoble"}, {("dahu", "fat"): QueueDescription("fatmem")}, {})
-    assert difference(old, NOTHING) == ["- cluster dahu: site = grenoble", "- queue fat@dahu: remote_name = fatmem"]
+    assert difference(old, NO_RESOURCES) == [
+        "- cluster dahu: site = grenoble",
+        "- queue fat@dahu: remote_name = fatmem",
+    ]
 
 
 def test_the_document_is_plain_toml() -> None:

@@ -102,7 +102,7 @@ def late(database: Database, tmp_path: Path, me: str) -> Callable[[Gateway], int
 def test_a_module_that_ends_leaves_no_process_and_blames_no_cluster_that_is_late(
     database: Database, late: Callable[[Gateway], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gateways, "FAREWELL", 0.5)
+    monkeypatch.setattr(gateways, "CLOSING_PATIENCE", 0.5)
     before, gateway = shells(), Gateway()
     pid = late(gateway)
     (visit,) = gateway._under_way.values()
@@ -118,7 +118,7 @@ def test_a_module_that_ends_leaves_no_process_and_blames_no_cluster_that_is_late
 def test_a_visit_that_soon_ends_is_waited_for(
     late: Callable[[Gateway], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gateways, "FAREWELL", 60.0)
+    monkeypatch.setattr(gateways, "CLOSING_PATIENCE", 60.0)
     gateway = Gateway()
     late(gateway)
     (visit,) = gateway._under_way.values()

@@ -8,7 +8,7 @@ import pytest
 
 from cigri.errors import OutcomeUnknown, Unreachable
 from cigri.script.answers import Answer
-from cigri.transports.pool import LIMIT, Refused, ShellPool
+from cigri.transports.pool import MOST_SESSIONS, Refused, ShellPool
 from cigri.transports.shell import Shell
 
 
@@ -92,7 +92,7 @@ def test_the_longest_idle_shell_is_given_up_for_another_user() -> None:
     for user in ("a", "b", "c", "d", "a", "e"):
         server.ask(user)
     assert [shell.user for shell in server.shells if shell.is_closed] == ["b"]
-    assert server.open_count == LIMIT
+    assert server.open_count == MOST_SESSIONS
 
 
 def test_a_dead_idle_shell_is_replaced() -> None:
@@ -114,24 +114,24 @@ def test_a_shell_that_failed_is_not_used_again() -> None:
 
 def test_waiting_for_a_busy_shell_counts_as_time() -> None:
     server = Server()
-    threads = _busy(server, "alice", LIMIT)
+    threads = _busy(server, "alice", MOST_SESSIONS)
     started = time.monotonic()
     with pytest.raises(Unreachable, match="all 4 sessions are busy"):
         server.ask("alice", timeout=0.2)
     assert 0.15 < time.monotonic() - started < 20
-    assert len(server.shells) == LIMIT
+    assert len(server.shells) == MOST_SESSIONS
     _finish(server, threads)
 
 
 def test_who_waits_gets_the_shell_that_comes_free() -> None:
     server = Server()
-    threads = _busy(server, "alice", LIMIT)
+    threads = _busy(server, "alice", MOST_SESSIONS)
     answers: list[int] = []
     waiting = threading.Thread(target=lambda: answers.append(server.ask("alice")))
     waiting.start()
     _finish(server, [*threads, waiting])
     assert answers
-    assert len(server.shells) == LIMIT
+    assert len(server.shells) == MOST_SESSIONS
 
 
 def test_a_refusal_is_met_by_giving_up_an_idle_shell() -> None:
@@ -189,17 +189,17 @@ def test_who_is_at_work_finds_a_terminated_shell_gone_and_who_waits_gets_none() 
             failures.append(type(error).__name__)
 
     server.gate.clear()
-    threads = [threading.Thread(target=ask) for _ in range(LIMIT + 1)]
+    threads = [threading.Thread(target=ask) for _ in range(MOST_SESSIONS + 1)]
     for thread in threads:
         thread.start()
     deadline = time.monotonic() + 10
-    while len(server.pool._at_work) < LIMIT:
+    while len(server.pool._at_work) < MOST_SESSIONS:
         assert time.monotonic() < deadline
         time.sleep(0.001)
     server.pool.terminate()
     for thread in threads:
         thread.join(10)
-    assert sorted(failures) == ["OutcomeUnknown"] * LIMIT + ["Unreachable"]
+    assert sorted(failures) == ["OutcomeUnknown"] * MOST_SESSIONS + ["Unreachable"]
     assert server.pool.is_empty
     assert server.open_count == 0
 
@@ -210,7 +210,7 @@ def test_a_start_that_fails_gives_its_place_back() -> None:
 
     start: Callable[[str, float], Shell] = fail
     pool = ShellPool("alpha", start)
-    for _ in range(LIMIT + 1):
+    for _ in range(MOST_SESSIONS + 1):
         with pytest.raises(Unreachable, match="down"):
             pool.run("alice", "true", 1.0)
     assert pool.is_empty

@@ -54,8 +54,8 @@ tac -- "$file" && echo END; } | awk -F: -v owner="$(id -un)" -v oldest=$(($(date
 REFUSED = re.compile(r"^Unable to run job: .*\nExiting\.\n", re.MULTILINE | re.DOTALL)
 TOO_LARGE = re.compile(r"a job with more than (\d+) tasks")
 # After these words it is not known whether the qmaster took the request.
-NO_CONTACT = re.compile(r"commlib|failed receiving|unable to (send|contact)|timeout|got \w+ error", re.I)
-CANCELLED = re.compile(
+NO_GRID_ENGINE = re.compile(r"commlib|failed receiving|unable to (send|contact)|timeout|got \w+ error", re.I)
+SAID_OF_CANCELLED = re.compile(
     r"\S+ has (registered|deleted) (the )?job.*|job \d+ is already in deletion"
     r"|(denied: )?job \S+ (task \S+ )?does not exist"
 )
@@ -65,7 +65,7 @@ CONTROLLED = re.compile(
     r"|\S+ - job.* is already (un)?suspended|denied: job \S+ does not exist"
     r"|Modify operation can not be applied on .* state|invalid queue or job \S+"
 )
-COMMANDS = {
+CONTROL_COMMANDS = {
     Control.HOLD: "qhold -h u",
     Control.RELEASE: "qrls -h u",
     Control.SUSPEND: "qmod -sj",
@@ -138,7 +138,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         told = answer.err.strip()
-        if answer.status != 0 and REFUSED.search(answer.err) and not NO_CONTACT.search(told):
+        if answer.status != 0 and REFUSED.search(answer.err) and not NO_GRID_ENGINE.search(told):
             largest = TOO_LARGE.search(told)
             raise ArrayTooLarge(told, int(largest[1])) if largest else SubmissionRefused(told)
         found = re.search(rf"^(\d+)\.1-{request.size}:1\n\Z", answer.out, re.MULTILINE)
@@ -179,10 +179,10 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return self._each("qdel", remote_ids)
 
     def parse_cancel(self, answer: Answer) -> None:
-        _check("qdel", answer, CANCELLED)
+        _check("qdel", answer, SAID_OF_CANCELLED)
 
     def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
-        return self._each(COMMANDS[verb], remote_ids)
+        return self._each(CONTROL_COMMANDS[verb], remote_ids)
 
     def parse_control(self, answer: Answer) -> None:
         _check("qhold, qrls or qmod", answer, CONTROLLED)

@@ -12,7 +12,7 @@ from cigri.errors import AnswerUnreadable
 from cigri.script.answers import Answer
 
 # Letters of a state: d(eletion) and R(estarted) go with any other; w(aiting) and q(ueued) come last.
-LETTERS = "dEhrRsStTqw"
+KNOWN_LETTERS = "dEhrRsStTqw"
 KIND_OF_LETTERS = (
     ("E", RemoteState.HELD),  # until somebody clears the error: qmod -cj
     ("sST", RemoteState.SUSPENDED),  # by a person, with its queue, by the load of its host
@@ -28,7 +28,7 @@ RESCHEDULED = frozenset({24, 25})
 OVER_A_LIMIT = 37
 APPLICATION_ERROR = 30
 DIED_BY_SIGNAL = frozenset({17, 100})
-SIGNALS = {
+STATES_BY_SIGNAL = {
     128 + 9: RemoteState.KILLED,  # by qdel, or by a queue whose way to suspend it is
     128 + 10: RemoteState.TIMEOUT,  # SIGUSR1 is the notice of s_rt
     128 + 15: RemoteState.PREEMPTED,  # by a queue that ends jobs politely instead of suspending them
@@ -102,7 +102,7 @@ def live_jobs(answer: Answer, text: str) -> Iterator[RemoteJob]:
 
 def state_of(letters: str) -> RemoteState:
     """From a word such as hqw, Eqw, dRr."""
-    if not set(letters) <= set(LETTERS):
+    if not set(letters) <= set(KNOWN_LETTERS):
         return RemoteState.UNKNOWN
     return next((state for some, state in KIND_OF_LETTERS if set(some) & set(letters)), RemoteState.UNKNOWN)
 
@@ -154,7 +154,7 @@ def ended_job(row: AccountingRecord) -> RemoteJob:
 def _end(row: AccountingRecord) -> tuple[RemoteState, int | None, str]:
     failed, code = row.failed, row.exit_status
     if failed == 0 and code in (0, 128 + 15):  # a shell that ended by itself after SIGTERM says so
-        return SIGNALS.get(code, RemoteState.SUCCEEDED), code, ""
+        return STATES_BY_SIGNAL.get(code, RemoteState.SUCCEEDED), code, ""
     if failed == 0:
         return RemoteState.FAILED, code, ""
     reason = f"failed {failed}, exit status {code}"
@@ -165,7 +165,7 @@ def _end(row: AccountingRecord) -> tuple[RemoteState, int | None, str]:
     if failed in RESCHEDULED:
         return RemoteState.UNKNOWN, None, reason
     if failed in DIED_BY_SIGNAL and code > 128:
-        return SIGNALS.get(code, RemoteState.FAILED), code, reason
+        return STATES_BY_SIGNAL.get(code, RemoteState.FAILED), code, reason
     return RemoteState.NODE_FAILED, None, reason
 
 

@@ -5,10 +5,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from cigri.backend.options import BackendOption, BackendTable, between, matching, put_option
-from cigri.drivers.gridengine.wishes import NAME, QUEUE, read_properties
+from cigri.drivers.gridengine.wishes import QUEUE, SGE_NAME, read_properties
 
 PRIORITY = between(-1023, 0, " (only operators of Grid Engine raise a priority)")
-NUMBER = re.compile(r"[+-]?\d+")
+WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 SECTIONS = ("-hard", "-soft")
 
 
@@ -24,7 +24,7 @@ BACKEND = BackendTable(
     (
         BackendOption("priority", PRIORITY, "priority; the number alone says the same", "-p"),
         BackendOption("queue", matching(rf"{QUEUE}(?:,{QUEUE})*", "names of queues"), "queue", "-q", field="queue"),
-        BackendOption("project", matching(NAME, "a name"), "project", "-P", field="project"),
+        BackendOption("project", matching(SGE_NAME, "a name"), "project", "-P", field="project"),
         BackendOption("hard", _requests, "requests (-l) that must be met; -l alone is one", "-l", joint=","),
         BackendOption("soft", _requests, "requests (-l) that are preferred", joint=","),
         BackendOption("reserve", matching("y|n|yes|no", "y or n"), "reserve resources for it", "-R"),
@@ -73,7 +73,7 @@ def _unfolded(words: Sequence[str]) -> Iterator[str]:
 
 def _taken(word: str, section: str, remaining: Iterator[str]) -> tuple[BackendOption, str]:
     """One option and its value: requests belong to the section, a number alone is the priority."""
-    if NUMBER.fullmatch(word):
+    if WHOLE_NUMBER.fullmatch(word):
         return BACKEND.find("priority"), word
     if not word.startswith("-"):
         return BACKEND.find(section[1:]), word

@@ -15,12 +15,13 @@ from cigri.resources.nodes import NodeClass, alike, known
 from cigri.script.answers import Answer
 from cigri.text.units import MEGABYTE, MULTIPLES, in_seconds
 
-END = "cigri-sge-end"
+END_OF_SGE_ANSWER = "cigri-sge-end"
 # Four parts: the types of complexes, the queues, what was given to hosts, and which host has which queues.
 QUESTIONS = f"""\
-qconf -sc && echo {END} && qconf -sq '*' && echo {END} && for host in global $(qconf -sel); do
+qconf -sc && echo {END_OF_SGE_ANSWER} && qconf -sq '*' && echo {END_OF_SGE_ANSWER} &&
+for host in global $(qconf -sel); do
     qconf -se "$host" || exit
-done && echo {END} && qhost -q -xml && echo {END}"""
+done && echo {END_OF_SGE_ANSWER} && qhost -q -xml && echo {END_OF_SGE_ANSWER}"""
 
 GPU_NAMES = ("gpu", "gpus", "ngpus")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)")
@@ -37,7 +38,7 @@ class Configuration(NamedTuple):
 
 def read_nodes(answer: Answer, own: Collection[str], complexes: Mapping[str, str]) -> list[NodeClass]:
     """By queue; jobs that name none go to `own`, or to any. `complexes`: what properties are called there."""
-    *parts, rest = answer.out.split(f"{END}\n")
+    *parts, rest = answer.out.split(f"{END_OF_SGE_ANSWER}\n")
     if answer.status != 0 or len(parts) != 4 or rest:
         raise unreadable("qconf or qhost", answer)
     types, queues, hosts, table = parts

@@ -13,10 +13,10 @@ from cigri.drivers import BatchRequest
 from cigri.drivers.gridengine.selecting import COMPLEX, requests
 from cigri.estimates.start_dates import LEAST_PRIORITY, Due, priority
 
-NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
-QUEUE = rf"{NAME}(?:@[A-Za-z0-9_.@-]+)?"
+SGE_NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
+QUEUE = rf"{SGE_NAME}(?:@[A-Za-z0-9_.@-]+)?"
 VALUE = r"[A-Za-z0-9_.:*?!|&()\[\]@/+-]+"
-REQUEST = re.compile(rf"{NAME}(?:={VALUE})?(?:,{NAME}(?:={VALUE})?)*")
+REQUEST = re.compile(rf"{SGE_NAME}(?:={VALUE})?(?:,{SGE_NAME}(?:={VALUE})?)*")
 HOST = ("h", "hostname")
 SHIPPED_MEMORY = "h_vmem"  # bytes, wherever Grid Engine runs
 OURS = frozenset({"h_rt", "s_rt", "slots", "queue"})  # said by the walltime, the cores and the queue
@@ -78,14 +78,16 @@ class GridEngineOptions(BaseModel):
     besteffort_queue: Annotated[str, Field(pattern=rf"^{QUEUE}$")] | None = None
     properties: Wishes | None = None
     besteffort_properties: Wishes | None = None
-    project: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
+    project: Annotated[str, Field(pattern=rf"^{SGE_NAME}$")] | None = None
     priority: Annotated[int, Field(ge=LEAST_PRIORITY, le=0)] | None = None
     use_nice: bool = False
-    pe: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
-    node_pes: Mapping[Annotated[str, Field(pattern=r"^[1-9]\d*$")], Annotated[str, Field(pattern=rf"^{NAME}$")]] = {}
-    cores: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
-    memory: Annotated[str, Field(pattern=rf"^{NAME}$")] = SHIPPED_MEMORY
-    disk: Annotated[str, Field(pattern=rf"^{NAME}$")] | None = None
+    pe: Annotated[str, Field(pattern=rf"^{SGE_NAME}$")] | None = None
+    node_pes: Mapping[
+        Annotated[str, Field(pattern=r"^[1-9]\d*$")], Annotated[str, Field(pattern=rf"^{SGE_NAME}$")]
+    ] = {}
+    cores: Annotated[str, Field(pattern=rf"^{SGE_NAME}$")] | None = None
+    memory: Annotated[str, Field(pattern=rf"^{SGE_NAME}$")] = SHIPPED_MEMORY
+    disk: Annotated[str, Field(pattern=rf"^{SGE_NAME}$")] | None = None
     complexes: Mapping[Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")], Complex] = {}
     accounting: bool = True
     suspends: bool = True
@@ -119,11 +121,11 @@ def find_problems(options: GridEngineOptions, request: BatchRequest) -> Iterator
             "`cigri cluster change NAME --option disk=tmpfs`); leave tmp out: jobs have a TMPDIR without"
         )
     for name in wish.others:
-        if not re.fullmatch(NAME, name) or name in {*OURS, options.cores, options.memory, options.disk}:
+        if not re.fullmatch(SGE_NAME, name) or name in {*OURS, options.cores, options.memory, options.disk}:
             yield f"{name!r} is no resource that can be asked for by name; see qconf -sc for those of the cluster"
     if strange := [node for node in request.exclude if not re.fullmatch(r"[A-Za-z0-9._-]+", node)]:
         yield f"{strange[0]!r} cannot be the name of a node of Grid Engine"
-    for field, text, pattern in (("queue", request.queue, QUEUE), ("project", request.project, NAME)):
+    for field, text, pattern in (("queue", request.queue, QUEUE), ("project", request.project, SGE_NAME)):
         if text and not re.fullmatch(pattern, text):
             yield f"{text!r} cannot be the name of a {field} of Grid Engine"
     try:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from cigri.drivers import BatchRequest, Capacity, Control, Driver, RemoteJob, parse_options
-from cigri.drivers.oar.answers import END, capacity_of, jobs_of, read_answers, unreadable
+from cigri.drivers.oar.answers import END_OF_OAR_ANSWER, capacity_of, jobs_of, read_answers, unreadable
 from cigri.drivers.oar.backend import BACKEND
-from cigri.drivers.oar.nodes import read_nodes
+from cigri.drivers.oar.nodes import NODE_PROPERTY, read_nodes
 from cigri.drivers.oar.options import BESTEFFORT_QUEUE, OarOptions
 from cigri.drivers.oar.selecting import sql
 from cigri.drivers.oar.wishes import resource_problems, resource_words, type_problems
@@ -22,12 +22,11 @@ from cigri.resources.nodes import NodeClass
 from cigri.script.answers import Answer
 
 NO_OUTPUT = ("--stdout=/dev/null", "--stderr=/dev/null")
-JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command
+OAR_JOBS_AT_ONCE = 5000  # Linux takes at most 131,072 bytes in one word of a command
 SIGNAL = 14  # SIGALRM, which the wrapper leaves to the prelude
-NODE = "network_address"  # the property that OAR's node files name nodes by
 
 ONE = "resource_id = (SELECT min(resource_id) FROM resources)"
-LISTS = f"""\
+OAR_LISTS = f"""\
 export LC_ALL=C
 unset OAR_OARSTAT_OUTPUT_FORMAT OAR_JOB_ID OAR_JOBID
 cigri_me=$(id -un)
@@ -35,11 +34,11 @@ cigri_list() {{ # options of oarstat, condition; where there is no such job a re
     cigri_said=$(oarstat -J $1 --sql "$2") || exit
     [ -n "$cigri_said" ] || cigri_said=$(oarnodes -J -s --sql "NOT EXISTS (SELECT 1 FROM jobs WHERE $2) AND {ONE}") ||
         exit
-    printf '%s\\n{END}\\n' "$cigri_said"
+    printf '%s\\n{END_OF_OAR_ANSWER}\\n' "$cigri_said"
 }}
 """
 # Without its database oarstat fails at once, while the commands that change something wait for it.
-AWAKE = f'{LISTS}cigri_list "" "job_id = 0" >/dev/null\n'
+AWAKE = f'{OAR_LISTS}cigri_list "" "job_id = 0" >/dev/null\n'
 
 REFUSALS = frozenset({4, 5, 6, 7, 8, 10, 16, 17, 18, *range(226, 256)})  # exit statuses of oarsub
 NO_DATABASE = re.compile(r"DBD|DBI|database|connect", re.IGNORECASE)
@@ -126,7 +125,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         words += [f"--type={one}" for one in types]
         words += self._place(request)
         command = shlex.quote(f'exec ./job "$OAR_WORKDIR" {warning} {request.notice}')
-        return f'{AWAKE}{shlex.join(words)} --directory="$PWD" {command} 2>&1; echo "{END} $?"'
+        return f'{AWAKE}{shlex.join(words)} --directory="$PWD" {command} 2>&1; echo "{END_OF_OAR_ANSWER} $?"'
 
     def _place(self, request: BatchRequest) -> list[str]:
         """Where, and on whose account."""
@@ -138,14 +137,14 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         conditions += [f"{options.disk} >= {sizes.tmp}"] if options.disk and sizes.tmp else []
         conditions += self.select(request.requirement) if request.requirement is not None else ()
         if nodes := ", ".join(f"'{_name(node)}'" for node in request.exclude):
-            conditions.append(f"{NODE} NOT IN ({nodes})")
+            conditions.append(f"{NODE_PROPERTY} NOT IN ({nodes})")
         joined = conditions[0] if len(conditions) == 1 else " AND ".join(f"({wish})" for wish in conditions)
         wishes = {"queue": queue, "project": project, "property": joined}
         return [f"--{name}={value}" for name, value in wishes.items() if value]
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         """After exit status 9 (nobody listens) the jobs are in OAR's database all the same, and are found by tag."""
-        found = re.search(rf"^{END} (\d+)\n\Z", answer.out, re.MULTILINE)
+        found = re.search(rf"^{END_OF_OAR_ANSWER} (\d+)\n\Z", answer.out, re.MULTILINE)
         if not found:
             raise unreadable("oarsub", answer)
         ids = sorted(map(int, re.findall(r"^OAR_JOB_ID=(\d+)$", answer.out, re.MULTILINE)))
@@ -158,7 +157,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 
     def status(self, prefix: str) -> str:
         mine = f"job_user = '$cigri_me' AND {ALIVE} AND job_name LIKE '{_name(prefix)}%'"
-        return f"{LISTS}cigri_list '' \"{mine}\""
+        return f"{OAR_LISTS}cigri_list '' \"{mine}\""
 
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         jobs = jobs_of(read_answers("oarstat", answer))
@@ -175,7 +174,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
             for some in _chunks(mine)
         ]
         lines = [f"cigri_list -f \"job_user = '$cigri_me' AND ({' OR '.join(some)})\"" for some in _joined(conditions)]
-        return LISTS + "\n".join(lines)
+        return OAR_LISTS + "\n".join(lines)
 
     def parse_history(self, answer: Answer) -> list[RemoteJob]:
         return jobs_of(read_answers("oarstat", answer))
@@ -202,12 +201,12 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
             Control.RESUME: "oarresume",
         }[verb]
         lines = [f"{command} {' '.join(str(int(one)) for one in some)} 2>&1" for some in _chunks(remote_ids)]
-        return AWAKE + "\n".join([*lines, f"echo {END}"])
+        return AWAKE + "\n".join([*lines, f"echo {END_OF_OAR_ANSWER}"])
 
     def parse_control(self, answer: Answer) -> None:
         *lines, end, _ = ["", "", *answer.out.split("\n")]
         others = [line for line in lines if line and not TAKEN.search(line)]
-        if answer.status != 0 or end != END or others:
+        if answer.status != 0 or end != END_OF_OAR_ANSWER or others:
             raise unreadable("oarhold or oarresume", answer)
 
     def capacity(self, queue: str) -> str:
@@ -218,7 +217,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         if queue:
             name = queue.replace("'", "''")
             condition += f" AND EXISTS (SELECT 1 FROM queues WHERE queue_name = '{name}' AND queues.state = 'Active')"
-        return f"{LISTS}oarnodes -J --sql {shlex.quote(condition)} && echo {END}"
+        return f"{OAR_LISTS}oarnodes -J --sql {shlex.quote(condition)} && echo {END_OF_OAR_ANSWER}"
 
     def parse_capacity(self, answer: Answer) -> Capacity:
         return capacity_of(answer, self._options.core)
@@ -234,12 +233,12 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         """The scheduler notes when it was there last, once a minute at least."""
         recent = "moldable_job_id = 0 AND start_time > $(date +%s) - 600"
         seen = f"EXISTS (SELECT 1 FROM gantt_jobs_predictions_visu WHERE {recent}) AND {ONE}"
-        return f'{LISTS}oarstat -V && oarnodes -J -s --sql "{seen}" && echo {END}'
+        return f'{OAR_LISTS}oarstat -V && oarnodes -J -s --sql "{seen}" && echo {END_OF_OAR_ANSWER}'
 
     def parse_probe(self, answer: Answer) -> str:
         version, _, rest = answer.out.partition("\n")
         found = re.search(r"(?:version *:? *)?(\d+\.\d\S*)", version)
-        if answer.status != 0 or not found or not rest.endswith(f"{END}\n"):
+        if answer.status != 0 or not found or not rest.endswith(f"{END_OF_OAR_ANSWER}\n"):
             raise unreadable("oarstat or oarnodes", answer)
         if not re.search(r'"\d+"', rest):
             raise AnswerUnreadable("OAR's scheduler was not seen in the last ten minutes: does Almighty run?")
@@ -253,7 +252,7 @@ def _name(text: str) -> str:
 
 
 def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[start : start + JOBS_AT_ONCE] for start in range(0, len(items), JOBS_AT_ONCE))
+    return (items[start : start + OAR_JOBS_AT_ONCE] for start in range(0, len(items), OAR_JOBS_AT_ONCE))
 
 
 def _joined(conditions: Sequence[str]) -> Iterator[list[str]]:

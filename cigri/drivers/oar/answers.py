@@ -10,7 +10,7 @@ from cigri.drivers import Capacity, RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
 from cigri.script.answers import Answer
 
-END = "cigri-oar-end"
+END_OF_OAR_ANSWER = "cigri-oar-end"
 
 LIVE = {
     RemoteState.WAITING: "Waiting toLaunch toAckReservation Launching",
@@ -18,7 +18,7 @@ LIVE = {
     RemoteState.RUNNING: "Running Finishing toError toTerminate",
     RemoteState.SUSPENDED: "Suspended Resuming",
 }
-STATES = {word: state for state, words in LIVE.items() for word in words.split()}
+OAR_STATES = {word: state for state, words in LIVE.items() for word in words.split()}
 
 RESUBMITTED = "RESUBMIT_JOB_AUTOMATICALLY"
 # Why a job is in the state Error, the first that is true: a killed job has events of the kill too.
@@ -36,7 +36,7 @@ WARNINGS = {"metasched": RemoteState.PREEMPTED, "sarko": RemoteState.TIMEOUT}
 
 def read_answers(command: str, answer: Answer) -> list[dict[str, Any]]:
     """The entries of all lists; each ends with our line, and an empty one has a resource as its witness."""
-    *lists, rest = answer.out.split(f"{END}\n")
+    *lists, rest = answer.out.split(f"{END_OF_OAR_ANSWER}\n")
     if answer.status != 0 or not lists or rest.strip():
         raise unreadable(command, answer)
     read = []
@@ -61,9 +61,9 @@ def jobs_of(entries: Iterable[Mapping[str, Any]]) -> list[RemoteJob]:
 
 def capacity_of(answer: Answer, core: str) -> Capacity:
     """Some sites have several resources for a core."""
-    text, _, rest = answer.out.partition(f"{END}\n")
+    text, _, rest = answer.out.partition(f"{END_OF_OAR_ANSWER}\n")
     cores: dict[object, list[Mapping[str, Any]]] = {}
-    if answer.status == 0 and f"{END}\n" in answer.out and not rest:
+    if answer.status == 0 and f"{END_OF_OAR_ANSWER}\n" in answer.out and not rest:
         for entry in entries(text, "oarnodes", answer):
             if not isinstance(entry, dict):
                 raise unreadable("oarnodes", answer)
@@ -140,7 +140,11 @@ def _state(
     texts = {str(event.get("type")): str(event.get("description") or "") for event in events}
     if word not in ("Terminated", "Error"):
         message = str(_first(entry, "message") or "")
-        return STATES.get(word, RemoteState.UNKNOWN), None, message if word in STATES else f"{word} {message}".strip()
+        return (
+            OAR_STATES.get(word, RemoteState.UNKNOWN),
+            None,
+            message if word in OAR_STATES else f"{word} {message}".strip(),
+        )
     if RESUBMITTED in texts:
         return RemoteState.UNKNOWN, None, texts[RESUBMITTED].strip()
     if word == "Terminated":

@@ -3,13 +3,13 @@
 from cigri.backend.options import BackendOption, BackendTable, matching
 
 LINE = matching(r"[^\0-\x1f\x7f]+", "one line")
-NAME = matching(r"[A-Za-z0-9_.-]+", "a name")
+OAR_NAME = matching(r"[A-Za-z0-9_.-]+", "a name")
 
 BACKEND = BackendTable(
     (
-        BackendOption("queue", NAME, "queue", "-q", field="queue"),
+        BackendOption("queue", OAR_NAME, "queue", "-q", field="queue"),
         BackendOption("property", LINE, "condition on resources, in SQL", "-p", ("properties",), "properties"),
-        BackendOption("project", NAME, "project", field="project"),
+        BackendOption("project", OAR_NAME, "project", field="project"),
         BackendOption("type", LINE, "type of jobs; may be given more than once", "-t", ("types",), "types", ","),
         BackendOption(
             "resource",

@@ -4,15 +4,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cigri.drivers.oar.answers import END, entries, unreadable
+from cigri.drivers.oar.answers import END_OF_OAR_ANSWER, entries, unreadable
 from cigri.requirements.kinds import Value
 from cigri.resources.nodes import NodeClass, alike, known
 from cigri.script.answers import Answer
 from cigri.text.units import MEGABYTE
 
-NODE = "network_address"
+NODE_PROPERTY = "network_address"  # that OAR's node files name nodes by
 # What OAR itself keeps of each resource: how it is just now, and the numbers and names that tell one from another.
-OWN = re.compile(
+OWN_PROPERTIES = re.compile(
     r"(resource_)?id|network_address|host|type|(next_|last_)?(state|available_upto|finaud_decision|job_date).*"
     r"|next_finaud_decision|suspended_jobs|scheduler_priority|expiry_date|desktop_computing|drain|jobs?|links|api_timestamp"
     r"|cpu|core|cpuset|thread|ip"
@@ -25,15 +25,15 @@ def read_nodes(answer: Answer, core: str, memory: str | None, columns: Mapping[s
 
     `columns`: what properties are called there, if not by their names.
     """
-    text, _, rest = answer.out.partition(f"{END}\n")
-    if answer.status != 0 or f"{END}\n" not in answer.out or rest:
+    text, _, rest = answer.out.partition(f"{END_OF_OAR_ANSWER}\n")
+    if answer.status != 0 or f"{END_OF_OAR_ANSWER}\n" not in answer.out or rest:
         raise unreadable("oarnodes", answer)
     nodes: dict[str, list[Mapping[str, Any]]] = {}
     for entry in entries(text, "oarnodes", answer):
-        if not isinstance(entry, dict) or not entry.get(NODE):
+        if not isinstance(entry, dict) or not entry.get(NODE_PROPERTY):
             raise unreadable("oarnodes", answer)
         if entry.get("state") != DEAD:
-            nodes.setdefault(str(entry[NODE]), []).append(entry)
+            nodes.setdefault(str(entry[NODE_PROPERTY]), []).append(entry)
     return alike(NodeClass(_properties(resources, core, memory, columns), 1) for resources in nodes.values())
 
 
@@ -46,7 +46,7 @@ def _properties(
     plain: dict[str, Value | None] = {
         name: value
         for name, value in said.items()
-        if not OWN.fullmatch(name) and name != core and name not in columns.values()
+        if not OWN_PROPERTIES.fullmatch(name) and name != core and name not in columns.values()
     }
     plain["cores"] = len({one.get(core) or one.get("resource_id") for one in resources})
     plain["memory"] = size * MEGABYTE if isinstance(size, int) and size > 0 else None

@@ -14,7 +14,7 @@ OPERATORS = {
     Operator.NOT_IN: "NOT IN",
 }
 # Any text that all databases of OAR read as it stands between quotes.
-PLAIN = re.compile(r"[\x20-\x5b\x5d-\x7e]*")
+PLAIN_TEXT = re.compile(r"[\x20-\x5b\x5d-\x7e]*")
 
 
 def sql(condition: Condition, columns: Mapping[str, str], memory: str | None) -> str:
@@ -44,7 +44,7 @@ def _literal(value: Scalar, condition: Compare) -> str:
         raise NotSelectable(condition, "OAR's properties are numbers and text")
     if not isinstance(value, str):
         return str(value)
-    if not PLAIN.fullmatch(value):
+    if not PLAIN_TEXT.fullmatch(value):
         raise NotSelectable(condition, "OAR is given text in ASCII without backslashes only")
     return "'" + value.replace("'", "''") + "'"
 

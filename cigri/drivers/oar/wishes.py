@@ -7,7 +7,7 @@ from cigri.drivers import ResourceRequest
 from cigri.drivers.oar.options import OarOptions
 from cigri.text.units import as_clock
 
-TYPES = {
+JOB_TYPES = {
     "besteffort": "besteffort",
     "container": r"container(=\w+)?",
     "cosystem": "cosystem(=standby)?",
@@ -46,10 +46,14 @@ def resource_problems(wish: ResourceRequest, options: OarOptions) -> Iterator[st
 
 def type_problems(types: Sequence[str], options: OarOptions) -> Iterator[str]:
     """A type of the site's own is known by what stands before its value."""
-    allowed = [*(SPELLED.get(name, name) for name in TYPES), *options.types]
+    allowed = [*(SPELLED.get(name, name) for name in JOB_TYPES), *options.types]
     for one in types:
         name = re.split("[=:]", one)[0]
         if one == "idempotent":
             yield "oar must not submit a job again by itself, as idempotent would: CiGri does; leave it out"
-        elif name not in options.types and one not in options.types and not re.fullmatch(TYPES.get(name, "(?!)"), one):
+        elif (
+            name not in options.types
+            and one not in options.types
+            and not re.fullmatch(JOB_TYPES.get(name, "(?!)"), one)
+        ):
             yield f"no type of jobs {one!r} is allowed on this cluster; allowed are: {', '.join(allowed)}"

@@ -13,7 +13,7 @@ from cigri.drivers.slurm.backend import BACKEND
 from cigri.drivers.slurm.nodes import SINFO, read_nodes
 from cigri.drivers.slurm.selecting import select
 from cigri.drivers.slurm.tables import (
-    END,
+    END_OF_ANSWER,
     SACCT_HEADER,
     SQUEUE_FIELDS,
     SQUEUE_HEADER,
@@ -30,7 +30,7 @@ from cigri.resources.nodes import NodeClass
 from cigri.script.answers import Answer
 from cigri.text.units import as_clock
 
-END_OF_ALL = f"{END} of all\n"
+END_OF_ALL = f"{END_OF_ANSWER} of all\n"
 SACCT_STATES = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"  # unless named, jobs that never became eligible stay out
 # A user's own settings of these would filter the answer. Unless told otherwise Slurm cuts task lists after 64
 # characters, and squeue mixes the waiting and the held tasks of an array in one line.
@@ -49,7 +49,7 @@ status=$?
 case $said in
     *"{NO_SUCH_ARRAY}"*) scontrol show config | grep "^MaxArraySize " ;;
 esac
-[ $status -ne 0 ] || echo {END}
+[ $status -ne 0 ] || echo {END_OF_ANSWER}
 exit $status"""
 
 NO_ACCOUNTING = "accounting storage is disabled"
@@ -60,11 +60,11 @@ NOTHING_TO_DO = re.compile(
     rf"{GONE.pattern}|already finished|Unexpected message received for job|is pending execution|is not suspended"
 )
 # After these words it is not known whether the controller took the request.
-NO_CONTACT = re.compile(r"unable to contact|timed out|communication|transport|zero bytes|receive|temporar", re.I)
+NO_SLURM = re.compile(r"unable to contact|timed out|communication|transport|zero bytes|receive|temporar", re.I)
 
 # Linux takes at most 131,072 bytes in one word of a command.
 NAMES_AT_ONCE = 1000
-JOBS_AT_ONCE = 10_000
+SLURM_JOBS_AT_ONCE = 10_000
 
 
 class Slurm(Driver):
@@ -120,15 +120,15 @@ cigri_nodes() {
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")
-        if answer.status != 0 and is_told and not NO_CONTACT.search(answer.err):
+        if answer.status != 0 and is_told and not NO_SLURM.search(answer.err):
             raise _refusal(answer, request)
-        found = re.search(rf"^(\d+)(?:;\S+)?\n{END}\n\Z", answer.out, re.MULTILINE)
+        found = re.search(rf"^(\d+)(?:;\S+)?\n{END_OF_ANSWER}\n\Z", answer.out, re.MULTILINE)
         if answer.status != 0 or not found:
             raise unreadable("sbatch", answer)
         return {index: f"{found[1]}_{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
-        return f"{self._clean}{_squeue()} && echo {END}"
+        return f"{self._clean}{_squeue()} && echo {END_OF_ANSWER}"
 
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         if answer.status != 0:
@@ -146,11 +146,19 @@ cigri_nodes() {
         unnamed = sorted({tag for tag, _, remote_id in jobs if not remote_id})
         sacct = f"sacct -X -P --duplicates -o {SACCT_HEADER.replace('|', ',')}"
         recent = f'{sacct} -u "$(id -u)" -S now-7days -E now -s {SACCT_STATES}'
-        lines = [f"{_squeue()} -t all -n {_comma(some)} && echo {END} || exit" for some in _chunks(tags, NAMES_AT_ONCE)]
+        lines = [
+            f"{_squeue()} -t all -n {_comma(some)} && echo {END_OF_ANSWER} || exit"
+            for some in _chunks(tags, NAMES_AT_ONCE)
+        ]
         lines.append("if command -v sacct >/dev/null; then :")
-        lines += [f"{sacct} -j {_comma(some)} && echo {END} || exit" for some in _chunks(arrays, NAMES_AT_ONCE)]
-        lines += [f"{recent} --name={_comma(some)} && echo {END} || exit" for some in _chunks(unnamed, NAMES_AT_ONCE)]
-        return self._clean + "\n".join([*lines, "fi", f"echo {END} of all"])
+        lines += [
+            f"{sacct} -j {_comma(some)} && echo {END_OF_ANSWER} || exit" for some in _chunks(arrays, NAMES_AT_ONCE)
+        ]
+        lines += [
+            f"{recent} --name={_comma(some)} && echo {END_OF_ANSWER} || exit"
+            for some in _chunks(unnamed, NAMES_AT_ONCE)
+        ]
+        return self._clean + "\n".join([*lines, "fi", f"echo {END_OF_ANSWER} of all"])
 
     def parse_history(self, answer: Answer) -> list[RemoteJob]:
         """Other jobs of the same arrays are in the list too."""
@@ -167,14 +175,16 @@ cigri_nodes() {
         return list((remembered | current).values())
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
-        return self._clean + _each("scancel", (" ".join(_words(some)) for some in _chunks(remote_ids, JOBS_AT_ONCE)))
+        return self._clean + _each(
+            "scancel", (" ".join(_words(some)) for some in _chunks(remote_ids, SLURM_JOBS_AT_ONCE))
+        )
 
     def parse_cancel(self, answer: Answer) -> None:
         _check("scancel", answer, GONE)
 
     def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
         """scontrol takes one array at a time, and its words do not tell a dead controller from a job that is gone."""
-        words = (word for some in _chunks(remote_ids, JOBS_AT_ONCE) for word in _words(some))
+        words = (word for some in _chunks(remote_ids, SLURM_JOBS_AT_ONCE) for word in _words(some))
         return self._clean + _each(f"scontrol {verb}", words, "scontrol ping | grep -q ' UP$' && ")
 
     def parse_control(self, answer: Answer) -> None:
@@ -189,10 +199,10 @@ cigri_nodes() {
         """Without a queue: the partitions that our jobs may go to; sinfo counts a node of several partitions once."""
         ours = self._own_partitions()
         where = f" -p {_comma([queue] if queue else sorted(ours))}" if queue or ours else ""
-        return f"{self._clean}sinfo -h -o %C{where} && echo {END}"
+        return f"{self._clean}sinfo -h -o %C{where} && echo {END_OF_ANSWER}"
 
     def parse_capacity(self, answer: Answer) -> Capacity:
-        found = re.fullmatch(rf"(\d+)/(\d+)/(\d+)/(\d+)\s*\n{END}\s*", answer.out)
+        found = re.fullmatch(rf"(\d+)/(\d+)/(\d+)/(\d+)\s*\n{END_OF_ANSWER}\s*", answer.out)
         if answer.status != 0 or not found:
             raise unreadable("sinfo", answer)  # an unknown partition is an empty answer
         used, free, unavailable, total = map(int, found.groups())
@@ -234,13 +244,13 @@ def _squeue() -> str:
 def _each(command: str, words: Iterable[str], proof: str = "") -> str:
     """The command once for each of the words, whatever becomes of the others; `proof` must hold before the end."""
     lines = [f"{command} {some} || status=$?" for some in words]
-    return "\n".join(["status=0", *lines, f"{proof}echo {END}", "exit $status"])
+    return "\n".join(["status=0", *lines, f"{proof}echo {END_OF_ANSWER}", "exit $status"])
 
 
 def _check(command: str, answer: Answer, harmless: re.Pattern[str]) -> None:
     others = [line for line in answer.err.splitlines() if line.strip() and not harmless.search(line)]
     is_taken = answer.status == 0 or (answer.err.strip() and not others)
-    if answer.out != f"{END}\n" or not is_taken:
+    if answer.out != f"{END_OF_ANSWER}\n" or not is_taken:
         raise unreadable(command, answer)
 
 

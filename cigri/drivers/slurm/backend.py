@@ -7,7 +7,7 @@ from cigri.backend.options import BackendOption, BackendTable, between, matching
 AMOUNT = re.compile(r"([1-9]\d{0,8})([KMGT]?)B?", re.IGNORECASE)
 NAMES = r"[A-Za-z0-9_.@+-]+(?:,[A-Za-z0-9_.@+-]+)*"
 HOSTS = r"[A-Za-z0-9_.,-]+(?:\[[0-9,-]+\][A-Za-z0-9_.,-]*)*"
-FEATURES = r"[A-Za-z0-9_.:=+*&|()\[\]-]+"
+FEATURES_PATTERN = r"[A-Za-z0-9_.:=+*&|()\[\]-]+"
 GRES = r"(?:gres[:/])?[A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+){0,2}"
 LICENSE = r"[A-Za-z0-9_.-]+(?:@[A-Za-z0-9_.-]+)?(?::[1-9]\d*)?"
 
@@ -21,7 +21,7 @@ def _amount(value: str) -> str:
     return f"{found[1]}{found[2].upper() or 'M'}"
 
 
-NODES = matching(HOSTS, "names of nodes, as n[1-4],m7 (no file)")
+NODE_LIST = matching(HOSTS, "names of nodes, as n[1-4],m7 (no file)")
 
 BACKEND = BackendTable(
     (
@@ -30,13 +30,13 @@ BACKEND = BackendTable(
         BackendOption("tmp", _amount, "tmp resource to use", field="tmp"),
         BackendOption(
             "constraint",
-            matching(FEATURES, "features of nodes, as 'fast&(ib|opa)'"),
+            matching(FEATURES_PATTERN, "features of nodes, as 'fast&(ib|opa)'"),
             "features that a node must have",
             "-C",
             ("features",),
             "properties",
         ),
-        BackendOption("exclude", NODES, "nodes where no job shall run", "-x", ("excludes",)),
+        BackendOption("exclude", NODE_LIST, "nodes where no job shall run", "-x", ("excludes",)),
         BackendOption("gres", matching(rf"{GRES}(?:,{GRES})*", "NAME[:TYPE][:COUNT],..."), "generic resources"),
         BackendOption(
             "licenses",
@@ -45,7 +45,7 @@ BACKEND = BackendTable(
             "-L",
             ("license", "licence", "licences"),
         ),
-        BackendOption("nodelist", NODES, "nodes that each job gets, all of them", "-w", ("nodes",)),
+        BackendOption("nodelist", NODE_LIST, "nodes that each job gets, all of them", "-w", ("nodes",)),
         BackendOption("partition", matching(NAMES, "names of partitions"), "partition", "-p", field="queue"),
         BackendOption("qos", matching(r"[A-Za-z0-9_.-]+", "a name"), "quality of service", "-q"),
         BackendOption("reservation", matching(NAMES, "names of reservations"), "reservation", "", ("reserv",)),

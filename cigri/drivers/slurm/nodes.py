@@ -3,14 +3,14 @@
 import re
 from collections.abc import Collection, Iterator
 
-from cigri.drivers.slurm.tables import END, unreadable
+from cigri.drivers.slurm.tables import END_OF_ANSWER, unreadable
 from cigri.requirements.kinds import Value
 from cigri.resources.nodes import NodeClass, alike, known
 from cigri.script.answers import Answer
 from cigri.text.units import MEGABYTE, MULTIPLES, in_seconds
 
 # partition (* is the default), nodes, then of each: cores, MB, features, gres; the partition's longest walltime
-SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END}"
+SINFO = f"sinfo -h -e -o '%P|%D|%c|%m|%b|%G|%l' && echo {END_OF_ANSWER}"
 
 _LINE = re.compile(r"([^|]+?)(\*?)\|(\d+)\|(\d+)\+?\|(\d+)\+?\|([^|]*)\|([^|]*)\|([^|]*)")
 _NUMBER = re.compile(r"(\d+)([KMGTP]?)")
@@ -19,8 +19,8 @@ _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 
 def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
     """By partition; jobs that name none go to `own`, or to the default one."""
-    text, _, rest = answer.out.partition(f"{END}\n")
-    if answer.status != 0 or not text or rest or f"{END}\n" not in answer.out:
+    text, _, rest = answer.out.partition(f"{END_OF_ANSWER}\n")
+    if answer.status != 0 or not text or rest or f"{END_OF_ANSWER}\n" not in answer.out:
         raise unreadable("sinfo", answer)
     classes = []
     for line in text.splitlines():

@@ -14,9 +14,9 @@ from cigri.text.units import MEGABYTE
 
 FEATURE = re.compile(r"[A-Za-z0-9_.:=+-]+")
 GROUP = re.compile(r"\([^()]*\)")
-MODEL = re.compile(r"[A-Za-z0-9_.-]+")
+GPU_MODEL = re.compile(r"[A-Za-z0-9_.-]+")
 MOST_CLAUSES = 32
-WORDS = "Slurm is asked for features (and, or), at least so much memory, and at least so many generic resources"
+HOW_SLURM = "Slurm is asked for features (and, or), at least so much memory, and at least so many generic resources"
 
 Clause = frozenset[str]
 """Of these features a node has one at least."""
@@ -39,7 +39,7 @@ def select(condition: Condition | None) -> Selection:
         match part:
             case Compare(name="memory"):
                 mem = max(mem, math.ceil(_least(part) / MEGABYTE))
-            case Compare(name="gpu_model", operator=Operator.EQ, value=str(model)) if MODEL.fullmatch(model):
+            case Compare(name="gpu_model", operator=Operator.EQ, value=str(model)) if GPU_MODEL.fullmatch(model):
                 models.add(model)
             case Compare(name=name, kind=Kind.NUMBER | Kind.SIZE) if name == "gpus" or name not in BUILT_IN:
                 own = "gpu" if name == "gpus" else name
@@ -75,7 +75,7 @@ def _least(part: Compare) -> float:
         case Operator.GT, int() | float() as value:
             return math.floor(value) + 1
         case _:
-            raise NotSelectable(part, WORDS)
+            raise NotSelectable(part, HOW_SLURM)
 
 
 def _clauses(part: Condition) -> list[Clause]:
@@ -94,4 +94,4 @@ def _clauses(part: Condition) -> list[Clause]:
                 raise NotSelectable(part, f"it would be more than {MOST_CLAUSES} constraints")
             return [frozenset[str]().union(*some) for some in product(*ways)]
         case _:
-            raise NotSelectable(part, WORDS)
+            raise NotSelectable(part, HOW_SLURM)

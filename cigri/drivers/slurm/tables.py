@@ -12,7 +12,7 @@ from cigri.drivers import RemoteJob, RemoteState
 from cigri.errors import AnswerUnreadable
 from cigri.script.answers import Answer
 
-WORDS = {
+STATE_WORDS = {
     RemoteState.WAITING: "PENDING REQUEUED REQUEUE_FED",
     RemoteState.HELD: "REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT",
     RemoteState.RUNNING: "CONFIGURING RUNNING RESIZING SIGNALING STAGE_OUT COMPLETING",
@@ -26,10 +26,10 @@ WORDS = {
     RemoteState.OUT_OF_MEMORY: "OUT_OF_MEMORY",
     RemoteState.UNKNOWN: "REVOKED",  # a federation runs it elsewhere under the same id
 }
-STATES = {word: state for state, words in WORDS.items() for word in words.split()}
+SLURM_STATES = {word: state for state, words in STATE_WORDS.items() for word in words.split()}
 HOLDS = {"JobHeldUser", "JobHeldAdmin"}
 ENDED_BY_ITSELF = {RemoteState.SUCCEEDED, RemoteState.FAILED, RemoteState.OUT_OF_MEMORY}
-END = "cigri-end"
+END_OF_ANSWER = "cigri-end"
 SQUEUE_FIELDS = "ArrayJobID ArrayTaskID State exit_code RestartCnt StartTime EndTime NodeList Reason Name"
 SQUEUE_HEADER = "ARRAY_JOB_ID|ARRAY_TASK_ID|STATE|EXIT_CODE|RESTART_COUNT|START_TIME|END_TIME|NODELIST|REASON|NAME|"
 SACCT_HEADER = "JobID|State|ExitCode|Submit|Start|End|NodeList|JobName"
@@ -53,7 +53,7 @@ class SlurmRow(NamedTuple):
 
 def read_tables(answer: Answer) -> Iterator[tuple[str, list[SlurmRow]]]:
     """Header and rows of each table; each is ended by our own line."""
-    *tables, rest = answer.out.split(f"{END}\n")
+    *tables, rest = answer.out.split(f"{END_OF_ANSWER}\n")
     if not tables or rest.strip():
         raise unreadable("squeue or sacct", answer)
     for table in tables:
@@ -104,7 +104,7 @@ def in_order(rows: list[SlurmRow]) -> list[SlurmRow]:
 def jobs_of(row: SlurmRow) -> list[RemoteJob]:
     if row.indexes == "N/A":
         return []  # 22.05 forgets which tasks they were when a waiting array is cancelled by name
-    state = STATES.get(row.word.split(" ")[0], RemoteState.UNKNOWN)  # "CANCELLED by 1001"
+    state = SLURM_STATES.get(row.word.split(" ")[0], RemoteState.UNKNOWN)  # "CANCELLED by 1001"
     if state == RemoteState.WAITING and row.reason in HOLDS:
         state = RemoteState.HELD
     reason = row.reason if row.reason != "None" else ""

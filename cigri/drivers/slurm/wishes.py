@@ -12,7 +12,7 @@ from cigri.drivers.slurm.selecting import Selection, constraint, select
 from cigri.estimates.start_dates import FIRST_DAY, Due, NiceFactor, TimeOrigin, nice
 
 RESOURCE = re.compile(r"(gres|license)/([A-Za-z0-9_.@-]+(?::[A-Za-z0-9_.-]+)?)")
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SLURM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SORTED = ("licenses", "gres")
 KNOWN_RESOURCES = {"gpu": "gres/gpu"}
 
@@ -63,7 +63,7 @@ def find_problems(options: SlurmOptions, request: BatchRequest) -> Iterator[str]
     for one in request.types:
         yield f"slurm has no type of jobs {one!r}; write a queue, a project or properties"
     for name in request.resources.others:
-        if not NAME.fullmatch(name):
+        if not SLURM_NAME.fullmatch(name):
             yield f"{name!r} cannot be the name of a resource of Slurm; write letters, digits and _"
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, func, literal, literal_column, or_, select, text
+from sqlalchemy import Connection, and_, func, literal, literal_column, or_, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import rows
+from cigri.database import IDS, rows
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.archive import PURGE
@@ -106,7 +106,7 @@ def list_fixable(conn: Connection, choice: EventChoice) -> list[int]:
 
 def require_own(conn: Connection, campaign_ids: Iterable[int], user: str) -> None:
     """Raise NotFound unless all these campaigns are the user's."""
-    wanted = rows("wanted", {"id": BigInteger()}, [(campaign_id,) for campaign_id in campaign_ids])
+    wanted = rows("wanted", IDS, [(campaign_id,) for campaign_id in campaign_ids])
     mine = select(Campaign.c.id).where(_is_owner(user))
     strange = conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(mine)).order_by(wanted.c.id)).all()
     if strange:
@@ -128,7 +128,7 @@ def _chosen(choice: EventChoice) -> list[ColumnElement[bool]]:
         found.append(_is_owner(choice.user))
     for column, ids in ((Event.c.campaign_id, choice.campaign_ids), (Event.c.id, choice.event_ids)):
         if ids:
-            wanted = rows("wanted", {"id": BigInteger()}, [(one,) for one in ids])
+            wanted = rows("wanted", IDS, [(one,) for one in ids])
             found.append(column.in_(select(wanted.c.id)))
     if not choice.closed_too:
         found.append(Event.c.closed_at.is_(None))

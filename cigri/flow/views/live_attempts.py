@@ -11,16 +11,16 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import given, packed
+from cigri.database import IDS, given, packed
 from cigri.database.typed_rows import read_all
-from cigri.flow.live_jobs import IDS, chosen_jobs
+from cigri.flow.live_jobs import chosen_jobs
 from cigri.rules.verdicts import Saving
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest
 
-PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "position": Integer()}
+ATTEMPT_PLACES: Mapping[str, TypeEngine[Any]] = {"id": BigInteger(), "position": Integer()}
 
 
 class LiveAttempt(NamedTuple):
@@ -52,7 +52,7 @@ def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]
 
 def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
     """Those of them at these places: (job, position); with the number of live ones of each job."""
-    return read_all(conn, LiveAttempt, _attempts_at(), {"wanted": packed(PLACES, places)}) if places else []
+    return read_all(conn, LiveAttempt, _attempts_at(), {"wanted": packed(ATTEMPT_PLACES, places)}) if places else []
 
 
 @cache
@@ -63,10 +63,10 @@ def _attempts() -> Select[*tuple[Any, ...]]:
 
 @cache
 def _attempts_at() -> Select[*tuple[Any, ...]]:
-    wanted = given("wanted", PLACES)
+    wanted = given("wanted", ATTEMPT_PLACES)
     counted = (
         select(Attempt.c.job_id, func.count().label("live"))
-        .where(Attempt.c.job_id.in_(select(given("wanted", PLACES).c.id)), Attempt.c.outcome.is_(None))
+        .where(Attempt.c.job_id.in_(select(given("wanted", ATTEMPT_PLACES).c.id)), Attempt.c.outcome.is_(None))
         .group_by(Attempt.c.job_id)
         .subquery("counted")
     )

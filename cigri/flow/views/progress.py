@@ -24,7 +24,7 @@ COUNTED = ("n", "known", "expected")
 
 FIGURES = ("throughput", "mean", "deviation", "remaining", "median", "p95", "keep", "send", "submitted")
 """What the present forecast says of a campaign on a cluster, besides `ratio`, `free` and `memory`."""
-NOTHING: Mapping[str, float] = MappingProxyType({})
+NO_MEMORY: Mapping[str, float] = MappingProxyType({})
 
 
 class Progress(NamedTuple):
@@ -132,7 +132,7 @@ def list_progress(conn: Connection, window: float, besides: Collection[int] = ()
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), part.c.campaign_id.not_in(among(besides)))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
-    return read_all(conn, Progress, statement, memory=lambda row: row.memory or NOTHING, before=_before)
+    return read_all(conn, Progress, statement, memory=lambda row: row.memory or NO_MEMORY, before=_before)
 
 
 def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
@@ -208,7 +208,7 @@ def _before(row: Row[*tuple[Any, ...]]) -> NewForecast | None:
         p95=row.before_p95,
         keep=row.before_keep,
         send=row.before_send,
-        memory=row.memory or NOTHING,
+        memory=row.memory or NO_MEMORY,
         submitted=row.before_submitted,
         free=row.free,
     )

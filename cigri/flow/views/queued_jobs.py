@@ -18,7 +18,7 @@ from cigri.states import WAITING_JOBS, CampaignState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.jobs import Job
 
-LOCK = "cigri.queues"
+QUEUES_LOCK = "cigri.queues"
 
 
 def asked() -> ColumnElement[int]:
@@ -35,7 +35,7 @@ class Queued(NamedTuple):
 
 def lock_queues(conn: Connection) -> None:
     """Nobody else makes jobs for tasks before the end of the transaction: what is counted now is what there is."""
-    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(LOCK, 0))))
+    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(QUEUES_LOCK, 0))))
 
 
 def list_queued(conn: Connection) -> dict[int, Queued]:

@@ -18,7 +18,7 @@ from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, Cluster
 from cigri.tables.jobs import Job
 from cigri.tables.resources import NodeClass
 
-NOTHING: Mapping[int, int] = MappingProxyType({})
+NO_ROOMS: Mapping[int, int] = MappingProxyType({})
 
 
 class Room(NamedTuple):
@@ -44,7 +44,7 @@ class Room(NamedTuple):
     stress: str = ""
     starts: float = 0.0
     node: int = 0
-    queued: Mapping[int, int] = NOTHING
+    queued: Mapping[int, int] = NO_ROOMS
 
     def is_wide(self, width: int) -> bool:
         """Does a job of so many cores take half a node, or more?"""
@@ -110,7 +110,7 @@ def list_rooms(conn: Connection) -> list[Room]:
                 stress=row.stress,
                 starts=row.start_rate * look(row.cycle, config.poll_interval),
                 node=row.node,
-                queued=queued[row.id].asked if row.id in queued else NOTHING,
+                queued=queued[row.id].asked if row.id in queued else NO_ROOMS,
             )
         )
     return rooms

@@ -17,8 +17,8 @@ from sqlalchemy.sql.selectable import LateralFromClause
 
 from cigri.database import among
 from cigri.database.typed_rows import read_all
-from cigri.estimates.durations import LAST, SHORTEST, STEPS
-from cigri.estimates.speeds import FEWEST
+from cigri.estimates.durations import BINS_PER_DOUBLING, LAST_BIN, SHORTEST_DURATION
+from cigri.estimates.speeds import FEWEST_FOR_SPEED
 from cigri.flow.cluster_states import USAGE_PERIOD, minute_of
 from cigri.settings.cluster import ClusterConfig, read_config
 from cigri.states import JobKind, JobState, Outcome
@@ -142,7 +142,7 @@ def list_under_way(conn: Connection, cluster_ids: Iterable[int]) -> list[JobUnde
     part = CampaignCluster.c
     tasks = select(Attempt.c.position.label("n"), Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id)
     last = tasks.order_by(Attempt.c.position.desc()).limit(1).lateral()
-    has_speed = or_(part.known >= FEWEST, part.speed.is_not(None))
+    has_speed = or_(part.known >= FEWEST_FOR_SPEED, part.speed.is_not(None))
     before = select(Task.c.expected).where(Task.c.id == last.c.task_id).scalar_subquery()
     statement = (
         select(
@@ -191,8 +191,11 @@ def _age() -> ColumnElement[float]:
 
 def bin_in_sql(seconds: ColumnElement[float]) -> ColumnElement[int]:
     """The bin of a duration (cigri/estimates/durations.py)."""
-    steps = func.floor(STEPS * func.ln(func.greatest(seconds, SHORTEST) / SHORTEST) / math.log(2.0) + 1e-9)
-    return case((seconds < SHORTEST, 0), else_=func.least(1 + cast(steps, Integer), LAST))
+    steps = func.floor(
+        BINS_PER_DOUBLING * func.ln(func.greatest(seconds, SHORTEST_DURATION) / SHORTEST_DURATION) / math.log(2.0)
+        + 1e-9
+    )
+    return case((seconds < SHORTEST_DURATION, 0), else_=func.least(1 + cast(steps, Integer), LAST_BIN))
 
 
 def _starts(since: ColumnElement[datetime]) -> CTE:

@@ -12,6 +12,7 @@ from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
 from cigri.database import interval, rows
 from cigri.database.typed_rows import read_all
+from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.flow.listed_again import LISTED
 from cigri.flow.views.running_jobs import is_there
 from cigri.states import WAITING_JOBS, CampaignType, JobKind, JobState, KillReason, Outcome, StepState
@@ -20,7 +21,6 @@ from cigri.tables.clusters import Cluster, ClusterState
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.wishes import Halt, Kill
 
-LARGEST = 2**31 - 1
 SETTLED = 60.0  # seconds after which a job that waits in excess is taken back
 
 
@@ -55,7 +55,9 @@ def list_queues(conn: Connection) -> list[Queue]:
         .group_by(Job.c.cluster_id)
         .subquery()
     )
-    kept = case((Forecast.c.send.is_not(None), LARGEST), else_=Forecast.c.keep)  # what is sent in any case is of use
+    kept = case(
+        (Forecast.c.send.is_not(None), LARGEST_INTEGER), else_=Forecast.c.keep
+    )  # what is sent in any case is of use
     keep = select(func.max(kept)).where(Forecast.c.cluster_id == waiting.c.cluster_id).scalar_subquery()
     statement = (
         select(waiting.c.cluster_id, waiting.c.jobs.label("waiting"), waiting.c.cores.label("waiting_cores"))

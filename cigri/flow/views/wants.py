@@ -15,7 +15,8 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.selectable import Select
 
 from cigri.database.typed_rows import read_all
-from cigri.estimates.speeds import FEWEST
+from cigri.estimates.speeds import FEWEST_FOR_SPEED
+from cigri.flow.ceilings import Share
 from cigri.flow.holds import list_held
 from cigri.flow.views.delays import NO_DELAYS, list_delays
 from cigri.flow.views.destinations import only_waiting
@@ -26,9 +27,6 @@ from cigri.tables.campaigns import Campaign, CampaignCluster, Forecast
 from cigri.tables.grid import Project
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task, TaskCount
-
-Share = tuple[int, int]
-"""A campaign and a cluster."""
 
 
 class _Live(NamedTuple):
@@ -267,7 +265,7 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
             or_(part.errors >= errors, and_(part.doubted_below.is_not(None), part.done == 0)).label("is_on_trial"),
             forecast.keep,
             forecast.send,
-            (part.done + case((part.speed.is_not(None), FEWEST), else_=0)).label("proven"),
+            (part.done + case((part.speed.is_not(None), FEWEST_FOR_SPEED), else_=0)).label("proven"),
             forecast.mean,
             part.asked,
         )

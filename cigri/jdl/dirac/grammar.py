@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple, NoReturn
 
 from cigri.errors import DescriptionError, Problem
-from cigri.text.tokens import END, Token, Tokens
+from cigri.text.tokens import END_OF_TEXT, Token, Tokens
 
 DEEPEST_VALUE = 20
 LONGEST_NUMBER = 30
@@ -75,7 +75,7 @@ class _JdlReader:
         section = self._entries("]" if is_bracketed else "", 0)
         if is_bracketed:
             self._expect("]")
-        if self._tokens.next.kind != END:
+        if self._tokens.next.kind != END_OF_TEXT:
             self._fail("behind the end of the description", "take it away")
         return section
 
@@ -93,7 +93,7 @@ class _JdlReader:
         return section
 
     def _is_at_end(self, closing: str) -> bool:
-        return self._tokens.is_next("mark", closing) if closing else self._tokens.next.kind == END
+        return self._tokens.is_next("mark", closing) if closing else self._tokens.next.kind == END_OF_TEXT
 
     def _attribute(self, depth: int) -> Attribute:
         if self._tokens.next.kind != "name":

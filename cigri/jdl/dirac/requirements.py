@@ -8,7 +8,7 @@ from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section
 from cigri.requirements import BUILT_IN, parse_requirement
 
 SECTION = "Requirements"
-KEYWORDS = ("Site", "Sites", "BannedSite", "BannedSites", "Platform", "Platforms")
+DIRAC_KEYWORDS = ("Site", "Sites", "BannedSite", "BannedSites", "Platform", "Platforms")
 """Those that may stand beside the section; CPUTime is the walltime there."""
 
 
@@ -27,7 +27,7 @@ def read_requirements(section: Section, problems: list[Problem]) -> dict[str, An
 
 def _given(section: Section, problems: list[Problem]) -> dict[str, Attribute]:
     """All that is wanted, by names in small letters."""
-    given = {name.lower(): section[name.lower()] for name in KEYWORDS if name.lower() in section}
+    given = {name.lower(): section[name.lower()] for name in DIRAC_KEYWORDS if name.lower() in section}
     whole = section.get(SECTION.lower())
     if whole is None or whole.value == "":
         return given

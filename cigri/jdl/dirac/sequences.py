@@ -16,11 +16,11 @@ from cigri.jdl.parameters import RESERVED, Parameter
 from cigri.jdl.problems import MOST_SHOWN, shown
 from cigri.jdl.sweep import MOST_TASKS, Countable
 
-LETTERS = UNNAMED, NUMBER, _ = "s", "n", "j"
-JOB = "{CAMPAIGN_ID}.{index}"
+SLOT_LETTERS = UNNAMED, NUMBER, _ = "s", "n", "j"
+JOB_NAME = "{CAMPAIGN_ID}.{index}"
 SETTINGS = {"ParameterStart": 1, "ParameterStep": 0, "ParameterFactor": 1}
 """With what they are when nothing is said."""
-LARGEST = Decimal(10) ** 15
+LARGEST_STEP = Decimal(10) ** 15
 MOST_ZEROS = 300
 
 _MARK = re.compile(r"%(?:\((?P<name>[A-Za-z_]\w*)\)s|(?P<letter>[snj]))")
@@ -130,7 +130,7 @@ def substituted(text: str, names: Collection[str]) -> str:
     for mark in _MARK.finditer(text):
         name = mark["name"] or mark["letter"]
         if name == "j" or name in names:
-            pieces += [_kept(text[at : mark.start()], names), JOB if name == "j" else f"{{{name}}}"]
+            pieces += [_kept(text[at : mark.start()], names), JOB_NAME if name == "j" else f"{{{name}}}"]
             at = mark.end()
     return "".join([*pieces, _kept(text[at:], names)])
 
@@ -193,12 +193,12 @@ def _counted(
 def _fault_of(steps: ParameterSteps) -> str:
     """Why its values are not such as people write, or ""."""
     farthest = abs(steps.start) + abs(steps.step) * steps.count
-    if abs(steps.factor) in (0, 1) and farthest <= LARGEST:
+    if abs(steps.factor) in (0, 1) and farthest <= LARGEST_STEP:
         return ""
     before = None
     for value in islice(steps.numbers(), steps.count):
-        if abs(value) > LARGEST:
-            return f"its values grow beyond {LARGEST:.0e}"
+        if abs(value) > LARGEST_STEP:
+            return f"its values grow beyond {LARGEST_STEP:.0e}"
         if value.adjusted() < -MOST_ZEROS:
             return f"its values have more than {MOST_ZEROS} zeros behind the point"
         if value == before:
@@ -230,7 +230,7 @@ def _suffix(attribute: Attribute) -> str:
 
 def _name(attribute: Attribute, problems: list[Problem]) -> str:
     name = _suffix(attribute).lstrip(".")
-    if name in LETTERS or name in RESERVED:
+    if name in SLOT_LETTERS or name in RESERVED:
         problems.append(_problem(attribute, f"%{name} has a meaning of its own", "choose another name"))
     return name or UNNAMED
 

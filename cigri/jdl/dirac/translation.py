@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cigri.errors import DescriptionError, Problem
 from cigri.jdl.command import MACROS
 from cigri.jdl.dirac.grammar import Attribute, JdlValue, Section, parse
-from cigri.jdl.dirac.requirements import KEYWORDS, SECTION, read_requirements
+from cigri.jdl.dirac.requirements import DIRAC_KEYWORDS, SECTION, read_requirements
 from cigri.jdl.dirac.sequences import (
     NUMBER,
     UNNAMED,
@@ -24,7 +24,7 @@ from cigri.jdl.dirac.sequences import (
 )
 from cigri.jdl.problems import CountedFaults, cut, did_you_mean, shown
 
-FIELDS = {
+DIRAC_FIELDS = {
     "JobName": "name",
     "Arguments": "exec_file",
     "Executable": "exec_file",
@@ -32,18 +32,18 @@ FIELDS = {
     "CPUTime": "walltime",
     "NumberOfProcessors": "resources",
     "Parameters": "params",
-    **dict.fromkeys((SECTION, *KEYWORDS), "requirements"),
+    **dict.fromkeys((SECTION, *DIRAC_KEYWORDS), "requirements"),
 }
 """The attributes that have a field here, and that field."""
 OUTPUTS = ("StdOutput", "StdError", "OutputSandbox")
-LATER = {
+ATTRIBUTES_OF_LATER = {
     "InputSandbox": "staging of files",
     "InputData": "staging of files",
     "OutputData": "staging of files",
     "OutputPath": "staging of files",
     "OutputSE": "staging of files",
 }
-KNOWN = {name.lower(): name for name in (*FIELDS, *OUTPUTS, *LATER)}
+KNOWN_ATTRIBUTES = {name.lower(): name for name in (*DIRAC_FIELDS, *OUTPUTS, *ATTRIBUTES_OF_LATER)}
 
 _BLANK = r"(?:\s|\#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+"
 _ENTRY = r"[A-Za-z_][\w.]*+\s*="
@@ -81,7 +81,7 @@ def translate(text: str) -> Translation:
     job.check_outputs()
     if job.problems:
         raise DescriptionError(job.problems)
-    attributes = {field: job.section[name.lower()] for name, field in reversed(FIELDS.items()) if job.has(name)}
+    attributes = {field: job.section[name.lower()] for name, field in reversed(DIRAC_FIELDS.items()) if job.has(name)}
     tasks = sequences.parameters(names) if sequences else Rows(1, {})
     return Translation(fields, tasks, attributes)
 
@@ -109,7 +109,7 @@ class _Job:
         for name in ("CPUTime", "NumberOfProcessors"):
             if self.has(name):
                 value = self.section[name.lower()].value
-                fields[FIELDS[name]] = float(value) if isinstance(value, Decimal) else value
+                fields[DIRAC_FIELDS[name]] = float(value) if isinstance(value, Decimal) else value
         if "resources" in fields:
             fields["resources"] = {"cpu": fields["resources"]}
         return fields
@@ -121,12 +121,12 @@ class _Job:
         """Nothing is left out in silence."""
         unknown = CountedFaults(self.problems, "attributes are unknown")
         for name, attribute in self.section.items():
-            if name not in KNOWN and not is_of_sequences(name):
-                hint = "" if unknown.is_full else did_you_mean(name, KNOWN)
+            if name not in KNOWN_ATTRIBUTES and not is_of_sequences(name):
+                hint = "" if unknown.is_full else did_you_mean(name, KNOWN_ATTRIBUTES)
                 place = str(attribute.place)
                 unknown.add(place, f"{cut(attribute.name)}: has no meaning here", hint or "leave it out")
         unknown.close("the description")
-        for name, capability in LATER.items():
+        for name, capability in ATTRIBUTES_OF_LATER.items():
             if self.has(name) and not _is_nothing(self.section[name.lower()].value):
                 self._complain(name, f"{capability} is not supported yet", "leave it out")
         if not self.has("Executable"):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from cigri.flow.launches import NewJob
 from cigri.flow.offers import TakenOffer
 from cigri.flow.tasks import WaitingTask
-from cigri.flow.views.destinations import Share
+from cigri.flow.views.destinations import BucketShare
 
 Where = tuple[int, int]
 """A job, and a place in it."""
@@ -14,7 +14,9 @@ Kind = tuple[int, int, bool]
 """Cluster and bucket of a task, and whether it is alone in its job."""
 
 
-def elsewhere(jobs: Sequence[NewJob], offers: Mapping[int, TakenOffer], closed: Collection[Share] = ()) -> list[NewJob]:
+def elsewhere(
+    jobs: Sequence[NewJob], offers: Mapping[int, TakenOffer], closed: Collection[BucketShare] = ()
+) -> list[NewJob]:
     """As many tasks as before, in jobs of the same sizes, no more of them on a cluster than it was offered.
 
     None goes where its bucket is `closed`: one that it changes places with is of the same bucket.
@@ -56,7 +58,7 @@ def _willing(jobs: Sequence[NewJob]) -> Mapping[Kind, list[Where]]:
     return found
 
 
-def _roomy(left: Mapping[int, int], unlike: int, task: WaitingTask, closed: Collection[Share]) -> int | None:
+def _roomy(left: Mapping[int, int], unlike: int, task: WaitingTask, closed: Collection[BucketShare]) -> int | None:
     free = (cluster_id for cluster_id, jobs in left.items() if jobs > 0 and cluster_id != unlike)
     return next((cluster_id for cluster_id in free if (task.bucket_id, cluster_id) not in closed), None)
 

@@ -30,12 +30,12 @@ from modules.campaign_schedulers.jobs.plausible import plausible_pace
 
 TASK_START = 0.003  # seconds a job needs for the next task, whatever it does
 NOTICE = 90.0  # seconds before the walltime that the latest notice comes (docs/reference/on-the-cluster.md)
-DEVIATIONS = 3.0  # of the sum of durations, as margin
+LATE_DEVIATIONS = 3.0  # of the sum of durations, as margin
 SPAN = 2.0  # seconds in which starts are counted
 FEWEST_STARTS = 5  # that are needed to know a rate
-SHARE = 0.5  # of the starts that a batch system has managed, that grouped jobs may need
-GROWTH = 10  # tasks, in a job or sent to a cluster as soon done, for each that has been measured
-ROUNDS = 2  # of jobs for each place, while there are tasks
+SHARE_OF_ROOM = 0.5  # of the starts that a batch system has managed, that grouped jobs may need
+MOST_GROWTH = 10  # tasks, in a job or sent to a cluster as soon done, for each that has been measured
+ROUNDS_OF_JOBS = 2  # of jobs for each place, while there are tasks
 SOON = 2.0  # seconds in which a cluster may do all that waits; in longer ones it may fall silent
 
 
@@ -68,7 +68,7 @@ def size(pace: SharePace, room: OfferedRoom, target: float) -> Size:
     if not target or pace.done < 2 or rate is None:
         return Size()
     each = mean(pace) + TASK_START
-    needed = room.here / (SHARE * rate)
+    needed = room.here / (SHARE_OF_ROOM * rate)
     if each >= needed:
         return Size()
     lack = min(needed / (target if pace.is_temporal else each), float(pace.side))
@@ -78,10 +78,10 @@ def size(pace: SharePace, room: OfferedRoom, target: float) -> Size:
     length = max(target, needed / side)
     if pace.deaths:
         length = min(length, pace.lived / pace.deaths)
-    fair = pace.waiting / (ROUNDS * room.everywhere)
+    fair = pace.waiting / (ROUNDS_OF_JOBS * room.everywhere)
     share = _share(pace, room, each)
     worth = math.sqrt(share / (each * rate))
-    most = int(min(length / each, max(fair, worth), GROWTH * pace.done / side))
+    most = int(min(length / each, max(fair, worth), MOST_GROWTH * pace.done / side))
     fitting = bisect_right(range(1, most + 1), room.walltime - NOTICE, key=lambda tasks: longest(tasks, pace))
     tasks = max(1, fitting) * side
     return Size(tasks, side, math.ceil(share / tasks) if worth > fair else None)
@@ -89,7 +89,7 @@ def size(pace: SharePace, room: OfferedRoom, target: float) -> Size:
 
 def _share(pace: SharePace, room: OfferedRoom, each: float) -> float:
     """Of the waiting tasks, those that this cluster may get at once: a mean of few is not believed for many."""
-    if pace.waiting <= GROWTH * pace.done and pace.waiting * each <= room.at_once * min(pace.cycle, SOON):
+    if pace.waiting <= MOST_GROWTH * pace.done and pace.waiting * each <= room.at_once * min(pace.cycle, SOON):
         return pace.waiting
     return max(0.0, (pace.waiting + room.carried) * room.here / room.everywhere - pace.carried)
 
@@ -103,7 +103,7 @@ def longest(tasks: int, pace: SharePace) -> float:
     """Seconds that so many tasks take at the most: the mean itself is known from `done` of them only."""
     variance = max(0.0, (pace.squares - pace.seconds**2 / pace.done) / (pace.done - 1))
     spread = math.sqrt(variance * (tasks + tasks**2 / pace.done))
-    return tasks * (mean(pace) + TASK_START) + DEVIATIONS * spread
+    return tasks * (mean(pace) + TASK_START) + LATE_DEVIATIONS * spread
 
 
 def start_rate(starts: Sequence[float]) -> float | None:

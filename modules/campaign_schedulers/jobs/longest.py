@@ -16,7 +16,7 @@ from cigri.flow.views.job_sizes import Crew
 from modules.campaign_schedulers.jobs.outlook import Outlook
 from modules.campaign_schedulers.jobs.plausible import plausible_backlog, plausible_crew
 
-ALMOST = 1 + 1e-9
+JUST_OVER = 1 + 1e-9
 
 
 class Offered(NamedTuple):
@@ -41,7 +41,7 @@ def portions(
     backlog, crews = plausible_backlog(backlog), {id: plausible_crew(crew) for id, crew in crews.items()}
     end = earliest_end(outlook, crews, backlog, offered)
     best = min(offered, key=lambda cluster_id: outlook.completion(cluster_id, backlog.longest))
-    is_best_in_time = outlook.completion(best, backlog.longest) <= end * ALMOST
+    is_best_in_time = outlook.completion(best, backlog.longest) <= end * JUST_OVER
     order = sorted(offered, key=lambda cluster_id: -outlook.speed(cluster_id))
     found = []
     for waits in (False, True):
@@ -50,7 +50,7 @@ def portions(
             seconds = outlook.longest_within(id, end) / (1 + _behind(crews[id], offer) if waits else 1)
             if id == best and is_best_in_time:
                 seconds = max(seconds, backlog.longest)
-            found.append(Portion(id, offer.jobs - offer.at_once if waits else offer.at_once, seconds * ALMOST))
+            found.append(Portion(id, offer.jobs - offer.at_once if waits else offer.at_once, seconds * JUST_OVER))
     return [portion for portion in found if portion.jobs]
 
 

@@ -14,12 +14,12 @@ from math import exp, inf
 from cigri.estimates.completion import expected_seconds, longest_within
 from cigri.estimates.durations import added, longest, mean_beyond, scaled, with_running
 from cigri.estimates.plausible import within
-from cigri.estimates.speeds import FEWEST, WorkDone, known_speeds
+from cigri.estimates.speeds import FEWEST_FOR_SPEED, WorkDone, known_speeds
 from cigri.flow.views.job_sizes import Ground
 from cigri.flow.views.tries import LiveTry
 from modules.campaign_schedulers.jobs.plausible import plausible_ground, plausible_try
 
-LATE = 1.25  # times what it took before; a task that still runs then is another one
+LATE_FACTOR = 1.25  # times what it took before; a task that still runs then is another one
 
 
 class Outlook:
@@ -28,7 +28,7 @@ class Outlook:
     def __init__(self, grounds: Sequence[Ground], tries: Sequence[LiveTry] = ()) -> None:
         grounds, tries = [*map(plausible_ground, grounds)], [*map(plausible_try, tries)]
         self._grounds = {ground.cluster_id: ground for ground in grounds}
-        known = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST}
+        known = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST_FOR_SPEED}
         running: dict[int, list[float]] = defaultdict(list)
         for one in tries:
             if one.ran and not one.ahead and not one.is_away:
@@ -107,7 +107,7 @@ class Outlook:
         return within * self.speed(cluster_id)
 
     def _is_as_before(self, cluster_id: int, ran: float, expected: float | None) -> bool:
-        return expected is not None and ran * self.speed(cluster_id) <= LATE * expected
+        return expected is not None and ran * self.speed(cluster_id) <= LATE_FACTOR * expected
 
     def _has_outlasted_all(self, cluster_id: int, ran: float) -> bool:
         return ran * self.speed(cluster_id) >= self._longest

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cigri.flow.offers import TakenOffer
-from cigri.flow.views.destinations import Share
+from cigri.flow.views.destinations import BucketShare
 from cigri.flow.views.queued_jobs import Queued
 from cigri.states import CampaignType
 
 EMPTY = Queued()
-NOTHING: Mapping[int, int] = MappingProxyType({})
+NO_LIMITS: Mapping[int, int] = MappingProxyType({})
 
 
 class Waiting:
@@ -18,7 +18,7 @@ class Waiting:
 
     def __init__(self, queued: Mapping[int, Queued]) -> None:
         self._queued = queued
-        self._made = Counter[Share]()
+        self._made = Counter[BucketShare]()
 
     def behind(self, asked: int, offer: TakenOffer) -> int:
         """Those that ask for this, as far as they make up the ones on the cluster that find no free core."""
@@ -26,7 +26,7 @@ class Waiting:
         known = min(there.asked.get(asked, 0), max(0, there.jobs - offer.starting))
         return known + self._made[asked, offer.cluster_id]
 
-    def add(self, made: Counter[Share]) -> None:
+    def add(self, made: Counter[BucketShare]) -> None:
         self._made.update(made)
 
 
@@ -34,11 +34,11 @@ class Queues:
     """One campaign's offers; the jobs of each of its buckets ask for `asked`, beside its settings on a cluster."""
 
     def __init__(
-        self, offers: Mapping[int, TakenOffer], asked: Mapping[int, int] = NOTHING, waiting: Waiting | None = None
+        self, offers: Mapping[int, TakenOffer], asked: Mapping[int, int] = NO_LIMITS, waiting: Waiting | None = None
     ) -> None:
         self._offers, self._asked, self._waiting = offers, asked, waiting or Waiting({})
         self._at_once = {cluster_id: offer.at_once for cluster_id, offer in offers.items()}
-        self._made = Counter[Share]()
+        self._made = Counter[BucketShare]()
 
     def room(self, bucket_id: int, cluster_id: int) -> int:
         """Jobs that start at once, and those that may wait; a test has its one job whatever waits."""
@@ -55,7 +55,7 @@ class Queues:
         self._at_once[cluster_id] -= starts
         self._made[self._place(bucket_id, cluster_id)] += jobs - starts
 
-    def full(self) -> set[Share]:
+    def full(self) -> set[BucketShare]:
         """Buckets and clusters: no more jobs of the one may go to the other."""
         return {(bucket, one) for bucket in self._asked for one in self._offers if self.room(bucket, one) <= 0}
 
@@ -63,6 +63,6 @@ class Queues:
         """What was taken is made: others find so much less."""
         self._waiting.add(self._made)
 
-    def _place(self, bucket_id: int, cluster_id: int) -> Share:
+    def _place(self, bucket_id: int, cluster_id: int) -> BucketShare:
         """What its jobs ask for there, and where."""
         return self._asked.get(bucket_id, 0) ^ self._offers[cluster_id].asked, cluster_id

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from math import ceil
 
-from modules.laboratory.agenda import LAST, Agenda
+from modules.laboratory.agenda import LAST_AT_A_TIME, Agenda
 from modules.laboratory.cluster.meters import Meters
 from modules.laboratory.cluster.runs import GridRun, Run
 
@@ -51,7 +51,7 @@ class JobQueue:
         if not self._is_planned:
             self._is_planned = True
             self._last = max(ceil(self._agenda.now / self._period), self._last + 1)
-            self._agenda.at(self._last * self._period, self._pass, LAST)
+            self._agenda.at(self._last * self._period, self._pass, LAST_AT_A_TIME)
 
     def _pass(self) -> None:
         self._is_planned = False

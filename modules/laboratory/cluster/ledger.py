@@ -9,7 +9,7 @@ from cigri.text.units import DAY
 from modules.laboratory.cluster.jobs import JobSight, TaskEnd
 from modules.laboratory.cluster.runs import GridRun, Phase
 
-MEMORY = 1.0 * DAY  # seconds for which the ends of jobs are known
+ENDS_ARE_KNOWN = 1.0 * DAY  # seconds for which the ends of jobs are known
 
 
 class Ledger:
@@ -42,7 +42,7 @@ class Ledger:
             job.tag, job.array_index, run.remote_id, state, exit_code, started, now, node
         )
         self._ends.append(now)
-        while self._ends[0] < now - MEMORY:
+        while self._ends[0] < now - ENDS_ARE_KNOWN:
             self._ends.popleft()
             self._ended.popitem(last=False)
         self.forget(run)

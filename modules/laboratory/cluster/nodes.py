@@ -5,7 +5,7 @@ from collections.abc import Iterable
 Places = list[tuple[int, int]]
 """Cores held on nodes, as (node, cores)."""
 
-ANYWHERE = -1
+ANY_NODE = -1
 """The mask of all nodes: bit n stands for node n."""
 
 
@@ -28,7 +28,7 @@ class Nodes:
     def is_down(self, node: int) -> bool:
         return self._down[node]
 
-    def fit(self, cores: int, within: int = ANYWHERE) -> Places | None:
+    def fit(self, cores: int, within: int = ANY_NODE) -> Places | None:
         """So many on one of these nodes, the fullest that has room; more than a node has: from anywhere."""
         if cores > self.cores_per_node:
             there = cores <= self.free and cores <= self._free_within(within)
@@ -38,7 +38,7 @@ class Nodes:
                 return [(_lowest(found), cores)]
         return None
 
-    def spread(self, cores: int, within: int = ANYWHERE) -> Places:
+    def spread(self, cores: int, within: int = ANY_NODE) -> Places:
         """So many, no more than are free, from as few nodes as will do."""
         places: Places = []
         seen = ~within
@@ -69,7 +69,7 @@ class Nodes:
         self._move(node, self.cores_per_node)
 
     def _free_within(self, mask: int) -> int:
-        return self.free if mask == ANYWHERE else sum(free for n, free in enumerate(self._free) if mask >> n & 1)
+        return self.free if mask == ANY_NODE else sum(free for n, free in enumerate(self._free) if mask >> n & 1)
 
     def _emptiest(self, within: int) -> tuple[int, int]:
         for free in range(self.cores_per_node, 0, -1):

@@ -4,7 +4,7 @@ from modules.laboratory.agenda import Agenda
 from modules.laboratory.cluster.backlog import JobQueue
 from modules.laboratory.cluster.execution import Execution
 from modules.laboratory.cluster.machine import Machine
-from modules.laboratory.cluster.nodes import ANYWHERE
+from modules.laboratory.cluster.nodes import ANY_NODE
 from modules.laboratory.cluster.runs import Run
 from modules.laboratory.cluster.schedule import Hold, easy, hold
 
@@ -80,7 +80,7 @@ class Scheduler:
 
     def _allowed(self, run: Run) -> int:
         """The nodes where this besteffort job may start; a hold is void once the job it is for no longer waits."""
-        mine = ANYWHERE & ~run.excluded
+        mine = ANY_NODE & ~run.excluded
         if self._hold is None or self._held_for not in self._backlog.besteffort:
             return mine
         is_in_time = self._agenda.now + run.walltime <= self._hold.until

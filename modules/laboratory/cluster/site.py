@@ -27,7 +27,7 @@ from cigri.wrapper import (
     TaskRecord,
     place_of,
 )
-from cigri.wrapper.outbox import MOST_LINES
+from cigri.wrapper.outbox import MOST_OUTBOX_LINES
 from modules.laboratory.cluster.batch_system import BatchSystem
 from modules.laboratory.cluster.jobs import GridJob, GridTask, JobSight, TaskEnd
 from modules.laboratory.cluster.ledger import node_name
@@ -144,7 +144,7 @@ class Site:
         for name in receipt.over:
             home.forget(name)
         self._receive(home, user)
-        room, unsaid = MOST_LINES, 0
+        room, unsaid = MOST_OUTBOX_LINES, 0
         records, lines = [], {}
         for name, told in home.outbox.items():
             known = receipt.lines.get(name, 0)

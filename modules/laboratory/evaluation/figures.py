@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cigri.estimates.fair_shares import fair_shares
 from modules.laboratory.evaluation.results import Expectation, Latencies, Point, UserResults
 
-SHORTEST = 10.0  # run times below this count as this in a slowdown, or short tasks would decide it alone
+SHORTEST_RUN_TIME = 10.0  # run times below this count as this in a slowdown, or short tasks would decide it alone
 LIFE_STEPS = 20  # points of an error over the life of campaigns
 
 
@@ -62,7 +62,7 @@ class Foretold(NamedTuple):
 
 def bounded_slowdown(task: TaskTimes) -> float:
     """Response time over run time, the run time being at least 10 s and the result at least 1 (Feitelson 1997)."""
-    return max(1.0, (task.ended - task.submitted) / max(task.seconds, SHORTEST))
+    return max(1.0, (task.ended - task.submitted) / max(task.seconds, SHORTEST_RUN_TIME))
 
 
 def slowdowns(tasks: Iterable[TaskTimes]) -> tuple[UserResults, ...]:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from modules.laboratory.cluster.meters import Loss, Waste
 
-OWN = (Waste.KILLED, Waste.TIMEOUT)
-SEEN = 900.0
-MOST = 0.5
+OWN_FAULTS = (Waste.KILLED, Waste.TIMEOUT)
+SEEN_BY_THEN = 900.0
+MOST_OF_CORES = 0.5
 
 Points = Sequence[tuple[float, float]]
 """A piecewise constant figure: (time, value from then on), times rising."""
@@ -34,7 +34,7 @@ class ClusterPast(NamedTuple):
 def avoidable(pasts: Mapping[str, ClusterPast]) -> dict[str, float]:
     """By cluster."""
     return {
-        name: sum(loss.work for loss in past.losses if loss.kind in OWN or _is_avoidable(loss, name, pasts))
+        name: sum(loss.work for loss in past.losses if loss.kind in OWN_FAULTS or _is_avoidable(loss, name, pasts))
         for name, past in pasts.items()
     }
 
@@ -43,10 +43,10 @@ def _is_avoidable(loss: Loss, name: str, pasts: Mapping[str, ClusterPast]) -> bo
     if any(lowest(past.free, loss.since, loss.until) >= loss.cores for other, past in pasts.items() if other != name):
         return True
     here = pasts[name]
-    begin = max(loss.since - SEEN, 0.0)
+    begin = max(loss.since - SEEN_BY_THEN, 0.0)
     first, last = (bisect_right(here.losses, time, key=lambda one: one.until) for time in (begin, loss.since))
     lost = sum(one.work for one in here.losses[first:last])
-    return lost > 0 and lost > MOST * held(here.ours, begin, loss.since)
+    return lost > 0 and lost > MOST_OF_CORES * held(here.ours, begin, loss.since)
 
 
 def lowest(points: Points, since: float, until: float) -> float:

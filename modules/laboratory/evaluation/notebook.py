@@ -39,7 +39,7 @@ from modules.laboratory.evaluation.figures import (
 )
 from modules.laboratory.evaluation.losses import ClusterPast, avoidable
 from modules.laboratory.evaluation.results import CampaignResults, ClusterResults, Point, Results
-from modules.laboratory.world import START, World
+from modules.laboratory.world import WORLD_START, World
 
 NOTHING_LOST = Lost(0.0, 0.0)
 
@@ -225,4 +225,4 @@ def _past(meters: Meters) -> ClusterPast:
 
 def _seconds(moment: datetime) -> float:
     """Since the scenario's start."""
-    return (moment - START).total_seconds()
+    return (moment - WORLD_START).total_seconds()

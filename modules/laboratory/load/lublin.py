@@ -29,12 +29,14 @@ class Gamma(NamedTuple):
     scale: float
 
 
-SHORT = Gamma(4.2, 0.94)  # natural logarithm of the run time in seconds
+SHORT_RUNS = Gamma(4.2, 0.94)  # natural logarithm of the run time in seconds
 LONG = Gamma(312.0, 0.03)
 SHORT_SLOPE, SHORT_AT_ZERO = -0.0054, 0.78  # share of short jobs by their cores
-LONGEST = 12.0  # logarithm, two days; longer ones are drawn again
+LONGEST_RUN = 12.0  # logarithm, two days; longer ones are drawn again
 
-GAP = Gamma(10.2303 * 1.0225, 0.4871)  # logarithm of the time between jobs; 1.0225 leads from rush hours to all hours
+GAP_BETWEEN_JOBS = Gamma(
+    10.2303 * 1.0225, 0.4871
+)  # logarithm of the time between jobs; 1.0225 leads from rush hours to all hours
 LONGEST_GAP = 13.0
 DAY = Gamma(8.1737, 3.9631)  # half hours of a day that begins with its 11th, five in the morning
 FIRST_SLOT, SLOTS, SLOT = 11, 48, 1800.0
@@ -77,8 +79,8 @@ def pick_size(random: Random, cores: int) -> int:
 def pick_seconds(random: Random, size: int) -> float:
     """The run time of a job of so many cores: the wider, the likelier a long one."""
     logarithm = inf
-    while logarithm > LONGEST:
-        drawn = SHORT if random.random() <= share_of_short(size) else LONG
+    while logarithm > LONGEST_RUN:
+        drawn = SHORT_RUNS if random.random() <= share_of_short(size) else LONG
         logarithm = random.gammavariate(*drawn)
     return exp(logarithm)
 
@@ -122,14 +124,14 @@ def natural_load(cores: int) -> float:
 
 def mean_gap() -> float:
     """Expected seconds between two jobs."""
-    return _mean_exp(GAP, LONGEST_GAP) / gamma_cdf(LONGEST_GAP, *GAP)
+    return _mean_exp(GAP_BETWEEN_JOBS, LONGEST_GAP) / gamma_cdf(LONGEST_GAP, *GAP_BETWEEN_JOBS)
 
 
 def mean_seconds(size: int) -> float:
     """Expected run time of a job of so many cores."""
     short = share_of_short(size)
-    kept = short * gamma_cdf(LONGEST, *SHORT) + (1 - short) * gamma_cdf(LONGEST, *LONG)
-    return (short * _mean_exp(SHORT, LONGEST) + (1 - short) * _mean_exp(LONG, LONGEST)) / kept
+    kept = short * gamma_cdf(LONGEST_RUN, *SHORT_RUNS) + (1 - short) * gamma_cdf(LONGEST_RUN, *LONG)
+    return (short * _mean_exp(SHORT_RUNS, LONGEST_RUN) + (1 - short) * _mean_exp(LONG, LONGEST_RUN)) / kept
 
 
 def size_chances(cores: int) -> dict[int, float]:
@@ -164,7 +166,7 @@ def _power_cdf(power: float, cores: int) -> float:
 def _gap(random: Random) -> float:
     logarithm = inf
     while logarithm > LONGEST_GAP:
-        logarithm = random.gammavariate(*GAP)
+        logarithm = random.gammavariate(*GAP_BETWEEN_JOBS)
     return exp(logarithm)
 
 

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from cigri.text.units import HOUR
 from modules.laboratory.load.people import pick_user, pick_walltime
 
-CORES = 128
-DAYS = 7
+SAMPLE_CORES = 128
+SAMPLE_DAYS = 7
 SEED = 3
 BUSIEST = 25.0  # sessions an hour, in the early afternoon of a working day
 QUIET_NIGHT = 0.12  # of that; Saturday and Sunday are this much of a working day:
 WEEKEND = 0.3
 PEAK_HOUR = 14.0
 WIDTHS = ((1, 30), (2, 8), (4, 16), (8, 16), (12, 3), (16, 12), (24, 3), (32, 7), (64, 2))  # and how often
-LOST = 0.08  # of the jobs: one half fails soon, one half is cancelled while it waits
+LOST_SHARE = 0.08  # of the jobs: one half fails soon, one half is cancelled while it waits
 HEADER = """\
 ; Version: 2.2
 ; Computer: an imagined cluster
@@ -66,7 +66,7 @@ def pace(now: float) -> float:
 def _wishes(random: Random) -> Iterator[SubmittedJob]:
     """Sessions come as a Poisson process thinned by the hour; in each a user sends a few jobs that are alike."""
     now = 0.0
-    while (now := now + random.expovariate(BUSIEST / HOUR)) < DAYS * 24 * HOUR:
+    while (now := now + random.expovariate(BUSIEST / HOUR)) < SAMPLE_DAYS * 24 * HOUR:
         if random.random() < pace(now):
             yield from _session(random, now)
 
@@ -78,16 +78,16 @@ def _session(random: Random, now: float) -> Iterator[SubmittedJob]:
     for _ in range(min(20, 1 + int(random.expovariate(0.9)))):
         seconds = min(12 * HOUR, typical * random.uniform(0.7, 1.4))
         walltime = pick_walltime(random, seconds)
-        fate = random.random() / LOST
+        fate = random.random() / LOST_SHARE
         status = 1 if fate >= 1 else 0 if fate >= 0.5 else 5
         kept = 0.0 if status == 5 else seconds * random.random() * 0.1 if status == 0 else seconds
         yield SubmittedJob(int(now), cores, round(kept), int(walltime), user, status)
-        now = min(now + random.uniform(1, 90), DAYS * 24 * HOUR - 1)
+        now = min(now + random.uniform(1, 90), SAMPLE_DAYS * 24 * HOUR - 1)
 
 
 def _served(wishes: list[SubmittedJob]) -> Iterator[tuple[SubmittedJob, int]]:
     """Each with the seconds it waits where jobs start in the order of their submission."""
-    free, now = CORES, 0
+    free, now = SAMPLE_CORES, 0
     running: list[tuple[int, int]] = []
     queue = deque(wishes)
     while queue:

@@ -21,7 +21,7 @@ from modules.laboratory.load.people import pick_name, pick_walltime
 
 MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 
-Share = Annotated[float, Field(ge=0, le=1)]
+LoadShare = Annotated[float, Field(ge=0, le=1)]
 """Of a cluster's cores."""
 
 
@@ -46,15 +46,15 @@ class Constant(_Shape):
     """This share of the cores, always."""
 
     kind: Literal["constant"]
-    utilisation: Share
+    utilisation: LoadShare
 
 
 class DayNight(_Shape):
     """One share in the working hours and another outside; jobs end with the hours that they are for."""
 
     kind: Literal["daynight"]
-    day: Share
-    night: Share
+    day: LoadShare
+    night: LoadShare
     working: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(readable_windows)] = (
         "mon-fri 08:00-19:00",
     )
@@ -68,10 +68,10 @@ class Bursty(_Shape):
     """
 
     kind: Literal["bursty"]
-    share: Share
+    share: LoadShare
     lasts: PositiveFloat
     every: PositiveFloat
-    utilisation: Share = 0.0
+    utilisation: LoadShare = 0.0
 
     @model_validator(mode="after")
     def _has_room(self) -> Self:

@@ -20,12 +20,12 @@ from cigri.errors import ConfigError
 from cigri.text.units import DAY
 from modules.laboratory.load.job import LocalJob
 
-FIELDS = 18
-UNKNOWN = -1
-CANCELLED = 5
-PARTS = (2, 3, 4)  # stretches of a job that was stopped and continued; a line of its own has the whole job
-STATUSES = (UNKNOWN, 0, 1, *PARTS, CANCELLED)
-LARGEST = 1e12  # seconds and cores; what is more is no trace
+SWF_FIELDS = 18
+UNKNOWN_FIELD = -1
+CANCELLED_STATUS = 5
+PARTIAL_STATUSES = (2, 3, 4)  # stretches of a job that was stopped and continued; a line of its own has the whole job
+STATUSES = (UNKNOWN_FIELD, 0, 1, *PARTIAL_STATUSES, CANCELLED_STATUS)
+LARGEST_SWF = 1e12  # seconds and cores; what is more is no trace
 
 _HEADER = re.compile(r"\s*;\s*(MaxProcs|MaxNodes):\s*(\d{1,9})\b")
 
@@ -112,14 +112,14 @@ def parse_line(line: str) -> TraceJob | HeaderCores | None:
         header = _HEADER.match(line)
         return HeaderCores(int(header[2]), header[1] == "MaxProcs") if header else None
     values = [_number(word) for word in line.split()]
-    if len(values) != FIELDS:
-        raise ValueError(f"{len(values)} fields instead of {FIELDS}")
+    if len(values) != SWF_FIELDS:
+        raise ValueError(f"{len(values)} fields instead of {SWF_FIELDS}")
     submitted, waited, run, allocated, requested, wished = (values[index] for index in (1, 2, 3, 4, 7, 8))
     status, user = _whole(values[10], "status"), _whole(values[11], "user")
     if status not in STATUSES:
         raise ValueError(f"status {status} is none of {', '.join(map(str, STATUSES))}")
     width = _whole(allocated if allocated > 0 else requested, "number of processors")
-    if status in PARTS or run < 0 or width <= 0 or (status == CANCELLED and run == 0):
+    if status in PARTIAL_STATUSES or run < 0 or width <= 0 or (status == CANCELLED_STATUS and run == 0):
         return None
     if submitted < 0:
         raise ValueError(f"submit time {submitted:g} is negative")
@@ -174,7 +174,7 @@ def _number(word: str) -> float:
         value = float(word)
     except ValueError:
         raise ValueError(f"{word[:40]!r} is no number") from None
-    if not isfinite(value) or abs(value) > LARGEST:
+    if not isfinite(value) or abs(value) > LARGEST_SWF:
         raise ValueError(f"{word[:40]!r} is no number that a trace can hold")
     return value
 

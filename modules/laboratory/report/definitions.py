@@ -60,7 +60,7 @@ UNAVOIDABLE = Figure(
 WASTED = Figure(
     "wasted", "Wasted by kills", "core-seconds", "Work lost to kills, avoidable or not, that had to be done again."
 )
-LOST = Figure(
+SPENT_ON_LOST = Figure(
     "lost_share",
     "Spent on attempts that lost",
     "share",
@@ -139,15 +139,15 @@ WIDTH = Figure(
     "The width of the interval over the time that was truly left until the end: the median over a campaign's "
     "forecasts, the mean over campaigns that ended. An interval that is too wide says nothing.",
 )
-COMMANDS = Figure("commands", "Remote commands", "commands", "Commands sent to clusters' front-ends.")
+REMOTE_COMMANDS = Figure("commands", "Remote commands", "commands", "Commands sent to clusters' front-ends.")
 WAITING = Figure("waiting", "Jobs waiting", "jobs", "Jobs of ours in the queue of the cluster, from this time on.")
 
-SUMMARY: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
+SUMMARY_FIGURES: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
     (HARVESTED, lambda results: results.grid.harvested_share),
     (AVOIDABLE, lambda results: results.grid.avoidable_share),
     (UNAVOIDABLE, lambda results: results.grid.unavoidable_share),
     (WASTED, lambda results: results.grid.wasted),
-    (LOST, lambda results: results.grid.lost_share),
+    (SPENT_ON_LOST, lambda results: results.grid.lost_share),
     (DELAY, lambda results: results.grid.delay_share),
     (MEAN_DELAY, lambda results: results.grid.mean_delay),
     (MAKESPAN, lambda results: results.makespan),
@@ -160,9 +160,9 @@ SUMMARY: tuple[tuple[Figure, Callable[[Results], float | None]], ...] = (
     (TEST_LONGEST, lambda results: results.tests.longest if results.tests else None),
     (CALIBRATION, lambda results: results.expectation.calibration),
     (WIDTH, lambda results: results.expectation.width),
-    (COMMANDS, lambda results: results.grid.commands),
+    (REMOTE_COMMANDS, lambda results: results.grid.commands),
 )
-OF_CLUSTER: tuple[tuple[Figure, Callable[[ClusterResults], float | None]], ...] = (
+CLUSTER_FIGURES: tuple[tuple[Figure, Callable[[ClusterResults], float | None]], ...] = (
     (HARVESTED, lambda cluster: cluster.harvested_share),
     (HARVESTABLE, lambda cluster: cluster.harvestable),
     (AVOIDABLE, lambda cluster: cluster.avoidable_share),
@@ -170,9 +170,9 @@ OF_CLUSTER: tuple[tuple[Figure, Callable[[ClusterResults], float | None]], ...] 
     (WASTED, lambda cluster: cluster.wasted),
     (DELAY, lambda cluster: cluster.delay_share),
     (MEAN_DELAY, lambda cluster: cluster.mean_delay),
-    (COMMANDS, lambda cluster: cluster.commands),
+    (REMOTE_COMMANDS, lambda cluster: cluster.commands),
 )
-OF_CAMPAIGN: tuple[tuple[Figure, Callable[[CampaignResults], float | None]], ...] = (
+CAMPAIGN_FIGURES: tuple[tuple[Figure, Callable[[CampaignResults], float | None]], ...] = (
     (MAKESPAN, lambda campaign: campaign.makespan),
     (BOUND, lambda campaign: campaign.bound),
     (STRETCH, lambda campaign: campaign.stretch),
@@ -182,14 +182,16 @@ OF_USER: tuple[tuple[Figure, Callable[[UserResults], float | None]], ...] = ((SL
 
 def values(results: Results) -> Iterator[Value]:
     """Every figure of the report, the summary first."""
-    for figure, value in SUMMARY:
+    for figure, value in SUMMARY_FIGURES:
         yield Value(figure, "all", "", None, value(results))
     for point in results.expectation.errors:
         yield Value(ERROR, "all", "", point.at, point.value)
     for cluster in results.clusters:
-        yield from (Value(figure, "cluster", cluster.name, None, value(cluster)) for figure, value in OF_CLUSTER)
+        yield from (Value(figure, "cluster", cluster.name, None, value(cluster)) for figure, value in CLUSTER_FIGURES)
     for campaign in results.campaigns:
-        yield from (Value(figure, "campaign", campaign.name, None, value(campaign)) for figure, value in OF_CAMPAIGN)
+        yield from (
+            Value(figure, "campaign", campaign.name, None, value(campaign)) for figure, value in CAMPAIGN_FIGURES
+        )
     for user in results.users:
         yield from (Value(figure, "user", user.name, None, value(user)) for figure, value in OF_USER)
     for cluster in results.clusters:

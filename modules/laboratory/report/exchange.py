@@ -11,7 +11,7 @@ from cigri.errors import UsageError
 from modules.laboratory.evaluation.results import Results
 from modules.laboratory.report.definitions import values
 
-COLUMNS = ("figure", "unit", "of", "name", "at", "value")
+CSV_COLUMNS = ("figure", "unit", "of", "name", "at", "value")
 
 _RESULTS = TypeAdapter(Results)
 
@@ -35,7 +35,7 @@ def to_csv(results: Results) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(CSV_COLUMNS)
     for figure, of, name, at, value in values(results):
         writer.writerow((figure.key, figure.unit, of, name, at, value))
     return text.getvalue()

@@ -7,13 +7,13 @@ from modules.laboratory.evaluation.results import Point, Results, added
 from modules.laboratory.report import definitions as the
 from modules.laboratory.report.definitions import Figure
 from modules.laboratory.report.svg import COLOURS, Series, bar_plot, line_plot, steps_plot
-from modules.laboratory.report.words import NOTHING, core_hours, duration, escaped, number, percent, times
+from modules.laboratory.report.words import NO_FIGURE, core_hours, duration, escaped, number, percent, times
 
 STYLE = Path(__file__).with_name("style.css")
 MOST_ROWS = 200  # campaigns or users in a table; a file of megabytes is not read, the CSV has them all
 MOST_BARS = 25
 
-SHOWN: dict[str, Callable[[float], str]] = {
+HOW_SHOWN: dict[str, Callable[[float], str]] = {
     "share": percent,
     "seconds": duration,
     "core-seconds": core_hours,
@@ -47,7 +47,7 @@ def to_html(results: Results) -> str:
 
 def _summary(results: Results) -> str:
     rows = []
-    for figure, value_of in the.SUMMARY:
+    for figure, value_of in the.SUMMARY_FIGURES:
         value = value_of(results)
         rows.append((escaped(figure.title), _shown(figure, value), _target(figure, value)))
     return _section("In short", _table(("Figure", "Value", "Target"), rows))
@@ -56,10 +56,10 @@ def _summary(results: Results) -> str:
 def _clusters(results: Results) -> str:
     every = [*results.clusters, results.grid] if len(results.clusters) > 1 else results.clusters
     rows = [
-        (escaped(one.name), number(one.cores), *(_shown(figure, value(one)) for figure, value in the.OF_CLUSTER))
+        (escaped(one.name), number(one.cores), *(_shown(figure, value(one)) for figure, value in the.CLUSTER_FIGURES))
         for one in every
     ]
-    heads = ("Cluster", "Cores", *(figure.title for figure, _ in the.OF_CLUSTER))
+    heads = ("Cluster", "Cores", *(figure.title for figure, _ in the.CLUSTER_FIGURES))
     return _section("Clusters", _table(heads, rows))
 
 
@@ -94,10 +94,10 @@ def _campaigns(results: Results) -> str:
     order = sorted(range(len(results.campaigns)), key=longest_first)
     campaigns = [results.campaigns[place] for place in order[:MOST_ROWS]]
     rows = [
-        (escaped(one.name), escaped(one.user), *(_shown(figure, value(one)) for figure, value in the.OF_CAMPAIGN))
+        (escaped(one.name), escaped(one.user), *(_shown(figure, value(one)) for figure, value in the.CAMPAIGN_FIGURES))
         for one in campaigns
     ]
-    heads = ("Campaign", "User", *(figure.title for figure, _ in the.OF_CAMPAIGN))
+    heads = ("Campaign", "User", *(figure.title for figure, _ in the.CAMPAIGN_FIGURES))
     note = f"{the.BOUND.definition} A campaign's own bound is that of having the grid to itself."
     return _section("Campaigns", _left_out(len(order)) + _table(heads, rows), note)
 
@@ -112,7 +112,7 @@ def _expectation(results: Results) -> str:
 
 def _definitions(results: Results) -> str:
     """Each figure once, in the order of the report."""
-    figures = {value.key: value for value, _ in (*the.SUMMARY, *the.OF_CLUSTER, *the.OF_USER)}
+    figures = {value.key: value for value, _ in (*the.SUMMARY_FIGURES, *the.CLUSTER_FIGURES, *the.OF_USER)}
     listed = (*figures.values(), the.WAITING, the.ERROR)
     items = "".join(
         f"<dt>{escaped(figure.title)} ({escaped(_unit(figure))})</dt><dd>{escaped(figure.definition)}</dd>"
@@ -139,7 +139,7 @@ def _left_out(count: int) -> str:
 
 
 def _shown(figure: Figure, value: float | None) -> str:
-    return NOTHING if value is None else escaped(SHOWN[figure.unit](value))
+    return NO_FIGURE if value is None else escaped(HOW_SHOWN[figure.unit](value))
 
 
 def _unit(figure: Figure) -> str:

@@ -11,7 +11,7 @@ from modules.laboratory.report.words import escaped, number
 WIDTH, HEIGHT = 860, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 44
 COLOURS = 8  # as many as style.css has; a plot of more series is not readable anyway
-COLUMNS = 400  # a step plot of more points shows the mean of each column
+PLOT_COLUMNS = 400  # a step plot of more points shows the mean of each column
 BAR, BAR_GAP, LABEL = 18, 6, 200
 TINY = 1e-9  # a plot of less is a plot of nothing
 TIME_UNITS = ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes"), (1, "seconds"))
@@ -74,13 +74,13 @@ def bar_plot(title: str, bars: Sequence[tuple[str, float]], unit: str) -> str:
 def thinned(points: Sequence[Point], seconds: float) -> list[Point]:
     """The points up to the end; of too many, the mean of the step function in each of 400 columns."""
     inside = [point for point in points if point.at < seconds]
-    if len(inside) <= COLUMNS:
+    if len(inside) <= PLOT_COLUMNS:
         return inside
-    sums = [0.0] * COLUMNS
-    column = seconds / COLUMNS
+    sums = [0.0] * PLOT_COLUMNS
+    column = seconds / PLOT_COLUMNS
     for point, end in zip(inside, [*(point.at for point in inside[1:]), seconds], strict=True):
         index, start = int(point.at / column), point.at
-        while start < end and index < COLUMNS:
+        while start < end and index < PLOT_COLUMNS:
             stop = min(end, (index + 1) * column)
             sums[index] += point.value * max(0.0, stop - start)
             index, start = index + 1, max(start, stop)

@@ -5,7 +5,7 @@ from html import escape
 
 from cigri.text.units import HOUR, as_duration
 
-NOTHING = "\N{EN DASH}"
+NO_FIGURE = "\N{EN DASH}"
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
@@ -17,19 +17,19 @@ def escaped(text: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    return NOTHING if share is None else f"{100 * share:.2f}{NARROW}%"
+    return NO_FIGURE if share is None else f"{100 * share:.2f}{NARROW}%"
 
 
 def number(value: float | None, digits: int = 3) -> str:
     """Grouped by thousands; a whole number as it is, others with so many digits behind the point."""
     if value is None:
-        return NOTHING
+        return NO_FIGURE
     text = f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{digits}f}"
     return text.replace(",", NARROW)
 
 
 def times(factor: float | None) -> str:
-    return NOTHING if factor is None else f"\N{MULTIPLICATION SIGN}{NARROW}{factor:.3f}"
+    return NO_FIGURE if factor is None else f"\N{MULTIPLICATION SIGN}{NARROW}{factor:.3f}"
 
 
 def core_hours(core_seconds: float) -> str:
@@ -38,4 +38,4 @@ def core_hours(core_seconds: float) -> str:
 
 def duration(seconds: float | None) -> str:
     """Two units at most; a number and its unit stay on one line."""
-    return NOTHING if seconds is None else re.sub(r"(?<=\d) ", NARROW, as_duration(seconds))
+    return NO_FIGURE if seconds is None else re.sub(r"(?<=\d) ", NARROW, as_duration(seconds))

@@ -10,7 +10,7 @@ GUESS = 0.15  # deviation of the logarithm of what a user expects: 90 % are with
 DRIFT = 0.05  # the same of what was measured, however many tasks there were
 SPREAD = 20.0  # when nothing is known, 90 % of campaigns last from a twentieth of the walltime to all of it
 NORMAL = 1.645  # deviations on each side of 90 %
-FEWEST = 3  # tasks on a cluster, from which its own mean is known
+FEWEST_FOR_MEAN = 3  # tasks on a cluster, from which its own mean is known
 FULLEST = 0.95  # of the walltime: a longer task is none that a user would send
 
 
@@ -31,12 +31,12 @@ class Total:
 
     @property
     def cv(self) -> float:
-        if self.done < FEWEST:
+        if self.done < FEWEST_FOR_MEAN:
             return CV
         return math.sqrt(max(self.squares / self.done - self.mean**2, 0.0)) / self.mean
 
 
-NOTHING = Total()
+NO_TASKS = Total()
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def durations(
     past: Mapping[int, Total],
     said: Mapping[int, int | None],
     walltimes: Mapping[int, int],
-    same: Total = NOTHING,
+    same: Total = NO_TASKS,
     share: float = 0.0,
 ) -> Durations:
     """For the clusters of `walltimes`: what was measured, else what the user said, else what the walltime tells.
@@ -96,4 +96,4 @@ def durations(
 
 
 def _mean(here: Total, every: Total) -> float:
-    return here.mean if here.done >= FEWEST else every.mean
+    return here.mean if here.done >= FEWEST_FOR_MEAN else every.mean

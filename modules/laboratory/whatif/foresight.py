@@ -17,15 +17,15 @@ from cigri.flow.picture import take_picture
 from cigri.settings.sections import Settings
 from cigri.text.units import HOUR
 from modules.laboratory.whatif.future import CampaignOutcome, Future
-from modules.laboratory.whatif.interval import ERRORS, SimulatedEnd, interval
+from modules.laboratory.whatif.interval import DURATION_ERRORS, SimulatedEnd, interval
 from modules.laboratory.whatif.local_load import STEP
 from modules.laboratory.whatif.plan import Plan, Prospect, plan
 from modules.laboratory.whatif.small_grid import board
 
-RUNS = len(ERRORS)
-FEWEST = 2
-PATIENCE = 2.5  # seconds for all of them, beyond which no other is begun
-LONGEST = 16.0  # seconds of one, which is cut short then
+RUNS = len(DURATION_ERRORS)
+FEWEST_RUNS = 2
+SIMULATION_SECONDS = 2.5  # seconds for all of them, beyond which no other is begun
+LONGEST_SIMULATION = 16.0  # seconds of one, which is cut short then
 MOST_AT_A_TIME = 4
 
 
@@ -89,22 +89,22 @@ def _outcomes(
     places = min(os.cpu_count() or 1, MOST_AT_A_TIME, RUNS)
     with ProcessPoolExecutor(places, get_context("fork")) as pool:
         watch(0, RUNS)
-        began, done, left = time.monotonic(), 0, list(ERRORS)
+        began, done, left = time.monotonic(), 0, list(DURATION_ERRORS)
         while left:
-            chosen, left = left[: max(places, FEWEST)], left[max(places, FEWEST) :]
+            chosen, left = left[: max(places, FEWEST_RUNS)], left[max(places, FEWEST_RUNS) :]
             runs = [pool.submit(_play, server, settings, made, error) for error in chosen]
             for run in as_completed(runs):
                 done += 1
                 watch(done, RUNS)
                 yield run.result()
-            if (time.monotonic() - began) * (done + len(left[: len(chosen)])) / done > PATIENCE:
+            if (time.monotonic() - began) * (done + len(left[: len(chosen)])) / done > SIMULATION_SECONDS:
                 break
         watch(RUNS, RUNS)
 
 
 def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[int, CampaignOutcome]:
-    deadline = time.monotonic() + LONGEST
-    luck, database = Random(f"{error}"), VirtualDatabase(embedded.copy(server, f"run_{ERRORS.index(error)}"))
+    deadline = time.monotonic() + LONGEST_SIMULATION
+    luck, database = Random(f"{error}"), VirtualDatabase(embedded.copy(server, f"run_{DURATION_ERRORS.index(error)}"))
     try:
         return Future(database, settings, made, board(made, luck), luck, error).run(deadline)
     finally:

@@ -23,7 +23,7 @@ from modules.laboratory.whatif.plan import Plan
 from modules.laboratory.whatif.small_grid import Board, Hardware
 
 WARM_UP = 5.0  # seconds before the submission, in which others take their cores
-FARTHEST = 366.0 * DAY  # seconds; what has not ended then does not end
+FARTHEST_FUTURE = 366.0 * DAY  # seconds; what has not ended then does not end
 FEWEST_DONE = 0.05  # of a campaign's tasks, from which its end can be told when the run is cut short
 
 
@@ -63,7 +63,7 @@ class Future(Clockwork):
         """By number of the plan; it is cut short when the clock shows `deadline`."""
         self.advance(WARM_UP)
         self._submit()
-        while self._left() and self.now < FARTHEST and clock() < deadline:
+        while self._left() and self.now < FARTHEST_FUTURE and clock() < deadline:
             begun = self.now
             self.cycle()
             self.advance(max(begun + self._plan.scale.pause(self.cycles, begun), self.now))
@@ -107,7 +107,7 @@ class Future(Clockwork):
             _end((last - self._plan.picture.at).total_seconds() - coarse, len(ended), left, self.now),
             {name: some * factor for name, some in seconds.items()},
             Counter(task.cluster for task in ended),
-            left > 0 and self.now < FARTHEST,
+            left > 0 and self.now < FARTHEST_FUTURE,
             self._error,
         )
 
@@ -116,7 +116,7 @@ def _end(last: float, done: int, left: int, now: float) -> float | None:
     """Of a campaign that was cut short, what is left takes as long as it took so far."""
     if not left:
         return last
-    if done < FEWEST_DONE * (done + left) or now >= FARTHEST:
+    if done < FEWEST_DONE * (done + left) or now >= FARTHEST_FUTURE:
         return None
     return last * (done + left) / done
 
@@ -130,10 +130,13 @@ def _small(settings: Settings, plan: Plan) -> Settings:
     policy = settings.policy
     counts = {name: plan.scale.count(getattr(policy, name)) for name in ("scouts", "handful")}
     small = {**counts, "stake": policy.stake / plan.scale.cores}
-    never = {"discovery": FARTHEST, "refresh": FARTHEST}  # the resources of simulated clusters stay as they are
+    never = {
+        "discovery": FARTHEST_FUTURE,
+        "refresh": FARTHEST_FUTURE,
+    }  # the resources of simulated clusters stay as they are
     changed = {
         "policy": policy.model_copy(update=small),
         "resources": settings.resources.model_copy(update=never),
-        "forecast": settings.forecast.model_copy(update={"history": FARTHEST}),
+        "forecast": settings.forecast.model_copy(update={"history": FARTHEST_FUTURE}),
     }
     return settings.model_copy(update=changed)

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-NORMAL = 1.645
+from modules.laboratory.whatif.durations import NORMAL
+
 STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)  # 95 % of it, by degrees of freedom from 1
-MODEL = 0.1  # deviation of the logarithm that no run shows: no simulation is the real thing
+MODEL_ERROR = 0.1  # deviation of the logarithm that no run shows: no simulation is the real thing
 LUCK = 0.1  # deviation of the logarithm between runs of the same error, before any is seen: worth two of them
 LITTLE_KNOWN = 0.35  # of the logarithm, by a single run
-ERRORS = (-1.0, 1.0, 0.0, -0.5, 0.5)
+DURATION_ERRORS = (-1.0, 1.0, 0.0, -0.5, 0.5)
 """Of the runs, in the order in which they are begun, as deviations of a normal variable: any two tell a line."""
 
 
@@ -39,7 +40,7 @@ def interval(ends: Sequence[SimulatedEnd], slack: float) -> SimulatedInterval:
     else:
         middle, slope, luck = _line(errors, logarithms, width)
         chance = STUDENT[min(len(ends), len(STUDENT)) - 1] * luck * math.sqrt(1 + 1 / len(ends))
-        spread = math.hypot(NORMAL * slope, chance, NORMAL * MODEL)
+        spread = math.hypot(NORMAL * slope, chance, NORMAL * MODEL_ERROR)
     return SimulatedInterval(
         max(0.0, math.exp(middle - spread) - slack), math.exp(middle), math.exp(middle + spread) + slack
     )

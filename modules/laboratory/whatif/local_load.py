@@ -9,8 +9,8 @@ from modules.laboratory.load import LocalJob
 
 STEP = 1800.0  # seconds for which one figure holds
 STEPS_A_DAY = 48
-FORGETTING = 1.0 * HOUR  # seconds in which the difference between now and then falls to a third
-FOR_EVER = 1e9  # seconds
+NOW_FADES = 1.0 * HOUR  # seconds in which the difference between now and then falls to a third
+NO_END = 1e9  # seconds
 
 
 def days(history: Sequence[float]) -> int:
@@ -22,7 +22,7 @@ def levels(history: Sequence[float], now: float, back: int, steps: int) -> list[
     """Cores in each of the next steps; `back` days of the past come again and again, 0: it stays as it is."""
     window = history[len(history) - back * STEPS_A_DAY :] if back else [now]
     off = now - window[0]
-    return [max(0.0, window[step % len(window)] + off * math.exp(-step * STEP / FORGETTING)) for step in range(steps)]
+    return [max(0.0, window[step % len(window)] + off * math.exp(-step * STEP / NOW_FADES)) for step in range(steps)]
 
 
 def jobs(cores: Sequence[int]) -> Iterator[LocalJob]:
@@ -42,7 +42,7 @@ def jobs(cores: Sequence[int]) -> Iterator[LocalJob]:
         if wanted > level:
             held.append((now, wanted - level))
             level = wanted
-    ended += [_job(since, some, FOR_EVER) for since, some in held]
+    ended += [_job(since, some, NO_END) for since, some in held]
     yield from sorted(ended, key=lambda job: job.submitted)
 
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from modules.laboratory.whatif.durations import Durations
 
-MOST_TASKS = 80
-ROUNDS = 5  # of tasks on the cores of a campaign, that are left of more
+MOST_SIMULATED_TASKS = 80
+WAVES = 5  # of tasks on the cores of a campaign, that are left of more
 LOOKS = 10  # cycles until the campaign would end, alone on the grid
 LOOKS_AT_ALL = 12  # cycles until all would have ended
-STEADY = 10  # cycles of equal length, before they grow
-GROWTH = 1.15
+STEADY_WAVES = 10  # cycles of equal length, before they grow
+SCALE_GROWTH = 1.15
 
 
 class RemainingWork(NamedTuple):
@@ -50,7 +50,7 @@ class Scale(NamedTuple):
 
     def pause(self, cycles: int, now: float) -> float:
         """Seconds from one cycle to the next: longer ones late, when a second more or less is nothing."""
-        grown = self.cycle * GROWTH ** max(0, cycles - STEADY)
+        grown = self.cycle * SCALE_GROWTH ** max(0, cycles - STEADY_WAVES)
         return min(grown, max(self.cycle, self.all_work / LOOKS_AT_ALL)) if now < 2 * self.all_work else grown
 
 
@@ -58,10 +58,10 @@ def scale(works: Mapping[int, RemainingWork], own: Collection[int], rooms: Mappi
     """`rooms`: cores that others leave, by cluster; `cycle`: seconds of a real one, none is shorter."""
     slots = {campaign_id: _slots(work, rooms) for campaign_id, work in works.items()}
     together = {
-        campaign_id: max(1, math.floor(work.tasks / slots[campaign_id] / ROUNDS)) for campaign_id, work in works.items()
+        campaign_id: max(1, math.floor(work.tasks / slots[campaign_id] / WAVES)) for campaign_id, work in works.items()
     }
     played = sum(work.tasks / together[campaign_id] for campaign_id, work in works.items())
-    cores = max(1.0, played / MOST_TASKS)
+    cores = max(1.0, played / MOST_SIMULATED_TASKS)
     alone = min(_seconds(works[campaign_id], slots[campaign_id]) for campaign_id in own)
     shortest = min(works[campaign_id].durations.mean * together[campaign_id] for campaign_id in own)
     everything = sum(_seconds(work, slots[campaign_id]) for campaign_id, work in works.items())

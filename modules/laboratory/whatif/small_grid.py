@@ -11,16 +11,16 @@ from cigri.settings.cluster import parse_config
 from cigri.states import StepState
 from modules.laboratory.cluster.faults import NO_FAULTS, Faults
 from modules.laboratory.cluster.machine import Machine
-from modules.laboratory.scenario import KINDS
+from modules.laboratory.scenario import MACHINES
 from modules.laboratory.whatif import local_load
 from modules.laboratory.whatif.plan import Plan, Prospect
 from modules.laboratory.whatif.scale import shared_out
 
-HORIZON = 30 * local_load.STEPS_A_DAY  # steps for which others are foreseen; later they stay as they are
+FORESEEN_STEPS = 30 * local_load.STEPS_A_DAY  # steps for which others are foreseen; later they stay as they are
 LONGEST_DELAY = 600.0  # seconds
 SLOWEST = 0.1  # jobs a second, that any batch system starts
 WHERE: dict[str, Any] = {"driver": "simulated", "options": {}, "transport": "local", "ssh": None, "visitor": "grid"}
-HOW: dict[str, Any] = {"poll_interval": 0.0, "fallback": None, "fallback_because": ""}
+SMALL_GRID_CONFIG: dict[str, Any] = {"poll_interval": 0.0, "fallback": None, "fallback_because": ""}
 
 
 class Hardware(NamedTuple):
@@ -73,14 +73,14 @@ def _clusters(plan: Plan, luck: Random) -> dict[int, Hardware]:
 def _hardware(plan: Plan, cluster_id: int, cores: int, luck: Random) -> Hardware:
     seen = plan.picture.clusters[cluster_id]
     config = next(row["config"] for row in plan.picture.rows["clusters"] if row["id"] == cluster_id)
-    machine = KINDS.get(config["driver"], KINDS["slurm"])(1, cores)
+    machine = MACHINES.get(config["driver"], MACHINES["slurm"])(1, cores)
     rate = machine.start_rate if seen.start_rate is None else max(2 * seen.start_rate, SLOWEST)
     delay = machine.start_latency if seen.queue_delay is None else min(seen.queue_delay, LONGEST_DELAY)
     machine = machine._replace(start_rate=rate / plan.scale.cores, start_latency=max(0.0, delay - machine.period / 2))
     history = plan.picture.others.get(cluster_id, ())
     back = luck.randint(1, local_load.days(history)) if local_load.days(history) else 0
     share, remainder = cores / max(1, seen.total - seen.unavailable), luck.random()
-    levels = local_load.levels(history, seen.others, back, HORIZON if back else 1)
+    levels = local_load.levels(history, seen.others, back, FORESEEN_STEPS if back else 1)
     used = [min(cores, int(level * share + remainder)) for level in levels]
     together = max(plan.scale.together[number] for number in plan.orders)
     kills = 0.0 if back else (seen.hazard or 0.0) / together
@@ -147,7 +147,7 @@ def _cluster(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
     config = parse_config(row["name"], row["config"])
     counts = ("max_waiting", "keep_waiting", "n_max_queued_jobs")
     small = {name: plan.scale.count(getattr(config, name)) for name in counts}
-    return {**row, "config": {**row["config"], **WHERE, **HOW, **small}}
+    return {**row, "config": {**row["config"], **WHERE, **SMALL_GRID_CONFIG, **small}}
 
 
 def _queue(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from cigri.flow.precedence import find_cluster_id
 from modules.operator.cluster.declared import find
 from modules.operator.cluster.drain import TIMES, parse_deadline
 
-COLUMNS = ("Cluster", "Node", "State", "Since", "Until", "Times", "Why")
+NODE_COLUMNS = ("Cluster", "Node", "State", "Since", "Until", "Times", "Why")
 EXAMPLES = """\
   cigri cluster nodes
   cigri cluster nodes dahu --drain dahu-17 dahu-18 --by 2026-12-01T08:00
@@ -83,7 +83,7 @@ def _show(nodes: Sequence[ExcludedNode], *, as_json: bool) -> None:
     if as_json:
         print_json([one._asdict() for one in nodes])
     else:
-        print_table(COLUMNS, [_line(one) for one in nodes], prose=("Node", "Why"))
+        print_table(NODE_COLUMNS, [_line(one) for one in nodes], prose=("Node", "Why"))
 
 
 def _line(one: ExcludedNode) -> tuple[object, ...]:

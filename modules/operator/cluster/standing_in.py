@@ -17,7 +17,7 @@ from cigri.states import EventLevel
 from cigri.text.harmless import safe
 from cigri.text.units import as_utc
 
-CODE = "CLUSTER_FALLBACK"
+CLUSTER_FALLBACK = "CLUSTER_FALLBACK"
 
 
 def decide(name: str, config: ClusterConfig) -> ClusterConfig:
@@ -52,10 +52,10 @@ def refuse_under_jobs(conn: Connection, name: str, config: ClusterConfig) -> Non
 def tell(conn: Connection, name: str, config: ClusterConfig) -> None:
     """An event as long as the fallback is in use, and a warning now."""
     if not config.fallback_because:
-        close_events(conn, [CODE], [f"cluster {name}"], "operator")
+        close_events(conn, [CLUSTER_FALLBACK], [f"cluster {name}"], "operator")
         return
     message = f"jobs run on this host instead: {config.fallback_because}"
-    put_events(conn, [NewEvent(CODE, EventLevel.WARNING, f"cluster {name}", message)])
+    put_events(conn, [NewEvent(CLUSTER_FALLBACK, EventLevel.WARNING, f"cluster {name}", message)])
     again = f"once it is there, `cigri cluster change {name}` gives it its jobs again"
     text = f"WARNING: the jobs of {name} run on this host, {config.fallback_because}; {again}"
     print(safe(text), file=sys.stderr)

@@ -13,8 +13,8 @@ from modules.operator.cluster.probes import Patient, Trouble, Weakness
 from modules.operator.cluster.trial import run_job
 
 GOOD, BAD, ODD, SKIPPED = "\N{CHECK MARK}", "\N{BALLOT X}", "!", "-"
-Step = Callable[[Patient], str]
-STEPS: dict[str, Step] = {
+ProbeStep = Callable[[Patient], str]
+PROBE_STEPS: dict[str, ProbeStep] = {
     "configuration": probes.configuration,
     "reach": probes.reach,
     "login": probes.login,
@@ -58,7 +58,7 @@ def run(argv: list[str]) -> int:
 def examine(patient: Patient) -> int:
     """Print a line a step; after a failure the others are not tried."""
     has_failed = False
-    for name, step in STEPS.items():
+    for name, step in PROBE_STEPS.items():
         if has_failed:
             print(f"{SKIPPED} {name:14}not tried")
             continue

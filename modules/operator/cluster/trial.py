@@ -23,9 +23,9 @@ from cigri.wrapper import (
 )
 from modules.operator.cluster.probes import Patient, Trouble
 
-WALLTIME = 300  # seconds
+TRIAL_WALLTIME = 300  # seconds
 SHORTEST_LOOK, LONGEST_LOOK = 0.1, 5.0  # seconds between two looks
-GRACE = 15.0  # seconds for the record of a job that is no longer listed
+GRACE_FOR_RECORD = 15.0  # seconds for the record of a job that is no longer listed
 GREETING = "hello from a job"
 
 
@@ -63,11 +63,11 @@ def _submit(trial: TestJob) -> str:
         directory=Word("", at_home=True),
         environment={},
         resources="/nodes=1/core=1",
-        walltime=WALLTIME,
+        walltime=TRIAL_WALLTIME,
         jobs=[JobCall(1, 0, (TaskCall(0, 0, 1, (Word("echo"), Word(GREETING))),))],
     )
     request = BatchRequest(
-        trial.tag, 1, WALLTIME, besteffort=not options.normal, queue=options.queue, project=options.project
+        trial.tag, 1, TRIAL_WALLTIME, besteffort=not options.normal, queue=options.queue, project=options.project
     )
     answer = trial.patient.run(write_batch(plan, trial.base, trial.driver.prelude) + trial.driver.submit(request))
     return trial.driver.parse_submit(answer, request)[1]
@@ -84,7 +84,7 @@ def _wait(trial: TestJob, remote_id: str) -> Posted:
             return records[0]
         live = [job for job in trial.driver.parse_status(answers["status"], trial.tag) if job.tag == trial.tag]
         gone_at = 0.0 if live else gone_at or time.monotonic()
-        if gone_at and time.monotonic() - gone_at > GRACE:
+        if gone_at and time.monotonic() - gone_at > GRACE_FOR_RECORD:
             raise Trouble(_fate(trial, remote_id), "look at the batch system's own log for this job")
         if time.monotonic() > deadline:
             raise _too_long(trial, live, remote_id)

@@ -12,7 +12,7 @@ from cigri.errors import ConfigError
 from cigri.settings.algorithms import names
 
 MOST_JOBS = 1000.0  # jobs per core; more has no meaning, and doubles without end
-NOTHING: Mapping[str, float] = MappingProxyType({})
+NO_MEMORIES: Mapping[str, float] = MappingProxyType({})
 
 
 class Flow(NamedTuple):
@@ -58,7 +58,7 @@ class Flow(NamedTuple):
     restless: float = 0.0
     drift: float = 0.0
     watched: float = 0.0
-    memory: Mapping[str, float] = NOTHING
+    memory: Mapping[str, float] = NO_MEMORIES
     is_news: bool = True
 
 
@@ -71,17 +71,17 @@ class Prediction(NamedTuple):
     ratio: float
     keep: int | None = None
     send: int | None = None
-    memory: Mapping[str, float] = NOTHING
+    memory: Mapping[str, float] = NO_MEMORIES
 
 
-Algorithm = Callable[[Flow], Prediction]
+PredictFlow = Callable[[Flow], Prediction]
 
 
-def load(name: str) -> Algorithm:
+def load(name: str) -> PredictFlow:
     """The algorithm of that name; raise ConfigError when there is none."""
     if name not in names():
         raise ConfigError(f"there is no algorithm {name!r}; there are: {', '.join(names())}")
-    predict: Algorithm = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").predict
+    predict: PredictFlow = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").predict
     return predict
 
 

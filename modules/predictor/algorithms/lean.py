@@ -13,9 +13,9 @@ from modules.predictor.algorithms import Flow, Prediction
 MARGIN = 2.0  # deviations: in 98 of 100 cycles enough
 HEADROOM = 2.0  # times what the cluster was seen to start; it may do more, and is then seen to
 WORTHLESS = 0.05  # share of useful core-seconds under which jobs are only sent to see whether it gets better
-FORGETTING = 0.5  # per cycle, of what was expected and came
-SHORTEST = 1e-3  # seconds between two forecasts
-STEPS = 2  # of `keep` per factor of two, so that it seldom changes
+FORGETTING_SHARE = 0.5  # per cycle, of what was expected and came
+LEAST_CYCLE = 1e-3  # seconds between two forecasts
+SENDING_STEPS = 2  # of `keep` per factor of two, so that it seldom changes
 
 
 def predict(flow: Flow) -> Prediction:
@@ -68,7 +68,7 @@ def needed(flow: Flow) -> float:
 
 def _delay(flow: Flow) -> float:
     """Seconds until jobs that are sent after the next look at the cluster can start."""
-    return max(flow.cycle, flow.look, SHORTEST) + flow.sending + (flow.queue_delay or 0.0)
+    return max(flow.cycle, flow.look, LEAST_CYCLE) + flow.sending + (flow.queue_delay or 0.0)
 
 
 def _seen(flow: Flow) -> tuple[float, float]:
@@ -77,7 +77,7 @@ def _seen(flow: Flow) -> tuple[float, float]:
     expected, started = kept.get("expected", 0.0), kept.get("started", 0.0)
     if not flow.is_news:
         return expected, started
-    expected, started = expected * FORGETTING, started * FORGETTING
+    expected, started = expected * FORGETTING_SHARE, started * FORGETTING_SHARE
     if "waiting" in kept:
         expected += min(kept.get("due", 0.0), kept["waiting"])
         started += max(kept["waiting"] + flow.submitted - flow.waiting, 0.0)
@@ -88,8 +88,8 @@ def _step(jobs: float) -> int:
     """Rounded up: 0 1 2 3 4 6 8 12 16 23 32 46 ..."""
     if jobs <= 2:
         return math.ceil(jobs)
-    step = math.ceil(STEPS * math.log2(jobs) - 1e-9)
-    return math.ceil(math.pow(2.0, step / STEPS) - 1e-9)
+    step = math.ceil(SENDING_STEPS * math.log2(jobs) - 1e-9)
+    return math.ceil(math.pow(2.0, step / SENDING_STEPS) - 1e-9)
 
 
 def _rounded(jobs: float) -> float:

@@ -10,8 +10,8 @@ from modules.predictor.local_load import JUMP, LocalLoadOutlook, reached
 DEVIATIONS = 1.645  # of a normal variable, on each side of an interval that holds it with a probability of 90 %
 TOGETHER = 3.0  # kills come together: what is late is reckoned with so many times as many, what is soon with none
 LOW, MIDDLE, HIGH = 0.05, 0.5, 0.95
-FEW = 10  # attempts, of which no part is taken
-MOST = 0.9  # of the attempts in vain, or nothing would ever end
+FEW_TASKS = 10  # attempts, of which no part is taken
+MOST_RETURNS = 0.9  # of the attempts in vain, or nothing would ever end
 WIDER = 1.2  # than these figures say: 9 of 10 ends did not lie within in the laboratory, as more happens than these
 LOOSEST = 20.0  # the logarithm of a factor: no longer an estimate, and still a number
 CHANGING = 0.15  # relative deviation of the pace, whatever was seen; where others come and go, a jump of theirs, too
@@ -33,7 +33,7 @@ def interval(standing: CampaignOnCluster, begun: float, outlook: LocalLoadOutloo
     """
     soon, middle, late = (reached(begun, outlook, chance) for chance in (LOW, MIDDLE, HIGH))
     factor = math.exp(min(DEVIATIONS * _relative(standing), LOOSEST))
-    chances = ((LOW, 0.0), (MIDDLE, standing.lifetimes.again), (HIGH, min(_in_vain(standing) * TOGETHER, MOST)))
+    chances = ((LOW, 0.0), (MIDDLE, standing.lifetimes.again), (HIGH, min(_in_vain(standing) * TOGETHER, MOST_RETURNS)))
     early, expected, last = (last_end(_bag(standing, middle, again), chance) for chance, again in chances)
     doubts = middle * min(standing.whole.doubted / max(standing.waiting, 1), 1.0)
     low = expected - WIDER * math.hypot(middle - soon, middle - middle / factor, expected - early, doubts)
@@ -60,4 +60,4 @@ def _in_vain(standing: CampaignOnCluster) -> float:
     """The part of the attempts that were, if those that are doubted were, too."""
     whole = standing.whole
     lost = whole.again + whole.doubted
-    return max(standing.lifetimes.again, lost / max(whole.done + lost, FEW))
+    return max(standing.lifetimes.again, lost / max(whole.done + lost, FEW_TASKS))

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from modules.predictor.lifetimes import Lifetimes
 
 RARE = 1e-6  # part of the tasks of which nothing is known
-NEVER = -9.0  # logarithm of a chance that is none
-NEARLY = 0.03  # to this part of it an end is looked for
+NEVER_IN_LOGS = -9.0  # logarithm of a chance that is none
+NEARLY_SURE = 0.03  # to this part of it an end is looked for
 SOONEST = 1e-3  # seconds
-STEPS = 64  # at most, to find it: some ends are farther than any number tells
+HALVINGS = 64  # at most, to find it: some ends are farther than any number tells
 
 
 class RunningTasks(NamedTuple):
@@ -40,12 +40,12 @@ def last_end(bag: Bag, chance: float) -> float:
     for one in bag.running:
         places[one.speed] += one.tasks
     early, late = bag.starting, bag.starting + max(bag.lifetimes.mean, SOONEST)
-    for _ in range(STEPS):
+    for _ in range(HALVINGS):
         if _all_ended(bag, places, late) >= chance:
             break
         early, late = late, bag.starting + 2 * (late - bag.starting)
-    for _ in range(STEPS):
-        if late - early <= max(NEARLY * (late - bag.starting), SOONEST):
+    for _ in range(HALVINGS):
+        if late - early <= max(NEARLY_SURE * (late - bag.starting), SOONEST):
             break
         middle = (early + late) / 2
         early, late = (early, middle) if _all_ended(bag, places, middle) >= chance else (middle, late)
@@ -63,7 +63,7 @@ def _all_ended(bag: Bag, places: Mapping[float, int], seconds: float) -> float:
         new += lifetimes.beyond(speed * until) - lifetimes.beyond(speed * seconds)
         logarithm -= tasks * max(new, 0.0) / lifetimes.mean
     for tasks, speed, age in bag.running:
-        if logarithm < NEVER:
+        if logarithm < NEVER_IN_LOGS:
             return 0.0
         logarithm += tasks * math.log1p(-min(_still(bag, speed, age, seconds, replica), 1.0 - 1e-12))
     return math.exp(logarithm)

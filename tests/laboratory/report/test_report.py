@@ -11,7 +11,7 @@ import pytest
 from cigri.errors import UsageError
 from modules.laboratory.evaluation.results import Point, Results, UserResults, added, together
 from modules.laboratory.report import from_json, to_csv, to_html, to_json, write
-from modules.laboratory.report.definitions import OF_CAMPAIGN, OF_CLUSTER, OF_USER, SUMMARY, values
+from modules.laboratory.report.definitions import CAMPAIGN_FIGURES, CLUSTER_FIGURES, OF_USER, SUMMARY_FIGURES, values
 from modules.laboratory.report.words import duration, number, percent
 from tests.laboratory.report.small import EMPTY, EVIL, ONE, SMALL, TWO
 
@@ -147,7 +147,7 @@ def test_csv_has_every_figure() -> None:
 
 
 def test_figures_have_keys_of_their_own() -> None:
-    figures = {figure for figure, _ in (*SUMMARY, *OF_CLUSTER, *OF_CAMPAIGN, *OF_USER)}
+    figures = {figure for figure, _ in (*SUMMARY_FIGURES, *CLUSTER_FIGURES, *CAMPAIGN_FIGURES, *OF_USER)}
     assert len({figure.key for figure in figures}) == len(figures)
 
 

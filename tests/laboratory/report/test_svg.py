@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from modules.laboratory.evaluation.results import Point
 from modules.laboratory.report.svg import (
-    COLUMNS,
     HEIGHT,
+    PLOT_COLUMNS,
     WIDTH,
     Series,
     bar_plot,
@@ -89,11 +89,11 @@ def test_any_plot_is_well_formed_and_within_its_frame(
 
 
 def test_many_points_become_the_mean_of_each_column() -> None:
-    points = [Point(second / 10, second % 2) for second in range(COLUMNS * 100)]
-    found = thinned(points, COLUMNS * 10)
-    assert len(found) == COLUMNS
+    points = [Point(second / 10, second % 2) for second in range(PLOT_COLUMNS * 100)]
+    found = thinned(points, PLOT_COLUMNS * 10)
+    assert len(found) == PLOT_COLUMNS
     assert all(point.value == pytest.approx(0.5) for point in found)
-    late = thinned([Point(500 + second / 1000, 3) for second in range(COLUMNS * 2)], 1000)
+    late = thinned([Point(500 + second / 1000, 3) for second in range(PLOT_COLUMNS * 2)], 1000)
     assert [late[column].value for column in (0, 199, 300)] == pytest.approx([0, 0, 3])
 
 

@@ -150,7 +150,7 @@ class Stock:
         self._given_cores: dict[int, int] = defaultdict(int)
         self._behind: dict[tuple[int, int], int] = defaultdict(int)  # of those given, jobs that wait for cores
         self._open = dict.fromkeys(cluster_id for cluster_id, cluster in self.clusters.items() if cluster.is_open)
-        self._crowded: dict[int, set[tuple[Sequence[int], float]]] = {cluster_id: set() for cluster_id in self._open}
+        self._crowded: set[tuple[int, Sequence[int], float]] = set()
 
     def open_to(self, campaign_id: int, clusters: Sequence[int]) -> list[Want]:
         """What the campaign wants of those that are not full yet, the emptiest first; a test is not asked for room.
@@ -158,12 +158,20 @@ class Stock:
         Where there was no place for one that asks for the same, there is none for the rest of the cycle.
         """
         mine = self.wants[campaign_id]
-        if next(iter(mine.values())).type is CampaignType.TEST:
+        if self._is_test(campaign_id):
             return [mine[cluster]._replace(shunned=0) for cluster in self.clusters if cluster in mine]
         some = mine if len(clusters) == len(mine) else set(clusters)
         wants = [mine[cluster] for cluster in self._open if cluster in some and cluster in mine]
-        crowded = self._crowded
-        return [want for want in wants if (want.asked, want.ratio) not in crowded[want.cluster_id]]
+        if crowded := self._crowded:
+            return [want for want in wants if (want.cluster_id, want.asked, want.ratio) not in crowded]
+        return wants
+
+    def has_room_for(self, campaign_id: int) -> bool:
+        """Is any cluster not full yet? A test is not asked for room."""
+        return bool(self._open) or self._is_test(campaign_id)
+
+    def _is_test(self, campaign_id: int) -> bool:
+        return next(iter(self.wants[campaign_id].values())).type is CampaignType.TEST
 
     def idle(self, clusters: Iterable[int]) -> float:
         """Free cores of those of these clusters that are not full yet."""
@@ -183,7 +191,7 @@ class Stock:
         if mean is None:
             return 0.0 if cluster.startable(want.ratio) else cluster.wait(1.0)
         delay = want.sending + want.delay
-        if not cluster.startable(want.ratio):
+        if cluster.idle * want.ratio + ALMOST_A_CORE < 1.0:  # as startable says; this is asked most often
             delay += cluster.wait(mean)
         return expected_seconds(mean, delay, want.hazard * want.width)
 
@@ -202,7 +210,7 @@ class Stock:
         if not most or want.type is CampaignType.TEST:  # it runs whether or not a core is free
             return most
         if (places := self.room_in_queue(want)) <= 0:
-            self._crowded[want.cluster_id].add((want.asked, want.ratio))
+            self._crowded.add((want.cluster_id, want.asked, want.ratio))
             return 0
         return max(0, min(most, places, self.clusters[want.cluster_id].room(want, self.given_to(want))))
 

@@ -128,7 +128,7 @@ def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
     portion = int(idle) // (PORTIONS * len(everybody))
     line = [((held := side.held(stock)) / side.weight, place, held) for place, side in enumerate(sides)]
     heapify(line)
-    while line:
+    while line and stock.has_room_for(everybody[0].campaign_id):
         _, place, held = heappop(line)
         if (found := sides[place].next(stock)) is None:
             continue

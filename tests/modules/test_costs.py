@@ -162,7 +162,7 @@ def test_rows_of_a_pass_are_hardly_ever_searched_for_garbage() -> None:
     assert "2" not in told.stdout.split()
 
 
-@pytest.mark.parametrize(("policy", "most"), [("affinity", 2.5), ("eta", 1.5), ("fairshare", 7.0), ("fifo", 1.5)])
+@pytest.mark.parametrize(("policy", "most"), [("affinity", 2.5), ("eta", 1.5), ("fairshare", 6.0), ("fifo", 1.5)])
 def test_sharing_a_large_grid_takes_few_steps_for_each_campaign_on_a_cluster(policy: str, most: float) -> None:
     """Calls of functions, which take the longest; under fairshare everybody looks for a place."""
     rooms, wants, claims = large_grid(1000)

@@ -3,9 +3,13 @@
 import json
 from typing import Any
 
+import pytest
+
 from cigri.database import Database
 from tests.operator.conftest import Cigri
 from tests.pools.made import a_queue, submit, two_clusters
+
+pytestmark = pytest.mark.noon
 
 
 def fill(database: Database) -> None:

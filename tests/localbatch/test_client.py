@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,6 +16,11 @@ import pytest
 
 from cigri.localbatch import client
 from tests.localbatch.host import Host
+
+SUBMISSION: Mapping[str, object] = {
+    **{"verb": "submit", "name": "a", "walltime": 60, "others": {}, "queue": "", "properties": ""},
+    **{"size": 1, "cpu": 1, "nodes": 1, "mem": 0, "notice": 0},
+}
 
 
 def test_no_daemon_is_started_when_none_is_wanted(host: Host) -> None:
@@ -53,11 +59,12 @@ def test_the_client_gives_a_command_to_one_request_only(host: Host) -> None:
     assert not host.spool.exists()
 
 
-def test_the_client_is_light(host: Host) -> None:
+@pytest.mark.parametrize(("about", "words"), [({"verb": "probe"}, []), (SUBMISSION, ["--", "/bin/echo", "some $PWD"])])
+def test_the_client_is_light(host: Host, about: Mapping[str, object], words: list[str]) -> None:
     """Each visit of a local cluster starts it some times: what it imports is what it costs."""
     assert host.client(b'{"verb":"probe"}').returncode == 0
-    command = [host.client_words[0], "-v", *host.client_words[1:]]
-    done = subprocess.run(command, input='{"verb":"probe"}', capture_output=True, text=True, timeout=60)
+    command = [host.client_words[0], "-v", *host.client_words[1:], *words]
+    done = subprocess.run(command, input=json.dumps(about), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     imported = set(re.findall(r"^import '?([\w.]+)'? #", done.stderr, re.MULTILINE))
     assert "os" in imported
@@ -66,11 +73,9 @@ def test_the_client_is_light(host: Host) -> None:
 
 def test_words_of_a_command_reach_the_job_as_they_are(host: Host) -> None:
     said = str(host.directory / "said")
-    request: dict[str, object] = {"verb": "submit", "name": "a", "walltime": 60, "others": {}}
-    request |= {"size": 1, "cpu": 1, "nodes": 1, "mem": 0, "notice": 0, "queue": "", "properties": ""}
     odd = 'it\'s "odd" \\ \u00e9\n--'
     command = [*host.client_words, "--", "/bin/sh", "-c", 'printf %s "$2$3" >"$1"', "sh", said, odd, "--"]
-    subprocess.run(command, input=json.dumps(request).encode(), check=True, capture_output=True, timeout=60)
+    subprocess.run(command, input=json.dumps(SUBMISSION).encode(), check=True, capture_output=True, timeout=60)
     host.end_of("a")
     assert Path(said).read_text() == odd + "--"
 

@@ -307,7 +307,8 @@ class Stock:
         It is the cluster that lacks the fewest. False: there is no such job.
         """
         mine = self.wants[campaign_id].values()
-        short = [want for want in mine if want.cluster_id in self._open and self._lacks_cores(want)]
+        wide = [want for want in mine if want.width > 1 and want.cluster_id in self._open]
+        short = [want for want in wide if self._lacks_cores(want)]
         if not short or any(self.given_to(want) for want in mine):
             return False
         best = min(short, key=lambda want: want.width - self.clusters[want.cluster_id].idle)
@@ -317,7 +318,7 @@ class Stock:
 
     def _lacks_cores(self, want: Want) -> bool:
         cluster = self.clusters[want.cluster_id]
-        if want.type is CampaignType.TEST or want.send is not None or not 1 < want.width <= cluster.total:
+        if want.type is CampaignType.TEST or want.send is not None or want.width > cluster.total:
             return False
         return self._most_by_rights(want._replace(shunned=0)) > 0 and cluster.room(want, 0) == 0
 

@@ -179,6 +179,15 @@ def test_campaigns_that_find_queues_full_cost_the_look_of_the_first_that_asks_fo
     assert steps <= 16 * len(wants)
 
 
+def test_narrow_jobs_that_have_waited_for_long_are_not_asked_for_cores_to_be_kept() -> None:
+    rooms, wants, claims = large_grid(1000)
+    full = [room._replace(free=0, waiting=100, waiting_cores=100, queued={0: 10}) for room in rooms]
+    narrow = [want._replace(asked=(0,), keep=1000, live=0) for want in wants]
+    fresh, old = ([claim._replace(waited=waited) for claim in claims] for waited in (0.0, 1000.0))
+    steps = [calls(lambda some=some: share(full, narrow, some)) for some in (fresh, old)]  # type: ignore[misc]
+    assert steps[1] - steps[0] <= 10 * len(claims)
+
+
 def test_campaigns_that_wait_alike_are_forecast_at_the_cost_of_one(
     database: Database, other_database: Database
 ) -> None:

@@ -146,8 +146,11 @@ def _task_duration(c: CampaignView) -> str | None:
     if c.mean is None:
         return None
     spread = f", deviation {duration(c.deviation)}" if c.deviation is not None else ""
-    most = f"; half within {duration(c.median)}, 95 % within {duration(c.p95)}" if c.median and c.p95 else ""
-    return f"{duration(c.mean)} on average{spread}{most}"
+    return f"{duration(c.mean)} on average{spread}"
+
+
+def _median(c: CampaignView) -> str | None:
+    return f"{duration(c.median)}, 95 % within {duration(c.p95)}" if c.median and c.p95 else None
 
 
 def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[tuple[str, object]]:
@@ -169,6 +172,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
         ("Progress", progress(c)),
         ("Tasks", counts + jobs),
         ("Duration", _task_duration(c)),
+        ("Median", _median(c)),
         ("Throughput", f"{speed} jobs/h" if speed else None),
         ("End", end(c, now, with_date=True)),
         *_failures(parts),

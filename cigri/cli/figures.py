@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cigri.cli.command import complain
 from cigri.cli.wording import duration
-from cigri.errors import AnswerUnreadable, TransportError
+from cigri.errors import AnswerUnreadable, ConfigError, TransportError
 from cigri.wrapper.job_features import Figures, assess, parse_status
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _read(running: "RunningJob", cluster: "ClusterRow", key: str) -> dict[str, s
     with closing(Gateway()) as gateway:
         try:
             return gateway.ask(cluster, running.local_user, ReadStatus(key, [running.key]))[running.key]
-        except (TransportError, AnswerUnreadable) as error:
+        except (TransportError, AnswerUnreadable, ConfigError) as error:
             complain(f"job {running.job.job_id} could not be asked: {error}")
             return {}
 

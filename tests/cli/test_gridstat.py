@@ -83,7 +83,8 @@ Submitted:     2026-03-01 12:00:00
 State:         in treatment
 Progress:      2/6 (33%)
 Tasks:         1 waiting, 2 in jobs, 2 done, 1 failed, 0 cancelled; running jobs: 1
-Duration:      10 s on average, deviation 0.5 s; half within 9.5 s, 95 % within 12 s
+Duration:      10 s on average, deviation 0.5 s
+Median:        9.5 s, 95 % within 12 s
 Throughput:    360 jobs/h
 Failure rate:  25.0 %
 Resubmit rate: 25.0 %

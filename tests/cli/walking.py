@@ -42,6 +42,7 @@ VOLATILE = (
     (r"\b\d+(\.\d+)? (d|h|min|s)\b( \d+ (h|min|s)\b)?( ago)?", "DURATION"),
     (r", \d+(\.\d+)? jobs/h", ""),  # of a campaign that is watched, once it is forecast
     (r"\b\d+(\.\d+)? jobs/h", "RATE"),
+    (r"Forecasts: [^\n]*\n", ""),  # of a campaign that lasted long enough to be foretold
     (r"`gridstat -j \d+", "gridstat -j JOB"),
     (r"\b\d+\.\d+\b|\b\d{3,}\b", "NUMBER"),
 )

@@ -1,6 +1,7 @@
 """Pages for people lead somewhere, and list what there is."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,12 @@ def test_each_decision_is_listed_under_its_number_and_title() -> None:
         (number, page.name, page.read_text().splitlines()[0].removeprefix(f"# {number}. "))
         for number, page in enumerate(pages, start=1)
     ]
+
+
+def test_the_newest_release_of_the_changelog_is_this_version() -> None:
+    released = re.findall(r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert released[0] == project["version"]
 
 
 def test_each_word_of_the_glossary_has_one_meaning() -> None:

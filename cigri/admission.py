@@ -10,12 +10,12 @@ import json
 import logging
 import os
 import pwd
-import runpy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn
 
+from cigri import shipped
 from cigri.errors import AdmissionRefused, ConfigError, RuleBroken
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
@@ -37,7 +37,7 @@ def refuse(message: str) -> NoReturn:
 
 
 def admit(
-    description: Description, user: str, directory: Path, clusters: Mapping[str, ClusterConfig]
+    description: Description, user: str, rules: Iterable[Path], clusters: Mapping[str, ClusterConfig]
 ) -> tuple[Description, list[str]]:
     """The campaign as the rules leave it, and every change they made; raise AdmissionRefused when one says no.
 
@@ -46,7 +46,7 @@ def admit(
     was_test = description.campaign_type == "test"
     description = _as_test(description, user, clusters)
     changes: list[str] = []
-    for path in rule_files(directory):
+    for path in rules:
         before = _flat(description)
         description = _apply(path, description, user, clusters)
         after = _flat(description)
@@ -54,15 +54,25 @@ def admit(
     return (description if was_test else _as_test(description, user, clusters)), changes
 
 
-def rule_files(directory: Path) -> list[Path]:
-    """The rules in the order in which they are asked."""
+def find_rules(directory: Path | None, without: Collection[str]) -> list[Path]:
+    """The rules in the order in which they are asked: the site's own, then those that come with CiGri, so that nothing
+    that a site's rule changes passes by them. `without`: names of these that the site has switched off.
+    """
+    ours = _files(shipped.directory("etc") / "admission.d")
+    if unknown := sorted(set(without) - {path.name for path in ours}):
+        there = ", ".join(path.name for path in ours)
+        raise ConfigError(f"admission_without: there is no rule {unknown[0]} that comes with CiGri; there are: {there}")
+    return [*(_files(directory) if directory else ()), *(path for path in ours if path.name not in without)]
+
+
+def _files(directory: Path) -> list[Path]:
     if not directory.is_dir():
         raise ConfigError(f"the directory of admission rules is missing: {directory}")
     return sorted(path for path in directory.glob("*.py") if path.is_file())
 
 
 def is_among(user: str, names: Iterable[str]) -> bool:
-    """Is the user one of these names, in one of these @groups of this host, or among all: *?"""
+    """Is the user named in `names`: by name, by a @group of this host, or by * for everybody?"""
     return any(name in (user, "*") or (name.startswith("@") and name[1:] in _groups(user)) for name in names)
 
 
@@ -87,9 +97,9 @@ def _groups(user: str) -> set[str]:
 def _apply(path: Path, description: Description, user: str, clusters: Mapping[str, ClusterConfig]) -> Description:
     try:
         with time_limit(PURE_LIMIT):
-            rule = runpy.run_path(str(path))["rule"]
-            about = (description, user, clusters)
-            answer = rule(*about[: len(signature(rule).parameters)])
+            rule = _run(path)["rule"]
+            arguments = (description, user, clusters)
+            answer = rule(*arguments[: len(signature(rule).parameters)])
         return description if answer is None else _checked(answer)
     except _Refusal as refusal:
         raise AdmissionRefused(path.name, str(refusal)) from None
@@ -97,6 +107,13 @@ def _apply(path: Path, description: Description, user: str, clusters: Mapping[st
         logger.exception("admission rule %s failed", path.name)
         message = f"the rule itself is broken ({type(error).__name__}: {error}); tell the operator of this CiGri"
         raise RuleBroken(path.name, message) from error
+
+
+def _run(path: Path) -> dict[str, Any]:
+    """What a file defines; not by runpy, which is for one thread at a time."""
+    names: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
+    exec(compile(path.read_bytes(), path, "exec"), names)  # noqa: S102  # it is the operator's
+    return names
 
 
 def _checked(answer: object) -> Description:

@@ -9,6 +9,9 @@ CigriError
 ├── AdmissionRefused       an admission rule says no
 │   └── RuleBroken         the operator must mend the rule
 ├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
+├── Forbidden              the caller may not do this, whatever it is done to
+├── Busy                   try later: too much is being asked
+├── PortalUnavailable      try later: the portal does not answer
 ├── DatabaseUnavailable    try later: the database does not answer
 ├── TransportError
 │   ├── Unreachable        try later: nothing was run on the cluster
@@ -50,7 +53,7 @@ class UsageError(CigriError):
 
 
 class Problem(NamedTuple):
-    """One thing wrong in a description: where it is, what it is, and what to write instead."""
+    """One thing wrong in a description: where it is (empty: nowhere in it), what it is, and what to write instead."""
 
     place: str
     message: str
@@ -58,7 +61,8 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         message = self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]}..."
-        return f"{self.place}: {message}" + (f" ({self.hint})" if self.hint else "")
+        place = f"{self.place}: " if self.place else ""
+        return f"{place}{message}" + (f" ({self.hint})" if self.hint else "")
 
 
 class DescriptionError(CigriError):
@@ -87,6 +91,18 @@ class RuleBroken(AdmissionRefused):
 
 class NotFound(CigriError):
     """The thing does not exist, or is not the caller's to touch."""
+
+
+class Forbidden(CigriError):
+    """Who may, is told."""
+
+
+class Busy(CigriError):
+    """Too much is being asked at once."""
+
+
+class PortalUnavailable(CigriError):
+    """The portal does not answer; what was asked of it may have been done."""
 
 
 class DatabaseUnavailable(CigriError):

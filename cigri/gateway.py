@@ -1,14 +1,12 @@
 """All clusters as this process reaches them: takes orders, says them over transports, visits side by side."""
 
 import logging
-import os
-import pwd
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from cigri import drivers
 from cigri.drivers import Control, Driver
@@ -16,11 +14,11 @@ from cigri.errors import CigriError, TransportError
 from cigri.flow.clusters import ClusterRow
 from cigri.orders import Answers, Order
 from cigri.orders.shell import Said, say, say_all
+from cigri.orders.taker import OrderTaker, Seen
 from cigri.script.answers import Answer
 from cigri.settings.cluster import ClusterConfig
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
-from cigri.wrapper import Receipt
 
 logger = logging.getLogger(__name__)
 
@@ -33,22 +31,15 @@ NO_ANSWER = Answer(0, "", "")
 T = TypeVar("T")
 
 
-class Seen(NamedTuple):
-    """What became of the visits of one pass: reports by cluster, and clusters that were not done in time."""
-
-    reports: dict[str, "Counter[str]"]
-    late: list[str]
-    failed: dict[str, BaseException]
-
-
 class Closed(BaseException):
     """Ends a visit that outlasts its process: no fault of the cluster or of us, so nothing that is noted as one."""
 
 
-class Gateway:
+class Gateway(OrderTaker):
     """Keeps connections from pass to pass; may be used by several threads."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._drivers: dict[int, tuple[ClusterConfig, Driver]] = {}
         self._transports: dict[tuple[int, str], tuple[ClusterConfig, Transport]] = {}
         self._connections: object | None = None
@@ -58,44 +49,34 @@ class Gateway:
         self._under_way: dict[int, Future[Counter[str]]] = {}
         self._bystanders = ThreadPoolExecutor(VISITORS, thread_name_prefix="bystander")
         self._aside: dict[tuple[int, str], Future[Counter[str]]] = {}
-        self.settled: dict[tuple[int, str], Receipt] = {}
-        """Per cluster and user, what is stored of the outbox there: told at the next visit."""
-        self.commands: Counter[str] = Counter()
-        """Remote commands per cluster since this process began."""
-        self.took: dict[tuple[str, str], float] = {}
-        """Seconds that the last command took that was answered, per cluster and user."""
 
     def driver(self, cluster: ClusterRow) -> Driver:
+        """The driver of the cluster as configured now, loaded once; raise ConfigError when there is none."""
         with self._lock:
-            known = self._drivers.get(cluster.id)
-            if known is None or known[0] != cluster.config:
+            loaded = self._drivers.get(cluster.id)
+            if loaded is None or loaded[0] != cluster.config:
                 config = cluster.config.in_use
-                known = (cluster.config, drivers.load(config.driver, config.options))
-                self._drivers[cluster.id] = known
-            return known[1]
+                loaded = (cluster.config, drivers.load(config.driver, config.options))
+                self._drivers[cluster.id] = loaded
+            return loaded[1]
 
     def check(self, cluster: ClusterRow) -> None:
-        """Raise ConfigError when nothing can be said to it, as there is no driver for its configuration."""
         self.driver(cluster)
 
     def controls(self, cluster: ClusterRow) -> frozenset[Control]:
-        """What can be done there to jobs that live on."""
         return self.driver(cluster).controls
 
     def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
-        """The same order, found good to be given there; raises what is wrong with it, before anything is sent."""
         return say(order, cluster, self.driver(cluster))
 
     def ask(self, cluster: ClusterRow, user: str, order: Order[T]) -> T:
-        """Give an order as a local user; errors as Transport.run, and what is wrong with the answer."""
         return self._hear(cluster, user, say(order, cluster, self.driver(cluster)))
 
     def ask_all(self, cluster: ClusterRow, user: str, orders: Sequence[Order[Any]]) -> Answers:
-        """Give several in one remote command, in this sequence; AnswerUnreadable: the answer is not whole."""
         return self._hear(cluster, user, say_all(orders, cluster, self.driver(cluster)))
 
     def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
-        """Run sh text on a cluster as a local user; errors as Transport.run."""
+        """Run sh text on a cluster as a local user; raise what Transport.run does."""
         with self._lock:
             self.commands[cluster.name] += 1
         if self._is_closed:
@@ -110,18 +91,9 @@ class Gateway:
         self.took[cluster.name, user] = time.monotonic() - begun
         return answer
 
-    def visitor(self, cluster: ClusterRow) -> str:
-        """The account for questions that concern no user's jobs."""
-        config = cluster.config.in_use
-        if config.visitor:
-            return config.visitor
-        account = config.ssh.account if config.ssh else ""
-        return account or pwd.getpwuid(os.geteuid()).pw_name
-
     def visit(
         self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
     ) -> Seen:
-        """Visit clusters side by side for at most `patience` seconds; a slow visit goes on, and is not begun again."""
         started: dict[str, Future[Counter[str]]] = {}
         for cluster in clusters:
             running = self._under_way.get(cluster.id)
@@ -139,14 +111,12 @@ class Gateway:
         return Seen(reports, late, failed)
 
     def side_by_side(self, users: Iterable[str], action: Callable[[str], T]) -> list[T]:
-        """Do this for accounts of one cluster, a few at a time, so that one that hangs does not hold up the others."""
         with ThreadPoolExecutor(ACCOUNTS, thread_name_prefix="account") as pool:
             return list(pool.map(action, users))
 
     def aside(
         self, cluster: ClusterRow, users: Iterable[str], action: Callable[[str], "Counter[str]"]
     ) -> list["Counter[str]"]:
-        """Do this for accounts that gave no sense before; who takes long goes on alone, and is not begun again."""
         begun: dict[str, Future[Counter[str]]] = {}
         for user in users:
             earlier = self._aside.get((cluster.id, user))
@@ -156,7 +126,6 @@ class Gateway:
         return [future.result() for future in begun.values() if future.done()]
 
     def close(self) -> None:
-        """Let visits that go on end, if they soon do; then take their connections away. No process of ours is left."""
         self._visitors.shutdown(wait=False, cancel_futures=True)
         self._bystanders.shutdown(wait=False, cancel_futures=True)
         visits = [*self._under_way.values(), *self._aside.values()]
@@ -172,13 +141,13 @@ class Gateway:
 
     def _transport(self, cluster: ClusterRow, user: str) -> Transport:
         with self._lock:
-            known = self._transports.get((cluster.id, user))
-            if known is None or known[0] != cluster.config:
-                if known is not None:
-                    known[1].close()
-                known = (cluster.config, self._open(cluster, user))
-                self._transports[(cluster.id, user)] = known
-            return known[1]
+            opened = self._transports.get((cluster.id, user))
+            if opened is None or opened[0] != cluster.config:
+                if opened is not None:
+                    opened[1].close()
+                opened = (cluster.config, self._open(cluster, user))
+                self._transports[(cluster.id, user)] = opened
+            return opened[1]
 
     def _open(self, cluster: ClusterRow, user: str) -> Transport:
         ssh = cluster.config.in_use.ssh

@@ -6,15 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cigri.database import embedded
+from cigri.endpoints.remote import is_served
+from cigri.rules.scheduler_in_use import USUAL_SCHEDULER
 from cigri.settings import sources
 
 if TYPE_CHECKING:
     from cigri.settings.sections import Settings
 
+PORTAL_SOCKET = "portal.sock"  # in the data directory
+SITE_SOCKET = Path("/run/cigri") / PORTAL_SOCKET
+
 
 def database_url(settings: "Settings") -> str:
     """The configured database, or the embedded one, which must be running."""
+    from cigri.database import embedded
+
     return settings.database.url or embedded.url(settings.data_directory / "database")
 
 
@@ -31,17 +37,49 @@ def database_place(settings: "Settings") -> str:
 
 def find_database() -> str:
     """As database_url, from the two settings that matter for it: a user's command need not check all the others."""
-    values = sources.gather(os.environ).values
-    url = _one(values, "database", "url")
+    from cigri.database import embedded  # who asks a portal needs none
+
+    values = sources.gather(os.environ, is_client=True).values
+    return _one(values, "database", "url") or embedded.url(_data_directory(values) / "database")
+
+
+def embedded_directory() -> Path | None:
+    """Where the database of find_database lies; None: it is another's."""
+    values = sources.gather(os.environ, is_client=True).values
+    return None if _one(values, "database", "url") else _data_directory(values) / "database"
+
+
+def find_portal() -> Path | None:
+    """The socket of this host's portal; None: there is none, and the database is the caller's own.
+
+    One that is named, or the site's, must be there; that of an own grid may have ended, and the database goes on.
+    """
+    values = sources.gather(os.environ, is_client=True).values
+    if named := _one(values, "portal", "socket"):
+        return Path(named).expanduser().absolute()
+    if _one(values, "database", "url"):
+        return None
+    own = _data_directory(values)
+    if is_served(own / PORTAL_SOCKET):
+        return own / PORTAL_SOCKET
+    return None if (own / "database").exists() or not SITE_SOCKET.exists() else SITE_SOCKET
+
+
+def _data_directory(values: Mapping[str, Any]) -> Path:
     directory = Path(str(values.get("data_directory") or sources.default_data_directory()))
-    return url or embedded.url(directory.expanduser().absolute() / "database")
+    return directory.expanduser().absolute()
+
+
+def portal_socket(settings: "Settings") -> Path:
+    """Where the portal of these settings listens."""
+    return settings.portal.socket or settings.data_directory / PORTAL_SOCKET
 
 
 def default_scheduler() -> str:
-    """That of campaigns that name none, by the setting policy.scheduler; in the same way."""
-    return _one(sources.gather(os.environ).values, "policy", "scheduler") or "workqueue"
+    """That of campaigns that name none, by the setting policy.scheduler, read as `find_database` reads."""
+    return _one(sources.gather(os.environ, is_client=True).values, "policy", "scheduler") or USUAL_SCHEDULER
 
 
 def _one(values: Mapping[str, Any], section: str, name: str) -> str:
-    found = values.get(section)
-    return str(found.get(name) or "") if isinstance(found, dict) else ""
+    table = values.get(section)
+    return str(table.get(name) or "") if isinstance(table, dict) else ""

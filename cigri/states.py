@@ -195,12 +195,13 @@ class Life(Generic[State]):
         return tuple(source for source, reached in self.moves if reached == target)
 
     def targets(self, source: State) -> tuple[State, ...]:
+        """The states that may be reached from `source`."""
         return tuple(reached for start, reached in self.moves if start == source)
 
     def sources_of_all(self, targets: Collection[State]) -> tuple[State, ...]:
-        """Those in which a thing may stay or be moved, whichever of `targets` it is told to be in."""
-        known = dict.fromkeys([*self.begins, *(state for move in self.moves for state in move)])
-        return tuple(state for state in known if set(targets) <= {state, *self.targets(state)})
+        """States in which a thing may stay, or from which it may be moved, whichever of `targets` it is to be in."""
+        states = dict.fromkeys([*self.begins, *(state for move in self.moves for state in move)])
+        return tuple(state for state in states if set(targets) <= {state, *self.targets(state)})
 
 
 CAMPAIGN_LIFE = Life(

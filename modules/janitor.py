@@ -1,4 +1,4 @@
-"""Keeps the house small: old campaigns leave the hot tables and the clusters' disks, old history is forgotten."""
+"""Keeps tables and disks small: old campaigns leave the hot tables and clusters, old history is forgotten."""
 
 import logging
 from collections import Counter, defaultdict
@@ -14,6 +14,7 @@ from cigri.flow.archive import (
     list_old_campaigns,
     put_purged,
 )
+from cigri.flow.audit import forget_audit
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.home import grid_key
@@ -42,6 +43,7 @@ def run_once(tools: Tools) -> Report:
                 report["archived tasks"] += archive_campaign(conn, campaign_id)
         with tools.database.begin() as conn:
             report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events)
+            report["forgotten changes"] = forget_audit(conn, limits.keep_events)
             report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools)
             report["forgotten durations"] = forget_durations(conn, limits.keep_durations)
             sick = {finding.rule: finding for finding in examine(conn)}

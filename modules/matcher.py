@@ -40,7 +40,10 @@ def run_once(tools: Tools) -> Report:
 
 
 def _compute(conn: Connection, pools: Sequence[StalePool]) -> int:
-    """All as one; if that raises, one by one: what is known of a pool that raises stays, and its campaigns are told."""
+    """All as one; if that raises, one by one, so that a pool that raises keeps its queues, and blames its campaigns.
+
+    Give how many queues of pools have changed.
+    """
     isolation = Isolation(conn, MATCHER)
     try:
         with conn.begin_nested():
@@ -63,6 +66,6 @@ def _compute_one(conn: Connection, stale: StalePool, isolation: Isolation) -> in
 
 
 def _judge(conn: Connection, stale: Sequence[StalePool]) -> int:
-    pools = [one.pool for one in stale]
+    pools = [stale_pool.pool for stale_pool in stale]
     seen = see_queues(conn, {pool.project for pool in pools})
     return put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version)

@@ -4,17 +4,19 @@ import grp
 import logging
 import os
 import pwd
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from cigri import admission
-from cigri.admission import admit, is_among
+from cigri.admission import admit, find_rules, is_among
 from cigri.errors import AdmissionRefused, ConfigError
 from cigri.jdl import Description, parse
 from cigri.settings.cluster import ClusterConfig
 
-SHIPPED = Path(__file__).parents[1] / "etc" / "admission.d"
+OURS = "10-normal-jobs.py"
+SHIPPED = find_rules(None, ())
 
 CAMPAIGN = """
 name: n
@@ -39,19 +41,23 @@ def rules(directory: Path, **bodies: str) -> Path:
     return directory
 
 
+def alone(directory: Path) -> list[Path]:
+    return find_rules(directory, [OURS])
+
+
 def refusal(directory: Path, text: str = CAMPAIGN, user: str = "bob") -> AdmissionRefused:
     with pytest.raises(AdmissionRefused) as caught:
-        admit(campaign(text), user, directory, {})
+        admit(campaign(text), user, alone(directory), {})
     return caught.value
 
 
 def test_no_rule_accepts(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("not a rule")
-    assert admit(campaign(), "bob", tmp_path, {}) == (campaign(), [])
+    assert admit(campaign(), "bob", alone(tmp_path), {}) == (campaign(), [])
 
 
 def test_a_rule_that_returns_nothing_accepts(tmp_path: Path) -> None:
-    assert admit(campaign(), "bob", rules(tmp_path, a="pass"), {}) == (campaign(), [])
+    assert admit(campaign(), "bob", alone(rules(tmp_path, a="pass")), {}) == (campaign(), [])
 
 
 def test_a_rule_that_goes_on_for_ever_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +74,7 @@ def test_every_change_is_told_with_its_rule(tmp_path: Path) -> None:
         'return campaign.with_cluster("dahu", **fields)',
         c='return campaign.without_cluster("luke")',
     )
-    admitted, changes = admit(campaign(), "bob", tmp_path, {})
+    admitted, changes = admit(campaign(), "bob", alone(tmp_path), {})
     assert (admitted.clusters["dahu"].walltime, admitted.project, list(admitted.clusters)) == (1800, "p-bob", ["dahu"])
     assert changes == [
         "clusters.dahu.environment.A: x -> nothing (by a.py)",
@@ -84,12 +90,12 @@ def test_every_change_is_told_with_its_rule(tmp_path: Path) -> None:
 
 def test_a_change_in_place_is_told_too(tmp_path: Path) -> None:
     rules(tmp_path, a='campaign.clusters["dahu"].environment["A"] = "z"')
-    assert admit(campaign(), "bob", tmp_path, {})[1] == ["clusters.dahu.environment.A: x -> z (by a.py)"]
+    assert admit(campaign(), "bob", alone(tmp_path), {})[1] == ["clusters.dahu.environment.A: x -> z (by a.py)"]
 
 
 def test_rules_are_asked_in_the_order_of_their_names(tmp_path: Path) -> None:
     bodies = {name: f'return campaign.with_changes(name=campaign.name + "{name}")' for name in ("c", "a", "b")}
-    assert admit(campaign(), "bob", rules(tmp_path, **bodies), {})[0].name == "nabc"
+    assert admit(campaign(), "bob", alone(rules(tmp_path, **bodies)), {})[0].name == "nabc"
 
 
 @pytest.mark.parametrize("body", ['refuse("too big")', 'return refuse("too big")', 'raise refuse("too big")'])
@@ -136,7 +142,7 @@ def test_the_last_cluster_is_not_taken_away_in_silence(tmp_path: Path) -> None:
 
 def test_a_missing_directory_is_the_operators_fault(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is missing"):
-        admit(campaign(), "bob", tmp_path / "none", {})
+        admit(campaign(), "bob", alone(tmp_path / "none"), {})
 
 
 DAHU = ClusterConfig(driver="local", normal_users=("alice",))
@@ -175,7 +181,7 @@ def test_a_test_has_normal_jobs_where_its_user_may_have_them_and_best_effort_one
 
 def test_a_campaign_that_a_rule_makes_a_test_has_the_jobs_of_one(tmp_path: Path) -> None:
     rules(tmp_path, a='return campaign.with_changes(campaign_type="test")')
-    description, _ = admit(campaign(), "alice", tmp_path, {"dahu": DAHU})
+    description, _ = admit(campaign(), "alice", alone(tmp_path), {"dahu": DAHU})
     assert description.clusters["dahu"].type == "normal"
 
 
@@ -193,4 +199,26 @@ def test_a_rule_may_see_what_is_declared_of_the_clusters(tmp_path: Path) -> None
     )
     (tmp_path / "a.py").write_text(text)
     with pytest.raises(AdmissionRefused, match="refuses this campaign: local"):
-        admit(campaign(), "bob", tmp_path, {"dahu": DAHU})
+        admit(campaign(), "bob", alone(tmp_path), {"dahu": DAHU})
+
+
+def test_the_rules_that_come_with_cigri_hold_beside_those_of_the_site(tmp_path: Path) -> None:
+    rules(tmp_path, **{"99-last": "return campaign.with_cluster('dahu', type='normal')"})
+    assert [path.name for path in find_rules(tmp_path, ())] == ["99-last.py", OURS]
+    with pytest.raises(AdmissionRefused, match="bob may not submit jobs of type normal on dahu"):
+        admit(campaign(), "bob", find_rules(tmp_path, ()), {"dahu": DAHU})
+    assert admit(campaign(), "bob", find_rules(tmp_path, [OURS]), {"dahu": DAHU})[0].clusters["dahu"].type == "normal"
+
+
+def test_only_what_there_is_is_switched_off() -> None:
+    with pytest.raises(ConfigError, match=f"there is no rule 10-normal.py that comes with CiGri; there are: {OURS}"):
+        find_rules(None, ["10-normal.py"])
+
+
+def test_a_rule_that_goes_on_for_ever_is_stopped_in_a_thread_of_a_server_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "PURE_LIMIT", 0.1)
+    rules(tmp_path, slow="while True: pass")
+    with ThreadPoolExecutor() as pool:
+        assert "went on for more than 0.1 s" in str(pool.submit(refusal, tmp_path).result())

@@ -2,10 +2,12 @@
 
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from cigri.program.time_limit import time_limit
+from tests.waiting import looks
 
 
 def wait_for_ever() -> None:
@@ -34,15 +36,24 @@ def test_an_error_within_is_itself() -> None:
         raise KeyError
 
 
-def test_other_threads_are_not_limited() -> None:
-    """Signals come to the main thread; a cluster's thread has the pass's patience."""
-    ended = []
+def test_what_loops_in_another_thread_is_stopped_there() -> None:
+    """Signals come to the main thread only."""
 
-    def run() -> None:
-        with time_limit(1e-6):
-            ended.append(threading.current_thread())
+    def loop() -> None:
+        with time_limit(0.1):
+            while True:
+                pass
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    assert ended == [thread]
+    with ThreadPoolExecutor() as pool:
+        assert isinstance(pool.submit(loop).exception(), TimeoutError)
+
+
+def test_what_is_in_time_in_another_thread_is_let_be() -> None:
+    def run() -> str:
+        with time_limit(60):
+            return "done"
+
+    before = threading.active_count()
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(run).result() == "done"
+    assert any(threading.active_count() == before for _ in looks(10))

@@ -26,6 +26,7 @@ class BackendOption(NamedTuple):
 
     @property
     def spelling(self) -> str:
+        """As on a command line: `-c, --cpus-per-task`."""
         return f"{self.short}, --{self.name}" if self.short else f"--{self.name}"
 
 
@@ -58,9 +59,9 @@ class BackendTable(NamedTuple):
         raise ValueError(f"unknown option {word}{self._near(word)}")
 
     def _near(self, word: str) -> str:
-        known = {f"--{option.name}": option for option in self.options}
-        known |= {f"--{name}": option for option in self.options for name in option.attributes}
-        near = get_close_matches(f"--{word.lstrip('-')}", known, n=1)
+        spellings = {f"--{option.name}": option for option in self.options}
+        spellings |= {f"--{name}": option for option in self.options for name in option.attributes}
+        near = get_close_matches(f"--{word.lstrip('-')}", spellings, n=1)
         if near:
             return f"; did you mean {near[0]}?"
         shorts = ", ".join(option.short or f"--{option.name}" for option in self.options)
@@ -69,7 +70,7 @@ class BackendTable(NamedTuple):
 
 def read_options(table: BackendTable, words: Sequence[str]) -> dict[str, str]:
     """Values by the options' names, from words such as -c 4, -c4, --mem=2G, --mem 2G; ValueError tells all problems."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     problems: list[str] = []
     remaining = iter(words)
     is_known = True
@@ -78,28 +79,28 @@ def read_options(table: BackendTable, words: Sequence[str]) -> dict[str, str]:
             continue  # the value of an option that is not known
         is_known = True
         try:
-            put_option(found, *_taken(table, word, remaining))
+            put_option(values, *_taken(table, word, remaining))
         except ValueError as problem:
             problems.append(str(problem))
             is_known = False
     if problems:
         raise ValueError("; ".join(problems))
-    return found
+    return values
 
 
-def put_option(found: dict[str, str], option: BackendOption, value: str) -> None:
+def put_option(values: dict[str, str], option: BackendOption, value: str) -> None:
     """Check a value and keep it; ValueError when it is wrong, or given twice."""
     try:
         value = option.read(value)
     except ValueError as wrong:
         raise ValueError(f"{option.spelling}: {wrong}") from None
-    if option.name in found and not option.joint:
+    if option.name in values and not option.joint:
         raise ValueError(f"{option.spelling} is given twice")
-    found[option.name] = f"{found[option.name]}{option.joint}{value}" if option.name in found else value
+    values[option.name] = f"{values[option.name]}{option.joint}{value}" if option.name in values else value
 
 
 def matching(pattern: str, expected: str) -> Callable[[str], str]:
-    """A reader of what matches as a whole."""
+    """A reader of values that match the pattern as a whole; `expected` is its ValueError's word for them."""
 
     def read(value: str) -> str:
         if not re.fullmatch(pattern, value):
@@ -110,7 +111,7 @@ def matching(pattern: str, expected: str) -> Callable[[str], str]:
 
 
 def between(lowest: int, highest: int, unless: str = "") -> Callable[[str], str]:
-    """A reader of whole numbers; `unless` says more of others."""
+    """A reader of whole numbers in these bounds; `unless` is added to its ValueError."""
 
     def read(value: str) -> str:
         if not re.fullmatch(r"[+-]?\d{1,9}", value) or not lowest <= int(value) <= highest:

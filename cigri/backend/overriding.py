@@ -19,8 +19,8 @@ def override(settings: ClusterSettings, driver: Driver, words: Sequence[str] = (
     if driver.backend is None:
         return settings.model_copy(update={"backend": ()})
     chosen = driver.read_backend(settings.backend) | driver.read_backend(words)
-    fields, rest = _sorted(driver, chosen)
-    given = settings.model_dump() | {"backend": rest}
+    fields, words_left = _sorted(driver, chosen)
+    given = settings.model_dump() | {"backend": words_left}
     given["resources"] = given["resources"] | {name: fields.pop(name) for name in OF_RESOURCES if name in fields}
     given |= {name: value.split("\n") if name == "resources" else value for name, value in fields.items()}
     try:
@@ -34,8 +34,8 @@ def _sorted(driver: Driver, chosen: Mapping[str, str]) -> tuple[dict[str, Any], 
     assert driver.backend is not None
     field_of = {option.name: option.field for option in driver.backend.options}
     fields: dict[str, Any] = {field_of[name]: value for name, value in chosen.items() if field_of[name]}
-    rest = [f"--{name}={value}" for name, value in sorted(chosen.items()) if not field_of[name]]
-    return fields, rest
+    words_left = [f"--{name}={value}" for name, value in sorted(chosen.items()) if not field_of[name]]
+    return fields, words_left
 
 
 def _text(place: Sequence[int | str], message: str) -> str:

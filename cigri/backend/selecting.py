@@ -55,13 +55,13 @@ def _reduced(condition: Condition, classes: Sequence[KnownProperties]) -> Reduce
             return _joined([_reduced(part, classes) for part in parts], any)
         case _:
             holds_for = predicate(condition)
-            answers = [holds_for(one) is True for one in classes]
+            answers = [holds_for(properties) is True for properties in classes]
             return Reduced(_as_there(condition, classes) if len(set(answers)) > 1 else answers[0], answers)
 
 
 def _joined(parts: Sequence[Reduced], how: Callable[[Iterable[bool]], bool]) -> Reduced:
     """`how` is all or any. What is alike everywhere adds nothing, unless it settles the whole."""
-    answers = [how(some) for some in zip(*(part.answers for part in parts), strict=True)]
+    answers = [how(truths) for truths in zip(*(part.answers for part in parts), strict=True)]
     if len(set(answers)) == 1:
         return Reduced(answers[0], answers)
     left = [part.left for part in parts if not isinstance(part.left, bool)]
@@ -69,32 +69,32 @@ def _joined(parts: Sequence[Reduced], how: Callable[[Iterable[bool]], bool]) -> 
         return Reduced(left[0], answers)
     if how is any:
         return Reduced(Or(tuple(left)), answers)
-    return Reduced(And(tuple(one for part in left for one in conjuncts(part))), answers)
+    return Reduced(And(tuple(conjunct for part in left for conjunct in conjuncts(part))), answers)
 
 
 def _as_there(condition: Condition, classes: Sequence[KnownProperties]) -> Condition:
-    """In the values that are there."""
+    """The same condition in values that these nodes have, as they are written there."""
     match condition:
         case Flag():
             return _as_written(condition, classes)
         case Compare(kind=Kind.VERSION) if not _is_listed(condition.name, classes):
-            values = {str(one[condition.name]) for one in classes if holds(condition, one) is True}
+            values = {str(properties[condition.name]) for properties in classes if holds(condition, properties) is True}
             return compared(condition.name, Operator.IN, values, Kind.STRING)
         case Compare(operator=Operator.IN, value=tuple() as values):
             single = [compared(condition.name, Operator.EQ, [value], condition.kind) for value in values]
-            there = [value for value, one in zip(values, single, strict=True) if _some(one, classes)]
-            return compared(condition.name, Operator.IN, there, condition.kind)
+            present = [value for value, equal in zip(values, single, strict=True) if _is_somewhere(equal, classes)]
+            return compared(condition.name, Operator.IN, present, condition.kind)
         case _:
             return condition
 
 
-def _some(condition: Condition, classes: Sequence[KnownProperties]) -> bool:
+def _is_somewhere(condition: Condition, classes: Sequence[KnownProperties]) -> bool:
     return any(holds(condition, properties) is True for properties in classes)
 
 
 def _as_written(flag: Flag, classes: Sequence[KnownProperties]) -> Condition:
     """A flag is a property of its own, or a feature in any letters."""
-    features = {one for properties in classes for one in _features(properties) if one.lower() == flag.name}
+    features = {feature for properties in classes for feature in _features(properties) if feature.lower() == flag.name}
     as_feature = [compared(FEATURES, Operator.IN, features, Kind.STRING)] if features else []
     is_property = any(properties.get(flag.name) is True for properties in classes)
     parts = (*as_feature, *([flag] if is_property else []))
@@ -102,9 +102,9 @@ def _as_written(flag: Flag, classes: Sequence[KnownProperties]) -> Condition:
 
 
 def _features(properties: KnownProperties) -> list[str]:
-    found = properties.get(FEATURES, [])
-    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)]
+    value = properties.get(FEATURES, [])
+    return [feature for feature in (value if isinstance(value, list) else [value]) if isinstance(feature, str)]
 
 
 def _is_listed(name: str, classes: Sequence[KnownProperties]) -> bool:
-    return any(isinstance(one.get(name), list) for one in classes)
+    return any(isinstance(properties.get(name), list) for properties in classes)

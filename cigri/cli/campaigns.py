@@ -3,19 +3,15 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from cigri.cli.failures import gather_errors
-from cigri.cli.obstacles import Obstacle, obstacle
+from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, WholeCampaign
+from cigri.answers.failures import ErrorView
+from cigri.cli.cluster_tests import print_cluster_tests
+from cigri.cli.failures import gather_errors, print_kinds
 from cigri.cli.tables import print_fields, print_table
-from cigri.cli.tried import print_tried
 from cigri.cli.wording import STATE_LETTERS, duration, moment, percent, rate
-from cigri.estimates.calibration import ToldInterval, calibration
-from cigri.flow.views.campaigns import CampaignView, ErrorView, PartView
-from cigri.flow.views.clusters import TriedCluster
-from cigri.flow.views.replicas import ReplicasView
-from cigri.rules.scheduler_in_use import serving
 from cigri.states import CampaignState, CampaignType
 from cigri.text.alike_failures import as_ranges
-from cigri.text.units import HOUR
+from cigri.text.units import localised
 
 CAMPAIGN_COLUMNS = ("Campaign id", "Name", "User", "Submission time", "S", "Progress", "End")
 SUMMARY_COLUMNS = (
@@ -46,6 +42,7 @@ NEXT_STEPS = {
 
 
 def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
+    """What `gridstat` shows without an ID: a line for each campaign."""
     rows = [
         (c.id, c.name, c.user, moment(c.submitted_at), letters(c), progress(c), end(c, now, with_date=False))
         for c in campaigns
@@ -56,7 +53,7 @@ def print_list(campaigns: Sequence[CampaignView], now: datetime, headerless: boo
 def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: bool) -> None:
     """A line each, and their sum."""
     rows: list[tuple[object, ...]] = [
-        (c.id, c.name, c.user, letters(c), *_counts(c), rate(true_throughput(c)), end(c, now, with_date=False))
+        (c.id, c.name, c.user, letters(c), *_counts(c), rate(c.throughput), end(c, now, with_date=False))
         for c in campaigns
     ]
     sums = [sum(numbers) for numbers in zip(*map(_counts, campaigns), strict=True)]
@@ -65,33 +62,26 @@ def print_summary(campaigns: Sequence[CampaignView], now: datetime, headerless: 
     print_table(SUMMARY_COLUMNS, rows, prose=("Name",), headerless=headerless)
 
 
-def print_campaign(
-    campaign: CampaignView,
-    parts: Sequence[PartView],
-    more: Sequence[tuple[str, object]],
-    now: datetime,
-    headerless: bool,
-    tried: Sequence[TriedCluster] = (),
-) -> None:
-    """`more`: fields that are not part of the view; `tried`: what a test is there to show."""
-    c = campaign
-    print_fields([*_fields(campaign, parts, now), *more])
+def print_campaign(whole: WholeCampaign, replicas: ReplicasView | None, now: datetime, headerless: bool) -> None:
+    """One campaign; `replicas` None: they were not asked for."""
+    c = whole.campaign
+    print_fields([*_fields(whole, now), *_more_fields(whole, replicas)])
     print()
-    if tried:
-        print_tried(campaign, parts, tried, now, headerless)
+    if whole.tests:
+        print_cluster_tests(whole.tests, headerless)
     else:
-        _print_parts(campaign, parts, now, headerless)
+        _print_shares(whole.clusters, headerless)
     if c.is_open and not c.waiting + c.assigned and c.failed:
         print_fields([("next", f"`gridstat -e {c.id}` shows what failed and how to go on")])
+    if whole.failures:
+        print_kinds(c, whole.failures)
 
 
-def _print_parts(campaign: CampaignView, parts: Sequence[PartView], now: datetime, headerless: bool) -> None:
-    standings = [obstacle(campaign, part, now) for part in parts]
-    lines = [_part(campaign, part, found) for part, found in zip(parts, standings, strict=True)]
-    print_table(SHARE_COLUMNS, lines, headerless=headerless)
-    for part, found in zip(parts, standings, strict=True):
-        if found.explanation:
-            print_fields([(part.cluster, found.explanation)])
+def _print_shares(shares: Sequence[ShareView], headerless: bool) -> None:
+    print_table(SHARE_COLUMNS, [*map(_share, shares)], headerless=headerless)
+    for share in shares:
+        if share.obstacle.explanation:
+            print_fields([(share.part.cluster, localised(share.obstacle.explanation))])
 
 
 def print_errors(errors: Sequence[ErrorView], headerless: bool) -> None:
@@ -123,6 +113,7 @@ def letters(campaign: CampaignView) -> str:
 
 
 def progress(campaign: CampaignView) -> str:
+    """Tasks done of all, and their share where there are tasks: `3/10 (30%)`."""
     share = percent(campaign.done, campaign.total)
     return f"{campaign.done}/{campaign.total}" + (f" ({share})" if share else "")
 
@@ -135,11 +126,11 @@ def end(campaign: CampaignView, now: datetime, *, with_date: bool) -> str | None
     if campaign.eta is None or not is_going_on or not campaign.waiting + campaign.assigned:
         return None
     seconds = (campaign.eta - now).total_seconds()
-    left = f"in {duration(seconds)}" if seconds > 0 else "at any moment"
+    remaining = f"in {duration(seconds)}" if seconds > 0 else "at any moment"
     if not with_date:
-        return left
+        return remaining
     between = f", 90 %: {moment(campaign.eta_low)} to {moment(campaign.eta_high)}" if campaign.eta_low else ""
-    return f"{moment(campaign.eta)} ({left}{between})"
+    return f"{moment(campaign.eta)} ({remaining}{between})"
 
 
 def _task_duration(c: CampaignView) -> str | None:
@@ -153,14 +144,14 @@ def _median(c: CampaignView) -> str | None:
     return f"{duration(c.median)}, 95 % within {duration(c.p95)}" if c.median and c.p95 else None
 
 
-def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[tuple[str, object]]:
-    running = sum(part.running for part in parts)
+def _fields(whole: WholeCampaign, now: datetime) -> list[tuple[str, object]]:
+    c = whole.campaign
     counts = f"{c.waiting} waiting, {c.assigned} in jobs, {c.done} done, {c.failed} failed, {c.cancelled} cancelled"
     kind = "" if c.type == "default" else f", {c.type}"
     held = ", held" if c.is_held and c.is_open else ""
     archived = f", archived {moment(c.archived_at)}" if c.archived_at else ""
-    jobs = f"; running jobs: {running}" if c.is_open else ""
-    speed = rate(true_throughput(c))
+    jobs = f"; running jobs: {c.running}" if c.is_open else ""
+    speed = rate(c.throughput)
     return [
         ("Campaign", c.id),
         ("Name", c.name),
@@ -175,7 +166,7 @@ def _fields(c: CampaignView, parts: Sequence[PartView], now: datetime) -> list[t
         ("Median", _median(c)),
         ("Throughput", f"{speed} jobs/h" if speed else None),
         ("End", end(c, now, with_date=True)),
-        *_failures(parts),
+        *_failures([share.part for share in whole.clusters]),
         ("Errors", f"{c.errors} to fix: `gridstat -e {c.id}`" if c.errors else None),
     ]
 
@@ -186,38 +177,33 @@ def _priority(c: CampaignView) -> str | None:
     return ", ".join(facts) or None
 
 
-def more_fields(
-    campaign: CampaignView, default: str, told: Sequence[ToldInterval], replicas: ReplicasView | None
-) -> list[tuple[str, object]]:
+def _more_fields(whole: WholeCampaign, replicas: ReplicasView | None) -> list[tuple[str, object]]:
     """The scheduler that serves it now, the intervals that were forecast of its end, and what became of replicas."""
-    share = calibration(told)
-    trust = None if share is None else f"{100 * share:.0f} % of {len(told)} intervals told beforehand held the end"
     spent = None
-    if replicas is not None and (replicas.begun or campaign.max_replicas):
+    if replicas is not None and (replicas.begun or whole.campaign.max_replicas):
         spent = f"{replicas.begun} begun, {replicas.won} won, {replicas.live} live; "
         spent += f"losers have burnt {replicas.burnt:.0f} core-seconds"
     return [
-        ("Scheduler", _scheduler(campaign, default) if campaign.is_open else None),
-        ("Forecasts", trust),
+        ("Scheduler", _scheduler(whole.campaign, whole.default_scheduler) if whole.campaign.is_open else None),
+        ("Forecasts", _trust(whole)),
         ("Replicas", spent),
     ]
 
 
+def _trust(whole: WholeCampaign) -> str | None:
+    if whole.calibration is None:
+        return None
+    return f"{100 * whole.calibration:.0f} % of {whole.intervals} intervals told beforehand held the end"
+
+
 def _scheduler(campaign: CampaignView, default: str) -> str:
     """In words where it is not the one that serves all of the campaign."""
-    now, usual = served_by(campaign, default), campaign.scheduler or default
+    now, usual = campaign.served_by, campaign.scheduler or default
     if campaign.type is CampaignType.TEST or now not in ("test", "finalize"):
         return now
     if now == "test":
         return f"{usual}; until a first task has succeeded, a few are tried on each cluster"
     return f"{usual}, and finalize now that no task waits: it replicates the last ones"
-
-
-def served_by(campaign: CampaignView, default: str) -> str:
-    """The campaign scheduler of now; `default` is that of the grid."""
-    c = campaign
-    marks = {"has_done": c.done > 0, "has_waiting": c.waiting > 0, "is_replicated": c.max_replicas is not None}
-    return serving(c.type, c.scheduler, default, **marks)
 
 
 def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:
@@ -230,10 +216,11 @@ def _failures(parts: Sequence[PartView]) -> list[tuple[str, object]]:
     ]
 
 
-def _part(campaign: CampaignView, part: PartView, found: Obstacle) -> tuple[object, ...]:
+def _share(share: ShareView) -> tuple[object, ...]:
+    part = share.part
     return (
         part.cluster,
-        found.state,
+        share.obstacle.state,
         part.to_launch,
         part.waiting,
         part.running,
@@ -242,7 +229,7 @@ def _part(campaign: CampaignView, part: PartView, found: Obstacle) -> tuple[obje
         part.done,
         part.failed,
         part.resubmitted,
-        rate(share_throughput(campaign, part)),
+        rate(part.throughput),
         duration(part.mean),
         duration(part.deviation),
     )
@@ -250,19 +237,3 @@ def _part(campaign: CampaignView, part: PartView, found: Obstacle) -> tuple[obje
 
 def _counts(campaign: CampaignView) -> tuple[int, ...]:
     return campaign.waiting, campaign.assigned, campaign.done, campaign.failed, campaign.cancelled
-
-
-def true_throughput(campaign: CampaignView) -> float | None:
-    """Tasks per hour: of an ended campaign those of its whole life, of another one those of late."""
-    return campaign.throughput if campaign.ended_at is None else _over_life(campaign, campaign.done)
-
-
-def share_throughput(campaign: CampaignView, part: PartView) -> float | None:
-    """The same of its share of a cluster, so that both can be compared."""
-    return part.throughput if campaign.ended_at is None else _over_life(campaign, part.done)
-
-
-def _over_life(campaign: CampaignView, done: int) -> float | None:
-    assert campaign.ended_at is not None
-    seconds = (campaign.ended_at - campaign.submitted_at).total_seconds()
-    return done * HOUR / seconds if seconds > 0 else None

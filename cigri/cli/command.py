@@ -22,6 +22,8 @@ from cigri.cli.folding import folded, width_of
 from cigri.errors import CigriError, ConfigError, DatabaseUnavailable, UsageError
 from cigri.text.harmless import safe as safe  # for all commands
 from cigri.text.harmless import safe_json
+from cigri.text.id_ranges import LONGEST_ID as LONGEST_ID  # for all commands
+from cigri.text.id_ranges import read_ids
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -31,7 +33,6 @@ INTERRUPTED, BROKEN_PIPE = 130, 141  # as a shell shows SIGINT and SIGPIPE
 QUIET_IMPORTS = 200_000  # objects; looking for garbage at Python's own pace takes a fifth of a short command's time
 WRONG_SCHEMA = ("42P01", "42703", "42704")  # no such table, column, type
 LONGEST_RANGE = 10_000
-LONGEST_ID = 18  # digits; bigint holds them all
 OF_THE_HOST = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of other bytes
 
@@ -59,6 +60,7 @@ class Parser(argparse.ArgumentParser):
         return self.parse_intermixed_args(args)
 
     def error(self, message: str) -> NoReturn:
+        """Print the usage and the message on standard error, an option that may be meant with it; exit status 2."""
         self.print_usage(sys.stderr)
         self.exit(BAD_USAGE, f"{self.prog}: {message}{self._suggestion(message)}; see `{self.prog} --help`\n")
 
@@ -119,19 +121,19 @@ def _close_output() -> None:
 
 
 def _refused_by_host(error: OSError) -> str:
-    what = error.filename or ("this" if isinstance(error, PermissionError) else "the answer cannot be written")
+    subject = error.filename or ("this" if isinstance(error, PermissionError) else "the answer cannot be written")
     owner = f" (you are {grid_user()})" if isinstance(error, PermissionError) else ""
-    return f"{what}: {error.strerror}{owner}"
+    return f"{subject}: {error.strerror}{owner}"
 
 
 @contextmanager
-def told_otherwise(what: Callable[[], str]) -> Iterator[None]:
+def told_even_if_lost(sentence: Callable[[], str]) -> Iterator[None]:
     """For what is done and must not be done again: it is told on standard error, too, where the answer is lost."""
     try:
         yield
         sys.stdout.flush()
     except OSError:
-        complain(what())
+        complain(sentence())
         raise
 
 
@@ -166,16 +168,10 @@ def open_database() -> "Iterator[Database]":
 
 def ids(text: str) -> list[int]:
     """Ids as typed: "3", "3,5" or "3-7"; for argparse."""
-    found: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not _is_id(first) or (dash and not _is_id(last)):
-            raise argparse.ArgumentTypeError(f"{text!r} is no id; write 3, or 3,5, or 3-7")
-        numbers = range(int(first), int(last or first) + 1)
-        if not 0 < len(numbers) <= LONGEST_RANGE:
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} is no range of at most {LONGEST_RANGE} ids")
-        found += numbers
-    return list(dict.fromkeys(found))
+    try:
+        return read_ids(text, LONGEST_RANGE)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def complain(message: str) -> None:
@@ -194,7 +190,3 @@ def print_json(value: object) -> None:
 
 def _plain(value: Any) -> str:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= LONGEST_ID

@@ -1,17 +1,22 @@
 """`gridclusters`: which clusters there are, whether they can be used, and how full they are."""
 
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from cigri.cli.command import DONE, Parser, command, complain, open_database, print_json
-from cigri.errors import NotFound
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from cigri.flow.views.clusters import ClusterView
+from cigri.answers.clusters import ClusterStatus
+from cigri.cli.command import DONE, Parser, command, complain, print_json
+from cigri.cli.grid import open_grid
+from cigri.endpoints.calling import Grid
+from cigri.endpoints.clusters import (
+    LONGEST_PAST,
+    PERIODS,
+    cluster_hours,
+    cluster_usage,
+    clusters,
+    eligible_queues,
+    properties,
+)
+from cigri.text.plain import plain
 
 EXAMPLES = """\
   gridclusters             all clusters: state, free cores, our jobs
@@ -21,28 +26,27 @@ EXAMPLES = """\
   gridclusters -p dahu     what its queues and nodes have, and where each value comes from
   gridclusters --where 'memory >= 64 GB and not el7'     sites, clusters and queues that satisfy it"""
 HOURS = 24.0
-USAGE_LINES = 24  # periods of `-u`, whatever its length
 
 
 @command
 def main(argv: list[str]) -> int:
+    """Exit status 1 when a cluster that is named is not there, 0 also when nothing satisfies `--where`."""
     asked = _parse(argv)
-    from cigri.flow.views.campaigns import present
-
-    with open_database() as database, database.snapshot() as conn:
-        clusters, now = _clusters(conn, asked), present(conn)
-        if asked.properties or asked.where is not None:
-            return _resources(conn, {cluster.name for cluster in clusters}, asked)
+    with open_grid() as grid:
+        if asked.where is not None:
+            return _eligible(grid, asked)
+        if asked.properties:
+            return _properties(grid, asked)
         if asked.usage:
-            return _usage(conn, clusters, asked)
+            return _usage(grid, asked)
+        told = grid.ask(clusters, names=asked.clusters)
+        hours = grid.ask(cluster_hours, names=asked.clusters) if asked.infos else {}
     if asked.json:
-        from cigri.cli.clusters import plain
-
-        print_json([plain(cluster) for cluster in clusters])
-    elif not clusters:
+        print_json(plain(told))
+    elif not told:
         complain("no cluster is declared; the operator adds one with `cigri cluster add`")
     else:
-        _print(clusters, asked, now)
+        _print(told, hours, asked)
     return DONE
 
 
@@ -51,7 +55,7 @@ def _parse(argv: list[str]) -> Namespace:
     parser.add_argument("clusters", metavar="CLUSTER", nargs="*", help="names or ids; none: all")
     view = parser.add_mutually_exclusive_group()
     view.add_argument("-i", "--infos", action="store_true", help="all about each cluster, but for secrets")
-    view.add_argument("-u", "--usage", action="store_true", help=f"how full they were, in {USAGE_LINES} periods")
+    view.add_argument("-u", "--usage", action="store_true", help=f"how full they were, in {PERIODS} periods")
     view.add_argument("-b", "--bars", action="store_true", help="how full they are now, as bars")
     view.add_argument("-p", "--properties", action="store_true", help="what queues and nodes have, and why")
     view.add_argument("--where", metavar="EXPRESSION", help="the queues that satisfy it, by site and cluster")
@@ -71,37 +75,25 @@ def _parse(argv: list[str]) -> Namespace:
     return asked
 
 
-def _clusters(conn: "Connection", asked: Namespace) -> "list[ClusterView]":
-    from cigri.flow.views.clusters import list_cluster_views
-
-    found = list_cluster_views(conn, asked.clusters or None)
-    known = {name for cluster in found for name in (cluster.name, str(cluster.id))}
-    if missing := [name for name in asked.clusters if name not in known]:
-        raise NotFound(f"no cluster {', '.join(missing)}; `gridclusters` lists all")
-    return found
-
-
-def _print(clusters: "Sequence[ClusterView]", asked: Namespace, now: datetime) -> None:
+def _print(told: Sequence[ClusterStatus], hours: Mapping[str, str], asked: Namespace) -> None:
     from cigri.cli.clusters import print_bars, print_info, print_list
 
     if asked.bars:
-        print_bars(clusters)
+        print_bars(told)
     elif asked.infos:
-        for i, cluster in enumerate(clusters):
+        for i, status in enumerate(told):
             print("\n" if i else "", end="")
-            print_info(cluster, now)
+            print_info(status, hours.get(status.cluster.name, ""))
     else:
-        print_list(clusters, asked.headerless)
+        print_list(told, asked.headerless)
 
 
-def _usage(conn: "Connection", clusters: "Sequence[ClusterView]", asked: Namespace) -> int:
+def _usage(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.clusters import print_usage
-    from cigri.flow.views.clusters import list_usage
 
-    past = timedelta(hours=asked.hours or HOURS)
-    usage = list_usage(conn, [cluster.id for cluster in clusters], past, past / USAGE_LINES)
+    usage = grid.ask(cluster_usage, names=asked.clusters, hours=asked.hours or HOURS)
     if asked.json:
-        print_json([row._asdict() for row in usage])
+        print_json(plain(usage))
     elif usage:
         print_usage(usage, asked.headerless)
     else:
@@ -109,12 +101,26 @@ def _usage(conn: "Connection", clusters: "Sequence[ClusterView]", asked: Namespa
     return DONE
 
 
-def _resources(conn: "Connection", names: set[str], asked: Namespace) -> int:
-    from cigri.cli.properties import show_eligible, show_properties
+def _properties(grid: Grid, asked: Namespace) -> int:
+    from cigri.cli.properties import print_properties
 
-    if asked.where is None:
-        show_properties(conn, names, asked.project, as_json=asked.json, headerless=asked.headerless)
-    elif not show_eligible(conn, names, asked.where, asked.project, as_json=asked.json):
+    queues = grid.ask(properties, names=asked.clusters, project=asked.project)
+    if asked.json:
+        print_json(plain(queues))
+    else:
+        print_properties(queues, asked.headerless)
+    return DONE
+
+
+def _eligible(grid: Grid, asked: Namespace) -> int:
+    from cigri.cli.properties import print_eligible
+
+    tree = grid.ask(eligible_queues, where=asked.where, names=asked.clusters, project=asked.project)
+    if asked.json:
+        print_json(tree)
+    else:
+        print_eligible(tree)
+    if not tree:
         complain("no queue satisfies this; `gridclusters --properties` tells what they have")
     return DONE
 
@@ -124,6 +130,6 @@ def _hours(text: str) -> float:
         hours = float(text)
     except ValueError:
         hours = 0.0
-    if not 0 < hours <= 100_000:
+    if not 0 < hours <= LONGEST_PAST:
         raise ArgumentTypeError(f"{text!r} is no number of hours above 0")
     return hours

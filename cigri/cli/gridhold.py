@@ -1,18 +1,13 @@
 """gridhold and gridresume: let campaigns, their shares of a cluster, or jobs stand still, and go on again."""
 
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from cigri.answers.actions import ActionResult
+from cigri.cli.actions import add_targets, carry_out, targets
 from cigri.cli.command import Parser, command
-from cigri.cli.deeds import Deed, add_targets, carry_out, left, targets
-from cigri.errors import ConfigError
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from cigri.drivers import Control
-    from cigri.flow.holds import HeldShare
+from cigri.endpoints.calling import Grid
+from cigri.endpoints.campaign_changes import hold_campaign, release_campaign
+from cigri.endpoints.job_changes import hold_job, release_job
 
 HOLD_EXAMPLES = """\
   gridhold 12                    campaign 12 stands still: no new jobs, waiting ones are held, running ones suspended
@@ -28,6 +23,7 @@ RESUME_EXAMPLES = """\
 
 @command
 def hold(argv: list[str]) -> int:
+    """Exit status 1 when one of them could not be held; the others are held all the same."""
     parser = _parser(
         "gridhold", "Let campaigns, their shares of a cluster, or jobs stand still.", HOLD_EXAMPLES, "hold"
     )
@@ -35,36 +31,26 @@ def hold(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     campaigns, jobs = _targets(parser, options)
 
-    def act(conn: "Connection", id: int, user: str) -> Deed:
-        from cigri.flow.holds import hold_campaign, hold_job
-
+    def act(grid: Grid, id: int) -> ActionResult:
         if jobs:
-            shares = hold_job(conn, id, user, waiting_only=options.waiting_only)
-            return Deed(id, True, f"job {id} is held{_also(_halted(shares, options.waiting_only))}")
-        shares = hold_campaign(conn, id, user, cluster=options.cluster, waiting_only=options.waiting_only)
-        where = f" on {options.cluster}" if options.cluster else ""
-        message = f"campaign {id} is held{where}: no new jobs are made{_also(_halted(shares, options.waiting_only))}"
-        return Deed(id, True, message, left(conn, id))
+            return grid.ask(hold_job, job_id=id, waiting_only=options.waiting_only)
+        return grid.ask(hold_campaign, campaign_id=id, cluster=options.cluster, waiting_only=options.waiting_only)
 
     return carry_out(act, campaigns or jobs, options)
 
 
 @command
 def resume(argv: list[str]) -> int:
+    """Exit status 1 when one of them could not go on; the others go on all the same."""
     description = "Let campaigns, their shares of a cluster, or jobs that were held go on."
     parser = _parser("gridresume", description, RESUME_EXAMPLES, "resume")
     options = parser.parse_args(argv)
     campaigns, jobs = _targets(parser, options)
 
-    def act(conn: "Connection", id: int, user: str) -> Deed:
-        from cigri.flow.holds import resume_campaign, resume_job
-
+    def act(grid: Grid, id: int) -> ActionResult:
         if jobs:
-            resume_job(conn, id, user)
-            return Deed(id, True, f"job {id} goes on")
-        resume_campaign(conn, id, user, cluster=options.cluster)
-        where = f" on {options.cluster}" if options.cluster else ""
-        return Deed(id, True, f"campaign {id} goes on{where}", left(conn, id))
+            return grid.ask(release_job, job_id=id)
+        return grid.ask(release_campaign, campaign_id=id, cluster=options.cluster)
 
     return carry_out(act, campaigns or jobs, options)
 
@@ -81,47 +67,3 @@ def _targets(parser: Parser, options: Namespace) -> tuple[list[int], list[int]]:
     if jobs and options.cluster:
         parser.error("--cluster is for campaigns; a job is on one cluster anyway")
     return campaigns, jobs
-
-
-def _halted(shares: "Iterable[HeldShare]", waiting_only: bool) -> list[str]:
-    """What happens to the jobs there are, cluster by cluster where a batch system cannot do all."""
-    from cigri.drivers import Control
-
-    waiting = running = 0
-    exceptions = []
-    for share in shares:
-        if not share.waiting + share.running:
-            continue
-        controls = _controls(share)
-        if Control.HOLD in controls:
-            waiting += share.waiting
-        elif share.waiting:
-            exceptions.append(
-                f"{share.waiting} waiting on {share.cluster}, which cannot hold jobs, start in their turn"
-            )
-        if waiting_only or not share.running:
-            continue
-        if Control.SUSPEND in controls:
-            running += share.running
-        else:
-            exceptions.append(f"{share.running} running on {share.cluster}, which cannot suspend jobs, run on")
-    facts = [f"{waiting} waiting are being held"] if waiting else []
-    facts += [f"{running} running are being suspended"] if running else []
-    return facts + exceptions
-
-
-def _controls(share: "HeldShare") -> "frozenset[Control]":
-    """What the cluster's batch system can do; all, where its driver is not known on this host: the killer will tell."""
-    from cigri import drivers
-    from cigri.drivers import Control
-    from cigri.settings.cluster import parse_config
-
-    try:
-        config = parse_config(share.cluster, share.config).in_use
-        return drivers.load(config.driver, config.options).controls
-    except ConfigError:
-        return frozenset(Control)
-
-
-def _also(facts: Sequence[str]) -> str:
-    return f"; jobs: {', '.join(facts)}" if facts else ""

@@ -11,20 +11,19 @@ from cigri.cli.command import (
     Parser,
     command,
     complain,
-    grid_user,
     ids,
-    open_database,
     print_json,
 )
+from cigri.cli.grid import open_grid
+from cigri.endpoints.calling import Grid
 from cigri.errors import NotFound
+from cigri.states import TaskState
+from cigri.text.id_ranges import written_ids
+from cigri.text.plain import plain
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from cigri.database import Database
-    from cigri.flow.views.jobs import AttemptView, JobView, TaskView
-    from cigri.wrapper.directory import Stream
-    from cigri.wrapper.job_features import Figures
+    from cigri.answers.campaigns import CampaignView
+    from cigri.answers.tasks import TaskView, WholeTask
 
 EXAMPLES = """\
   gridstat                 all open campaigns
@@ -44,29 +43,31 @@ SHOWN_TASKS_AT_ONCE = 100
 
 @command
 def main(argv: list[str]) -> int:
+    """Exit status 1 when something that is named is not there, or `--watch` ends and not every task is done."""
     asked = _parse(argv)
-    with open_database() as database:
+    with open_grid() as grid:
+        if asked.job is not None:
+            return _job(grid, asked)
         if asked.watch:
             from cigri.cli.watching import watch
 
-            return watch(database, asked.ids, asked.username)
-        if asked.job is not None:
-            return _job(database, asked)
-        with database.snapshot() as conn:
-            if asked.why:
-                return _why(conn, asked)
-            if asked.task is not None:
-                return _task(conn, asked)
-            if asked.jdl:
-                from cigri.cli.description import show_description
+            return watch(grid, asked.ids, asked.username)
+        if asked.why:
+            return _why(grid, asked)
+        if asked.task is not None:
+            return _task(grid, asked)
+        if asked.jdl:
+            from cigri.cli.description import show_description
 
-                show_description(conn, asked.ids[0])
-                return DONE
-            if asked.errors:
-                return _errors(conn, asked)
-            if asked.ids and len(asked.ids) == 1 and not asked.summary:
-                return _campaign(conn, asked)
-            return _list(conn, asked)
+            show_description(grid, asked.ids[0])
+            return DONE
+        if asked.errors:
+            return _errors(grid, asked)
+        if asked.failed:
+            return _failed(grid, asked)
+        if asked.ids and len(asked.ids) == 1 and not asked.summary:
+            return _campaign(grid, asked)
+        return _list(grid, asked)
 
 
 def _parse(argv: list[str]) -> Namespace:
@@ -139,201 +140,162 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
     ]
 
 
-def _list(conn: "Connection", asked: Namespace) -> int:
-    from cigri.cli.campaign_json import plain_list, plain_whole
+def _list(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_list, print_summary
-    from cigri.cli.standstill import tell
-    from cigri.flow.views.campaigns import list_campaigns, present
+    from cigri.cli.standstill import warn
+    from cigri.endpoints.campaigns import campaign, campaigns
 
-    campaigns = list_campaigns(conn, asked.ids, user=asked.username, with_ended=asked.all)
-    tell(conn, [campaign.id for campaign in campaigns if campaign.is_open])
+    listed = grid.ask(campaigns, ids=written_ids(asked.ids), user=asked.username, with_ended=asked.all)
+    now = warn(grid, asked.ids, asked.username)
     if asked.json:
-        print_json(plain_whole(conn, campaigns) if asked.ids else plain_list(campaigns))
-    elif campaigns:
+        print_json(plain([grid.ask(campaign, campaign_id=c.id) for c in listed] if asked.ids else listed))
+    elif listed:
         show = print_summary if asked.summary or asked.ids else print_list
-        show(campaigns, present(conn), asked.headerless)
+        show(listed, now, asked.headerless)
     elif not asked.ids:
         kind = "campaign" if asked.all else "open campaign"
         complain(f"no {kind}; `gridsub` submits one" + ("" if asked.all else ", `gridstat -a` lists ended ones"))
-    missing = [str(i) for i in asked.ids or () if i not in {campaign.id for campaign in campaigns}]
+    missing = [str(i) for i in asked.ids or () if i not in {campaign.id for campaign in listed}]
     if missing:
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        complain(f"no campaign {', '.join(missing[:5])}{more}{_of(asked)}; `gridstat -a` lists all")
+        others = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        complain(f"no campaign {', '.join(missing[:5])}{others}{_of(asked)}; `gridstat -a` lists all")
     return FAILED if missing else DONE
 
 
-def _campaign(conn: "Connection", asked: Namespace) -> int:
-    from cigri import installation
-    from cigri.cli.campaign_json import plain_whole
-    from cigri.cli.campaigns import more_fields, print_campaign
-    from cigri.cli.failures import print_kinds, read_failures, show_failed
+def _campaign(grid: Grid, asked: Namespace) -> int:
+    from cigri.cli.campaigns import print_campaign
     from cigri.cli.jobs import print_tasks
-    from cigri.cli.standstill import tell
-    from cigri.flow.forecasts import list_told
-    from cigri.flow.views.campaigns import list_campaigns, list_parts, present
-    from cigri.flow.views.clusters import list_tried
-    from cigri.flow.views.replicas import count_replicas
-    from cigri.states import CampaignType
+    from cigri.cli.standstill import warn
+    from cigri.endpoints.campaigns import campaign, replicas
 
-    campaign = next(iter(list_campaigns(conn, asked.ids, user=asked.username)), None)
-    if campaign is None:
-        raise NotFound(f"no campaign {asked.ids[0]}{_of(asked)}; `gridstat -a` lists all")
-    tell(conn, [campaign.id] if campaign.is_open else [])
-    if asked.failed:
-        return show_failed(conn, campaign, as_json=asked.json)
-    tasks = _tasks(conn, campaign.id, campaign.total, asked) if asked.full else []
-    replicas = count_replicas(conn, campaign.id) if asked.full else None
+    (campaign_id,) = asked.ids
+    whole = grid.ask(campaign, campaign_id=campaign_id)
+    _require_user(whole.campaign, asked)
+    now = warn(grid, asked.ids)
+    tasks = _tasks(grid, whole.campaign, asked) if asked.full else []
+    replicated = grid.ask(replicas, campaign_id=campaign_id) if asked.full else None
     if asked.json:
-        (answer,) = plain_whole(conn, [campaign])
-        full = {"tasks": [task._asdict() for task in tasks]}
-        print_json([answer | (full | {"replicas": replicas._asdict()} if replicas else {})])
+        full = {"tasks": tasks, "replicas": replicated} if asked.full else {}
+        print_json([plain(whole) | plain(full)])
         return DONE
-    parts, told, now = list_parts(conn, asked.ids), list_told(conn, asked.ids), present(conn)
-    failures = read_failures(conn, campaign)
-    tried = list_tried(conn, campaign.id) if campaign.type is CampaignType.TEST else []
-    default = installation.default_scheduler()
-    print_campaign(campaign, parts, more_fields(campaign, default, told, replicas), now, asked.headerless, tried)
-    if failures:
-        print_kinds(failures, campaign.failed)
+    print_campaign(whole, replicated, now, asked.headerless)
     if tasks:
         print()
         print_tasks(tasks, asked.headerless)
     return DONE
 
 
-def _why(conn: "Connection", asked: Namespace) -> int:
-    from cigri.cli.reasons import Asked, plain_reasons, print_reasons
-    from cigri.cli.standstill import nothing_runs, tell
-    from cigri.flow.cuts import list_cuts
-    from cigri.flow.quarantines import list_quarantines
-    from cigri.flow.views.campaigns import list_campaigns, list_parts, present
-    from cigri.flow.views.descriptions import is_chosen_by_grid
-    from cigri.flow.views.eligibility import list_whys
-    from cigri.flow.views.pulse import find_pulse
+def _failed(grid: Grid, asked: Namespace) -> int:
+    from cigri.cli.failures import show_failed
+    from cigri.cli.standstill import warn
+    from cigri.endpoints.campaigns import failures
 
-    campaign_id, bucket_id = _why_of(conn, asked) if asked.task else (asked.ids[0], None)
-    campaign = next(iter(list_campaigns(conn, [campaign_id], user=asked.username)), None)
-    if campaign is None:
-        raise NotFound(f"no campaign {campaign_id}{_of(asked)}; `gridstat -a` lists all")
-    parts, cuts = list_parts(conn, [campaign_id]), list_cuts(conn, campaign_id)
-    queues, is_anywhere = list_whys(conn, campaign_id, bucket_id), is_chosen_by_grid(conn, campaign_id)
-    tell(conn, [campaign_id] if campaign.is_open else [])
-    lasting = nothing_runs(find_pulse(conn)), list_quarantines(conn, [campaign_id])
-    found = Asked(campaign, parts, cuts, queues, present(conn), is_anywhere, *lasting)
+    campaign = _named(grid, asked.ids[0], asked)
+    warn(grid, asked.ids)
+    kinds = grid.ask(failures, campaign_id=campaign.id)
+    return show_failed(campaign, kinds, as_json=asked.json)
+
+
+def _why(grid: Grid, asked: Namespace) -> int:
+    from cigri.cli.reasons import print_reasons
+    from cigri.cli.standstill import warn
+    from cigri.endpoints.reasons import why
+
+    task = _find_task(grid, asked).task if asked.task else None
+    campaign = _named(grid, task.campaign_id if task else asked.ids[0], asked)
+    reasons = grid.ask(why, campaign_id=campaign.id, task=task.number if task else None)
+    if task and task.state != TaskState.WAITING:
+        complain(f"the task does not wait: it is {task.state}")
+    warn(grid, [campaign.id])
     if asked.json:
-        print_json(plain_reasons(found))
+        print_json(plain(reasons))
     else:
-        print_reasons(found, asked.headerless)
+        print_reasons(reasons, asked.headerless)
     return DONE
 
 
-def _why_of(conn: "Connection", asked: Namespace) -> tuple[int, int]:
-    """Campaign and bucket of a task."""
-    from cigri.flow.views.eligibility import find_bucket
+def _named(grid: Grid, campaign_id: int, asked: Namespace) -> "CampaignView":
+    from cigri.endpoints.campaigns import campaigns
 
-    found = find_bucket(conn, *asked.task)
-    if found is None:
-        raise NotFound("no such task, or its campaign is archived; `gridstat -f CAMPAIGN` lists tasks")
-    if found.state != "waiting":
-        complain(f"the task does not wait: it is {found.state}")
-    return found.campaign_id, found.bucket_id
+    found = grid.ask(campaigns, ids=str(campaign_id), user=asked.username)
+    if not found:
+        raise NotFound(f"no campaign {campaign_id}{_of(asked)}; `gridstat -a` lists all")
+    return found[0]
 
 
-def _tasks(conn: "Connection", campaign_id: int, total: int, asked: Namespace) -> "list[TaskView]":
+def _require_user(campaign: "CampaignView", asked: Namespace) -> None:
+    if asked.username not in ("", campaign.user):
+        raise NotFound(f"no campaign {campaign.id}{_of(asked)}; `gridstat -a` lists all")
+
+
+def _tasks(grid: Grid, campaign: "CampaignView", asked: Namespace) -> "list[TaskView]":
     """In order where an offset is given or all have room; else those launched last."""
-    from cigri.flow.views.jobs import list_latest_tasks, list_tasks
+    from cigri.endpoints.tasks import TASKS_IN_ANSWER, tasks
 
-    number = {None: SHOWN_TASKS_AT_ONCE, 0: total}.get(asked.number, asked.number)
-    if asked.offset is None and total > number:
-        latest = list_latest_tasks(conn, campaign_id, number)
-        return latest or list_tasks(conn, campaign_id, 0, number)
-    return list_tasks(conn, campaign_id, asked.offset or 0, number)
+    number = {None: SHOWN_TASKS_AT_ONCE, 0: campaign.total}.get(asked.number, asked.number)
+    if asked.offset is None and campaign.total > number:
+        return grid.ask(tasks, campaign_id=campaign.id, number=number)
+    first = asked.offset or 0
+    end = min(first + number, campaign.total)
+    pages = (
+        grid.ask(tasks, campaign_id=campaign.id, first=start, number=min(TASKS_IN_ANSWER, end - start))
+        for start in range(first, end, TASKS_IN_ANSWER)
+    )
+    return [*chain.from_iterable(pages)]
 
 
-def _errors(conn: "Connection", asked: Namespace) -> int:
+def _errors(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.campaigns import print_errors
-    from cigri.flow.views.campaigns import list_campaigns, list_errors
+    from cigri.endpoints.campaigns import campaigns, errors
 
-    if asked.ids and not list_campaigns(conn, asked.ids):
+    named = written_ids(asked.ids)
+    if asked.ids and not grid.ask(campaigns, ids=named):
         raise NotFound(f"no campaign {', '.join(map(str, asked.ids))}; `gridstat -a` lists all")
-    errors = list_errors(conn, asked.ids, user=asked.username)
+    to_fix = grid.ask(errors, ids=named, user=asked.username)
     if asked.json:
-        print_json([error._asdict() for error in errors])
-    elif errors:
-        print_errors(errors, asked.headerless)
+        print_json(plain(to_fix))
+    elif to_fix:
+        print_errors(to_fix, asked.headerless)
     else:
         complain("no error to fix")
     return DONE
 
 
-def _job(database: "Database", asked: Namespace) -> int:
-    from cigri.cli.figures import fields_of
-    from cigri.cli.jobs import given, print_job
-    from cigri.flow.views.jobs import find_job, list_attempts_of_job
-    from cigri.states import JobState
-    from cigri.text.exit_codes import explain
+def _task(grid: Grid, asked: Namespace) -> int:
+    from cigri.cli.jobs import print_task
 
-    with database.snapshot() as conn:
-        job = find_job(conn, asked.job)
-        attempts = list_attempts_of_job(conn, asked.job)
-    if job is None:
-        raise NotFound(f"no job {asked.job}; `gridstat -f CAMPAIGN` lists jobs, those of archived campaigns are gone")
-    if asked.stdout or asked.stderr:
-        return _outputs(database, job, attempts, asked)
-    figures = _figures(database, job) if job.state is JobState.RUNNING else None
+    whole = _find_task(grid, asked)
     if asked.json:
-        more = {"figures": figures._asdict() if figures else None, "given": given(job, attempts)}
-        means = {"exit_code_means": explain(job.exit_code)}
-        print_json({**job._asdict(), "attempts": [attempt._asdict() for attempt in attempts], **means, **more})
+        print_json(plain(whole))
     else:
-        print_job(job, attempts, fields_of(figures) if figures else [], asked.headerless)
+        print_task(whole.task, whole.attempt_list, asked.headerless)
     return DONE
 
 
-def _figures(database: "Database", job: "JobView") -> "Figures | None":
-    """None when the job has ended meanwhile."""
-    from cigri.cli.figures import figures_of
-    from cigri.flow.clusters import find_cluster
-    from cigri.flow.home import grid_key
-    from cigri.flow.views.campaigns import present
-    from cigri.flow.views.running_jobs import list_running
-
-    with database.snapshot() as conn:
-        cluster, key, now = find_cluster(conn, job.cluster), grid_key(conn), present(conn)
-        running = next(iter(list_running(conn, job_id=job.id)), None)
-    assert cluster is not None  # the job's row refers to it
-    return figures_of(running, cluster, key, grid_user(), now) if running else None
-
-
-def _outputs(database: "Database", job: "JobView", attempts: "list[AttemptView]", asked: Namespace) -> int:
-    from cigri.cli.outputs import print_outputs, require_owner
-    from cigri.flow.clusters import find_cluster
-    from cigri.flow.home import grid_key
-
-    require_owner(job, grid_user())
-    with database.snapshot() as conn:
-        cluster, key = find_cluster(conn, job.cluster), grid_key(conn)
-    assert cluster is not None  # the job's row refers to it
-    both: tuple[tuple[Stream, bool], ...] = (("out", asked.stdout), ("err", asked.stderr))
-    streams = [stream for stream, is_wanted in both if is_wanted]
-    return print_outputs(cluster, key, job, attempts, streams)
-
-
-def _task(conn: "Connection", asked: Namespace) -> int:
-    from cigri.cli.jobs import print_task
-    from cigri.flow.views.jobs import find_task, list_attempts_of_task, list_tasks
+def _find_task(grid: Grid, asked: Namespace) -> "WholeTask":
+    from cigri.endpoints.tasks import task, task_by_id
 
     campaign_id, number = asked.task
-    task = (
-        find_task(conn, number) if campaign_id is None else next(iter(list_tasks(conn, campaign_id, number, 1)), None)
-    )
-    if task is None or (campaign_id is not None and task.number != number):
-        raise NotFound("no such task; `gridstat -f CAMPAIGN` lists tasks")
-    attempts = list_attempts_of_task(conn, task.id) if task.id is not None else []
+    if campaign_id is None:
+        return grid.ask(task_by_id, task_id=number)
+    return grid.ask(task, campaign_id=campaign_id, number=number)
+
+
+def _job(grid: Grid, asked: Namespace) -> int:
+    from cigri.cli.jobs import print_job
+    from cigri.cli.outputs import print_outputs
+    from cigri.endpoints.jobs import job, outputs
+
+    if asked.stdout or asked.stderr:
+        streams = ["out"] * asked.stdout + ["err"] * asked.stderr
+        return print_outputs(asked.job, grid.ask(outputs, job_id=asked.job, streams=streams))
+    whole = grid.ask(job, job_id=asked.job, asked_itself=True)
+    for warning in whole.warnings:
+        complain(warning)
     if asked.json:
-        print_json({**task._asdict(), "attempt_list": [attempt._asdict() for attempt in attempts]})
+        print_json(plain(whole))
     else:
-        print_task(task, attempts, asked.headerless)
+        print_job(whole, asked.headerless)
     return DONE
 
 

@@ -4,11 +4,11 @@ import argparse
 import sys
 from functools import partial
 
+from cigri.backend.choices import read_choices
 from cigri.cli import backend, resubmission
-from cigri.cli.adding import add_tasks
-from cigri.cli.change import change_priority, read_priority
-from cigri.cli.command import DONE, Parser, command, ids, open_database
-from cigri.cli.placing import declared
+from cigri.cli.adding_tasks import add_tasks
+from cigri.cli.command import DONE, Parser, command, ids
+from cigri.cli.priority import change_priority, read_priority
 from cigri.cli.source import Source
 from cigri.cli.submitting import submit
 
@@ -27,20 +27,23 @@ EXAMPLES = """\
 
 @command
 def main(argv: list[str]) -> int:
-    """Submit, add, or check."""
+    """Submit, add tasks, give a priority, do tasks again, check or simulate; any problem is exit status 1."""
     parser = _parser()
     options = parser.parse_args(backend.joined(argv))
     resubmission.check(parser, options)
     if options.resubmit:
         return resubmission.resubmit(options)
-    options.backend = backend.read_choices(options.backend or ())
-    if backend.wants_tables(options.backend):
-        with open_database() as database:
-            backend.show_tables(declared(database), options.backend, options.output)
+    choices = read_choices(options.backend or ())
+    if backend.wants_tables(choices):
+        backend.show_tables(choices, options.output)
         return DONE
     options.priority = None if options.priority is None else read_priority(options.priority)
     sources = _sources(parser, options)
     if options.campaign is None:
+        if options.simulate:
+            from cigri.cli.simulating import simulate  # takes a moment
+
+            return simulate(sources, options)
         return submit(sources, options)
     if options.priority is not None:
         change_priority(options.campaign[0], options.priority, options.output)
@@ -81,11 +84,11 @@ def _parser() -> Parser:
 
 def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
     described = [*(options.sources or []), *options.files]
-    more: list[Source] = options.more or []
+    additional: list[Source] = options.more or []
     if options.campaign is None:
         if options.check and options.simulate:
             parser.error("--check and --simulate are two questions: ask one")
-        if more:
+        if additional:
             parser.error("-F and -J add tasks to a campaign: say which with -c ID")
         if not described and sys.stdin.isatty():
             parser.error("no campaign is described: give a FILE, -j JSON, or a description on standard input")
@@ -97,11 +100,11 @@ def _sources(parser: Parser, options: argparse.Namespace) -> list[Source]:
             parser.error("-c adds tasks to a campaign that exists: give them with -F FILE or -J JSON, and nothing else")
         if options.simulate:
             parser.error("--simulate is about a new campaign; `gridstat ID` tells the end of one that is there")
-        if not more and options.priority is None:
+        if not additional and options.priority is None:
             parser.error("-c needs the tasks to add: -F FILE or -J JSON; or a --priority")
         if options.check and options.priority is not None:
             parser.error("--check changes nothing, and --priority of a campaign that is there only does that")
-        sources = more
+        sources = additional
     if sources.count(Source(True, "-")) > 1:
         parser.error("standard input can be read once only")
     return sources

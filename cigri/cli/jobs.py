@@ -1,14 +1,18 @@
 """What `gridstat` shows of tasks, jobs and attempts."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from cigri.answers.tasks import AttemptView, TaskView
 from cigri.cli.tables import print_fields, print_table
 from cigri.cli.wording import duration, moment, parameter_words, shortened
-from cigri.flow.views.jobs import AttemptView, JobView, TaskView
-from cigri.rules.buckets import formulas_of
 from cigri.states import JobState, Outcome, TaskState
 from cigri.text.exit_codes import explain
 from cigri.text.units import COUNTED_IN_MB
+
+if TYPE_CHECKING:
+    from cigri.answers.jobs import JobView, WholeJob
+    from cigri.wrapper.job_features import Figures
 
 TASK_COLUMNS = (
     "Task",
@@ -24,10 +28,10 @@ TASK_COLUMNS = (
 )
 JOB_ATTEMPTS = ("Position", "Task", "Attempt", "State", "Exit code", "Start", "Duration", "Parameter")
 TASK_ATTEMPTS = ("Attempt", "Job", "Cluster", "Remote id", "State", "Exit code", "Start", "Duration", "Node", "Reason")
-SHAPE = ("cpu", "nodes")
 
 
 def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
+    """What `gridstat -f` shows: a line for each task with the attempt that was a success, or the last."""
     rows = [
         (
             task.number,
@@ -46,26 +50,11 @@ def print_tasks(tasks: Sequence[TaskView], headerless: bool) -> None:
     print_table(TASK_COLUMNS, rows, prose=("Parameter", "Node"), headerless=headerless)
 
 
-def given(job: JobView, attempts: Sequence[AttemptView]) -> dict[str, int]:
-    """What a job of tasks asks for beside its cores, exactly: MB of mem and tmp, others by number."""
-    resources = job.resources or {}
-    amounts = {name: one for name, one in resources.items() if type(one) is int and one and name not in SHAPE}
-    if formulas := formulas_of({"resources": resources}):
-        from cigri.jdl.needs import exact_together  # takes a moment
-
-        amounts |= exact_together(formulas, [(attempt.parameter, attempt.task_number) for attempt in attempts])
-    side = max(1, job.width // (resources.get("cpu", 1) * resources.get("nodes", 1)))
-    return {name: amount * side for name, amount in amounts.items()}
-
-
-def print_job(
-    job: JobView, attempts: Sequence[AttemptView], more: Sequence[tuple[str, object]], headerless: bool
-) -> None:
-    amounts = ", ".join(
-        f"{name} {amount}{' MB' * (name in COUNTED_IN_MB)}" for name, amount in given(job, attempts).items()
-    )
-    print_fields([*_fields(job), ("Given", amounts or None), *more])
-    if attempts:
+def print_job(whole: "WholeJob", headerless: bool) -> None:
+    """What `gridstat -j` shows: its fields, and a line for each attempt that it carries."""
+    amounts = ", ".join(f"{name} {amount}{' MB' * (name in COUNTED_IN_MB)}" for name, amount in whole.given.items())
+    print_fields([*_fields(whole.job), ("Given", amounts or None), *_figures(whole.figures)])
+    if whole.attempts:
         print()
         rows = [
             (
@@ -78,12 +67,13 @@ def print_job(
                 duration(attempt.seconds),
                 shortened(parameter_words(attempt.parameter)),
             )
-            for attempt in attempts
+            for attempt in whole.attempts
         ]
         print_table(JOB_ATTEMPTS, rows, prose=("Parameter",), headerless=headerless)
 
 
 def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool) -> None:
+    """What `gridstat -T` shows: its fields and a line for each attempt; of an archived task only how the last ended."""
     print_fields(
         [
             ("Task", task.id),
@@ -117,7 +107,7 @@ def print_task(task: TaskView, attempts: Sequence[AttemptView], headerless: bool
         print_table(TASK_ATTEMPTS, rows, prose=("Node", "Reason"), headerless=headerless)
 
 
-def _fields(job: JobView) -> list[tuple[str, object]]:
+def _fields(job: "JobView") -> list[tuple[str, object]]:
     kill = f"{job.kill}, asked by {job.kill_asked_by}" if job.kill else None
     return [
         ("Job", job.id),
@@ -145,6 +135,23 @@ def _fields(job: JobView) -> list[tuple[str, object]]:
         ("Started", moment(job.started_at)),
         ("Ended", moment(job.ended_at)),
     ]
+
+
+def _figures(figures: "Figures | None") -> list[tuple[str, object]]:
+    """What the end of a running job would waste, in seconds of one core."""
+    if figures is None:
+        return []
+    return [
+        ("remaining_time", duration(figures.remaining_time)),
+        ("By its limit", duration(figures.enforced_time)),
+        ("draining_waste", _waste(figures.draining_waste)),
+        ("kill_waste", _waste(figures.kill_waste)),
+        ("Figures", "the job's own" if figures.is_own else "the grid's"),
+    ]
+
+
+def _waste(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{seconds:.0f} CPU s"
 
 
 def _exit_code(exit_code: int | None) -> str | None:

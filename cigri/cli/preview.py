@@ -1,14 +1,12 @@
 """What a campaign would run on each cluster: for `gridsub --check` and `--details`."""
 
 from collections.abc import Collection, Iterator
-from itertools import islice
-from typing import Any
 
-from cigri.jdl import ClusterSettings, Command, Description
+from cigri.answers.submissions import CampaignPreview, PlacePreview
+from cigri.jdl import ClusterSettings
 from cigri.requirements import BUILT_IN, parse_requirement
 from cigri.text.units import COUNTED_IN_MB, as_clock
 
-SHOWN_TASKS = 3
 SHOWN_LINES = 50
 LONGEST_PREVIEW_LINE = 1000
 GROUPING = {  # one after the other, side by side
@@ -19,66 +17,42 @@ GROUPING = {  # one after the other, side by side
 }
 
 
-def preview(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
-    """Lines for a person; `missing` are the clusters that do not exist, `campaign_id` is None while it has none."""
-    for line in _lines(description, user, missing, campaign_id):
+def preview(campaign: CampaignPreview, missing: Collection[str]) -> Iterator[str]:
+    """Lines for a person; `missing` are the clusters that do not exist."""
+    for line in _lines(campaign, missing):
         yield line if len(line) <= LONGEST_PREVIEW_LINE else f"{line[:LONGEST_PREVIEW_LINE]}..."
 
 
-def _lines(description: Description, user: str, missing: Collection[str], campaign_id: int | None) -> Iterator[str]:
-    kind = (
-        f"{description.campaign_type}, {description.scheduler}" if description.scheduler else description.campaign_type
-    )
-    yield f"campaign {description.name} ({kind}) of {user}: {_tasks(description.count)}"
-    if description.project:
-        yield f"  project      {description.project}"
-    if description.priority:
-        yield f"  priority     {description.priority} among your campaigns"
-    if replicate := description.replicate:
-        share = f"{100 * replicate.budget:g} % of the core-seconds used"
-        yield f"  replicate    the last tasks, with at most {share}, {replicate.max_replicas} at a time for each task"
-    if (wanted := description.requirements) is not None:
+def _lines(campaign: CampaignPreview, missing: Collection[str]) -> Iterator[str]:
+    kind = f"{campaign.type}, {campaign.scheduler}" if campaign.scheduler else campaign.type
+    yield f"campaign {campaign.name} ({kind}) of {campaign.user}: {_tasks(campaign.tasks)}"
+    if campaign.project:
+        yield f"  project      {campaign.project}"
+    if campaign.priority:
+        yield f"  priority     {campaign.priority} among your campaigns"
+    if replicate := campaign.replicate:
+        share = f"{100 * replicate['budget']:g} % of the core-seconds used"
+        most = f"at most {share}, {replicate['max_replicas']} at a time for each task"
+        yield f"  replicate    the last tasks, with {most}"
+    if (wanted := campaign.requirements) is not None:
         yield f"  requirements {parse_requirement(wanted, BUILT_IN)}"
-    for name, settings in _places(description):
+    for name, place in _places(campaign):
         yield f"  on {name}{' (NO SUCH CLUSTER)' if name in missing else ''}:"
-        for label, value in _facts(settings):
+        for label, value in _facts(ClusterSettings.model_validate(place.settings)):
             yield f"    {label:<12} {value}"
-        for number, (directory, line) in enumerate(_commands(description, settings, campaign_id)):
+        for number, (directory, line) in enumerate(zip(place.directories, place.commands, strict=True)):
             yield f"    task {number:<7} cd {directory} && {line}"
-        if description.count > SHOWN_TASKS:
-            yield f"    and {_tasks(description.count - SHOWN_TASKS)} more"
+        if (more := campaign.tasks - len(place.commands)) > 0:
+            yield f"    and {_tasks(more)} more"
 
 
-def _places(description: Description) -> Iterator[tuple[str, ClusterSettings]]:
+def _places(campaign: CampaignPreview) -> Iterator[tuple[str, PlacePreview]]:
     """Clusters that the grid may choose are one place, but for those on which a rule has changed something."""
-    if description.anywhere:
-        yield "any eligible cluster", description.anywhere
-    for name, settings in description.clusters.items():
-        if settings != description.anywhere:
-            yield name, settings
-
-
-def preview_json(description: Description, user: str, campaign_id: int | None) -> dict[str, Any]:
-    """The same for a program."""
-    return {
-        "name": description.name,
-        "user": user,
-        "type": description.campaign_type,
-        "scheduler": description.scheduler,
-        "project": description.project,
-        "priority": description.priority,
-        "replicate": description.replicate.model_dump() if description.replicate else None,
-        "requirements": description.requirements,
-        "tasks": description.count,
-        "anywhere": description.anywhere.model_dump(mode="json") if description.anywhere else None,
-        "clusters": {
-            name: {
-                "settings": settings.model_dump(mode="json"),
-                "commands": [line for _, line in _commands(description, settings, campaign_id)],
-            }
-            for name, settings in description.clusters.items()
-        },
-    }
+    if campaign.on_any:
+        yield "any eligible cluster", campaign.on_any
+    for name, place in campaign.clusters.items():
+        if place.settings != campaign.anywhere:
+            yield name, place
 
 
 def _tasks(count: int) -> str:
@@ -122,15 +96,3 @@ def _amount(name: str, amount: int | str) -> str:
     if isinstance(amount, str):
         return f"{name} = {amount}"
     return f"{amount} MB{' of tmp' if name == 'tmp' else ''}" if name in COUNTED_IN_MB else f"{amount} {name}"
-
-
-def _commands(
-    description: Description, settings: ClusterSettings, campaign_id: int | None
-) -> Iterator[tuple[str, str]]:
-    """Directory and command of the first tasks, quoted as a shell would need them; an unknown campaign is number 0."""
-    command = Command(settings, description.names)
-    for number, parameter in enumerate(islice(description.parameters(), SHOWN_TASKS)):
-        values = {"campaign_id": campaign_id or 0, "number": number}
-        words = [word.quoted() for word in command.words(parameter, **values)]
-        variables = [f"{name}={value!r}" for name, value in command.environment(parameter, **values).items()]
-        yield command.directory(parameter, **values).quoted(), " ".join([*variables, *words])

@@ -6,16 +6,17 @@ Those that their user has cancelled are only done again when that is said.
 import argparse
 from typing import TYPE_CHECKING
 
-from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, grid_user, ids, open_database, print_json
+from cigri.cli.command import DONE, LONGEST_ID, Parser, complain, ids, print_json
+from cigri.cli.grid import open_grid
+from cigri.endpoints.campaign_changes import resubmit_tasks
+from cigri.text.plain import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cigri.flow.tasks import Span
-    from cigri.states import TaskState
 
 
 def add_options(parser: Parser) -> None:
+    """`--resubmit` and what says which tasks, of which at most one may be given."""
     parser.add_argument(
         "--resubmit", type=ids, metavar="ID", help="do failed tasks of this campaign again, all of them"
     )
@@ -43,42 +44,31 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
 
 def resubmit(options: argparse.Namespace) -> int:
     """Say how many tasks wait again."""
-    from cigri.flow.tasks import redo_tasks
-
     [campaign_id] = options.resubmit
-    states = _states(options)
-    with open_database() as database:
-        with database.begin() as conn:
-            redone = redo_tasks(conn, campaign_id, grid_user(), options.tasks, states)
+    with open_grid() as grid:
+        redone = grid.ask(resubmit_tasks, campaign_id=campaign_id, tasks=options.tasks, cancelled=options.cancelled)
+    number = redone.resubmitted
     if options.output == "json":
-        print_json({"id": campaign_id, "resubmitted": redone})
-    elif redone:
-        what = "" if options.tasks else f"{states[0]} "
-        print(f"{redone} {what}task{'s' if redone > 1 else ''} of campaign {campaign_id} will be done again")
+        print_json(plain(redone))
+    elif number:
+        what = "" if options.tasks else "cancelled " if options.cancelled else "failed "
+        print(f"{number} {what}task{'s' if number > 1 else ''} of campaign {campaign_id} will be done again")
     else:
         done = "was cancelled" if options.cancelled else "has failed"
         complain(f"no task of campaign {campaign_id} {done}: nothing is to be done again")
     return DONE
 
 
-def _states(options: argparse.Namespace) -> "Sequence[TaskState]":
-    from cigri.states import TaskState
-
-    if options.tasks:
-        return TaskState.FAILED, TaskState.CANCELLED
-    return (TaskState.CANCELLED if options.cancelled else TaskState.FAILED,)
-
-
 def _spans(text: str) -> "list[Span]":
     """Numbers of tasks as typed, in order and without what is said twice."""
-    found: list[Span] = []
+    typed: list[Span] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not _is_number(first) or (dash and not _is_number(last)) or int(last or first) < int(first):
             raise argparse.ArgumentTypeError(f"{part.strip()!r} is no task; write 3, or 3,5, or 3,7-9")
-        found.append((int(first), int(last or first)))
+        typed.append((int(first), int(last or first)))
     spans: list[Span] = []
-    for first_task, last_task in sorted(found):
+    for first_task, last_task in sorted(typed):
         if spans and first_task <= spans[-1][1]:
             spans[-1] = spans[-1][0], max(spans[-1][1], last_task)
         else:

@@ -1,6 +1,8 @@
 """What a command is given to read: a file, standard input, or a text of its own line."""
 
 import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -8,6 +10,17 @@ from cigri.errors import DescriptionError, Problem
 
 if TYPE_CHECKING:
     from cigri.jdl import Format
+
+
+class Handed:
+    """A description as it is handed over: all that is its user's is read. Iterated, it gives what is sent: the
+    description, then the parameters that stand beside it, again and again."""
+
+    def __init__(self, name: str, described: object, beside: Iterable[object]) -> None:
+        self.name, self.described, self.beside = name, described, beside
+
+    def __iter__(self) -> Iterator[object]:
+        return chain([self.described], self.beside)
 
 
 class Source(NamedTuple):
@@ -18,6 +31,7 @@ class Source(NamedTuple):
 
     @property
     def name(self) -> str:
+        """What complaints about it begin with: the file's name as typed, or what it is in words."""
         if not self.is_file:
             return "JSON of the command line"
         return "standard input" if self.given == "-" else self.given
@@ -43,3 +57,23 @@ class Source(NamedTuple):
         from cigri.jdl import format_of
 
         return format_of(self.given) if self.is_file else "json"
+
+    def handed(self) -> Handed:
+        """Raise DescriptionError when it, or the file of parameters that it names, cannot be read."""
+        from cigri.jdl.files import FileLines
+        from cigri.jdl.reading import param_file, read_description, without_params
+
+        described = read_description(self.text(), self.format())
+        lines = param_file(described, Path(self.given).parent if self.is_file else Path(), Path.home())
+        if not isinstance(lines, FileLines):
+            return Handed(self.name, *without_params(described))
+        if not lines.can_be_read_again:
+            return Handed(self.name, described, list(lines))
+        next(iter(lines), None)
+        return Handed(self.name, described, lines)
+
+    def parameters(self) -> list[object]:
+        """Raise DescriptionError when it is no list of them."""
+        from cigri.jdl.syntax import read_list
+
+        return read_list(self.text(), self.format())

@@ -31,11 +31,12 @@ class Column(NamedTuple):
 
     @property
     def longest(self) -> int:
+        """Columns of a terminal that its longest cell takes on one line; 0 when there is none."""
         return max(map(width_of, self.cells), default=0)
 
     @property
     def widest(self) -> int:
-        """With nothing broken."""
+        """Columns of a terminal that its cells and its title take with nothing broken."""
         return max(self.longest, width_of(self.title))
 
     @property
@@ -47,6 +48,7 @@ class Column(NamedTuple):
 
     @property
     def is_number(self) -> bool:
+        """Whether each cell that is not empty is a number or a percentage: a terminal shows it to the right then."""
         return all(IS_NUMBER.fullmatch(cell) for cell in self.cells if cell)
 
 
@@ -68,14 +70,15 @@ def print_table(
 
 def print_fields(fields: Iterable[tuple[str, object]]) -> None:
     """A line each, or several on a terminal; the unknown ones left out."""
-    known = [(name, safe(str(value))) for name, value in fields if value is not None and value != ""]
-    indent = max(len(name) for name, _ in known) + 2
-    for name, value in known:
+    shown = [(name, safe(str(value))) for name, value in fields if value is not None and value != ""]
+    indent = max(len(name) for name, _ in shown) + 2
+    for name, value in shown:
         lines = folded(value, max(terminal_width() - indent, LEAST_WIDTH)) if sys.stdout.isatty() else [value]
         print(f"{name + ':':{indent}}" + f"\n{'':{indent}}".join(lines))
 
 
 def terminal_width() -> int:
+    """In columns; $COLUMNS goes first, and where nothing is known it is 80."""
     return shutil.get_terminal_size().columns
 
 

@@ -8,32 +8,34 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import NamedTuple
 
+from cigri.answers.campaigns import CampaignView
 from cigri.cli.campaigns import end, letters, progress
 from cigri.cli.command import DONE, FAILED, complain, safe
 from cigri.cli.folding import folded, width_of
-from cigri.cli.standstill import notices
 from cigri.cli.tables import INDENT, LEAST_WIDTH
 from cigri.cli.wording import rate
-from cigri.database import Database
-from cigri.errors import NotFound
-from cigri.flow.views.campaigns import CampaignView, PartView, list_campaigns, list_parts, present
-from cigri.states import CampaignState, StepState
+from cigri.endpoints.calling import Grid
+from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.notices import notices
+from cigri.errors import NotFound, PortalUnavailable
+from cigri.states import CampaignState
+from cigri.text.id_ranges import written_ids
+from cigri.text.units import localised
 
 PERIOD = 1.0  # seconds
+PATIENCE = 60.0  # seconds, with a portal that does not answer
 PROGRESS_BAR = 30
 HIDE, SHOW = "\033[?25l", "\033[?25h"  # the cursor
 UP, CLEAR = "\033[{}F", "\033[J"  # to the first column so many lines above; from the cursor to the end of the screen
 
 
 class Look(NamedTuple):
-    """A campaign, its running jobs, and whether an epilogue failed, at one moment.
+    """A campaign at one moment.
 
     `notices`: what keeps the campaigns that are looked at from going on, whoever's fault it is.
     """
 
     campaign: CampaignView
-    running: int
-    has_failed_epilogue: bool
     now: datetime
     notices: Sequence[str] = ()
 
@@ -41,7 +43,7 @@ class Look(NamedTuple):
     def is_over(self) -> bool:
         """It has ended, or it only waits for somebody to look at what failed."""
         c = self.campaign
-        is_stuck = (c.failed > 0 or self.has_failed_epilogue) and not c.waiting + c.assigned
+        is_stuck = (c.failed > 0 or c.has_failed_epilogue) and not c.waiting + c.assigned
         return is_stuck or not c.is_open
 
 
@@ -49,6 +51,7 @@ class Screen(AbstractContextManager["Screen"]):
     """Where a look is shown."""
 
     def show(self, looks: Sequence[Look]) -> None:
+        """Show all campaigns as they are now, in place of the look before or after it; called each second."""
         raise NotImplementedError
 
 
@@ -60,10 +63,10 @@ class Lines(Screen):
         self._notices: Sequence[str] = ()
 
     def show(self, looks: Sequence[Look]) -> None:
-        said = _notices(looks)
-        for notice in said if said != self._notices else ():
+        current = _notices(looks)
+        for notice in current if current != self._notices else ():
             print(safe(notice), flush=True)
-        self._notices = said
+        self._notices = current
         for look in looks:
             c, counts = look.campaign, _counts(look)
             if self._last.get(c.id) != counts:
@@ -125,9 +128,9 @@ def _bar(campaign: CampaignView, width: int) -> str:
     return f"[{'#' * filled}{'.' * (width - filled)}]"
 
 
-def watch(database: Database, ids: Sequence[int] | None, user: str) -> int:
+def watch(grid: Grid, ids: Sequence[int] | None, user: str) -> int:
     """Show the campaigns (None: those that are open now) until all are over; FAILED unless each task is done."""
-    looks = _look(database, ids, user)
+    looks = _look(grid, ids, user)
     if not looks:
         if ids is None:
             complain("no campaign is open: there is nothing to watch")
@@ -138,30 +141,28 @@ def watch(database: Database, ids: Sequence[int] | None, user: str) -> int:
         screen.show(looks)
         while not all(look.is_over for look in looks):
             time.sleep(PERIOD)
-            looks = _look(database, ids, user)
+            looks = _look_patiently(grid, ids, user)
             screen.show(looks)
     return max(_verdict(look) for look in looks)
 
 
-def _look(database: Database, ids: Sequence[int] | None, user: str) -> list[Look]:
-    with database.snapshot() as conn:
-        campaigns = list_campaigns(conn, ids, user=user)
-        found = list_parts(conn, [campaign.id for campaign in campaigns])
-        now = present(conn)
-        said = notices(conn, [campaign.id for campaign in campaigns if campaign.is_open])
-    parts: dict[int, list[PartView]] = {campaign.id: [] for campaign in campaigns}
-    for part in found:
-        parts[part.campaign_id].append(part)
-    return [
-        Look(
-            campaign,
-            sum(part.running for part in parts[campaign.id]),
-            any(part.epilogue is StepState.FAILED for part in parts[campaign.id]),
-            now,
-            said,
-        )
-        for campaign in campaigns
-    ]
+def _look_patiently(grid: Grid, ids: Sequence[int], user: str) -> list[Look]:
+    """A portal that is started again meanwhile is waited for."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _look(grid, ids, user)
+        except PortalUnavailable:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(PERIOD)
+
+
+def _look(grid: Grid, ids: Sequence[int] | None, user: str) -> list[Look]:
+    named = written_ids(ids)
+    found = grid.ask(notices, ids=named, user=user)
+    sentences = [*map(localised, found.sentences)]
+    return [Look(campaign, found.now, sentences) for campaign in grid.ask(campaigns, ids=named, user=user)]
 
 
 def _verdict(look: Look) -> int:
@@ -175,7 +176,7 @@ def _verdict(look: Look) -> int:
             f"`gridstat -e {campaign.id}` shows why and how to go on"
         )
         return FAILED
-    if look.has_failed_epilogue:
+    if campaign.has_failed_epilogue:
         complain(f"campaign {campaign.id}: an epilogue failed; `gridstat -e {campaign.id}` shows how to go on")
         return FAILED
     return DONE
@@ -183,7 +184,7 @@ def _verdict(look: Look) -> int:
 
 def _counts(look: Look) -> str:
     c = look.campaign
-    words = [f"{c.waiting} waiting", f"{c.assigned} in jobs", f"{look.running} running"]
+    words = [f"{c.waiting} waiting", f"{c.assigned} in jobs", f"{c.running} running"]
     words += [f"{c.failed} failed"] if c.failed else []
     words += [f"{c.cancelled} cancelled"] if c.cancelled else []
     return f"{letters(c)} {', '.join(words)}"
@@ -191,5 +192,5 @@ def _counts(look: Look) -> str:
 
 def _outlook(look: Look) -> str:
     speed = rate(look.campaign.throughput) if look.campaign.is_open else None
-    left = end(look.campaign, look.now, with_date=False) if look.campaign.is_open else None
-    return (f", {speed} jobs/h" if speed else "") + (f", ends {left}" if left else "")
+    when = end(look.campaign, look.now, with_date=False) if look.campaign.is_open else None
+    return (f", {speed} jobs/h" if speed else "") + (f", ends {when}" if when else "")

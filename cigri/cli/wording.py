@@ -17,7 +17,6 @@ STATE_LETTERS = {
 }
 LONGEST_WORDS = 200
 LIKE_ANOTHER_VALUE = re.compile(r"""(true|false|-?\d+(\.\d+)?)?|.*[\s"'=].*""", re.DOTALL)
-TRACEBACK = "Traceback (most recent call last):"
 
 
 def moment(time: datetime | None) -> str | None:
@@ -38,12 +37,17 @@ def rate(per_hour: float | None) -> str | None:
 
 
 def percent(part: int, whole: int) -> str | None:
-    """None of nothing."""
+    """Rounded down, as `12%`; None where there is nothing to have a share of."""
     return f"{part * 100 // whole}%" if whole else None
 
 
 def parameter_words(parameter: object) -> str:
-    """As it was given: `seed=1 model=a` where it has names, words as a shell needs them where it is a list."""
+    """As it was given: `seed=1 model=a` where it has names, words as a shell needs them where it is a list.
+
+    Nothing of None: it is not the reader's.
+    """
+    if parameter is None:
+        return ""
     if isinstance(parameter, dict):
         return " ".join(f"{name}={_value(value)}" for name, value in parameter.items())
     return shlex.join(parameter) if isinstance(parameter, list) else str(parameter)
@@ -53,12 +57,6 @@ def shortened(text: str, longest: int = LONGEST_WORDS) -> str:
     """On one line; on a terminal its beginning, where it is very long: what goes into a pipe is whole."""
     text = " ".join(text.split())
     return text if len(text) <= longest or not sys.stdout.isatty() else text[: longest - 1] + "…"
-
-
-def gist(error: str) -> str:
-    """Of a traceback the line that names the exception; what may follow it are details."""
-    last = error.rpartition(TRACEBACK)[2]
-    return next((line for line in last.splitlines() if line.strip() and not line[0].isspace()), "")
 
 
 def _value(value: object) -> str:

@@ -37,10 +37,12 @@ from cigri.rules.backoff import MOST_DOUBLINGS, BackOff
 WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
 KEPT = 20  # connections: one for the lock of each cluster that is visited at the same time, and some to work with
+ANSWER_LIMIT = 20  # seconds of a statement on behalf of somebody who waits for its answer
 PLANNING = "-c random_page_cost=1.1 -c jit=off"  # a few rows by their keys, in memory: neither scans nor compilation
 
 
 _KEY = func.hashtextextended(bindparam("name", type_=Text), 0)
+_NOW = select(func.now())
 _LOCK, _UNLOCK = select(func.pg_try_advisory_lock(_KEY)), select(func.pg_advisory_unlock(_KEY))
 
 
@@ -76,6 +78,17 @@ class Database:
     def snapshot(self) -> AbstractContextManager[Connection]:
         """As begin, for readers: all statements see the same instant, so that their figures agree."""
         return self._transaction(self.engine.execution_options(isolation_level="REPEATABLE READ"))
+
+    def answering(self) -> AbstractContextManager[Connection]:
+        """As snapshot, of a server's answer to somebody: it changes nothing, and ends when it takes too long."""
+        return self._limited(ANSWER_LIMIT)
+
+    @contextmanager
+    def _limited(self, seconds: int) -> Iterator[Connection]:
+        reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        with self._transaction(reading) as conn:
+            conn.execute(text(f"SET LOCAL statement_timeout = '{seconds}s'"))
+            yield conn
 
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Connection]:
@@ -118,6 +131,7 @@ class Database:
             raise InvalidatePoolError from error
 
     def close(self) -> None:
+        """Close the connections of the pool; one that is in use is closed when it comes back."""
         self.engine.dispose()
 
 
@@ -145,7 +159,7 @@ def pause_after(failures: ColumnElement[int], backoff: BackOff) -> ColumnElement
 
 def server_time(conn: Connection) -> datetime:
     """The time of the database, by which all that it holds is to be read, as a value."""
-    return conn.execute(select(func.now())).scalar_one()
+    return conn.execute(_NOW).scalar_one()
 
 
 def wake(conn: Connection) -> None:
@@ -177,8 +191,13 @@ def among(ids: Iterable[int]) -> Select[tuple[int]]:
     return select(func.unnest(literal(list(ids), ARRAY(BigInteger)), type_=BigInteger))
 
 
+def among_given(name: str) -> Select[tuple[int]]:
+    """As `among`, in a statement that is built once; its parameter `name` is a list of ids."""
+    return select(func.unnest(bindparam(name, type_=ARRAY(BigInteger)), type_=BigInteger))
+
+
 def packed(columns: Iterable[str], values: Iterable[Sequence[object]]) -> str:
-    """PostgreSQL holds no NUL; foreign text that has one keeps all the rest."""
+    """Rows as JSON, which `given` takes. PostgreSQL holds no NUL: foreign text that has one keeps all the rest."""
     names = tuple(columns)
     return json.dumps([dict(zip(names, map(_without_nul, value), strict=True)) for value in values])
 

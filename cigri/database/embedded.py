@@ -153,7 +153,7 @@ def _said(directory: Path) -> _Running | None:
 
 
 def _is_closed(directory: Path) -> bool:
-    """To this account, so that nothing can be known of it."""
+    """Is the directory closed to this account, so that nothing can be known of it?"""
     try:
         (directory / "data" / "postmaster.pid").stat()
     except PermissionError:
@@ -166,12 +166,12 @@ def _is_closed(directory: Path) -> bool:
 def _process(pid: int) -> Literal["alive", "dead", "gone"]:
     """A dead one that nobody has reaped yet still holds its pid, and PostgreSQL would take it for alive."""
     try:
-        about = Path(f"/proc/{pid}/stat").read_text()
+        line = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return "gone"
-    if "(postgres)" not in about:
+    if "(postgres)" not in line:
         return "gone"
-    return "dead" if ") Z " in about else "alive"
+    return "dead" if ") Z " in line else "alive"
 
 
 def _wait_for_the_dead(directory: Path) -> None:
@@ -189,7 +189,7 @@ def _create(data: Path) -> None:
 
 
 def forget_durability(directory: Path) -> None:
-    """From now on it is fast, and a power cut may cost it everything."""
+    """From now on writes do not wait for the disk: that is fast, and a power cut may cost all data."""
     import psycopg
 
     with psycopg.connect(url(directory), autocommit=True) as conn:

@@ -29,6 +29,7 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
 
 def downgrade(database: Database, revision: str) -> None:
+    """Take back the migrations after `revision`, all in one transaction."""
     from alembic import command
 
     with database.begin() as conn:
@@ -39,8 +40,8 @@ def current(conn: Connection) -> str | None:
     """The revision the database has; None for an empty one."""
     if conn.execute(select(func.to_regclass(VERSION_TABLE))).scalar_one() is None:
         return None
-    found: str | None = conn.execute(select(column("version_num")).select_from(table(VERSION_TABLE))).scalar()
-    return found
+    version: str | None = conn.execute(select(column("version_num")).select_from(table(VERSION_TABLE))).scalar()
+    return version
 
 
 def newest() -> str:
@@ -52,13 +53,13 @@ def newest() -> str:
 def require_current(database: Database) -> None:
     """Raise ConfigError unless the database has the schema of this code."""
     with database.begin() as conn:
-        found = current(conn)
-    if found != newest():
-        raise ConfigError(f"the database has schema {found}, this CiGri needs {newest()}: run `cigri db upgrade`")
+        version = current(conn)
+    if version != newest():
+        raise ConfigError(f"the database has schema {version}, this CiGri needs {newest()}: run `cigri db upgrade`")
 
 
 def differences(conn: Connection) -> list[str]:
-    """What the tables of the database lack or have too much, one line each."""
+    """What the tables of the database lack or have too much beside cigri/tables, one line each; empty: nothing."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 

@@ -114,7 +114,7 @@ def _require_fit(kind: Any, compiled: Compiled, key: str, *computed: str) -> Non
 def misfits(
     kind: Any, columns: Sequence[ColumnElement[Any]], key: str = "", computed: Collection[str] = ()
 ) -> Iterator[str]:
-    """What is wrong with the columns, one by one."""
+    """One sentence for each column that is no field of `kind` in its place, or has another type."""
     yield from (f"it has no field {name}" for name in computed if name not in kind._fields)
     fields = [(key, object)] if key else []
     for name, hint in _hints(kind):
@@ -137,7 +137,7 @@ def _hints(kind: Any) -> list[tuple[str, Any]]:
 
 def _fits(wanted: Any, kind: TypeEngine[Any]) -> bool:
     if isinstance(wanted, UnionType):
-        return any(_fits(one, kind) for one in get_args(wanted) if one is not NoneType)
+        return any(_fits(type_, kind) for type_ in get_args(wanted) if type_ is not NoneType)
     if wanted in (Any, object):
         return True
     plain = get_origin(wanted) or wanted

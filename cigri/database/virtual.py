@@ -33,6 +33,7 @@ class VirtualDatabase(Database):
             conn.exec_driver_sql(CLOCK)
 
     def set_time(self, moment: datetime) -> None:
+        """For transactions that begin from then on; a moment without a time zone is in UTC."""
         self._time = moment.isoformat()
 
     def _tell(self, conn: Connection) -> None:

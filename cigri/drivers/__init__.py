@@ -45,6 +45,7 @@ class RemoteState(StrEnum):
 
     @property
     def is_final(self) -> bool:
+        """Whether the job is over, be it well or not; of UNKNOWN nobody knows, so it is not."""
         return self in FINAL
 
 
@@ -88,7 +89,7 @@ class ResourceRequest:
 
     @property
     def width(self) -> int:
-        """Cores in all."""
+        """Cores of one job, on all its nodes together."""
         return self.cpu * self.nodes
 
 
@@ -172,12 +173,12 @@ class Driver(ABC):
         In a command for the operator, NAME stands for the cluster.
         """
         name = type(self).__name__
-        problems = [f"{name} does not understand the resources {one!r}" for one in request.resources.native]
-        problems += [f"{name} has no type of jobs {one!r}" for one in request.types]
+        problems = [f"{name} does not understand the resources {words!r}" for words in request.resources.native]
+        problems += [f"{name} has no type of jobs {kind!r}" for kind in request.types]
         return problems + self.common_problems(request)
 
     def common_problems(self, request: BatchRequest) -> list[str]:
-        """What is wrong in `backend` and `requirement`, for all drivers alike."""
+        """What is wrong in `backend` and `requirement`, one sentence each, for all drivers alike."""
         return [*self._backend_problems(request), *self._requirement_problems(request)]
 
     def select(self, requirement: Condition) -> Sequence[str]:
@@ -199,11 +200,11 @@ class Driver(ABC):
     def _backend_problems(self, request: BatchRequest) -> list[str]:
         """What a field can say must stand there."""
         try:
-            found = self.read_backend(request.backend)
+            given = self.read_backend(request.backend)
         except ValueError as problem:
             return [f"backend: {problem}"]
-        known = self.backend.options if self.backend else ()
-        fielded = [option for option in known if option.name in found and option.field]
+        options = self.backend.options if self.backend else ()
+        fielded = [option for option in options if option.name in given and option.field]
         return [f"backend: {option.spelling} stands in {option.field!r} of the campaign" for option in fielded]
 
     def largest(self) -> Mapping[str, int]:
@@ -227,7 +228,7 @@ class Driver(ABC):
 
     @abstractmethod
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
-        """Every live job of ours."""
+        """Our live jobs whose name starts with `prefix`, one entry for each index; none that has ended."""
 
     @abstractmethod
     def history(self, jobs: Sequence[tuple[str, int, str]]) -> str:
@@ -258,7 +259,8 @@ class Driver(ABC):
         """Ask for the cores of the cluster (`queue` empty) or of one queue."""
 
     @abstractmethod
-    def parse_capacity(self, answer: Answer) -> Capacity: ...
+    def parse_capacity(self, answer: Answer) -> Capacity:
+        """What `capacity` has asked for; AnswerUnreadable also when there is no such queue."""
 
     def overview(self, prefix: str) -> str:
         """Ask for the capacity of the cluster and the status at once; empty: it costs no less than one by one."""
@@ -290,13 +292,13 @@ def parse_options(kind: type[Options], driver: str, options: Mapping[str, Any]) 
     try:
         return kind.model_validate(dict(options))
     except ValidationError as wrong:
-        told = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
-        problems = (": ".join(filter(None, words)) for words in told)
+        named = ((".".join(map(str, error["loc"])), error["msg"]) for error in wrong.errors())
+        problems = (": ".join(filter(None, words)) for words in named)
         raise ConfigError(f"options of driver {driver}: {'; '.join(problems)}") from None
 
 
 def names() -> list[str]:
-    """Every driver that can be loaded."""
+    """Names of drivers that can be loaded, in alphabetical order: our own and those of other packages."""
     return sorted(_own() | set(entry_points(group="cigri.drivers").names))
 
 

@@ -13,8 +13,8 @@ class ToldInterval(NamedTuple):
     end: datetime
 
 
-def calibration(told: Sequence[ToldInterval]) -> float | None:
-    """The share of intervals that held the true end; None of none."""
-    if not told:
+def calibration(intervals: Sequence[ToldInterval]) -> float | None:
+    """The share of intervals that held the true end, 0.9 if forecasts are honest; None where there is no interval."""
+    if not intervals:
         return None
-    return sum(one.low <= one.end <= one.high for one in told) / len(told)
+    return sum(interval.low <= interval.end <= interval.high for interval in intervals) / len(intervals)

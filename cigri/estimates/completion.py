@@ -7,10 +7,13 @@ LARGEST_EXPOSURE = 50.0  # of duration times hazard; beyond, a task never ends t
 
 
 def expected_seconds(mean: float, delay: float, hazard: float) -> float:
-    """From being sent to its end: it waits, runs, and begins again whenever it is killed.
+    """Seconds from being sent to the end: a task waits, runs, and begins again whenever it is killed.
 
     mean: seconds that it runs undisturbed; delay: seconds in the queue, each time; hazard: kills per second of running.
-    With kills at random, all runs together last (e^(hazard mean) - 1) / hazard, and e^(hazard mean) of them are begun.
+
+    It is assumed that kills come at random, at the same rate whatever the age of a run, and that a killed run leaves
+    nothing behind. A run then comes to its end with probability e^(-hazard mean), so that e^(hazard mean) of them are
+    begun; each lasts (1 - e^(-hazard mean)) / hazard in the mean, all together (e^(hazard mean) - 1) / hazard.
     """
     exposure = hazard * mean
     if exposure >= 1e-9:  # not so where it is nan: 0 kills in a task without end are 0
@@ -22,7 +25,10 @@ def expected_seconds(mean: float, delay: float, hazard: float) -> float:
 
 
 def longest_within(seconds: float, delay: float, hazard: float) -> float:
-    """The longest task (mean) of which `expected_seconds` are no more than that; below 0: none."""
+    """The longest task (mean) of which `expected_seconds` are no more than that; below 0: none.
+
+    The inverse: e^(hazard mean) (delay + 1 / hazard) = seconds + 1 / hazard, solved for the mean.
+    """
     if seconds == inf:
         return inf
     left = seconds - delay

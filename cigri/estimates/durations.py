@@ -1,4 +1,8 @@
-"""How durations are spread: counts in bins of a quarter of a factor of two, from which any quantile can be read."""
+"""How durations are spread: counts in bins, from which any quantile can be read; pure.
+
+Each bin is 2^(1/4) = 1.19 times as wide as the one before it, so that the relative error is the same for short and for
+long tasks. Within a bin durations are taken to be spread evenly.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,7 +20,7 @@ Number = TypeVar("Number", int, float)
 
 
 def bin_of(seconds: float) -> int:
-    """The bin of a duration: bin 0 below SHORTEST, bin b from SHORTEST * 2^((b - 1) / STEPS) on."""
+    """Bin 0 is below SHORTEST_DURATION, bin b begins at SHORTEST_DURATION * 2^((b - 1) / BINS_PER_DOUBLING)."""
     if not seconds >= SHORTEST_DURATION:
         return 0
     if seconds >= LONGEST_DURATION:
@@ -25,7 +29,7 @@ def bin_of(seconds: float) -> int:
 
 
 def counted(durations: Iterable[float]) -> list[int]:
-    """So many in each bin, to the last that is not empty."""
+    """How many durations (in seconds) are in each bin, up to the last bin that is not empty."""
     counts: list[int] = []
     for seconds in durations:
         place = bin_of(seconds)
@@ -35,7 +39,11 @@ def counted(durations: Iterable[float]) -> list[int]:
 
 
 def averaged(weight: int, average: float, durations: Iterable[float]) -> tuple[int, float]:
-    """The moving average of so many durations goes on with these: its new weight, and the average in seconds."""
+    """A moving average over `weight` durations goes on with these, in their order: the new weight and average.
+
+    For the first WEIGHT durations that is their mean; from then on each counts for 1 / WEIGHT (exponential smoothing),
+    so that old ones are forgotten when tasks change.
+    """
     for seconds in durations:
         weight = min(weight + 1, WEIGHT)
         average += (min(LONGEST_DURATION, max(0.0, seconds)) - average) / weight
@@ -43,12 +51,15 @@ def averaged(weight: int, average: float, durations: Iterable[float]) -> tuple[i
 
 
 def added(many: Iterable[Sequence[Number]]) -> list[Number]:
-    """The counts of several as one."""
+    """Counts of several, bin by bin; a shorter one goes on with 0."""
     return [sum(column) for column in zip_longest(*many, fillvalue=0)]
 
 
 def quantile(counts: Sequence[float], share: float) -> float | None:
-    """The duration in seconds that `share` of the counted ones do not exceed; None of nothing."""
+    """The duration in seconds that `share` (0 to 1) of the counted ones do not exceed; None: nothing is counted.
+
+    Within the bin that holds it, as a line between its edges: at most 19 % off.
+    """
     total = sum(counts)
     if not total:
         return None
@@ -63,9 +74,9 @@ def quantile(counts: Sequence[float], share: float) -> float | None:
 
 
 def with_running(counts: Sequence[int], running: Iterable[float]) -> list[float]:
-    """The counts as they will be expected once those that run so long already have ended (see `outlasting`).
+    """The counts to be expected once those of these ages (in seconds), which still run, have ended (see `outlasting`).
 
-    What nothing is known of, beyond the longest, lasts twice as long as that.
+    What outlasts all that has ended is assumed to last twice as long as the longest: nothing is known of it.
     """
     begun = counted(running)
     total = sum(counts) + sum(begun)
@@ -97,7 +108,10 @@ def outlasting(
 
 
 def mean_beyond(counts: Sequence[float], seconds: float) -> float | None:
-    """The mean of the counted durations that are longer than `seconds`; None when there is none."""
+    """The mean of the counted durations that are longer than `seconds`; None when there is none.
+
+    Of the bin that holds `seconds`, the part beyond counts, with its middle.
+    """
     number = total = 0.0
     for place in range(bin_of(seconds), len(counts)):
         low, high = max(edge(place), seconds), edge(place + 1)
@@ -107,12 +121,12 @@ def mean_beyond(counts: Sequence[float], seconds: float) -> float | None:
 
 
 def longest(counts: Sequence[float]) -> float:
-    """No counted duration is longer; the bins end with one that is not empty."""
+    """Seconds that no counted duration exceeds: the end of the last bin, which is not empty."""
     return edge(len(counts))
 
 
 def scaled(counts: Sequence[float], factor: float) -> list[float]:
-    """The same durations, each `factor` times as long (one that is no number above 0: as long), to the next bin."""
+    """The same durations, each `factor` times as long, rounded to whole bins; a factor that is not above 0 is as 1."""
     shift = round(BINS_PER_DOUBLING * math.log2(min(factor, LONGEST_DURATION))) if factor > 0 else 0
     if shift >= 0:
         moved = [0.0] * shift + list(counts) if counts else []
@@ -121,5 +135,5 @@ def scaled(counts: Sequence[float], factor: float) -> list[float]:
 
 
 def edge(place: int) -> float:
-    """Where a bin begins, in seconds."""
+    """Where a bin begins, in seconds: the inverse of `bin_of`."""
     return 0.0 if place <= 0 else SHORTEST_DURATION * 2.0 ** ((place - 1) / BINS_PER_DOUBLING)

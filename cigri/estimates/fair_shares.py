@@ -12,7 +12,11 @@ LARGEST_WEIGHT = (
 def fair_shares(
     total: float, wanted: Mapping[Claimant, float], targets: Mapping[Claimant, float]
 ) -> dict[Claimant, float]:
-    """What is to be had, divided by targets (missing: 1); what one does not want goes to the others (max-min)."""
+    """Divide `total` by targets (missing: 1); nobody gets more than wanted, and what one leaves goes to the others.
+
+    Weighted max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, 1992): whoever wants no
+    more than the share of their target is served, and the rest is divided anew, until nobody can be served whole.
+    """
     shares = dict.fromkeys(wanted, 0.0)
     total = min(LARGEST_WEIGHT, max(0.0, total))
     weights = {name: min(LARGEST_WEIGHT, max(0.0, targets.get(name, 1.0))) for name in wanted}

@@ -9,17 +9,17 @@ LARGEST_TIME = 1e10  # seconds: 300 years
 
 
 def within(figure: float, largest: float = LARGEST_TIME) -> float:
-    """What is no number is 0."""
+    """The nearest figure from 0 to `largest`; 0 for nan."""
     return min(largest, max(0.0, figure))  # in this order: max(nan, 0.0) is nan
 
 
 def known_within(figure: float | None, largest: float = LARGEST_TIME) -> float | None:
-    """What is not known stays so."""
+    """As `within`; None, for what is not known, stays None."""
     return None if figure is None else within(figure, largest)
 
 
 def known_speed(speed: float | None) -> float | None:
-    """One that is none is not known."""
+    """None, too, for a speed that is no number, not above 0, or beyond what can be."""
     return speed if speed is not None and 1 / LARGEST_TIME <= speed <= LARGEST_TIME else None
 
 

@@ -21,15 +21,20 @@ class WorkDone(NamedTuple):
 
 
 def speeds(works: Mapping[int, WorkDone]) -> dict[int, float]:
-    """Of those clusters that have done enough; a cluster of speed 1 takes the mean time for a task of the mean work."""
+    """By cluster: the work of its tasks over the seconds they took; those with too few tasks are left out.
+
+    work = expected + mean * (done - known), with the mean duration of the done tasks of all these clusters. So a
+    cluster of speed 1 takes the mean time for a task of the mean work. It is assumed that tasks of which nothing is
+    known are as much work on one cluster as on another.
+    """
     done = sum(work.done for work in works.values())
     mean = sum(work.seconds for work in works.values()) / done if done else 0.0
-    found = {
+    measured = {
         id: (work.expected + mean * max(work.done - work.known, 0)) / work.seconds
         for id, work in works.items()
         if work.done >= FEWEST_FOR_SPEED and work.seconds > 0
     }
-    return {id: speed for id, speed in found.items() if 0 < speed < inf}
+    return {id: speed for id, speed in measured.items() if 0 < speed < inf}
 
 
 def known_speeds(works: Mapping[int, WorkDone], before: Mapping[int, float]) -> dict[int, float]:

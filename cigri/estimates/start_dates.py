@@ -38,12 +38,19 @@ FIRST_DAY = datetime(2023, 1, 1, tzinfo=UTC)
 
 
 def nice(due: Due, origin: datetime = FIRST_DAY, factor: float = 1.0) -> int:
-    """Seconds from the origin to the date, times the factor; the earliest and the latest dates are all the same."""
+    """A nice value of Slurm: seconds from the origin to the date, times the factor, from 0 to MOST_NICE.
+
+    Batch systems compare jobs with each other, so it is not to depend on when it is reckoned: hence the fixed origin.
+    """
     seconds = (due.date - origin).total_seconds()
     return int(min(float(MOST_NICE), max(0.0, seconds * factor)))
 
 
 def priority(due: Due) -> int:
-    """0 for what should run by now, the lower the later the date: 1024 steps are too few for dates far from now."""
+    """A priority of Grid Engine: 0 for what should run by now, the lower the later the date.
+
+    -STEPS_PER_DOUBLING * log2(1 + minutes ahead): a logarithm, since 1024 steps are too few to tell all dates apart,
+    and near ones matter more.
+    """
     ahead = max((due.date - due.now).total_seconds(), 0.0)
     return -min(round(STEPS_PER_DOUBLING * log2(1.0 + ahead / MINUTE)), -LEAST_PRIORITY)

@@ -18,7 +18,7 @@ from cigri.wrapper.manifest import WrittenJob, digest
 
 
 def list_unknown_batches(conn: Connection, batch_ids: Sequence[int]) -> set[int]:
-    """Those of these batches that the database does not know."""
+    """The ids that are of no batch in this database."""
     return set(batch_ids) - set(conn.scalars(select(Batch.c.id).where(Batch.c.id == func.any(list(batch_ids)))))
 
 
@@ -41,7 +41,7 @@ def put_adopted(
         if why := _why_not(conn, local_user, job, part, tasks):
             refused[job.job_id] = why
             continue
-        about = {"campaign_id": job.campaign_id, "cluster_id": cluster_id, "created_at": part.submitted_at}
+        origin = {"campaign_id": job.campaign_id, "cluster_id": cluster_id, "created_at": part.submitted_at}
         batch = {
             "id": job.batch_id,
             "tag": tag,
@@ -49,11 +49,11 @@ def put_adopted(
             "state": begun(Batch.c.state, BatchState.SUBMITTED),
         }
         size = max(written.array_index for written in jobs)
-        sent = insert(Batch).values(**about, **batch, size=size, settled_at=part.submitted_at)
+        sent = insert(Batch).values(**origin, **batch, size=size, settled_at=part.submitted_at)
         conn.execute(sent.on_conflict_do_nothing(index_elements=[Batch.c.id]))
         conn.execute(
             insert(Job).values(
-                **about,
+                **origin,
                 id=job.job_id,
                 bucket_id=tasks[0].bucket_id,
                 kind=JobKind.TASKS,
@@ -92,11 +92,11 @@ def _part_of(conn: Connection, cluster_id: int, campaign_id: int) -> Any:
 
 
 def _tasks_of(conn: Connection, job: WrittenJob) -> list[Any]:
-    """In the order of the job, locked; those that there are not are left out."""
+    """Those tasks of a job that are there, in its order, locked."""
     ids = [carried.task_id for carried in job.tasks]
     columns = (Task.c.id, Task.c.number, Task.c.parameter, Task.c.state, Task.c.attempts, Task.c.bucket_id)
-    known = select(*columns).where(Task.c.id.in_(ids), Task.c.campaign_id == job.campaign_id).order_by(Task.c.id)
-    by_id = {task.id: task for task in conn.execute(known.with_for_update(key_share=True))}
+    tasks = select(*columns).where(Task.c.id.in_(ids), Task.c.campaign_id == job.campaign_id).order_by(Task.c.id)
+    by_id = {task.id: task for task in conn.execute(tasks.with_for_update(key_share=True))}
     return [by_id[task_id] for task_id in ids if task_id in by_id]
 
 

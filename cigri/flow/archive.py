@@ -15,6 +15,7 @@ from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.rules.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, CampaignState, EventLevel, JobState, Outcome
 from cigri.tables.campaigns import Bucket, Campaign, Completion, ForecastHistory
 from cigri.tables.clusters import ClusterUsage
@@ -36,7 +37,7 @@ class Leftover(NamedTuple):
 
 
 def list_leftovers(conn: Connection, days: float) -> list[Leftover]:
-    """Of campaigns that ended more than `days` ago, or whose owner asked for it."""
+    """Of campaigns without live jobs that ended more than `days` ago, or whose owner wants their files gone."""
     asked = select(Event.c.id).where(
         Event.c.code == PURGE, Event.c.campaign_id == Campaign.c.id, Event.c.closed_at.is_(None)
     )
@@ -61,7 +62,7 @@ def list_leftovers(conn: Connection, days: float) -> list[Leftover]:
 
 
 def put_purged(conn: Connection, campaign_ids: Sequence[int]) -> None:
-    """Their files are gone from all clusters."""
+    """Note that the files of these campaigns are gone from all clusters; the wish for that is closed."""
     conn.execute(update(Campaign).where(Campaign.c.id.in_(campaign_ids)).values(purged_at=func.now()))
     close_events(conn, [PURGE], [f"campaign {campaign_id}" for campaign_id in campaign_ids], "janitor")
 
@@ -129,7 +130,8 @@ def archive_campaign(conn: Connection, campaign_id: int) -> int:
 
 
 def forget(conn: Connection, usage_days: float, event_days: float) -> int:
-    """Delete what is older than it need be; give the number of rows."""
+    """Delete history of clusters and forecasts older than `usage_days`, and events closed before `event_days`; give the
+    number of rows."""
     usage = conn.execute(
         delete(ClusterUsage)
         .where(ClusterUsage.c.at < func.now() - timedelta(days=usage_days))
@@ -164,7 +166,7 @@ def forget_pools(conn: Connection, days: float) -> int:
 
 
 def forget_durations(conn: Connection, most: int) -> int:
-    """Of what tasks took keep the latest `most`, and those of the same moment; give the number of rows deleted."""
+    """Of the durations of tasks keep the latest `most`, and those of the same moment; give the number deleted."""
     number = conn.scalar(select(func.count()).select_from(LastDuration)) or 0
     if number <= most:
         return 0
@@ -180,12 +182,12 @@ def _has_live_jobs() -> ColumnElement[bool]:
     return select(Job.c.id).where(and_(Job.c.campaign_id == Campaign.c.id, Job.c.state != JobState.ENDED)).exists()
 
 
-def purge_campaign(conn: Connection, campaign_id: int, user: str) -> bool:
+def purge_campaign(conn: Connection, campaign_id: int, caller: Caller) -> bool:
     """Let the janitor remove the campaign's files from the clusters at its next pass; it must have ended.
 
     False when it has no files there: none were ever written, or they are gone already.
     """
-    state = own_campaign(conn, campaign_id, user)
+    state = own_campaign(conn, campaign_id, caller)
     if state not in (CampaignState.TERMINATED, CampaignState.CANCELLED):
         word = state.replace("_", " ")
         raise NotFound(f"campaign {campaign_id} is {word}: only a campaign that has ended can be purged")
@@ -193,6 +195,6 @@ def purge_campaign(conn: Connection, campaign_id: int, user: str) -> bool:
     if not conn.scalar(select(written).where(Campaign.c.id == campaign_id, Campaign.c.purged_at.is_(None))):
         return False
     subject = f"campaign {campaign_id}"
-    put_events(conn, [NewEvent(PURGE, EventLevel.WARNING, subject, f"purge asked by {user}", campaign_id)])
+    put_events(conn, [NewEvent(PURGE, EventLevel.WARNING, subject, f"purge asked by {caller.user}", campaign_id)])
     wake(conn)
     return True

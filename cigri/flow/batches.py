@@ -43,7 +43,7 @@ def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) 
     destination = find_destination(conn, launch.campaign_id, launch.bucket_id, cluster_id)
     if destination is None:
         return None
-    about = {
+    parameters = {
         "fresh": new_batch_id(),
         "prefix": f"cigri.{grid_key}.",
         "campaign": launch.campaign_id,
@@ -52,7 +52,7 @@ def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) 
         "jobs": len(launch.jobs),
         "places": packed(ARRAY_PLACES, [(job.id, index) for index, job in enumerate(launch.jobs, start=1)]),
     }
-    batch = conn.execute(_new_batch(), about).one_or_none()
+    batch = conn.execute(_new_batch(), parameters).one_or_none()
     if batch is None:
         return None
     return PreparedBatch(batch.id, batch.tag, batch.created_at, destination, batch.submitted_at)
@@ -60,7 +60,7 @@ def put_batch(conn: Connection, launch: Launch, cluster_id: int, grid_key: str) 
 
 @cache
 def _new_batch() -> Select[*tuple[Any, ...]]:
-    """None of the jobs, or all of them: those that wait to be launched are locked and counted first."""
+    """Takes all the jobs or none: those that wait to be launched are locked and counted first."""
     places, jobs = given("places", ARRAY_PLACES), bindparam("jobs", type_=BigInteger)
     waiting = select(Job.c.id, places.c.i).join(places, places.c.id == Job.c.id)
     locked = waiting.where(Job.c.state == JobState.TO_LAUNCH).with_for_update(of=Job).cte("locked")
@@ -90,7 +90,7 @@ def _new_batch() -> Select[*tuple[Any, ...]]:
 
 
 def put_submitted(conn: Connection, batch_id: int, remote_ids: Mapping[int, str]) -> int:
-    """The batch is in the cluster's queue; indexes without a remote id are known by the tag alone."""
+    """The number of jobs that moved. Remote ids are by array index; a job without one is known by its batch's tag."""
     moved = conn.execute(_submitted(), {"ids": packed(INDEXES, remote_ids.items()), "batch": batch_id})
     return len(moved.all())
 
@@ -104,16 +104,16 @@ def _submitted() -> ReturningUpdate[int]:
         .values(settled_at=func.now())
         .cte("settled")
     )
-    told = (
+    remote_ids = (
         select(Job.c.id, ids.c.remote_id)
         .outerjoin(ids, ids.c.array_index == Job.c.array_index)
         .where(Job.c.batch_id == batch_id)
-        .subquery("told")
+        .subquery("remote_ids")
     )
     return (
         moving(Job.c.state, JobState.SUBMITTED, out_of=[JobState.LAUNCHING])
-        .where(Job.c.id == told.c.id)
-        .values(submitted_at=func.now(), remote_id=told.c.remote_id)
+        .where(Job.c.id == remote_ids.c.id)
+        .values(submitted_at=func.now(), remote_id=remote_ids.c.remote_id)
         .returning(Job.c.id)
         .add_cte(settled)
     )

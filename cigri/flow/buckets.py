@@ -46,8 +46,8 @@ class Buckets:
         self._sorting = _sorting(conn, formulas) if any(formulas.values()) else None
         self.only: int | None = None
         self._ids: dict[BucketKey, int] = {}
-        known = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
-        rows = conn.execute(known.order_by(Bucket.c.id)).all()
+        existing = select(Bucket.c.id, Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id)
+        rows = conn.execute(existing.order_by(Bucket.c.id)).all()
         self._is_none = not rows
         if self._sorting is not None:
             sizes = [(row.id, row.requirements.get(AMOUNTS_KEY)) for row in rows]
@@ -60,7 +60,7 @@ class Buckets:
         return self.only if self.only is not None else self._ids.get(self._key(number, parameter))
 
     def make(self, number: int, parameter: object) -> None:
-        """Let there be one for this task."""
+        """Insert the bucket of this task, unless it is there already."""
         if self.only is not None or (key := self._key(number, parameter)) in self._ids:
             return
         cluster_id, sizes = key
@@ -68,7 +68,7 @@ class Buckets:
         self._ids[key] = self._insert(amounts, cluster_id)
 
     def finish(self) -> None:
-        """A campaign has one even before it has a task."""
+        """Insert the one bucket of a campaign that has no task yet."""
         if self.only is None and self._is_none and not self._ids:
             self._insert({})
 
@@ -84,7 +84,8 @@ class Buckets:
 
 
 def copy_tasks(conn: Connection, campaign_id: int, buckets: Buckets, first: int, parameters: Iterable[object]) -> int:
-    """In one pass; COPY pauses only where a task is the first of its bucket."""
+    """Insert tasks, numbered from `first`, and give their number. COPY pauses only where one is the first of its
+    bucket."""
     raw = conn.connection.driver_connection
     assert raw is not None
     tasks = enumerate(parameters, start=first)
@@ -100,26 +101,26 @@ def copy_tasks(conn: Connection, campaign_id: int, buckets: Buckets, first: int,
 
 
 def _formulas(conn: Connection, campaign_id: int) -> dict[str, Formulas]:
-    """By cluster, those that the campaign may get later too."""
+    """By cluster, also those that the grid may choose for the campaign later."""
     part = CampaignCluster.c
     anywhere = conn.scalar(select(Campaign.c.anywhere).where(Campaign.c.id == campaign_id)) or {}
-    mine = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
-    found = conn.execute(mine.where(part.campaign_id == campaign_id))
-    settings = {name: one["settings"] for name, one in anywhere.items()} | {name: own for name, own in found}
+    own_settings = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
+    parts = conn.execute(own_settings.where(part.campaign_id == campaign_id))
+    settings = {name: place["settings"] for name, place in anywhere.items()} | {name: own for name, own in parts}
     return {name: formulas_of(own) for name, own in settings.items()}
 
 
 def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
-    """By what is asked for, and by what jobs may have at the most on each cluster, as far as that is known."""
+    """By what is asked for, and by the most that jobs may have on each cluster, as far as that is known."""
     from cigri.drivers import load
     from cigri.jdl.needs import Sorting
     from cigri.settings.cluster import parse_config
 
     sizes: dict[str, set[int]] = defaultdict(set)
-    nodes = [one for queue in list_queues(conn) if queue.cluster in formulas for one in queue.classes]
+    nodes = [properties for queue in list_queues(conn) if queue.cluster in formulas for properties in queue.classes]
     for name in {name for wanted in formulas.values() for name in wanted}:
-        there = (one.get(property_of(name)) for one in nodes)
-        sizes[name] = {size // MEGABYTE if name == "mem" else size for size in there if type(size) is int}
+        node_sizes = (properties.get(property_of(name)) for properties in nodes)
+        sizes[name] = {size // MEGABYTE if name == "mem" else size for size in node_sizes if type(size) is int}
     clusters = select(Cluster.c.name, Cluster.c.config).where(Cluster.c.name.in_(formulas))
     for name, values in conn.execute(clusters).all():
         config = parse_config(name, dict(values)).in_use
@@ -129,22 +130,23 @@ def _sorting(conn: Connection, formulas: Mapping[str, Formulas]) -> "Sorting":
             continue
         for resource, most in largest.items():
             sizes[resource].add(most)
-    return Sorting(formulas.values(), {resource: sorted(found) for resource, found in sizes.items()})
+    return Sorting(formulas.values(), {resource: sorted(amounts) for resource, amounts in sizes.items()})
 
 
 def _copy_known(
     out: Copy, campaign_id: int, buckets: Buckets, tasks: Iterable[tuple[int, object]]
 ) -> tuple[int, tuple[int, object] | None]:
-    """In blocks of text, which need little memory: so many tasks, and the one whose bucket is not there yet."""
+    """Copy tasks in blocks of text, which need little memory, up to the first whose bucket is not there yet: the number
+    copied, and that task (None: there is none)."""
     escape = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
     encode = json.JSONEncoder(ensure_ascii=False).encode
     lines: list[str] = []
     copied = size = 0
-    rest = None
+    unsorted = None
     for number, parameter in tasks:
         bucket_id = buckets.only or buckets.find(number, parameter)
         if bucket_id is None:
-            rest = number, parameter
+            unsorted = number, parameter
             break
         line = f"{campaign_id}\t{bucket_id}\t{number}\t{encode(parameter).translate(escape)}\n"
         lines.append(line)
@@ -155,4 +157,4 @@ def _copy_known(
             lines.clear()
             size = 0
     out.write("".join(lines))
-    return copied, rest
+    return copied, unsorted

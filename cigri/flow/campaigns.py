@@ -2,6 +2,8 @@
 Given by: metascheduler, operator, users; taken by: metascheduler, users.
 """
 
+from functools import cache
+
 from sqlalchemy import Connection, and_, func, select, update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
@@ -11,6 +13,7 @@ from cigri.errors import NotFound
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.pools import put_pools
 from cigri.flow.stops import IS_LIVE, stop_jobs
+from cigri.rules.callers import Caller
 from cigri.states import (
     CAMPAIGN_LIFE,
     OPEN_CAMPAIGNS,
@@ -29,21 +32,21 @@ from cigri.tables.moves import moved, moving
 from cigri.tables.tasks import Task, TaskCount
 
 
-def set_own_priority(conn: Connection, campaign_id: int, user: str, priority: int) -> None:
-    """Among the campaigns of its user, higher ones go first; 0 is that of a campaign that says nothing."""
-    state = own_campaign(conn, campaign_id, user)
+def set_own_priority(conn: Connection, campaign_id: int, caller: Caller, priority: int) -> None:
+    """Among the campaigns of its owner, higher ones go first; 0 is that of a campaign that says nothing."""
+    state = own_campaign(conn, campaign_id, caller)
     if state not in OPEN_CAMPAIGNS:
         raise NotFound(f"campaign {campaign_id} is {state}: it goes before none any more")
     conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(own_priority=priority))
     wake(conn)
 
 
-def own_campaign(conn: Connection, campaign_id: int, user: str) -> CampaignState:
-    """The state of a campaign of the user's, locked; raise NotFound when it is not theirs (root owns all)."""
+def own_campaign(conn: Connection, campaign_id: int, caller: Caller) -> CampaignState:
+    """The state of a campaign of the caller's, locked; raise NotFound for that of somebody else."""
     row = conn.execute(
         select(Campaign.c.state, Campaign.c.grid_user).where(Campaign.c.id == campaign_id).with_for_update()
     ).one_or_none()
-    if row is None or (row.grid_user != user and user != "root"):
+    if row is None or (row.grid_user != caller.user and not caller.owns_all):
         raise NotFound(f"you have no campaign {campaign_id}; `gridstat` lists yours")
     state: CampaignState = row.state
     return state
@@ -69,9 +72,9 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str) -> None:
     close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user)
 
 
-def require_open_to_tasks(conn: Connection, campaign_id: int, user: str) -> None:
-    """Raise NotFound unless it is the user's, and neither cancelled nor archived."""
-    state = own_campaign(conn, campaign_id, user)
+def require_open_to_tasks(conn: Connection, campaign_id: int, caller: Caller) -> None:
+    """Raise NotFound unless it is the caller's, and neither cancelled nor archived."""
+    state = own_campaign(conn, campaign_id, caller)
     if conn.scalar(select(Campaign.c.type).where(Campaign.c.id == campaign_id)) is CampaignType.TEST:
         raise NotFound(f"campaign {campaign_id} is a test, which has one task for each cluster; submit a new one")
     if state is CampaignState.CANCELLED:
@@ -88,12 +91,12 @@ def set_priority(conn: Connection, campaign_id: int, priority: int) -> None:
     wake(conn)
 
 
-def move_campaign(conn: Connection, campaign_id: int, user: str, target: CampaignState) -> bool:
-    """Pause, resume or cancel a campaign of the user's; False when it is in no state for that.
+def move_campaign(conn: Connection, campaign_id: int, caller: Caller, target: CampaignState) -> bool:
+    """Pause, resume or cancel a campaign of the caller's; False when it is in no state for that.
 
     Cancelling ends all: waiting tasks are cancelled, jobs not yet launched end, launched ones get a kill request.
     """
-    own_campaign(conn, campaign_id, user)
+    own_campaign(conn, campaign_id, caller)
     before = [state for state in CAMPAIGN_LIFE.sources(target) if state in OPEN_CAMPAIGNS]  # new tasks open ended ones
     moved = conn.execute(
         moving(Campaign.c.state, target, out_of=before)
@@ -109,38 +112,29 @@ def move_campaign(conn: Connection, campaign_id: int, user: str, target: Campaig
                 Task.c.campaign_id == campaign_id
             )
         )
-        stop_jobs(conn, list(conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))), user)
+        live = conn.scalars(select(Job.c.id).where(Job.c.campaign_id == campaign_id, IS_LIVE))
+        stop_jobs(conn, list(live), caller.user)
         conn.execute(
             update(Event)
             .where(Event.c.campaign_id == campaign_id, Event.c.closed_at.is_(None))
-            .values(closed_at=func.now(), closed_by=user)
+            .values(closed_at=func.now(), closed_by=caller.user)
         )
     code = {CampaignState.PAUSED: "PAUSED", CampaignState.IN_TREATMENT: "RESUMED"}.get(target, "CANCELLED")
     subject = f"campaign {campaign_id}"
-    put_events(conn, [NewEvent(code, EventLevel.INFO, subject, f"{code.lower()} by {user}", campaign_id)])
+    put_events(conn, [NewEvent(code, EventLevel.INFO, subject, f"{code.lower()} by {caller.user}", campaign_id)])
     wake(conn)
     return True
 
 
 def close_campaigns(conn: Connection) -> int:
     """End the campaigns whose tasks and steps are all over, and whose failures and doubts nobody still looks at."""
-    part = CampaignCluster
-    steps = select(part.c.campaign_id).where(
-        part.c.campaign_id == Campaign.c.id, part.c.epilogue.in_((StepState.WAITING, StepState.RUNNING))
-    )
-    failures = select(Event.c.id).where(
-        Event.c.campaign_id == Campaign.c.id,
-        Event.c.closed_at.is_(None),
-        Event.c.code.in_(("TASK_FAILED", "EPILOGUE_FAILED", "RESULTS_DOUBTED")),
-    )
-    idle = and_(is_over(), ~steps.exists(), ~failures.exists())
-    treated = keep_in_treatment(conn, select(Campaign.c.id).where(idle))
+    treated = keep_in_treatment(conn, select(Campaign.c.id).where(_has_ended()))
     if not treated:
         return 0
     # looked at again now that nobody can add a task meanwhile
     ended = conn.execute(
         moving(Campaign.c.state, CampaignState.TERMINATED)
-        .where(Campaign.c.id.in_(treated), idle)
+        .where(Campaign.c.id.in_(treated), _has_ended())
         .values(ended_at=func.now())
         .returning(Campaign.c.id, Campaign.c.name)
     ).all()
@@ -154,6 +148,20 @@ def close_campaigns(conn: Connection) -> int:
     return len(ended)
 
 
+@cache
+def _has_ended() -> ColumnElement[bool]:
+    part = CampaignCluster
+    steps = select(part.c.campaign_id).where(
+        part.c.campaign_id == Campaign.c.id, part.c.epilogue.in_((StepState.WAITING, StepState.RUNNING))
+    )
+    failures = select(Event.c.id).where(
+        Event.c.campaign_id == Campaign.c.id,
+        Event.c.closed_at.is_(None),
+        Event.c.code.in_(("TASK_FAILED", "EPILOGUE_FAILED", "RESULTS_DOUBTED")),
+    )
+    return and_(is_over(), ~steps.exists(), ~failures.exists())
+
+
 def keep_in_treatment(conn: Connection, wanted: Select[int]) -> list[int]:
     """Those of the wanted campaigns that are in treatment, kept so until the end of the transaction.
 
@@ -164,7 +172,7 @@ def keep_in_treatment(conn: Connection, wanted: Select[int]) -> list[int]:
 
 
 def is_over() -> ColumnElement[bool]:
-    """Of the campaign in the statement around it: no task waits or is assigned, no job with tasks lives."""
+    """Has the campaign of the statement around it neither waiting nor assigned tasks, nor a live job but epilogues?"""
     live = select(Job.c.id).where(
         Job.c.campaign_id == Campaign.c.id, Job.c.state != JobState.ENDED, Job.c.kind != JobKind.EPILOGUE
     )
@@ -172,7 +180,7 @@ def is_over() -> ColumnElement[bool]:
 
 
 def has_tasks(*states: TaskState) -> ColumnElement[bool]:
-    """Of the campaign in the statement around it."""
+    """Has the campaign of the statement around it tasks in one of these states, by the counters of triggers?"""
     counted = select(TaskCount.c.campaign_id).where(
         TaskCount.c.campaign_id == Campaign.c.id, TaskCount.c.state.in_(states)
     )

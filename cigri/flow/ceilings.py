@@ -42,7 +42,7 @@ class Ceiling(NamedTuple):
 
 
 class Ceilings(NamedTuple):
-    """Of each the most, and what live jobs use; and what one more job of a share takes of which."""
+    """By ceiling, the most that was declared and what live jobs use; by share, what one more job takes of which."""
 
     most: Mapping[Ceiling, int]
     used: Mapping[Ceiling, int]
@@ -59,7 +59,7 @@ class _Part(NamedTuple):
 
 
 class Left:
-    """What is left under ceilings while jobs are given out."""
+    """How many tokens, cores or jobs are left under each ceiling while jobs are given out."""
 
     def __init__(self, ceilings: Ceilings) -> None:
         self._costs, self._most = ceilings.costs, ceilings.most
@@ -67,13 +67,15 @@ class Left:
         self._campaigns = {campaign_id for campaign_id, _ in ceilings.costs}
 
     def most(self, ceiling: Ceiling) -> int:
+        """What was declared, in tokens, cores or jobs by the ceiling's kind."""
         return self._most[ceiling]
 
     def left(self, ceiling: Ceiling) -> int:
+        """In the same unit as `most`; below 0 where live jobs have more than is declared now."""
         return self._left[ceiling]
 
     def is_over(self, campaign_id: int) -> bool:
-        """Is the campaign under any, wherever?"""
+        """Is the campaign under any ceiling, on whatever cluster?"""
         return campaign_id in self._campaigns
 
     def lowest(self, share: Share) -> tuple[int, Ceiling] | None:
@@ -84,6 +86,7 @@ class Left:
         return min((max(0, self._left[ceiling] // cost), ceiling) for ceiling, cost in costs.items())
 
     def take(self, share: Share, jobs: int) -> None:
+        """So many jobs of the share are made; it does not ask whether they fit (`lowest` says)."""
         for ceiling, cost in self._costs.get(share, {}).items():
             self._left[ceiling] -= jobs * cost
 
@@ -113,32 +116,32 @@ def find_ceilings(conn: Connection, tests: int) -> Ceilings:
     declared = _declared(conn)
     if not declared:
         return of_tests
-    found = _costs(conn, declared, Campaign.c.state == CampaignState.IN_TREATMENT)
-    costs = dict(found.costs)
-    for share, mine in of_tests.costs.items():
-        costs[share] = {**costs.get(share, {}), **mine}
-    return Ceilings({**found.most, **of_tests.most}, live_use(conn) | dict(of_tests.used), costs)
+    in_force = _costs(conn, declared, Campaign.c.state == CampaignState.IN_TREATMENT)
+    costs = dict(in_force.costs)
+    for share, test_cost in of_tests.costs.items():
+        costs[share] = {**costs.get(share, {}), **test_cost}
+    return Ceilings({**in_force.most, **of_tests.most}, live_use(conn) | dict(of_tests.used), costs)
 
 
 def lock_ceilings(conn: Connection, campaign_id: int) -> Ceilings:
     """All that a campaign is under, its max_jobs too; nobody else makes such jobs before the end of the transaction."""
-    found = _costs(conn, _declared(conn), Campaign.c.id == campaign_id, with_max_jobs=True)
-    if not found.costs:
-        return found
+    ceilings = _costs(conn, _declared(conn), Campaign.c.id == campaign_id, with_max_jobs=True)
+    if not ceilings.costs:
+        return ceilings
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(CEILINGS_LOCK, 0))))
-    return found._replace(used=live_use(conn) | _used_of_max_jobs(conn, campaign_id))
+    return ceilings._replace(used=live_use(conn) | _used_of_max_jobs(conn, campaign_id))
 
 
 def _ceilings_of_tests(conn: Connection, tests: int) -> Ceilings:
     part, live = CampaignCluster.c, select(func.count()).where(_is_live())
     live = live.where(Job.c.campaign_id == part.campaign_id, Job.c.cluster_id == part.cluster_id)
-    found = conn.execute(
+    shares = conn.execute(
         select(part.campaign_id, part.cluster_id, Campaign.c.grid_user, live.scalar_subquery())
         .join(Campaign, Campaign.c.id == part.campaign_id)
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.type == CampaignType.TEST)
     )
     most, used, costs = dict[Ceiling, int](), Counter[Ceiling](), dict[Share, Mapping[Ceiling, int]]()
-    for campaign_id, cluster_id, user, jobs in found:
+    for campaign_id, cluster_id, user, jobs in shares:
         ceiling = Ceiling(CeilingKind.TESTS, user, cluster_id)
         most[ceiling] = tests
         used[ceiling] += jobs
@@ -172,15 +175,15 @@ def _costs(
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(which)
     )
-    for one in read_all(conn, _Part, statement):
-        share = one.campaign_id, one.cluster_id
-        mine = {ceiling: (declared[ceiling], cost) for ceiling, cost in tokens.get(share, ())}
-        mine |= {ceiling: (cores, one.width) for ceiling, cores in _quotas(one, declared)}
-        if with_max_jobs and one.max_jobs is not None:
-            mine[_max_jobs(one.campaign_id, one.cluster_id)] = one.max_jobs, 1
-        if mine:
-            most.update({ceiling: limit for ceiling, (limit, _) in mine.items()})
-            costs[share] = {ceiling: cost for ceiling, (_, cost) in mine.items()}
+    for row in read_all(conn, _Part, statement):
+        share = row.campaign_id, row.cluster_id
+        limits_and_costs = {ceiling: (declared[ceiling], cost) for ceiling, cost in tokens.get(share, ())}
+        limits_and_costs |= {ceiling: (cores, row.width) for ceiling, cores in _quotas(row, declared)}
+        if with_max_jobs and row.max_jobs is not None:
+            limits_and_costs[_max_jobs(row.campaign_id, row.cluster_id)] = row.max_jobs, 1
+        if limits_and_costs:
+            most.update({ceiling: limit for ceiling, (limit, _) in limits_and_costs.items()})
+            costs[share] = {ceiling: cost for ceiling, (_, cost) in limits_and_costs.items()}
     return Ceilings(most, {}, costs)
 
 
@@ -196,19 +199,19 @@ def _quotas(part: _Part, declared: Mapping[Ceiling, int]) -> Iterator[tuple[Ceil
 
 def _tokens(conn: Connection, which: ColumnElement[bool]) -> dict[Share, list[tuple[Ceiling, int]]]:
     need = CampaignLimit
-    found = conn.execute(
+    needs = conn.execute(
         select(need.c.campaign_id, need.c.cluster_id, need.c.limit_name, need.c.tokens)
         .join(Campaign, Campaign.c.id == need.c.campaign_id)
         .where(which)
     )
     tokens: dict[Share, list[tuple[Ceiling, int]]] = defaultdict(list)
-    for campaign_id, cluster_id, name, number in found:
+    for campaign_id, cluster_id, name, number in needs:
         tokens[campaign_id, cluster_id].append((Ceiling(CeilingKind.LIMIT, name), number))
     return tokens
 
 
 def live_use(conn: Connection) -> dict[Ceiling, int]:
-    """By live jobs that carry tasks, whether or not anything is declared."""
+    """What live jobs that carry tasks have of each limit (tokens) and quota (cores), declared or not."""
     need = CampaignLimit
     here = and_(Job.c.campaign_id == need.c.campaign_id, Job.c.cluster_id == need.c.cluster_id)
     tokens = conn.execute(
@@ -239,8 +242,8 @@ def live_use(conn: Connection) -> dict[Ceiling, int]:
 
 def _used_of_max_jobs(conn: Connection, campaign_id: int) -> dict[Ceiling, int]:
     live = select(Job.c.cluster_id, func.count()).where(Job.c.campaign_id == campaign_id, _is_live())
-    found = conn.execute(live.group_by(Job.c.cluster_id))
-    return {_max_jobs(campaign_id, cluster_id): number for cluster_id, number in found}
+    counts = conn.execute(live.group_by(Job.c.cluster_id))
+    return {_max_jobs(campaign_id, cluster_id): number for cluster_id, number in counts}
 
 
 def _max_jobs(campaign_id: int, cluster_id: int) -> Ceiling:
@@ -271,22 +274,22 @@ def put_limit(conn: Connection, name: str, capacity: int) -> None:
 
 
 def remove_limit(conn: Connection, name: str) -> None:
-    """Only one that no open campaign asks for."""
-    mine = CampaignLimit.c.limit_name == name
+    """Raise CigriError when an open campaign asks for it, NotFound when there is none."""
+    is_limit = CampaignLimit.c.limit_name == name
     asking = select(CampaignLimit.c.campaign_id).join(Campaign, Campaign.c.id == CampaignLimit.c.campaign_id)
-    campaign = conn.scalar(asking.where(mine, Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1))
+    campaign = conn.scalar(asking.where(is_limit, Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1))
     if campaign is not None:
         raise CigriError(f"open campaigns ask for {name} (e.g. {campaign}); give it another capacity instead")
-    conn.execute(delete(CampaignLimit).where(mine))
+    conn.execute(delete(CampaignLimit).where(is_limit))
     if not conn.execute(delete(Limit).where(Limit.c.name == name).returning(Limit.c.name)).all():
         raise NotFound(f"no limit {name}; `cigri limit list` shows them")
 
 
 def list_limits(conn: Connection) -> list[LimitView]:
-    """By name, with the tokens that live jobs have."""
+    """Sorted by name; `used` are the tokens that live jobs have."""
     used = live_use(conn)
-    found = conn.execute(select(Limit.c.name, Limit.c.capacity).order_by(Limit.c.name))
-    return [LimitView(name, capacity, used.get(Ceiling(CeilingKind.LIMIT, name), 0)) for name, capacity in found]
+    limits = conn.execute(select(Limit.c.name, Limit.c.capacity).order_by(Limit.c.name))
+    return [LimitView(name, capacity, used.get(Ceiling(CeilingKind.LIMIT, name), 0)) for name, capacity in limits]
 
 
 def put_quota(conn: Connection, subject: Subject, cores: int, cluster: str = "") -> None:
@@ -298,6 +301,7 @@ def put_quota(conn: Connection, subject: Subject, cores: int, cluster: str = "")
 
 
 def remove_quota(conn: Connection, subject: Subject, cluster: str = "") -> None:
+    """That of one cluster, or without a name that of all together; raise NotFound when there is none."""
     cluster_id = find_cluster_id(conn, cluster) if cluster else None
     if not conn.execute(delete(Quota).where(_is(subject, cluster_id)).returning(Quota.c.id)).all():
         raise NotFound(f"{subject.kind} {subject.name} has no such quota; `cigri quota list` shows them")
@@ -305,17 +309,17 @@ def remove_quota(conn: Connection, subject: Subject, cluster: str = "") -> None:
 
 
 def list_quotas(conn: Connection) -> list[QuotaView]:
-    """By kind, name and cluster; what everybody may have is in use by nobody in particular."""
+    """Sorted by kind, name and cluster; the quota of everybody is in use by nobody in particular."""
     used = live_use(conn)
-    found = conn.execute(
+    quotas = conn.execute(
         select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Cluster.c.name, Quota.c.cores)
         .outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id)
         .order_by(Quota.c.kind, Quota.c.name, Cluster.c.name)
     )
     views = []
-    for kind, name, cluster_id, cluster, cores in found:
-        mine = used.get(Ceiling(CeilingKind(kind), name, cluster_id), 0)
-        views.append(QuotaView(kind, name, cluster, cores, None if name == EVERYBODY else mine))
+    for kind, name, cluster_id, cluster, cores in quotas:
+        in_use = used.get(Ceiling(CeilingKind(kind), name, cluster_id), 0)
+        views.append(QuotaView(kind, name, cluster, cores, None if name == EVERYBODY else in_use))
     return views
 
 

@@ -17,6 +17,7 @@ from cigri.errors import NotFound
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.visits import is_account_paused
 from cigri.rules.backoff import JOBS_ASKED_FOR_A_CHECKPOINT
+from cigri.rules.callers import Caller
 from cigri.states import EventLevel, JobKind, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Batch, Job
@@ -34,7 +35,9 @@ class CheckpointOrder(NamedTuple):
     is_new: bool
 
 
-def ask_checkpoints(conn: Connection, user: str, *, campaign_id: int | None = None, job_id: int | None = None) -> int:
+def ask_checkpoints(
+    conn: Connection, caller: Caller, *, campaign_id: int | None = None, job_id: int | None = None
+) -> int:
     """Ask the running jobs of a campaign, or one job, for a checkpoint; give the number of those that can hear it."""
     chosen = Job.c.campaign_id == campaign_id if job_id is None else Job.c.id == job_id
     owner = conn.execute(
@@ -42,14 +45,14 @@ def ask_checkpoints(conn: Connection, user: str, *, campaign_id: int | None = No
         .where(Campaign.c.id == campaign_id if job_id is None else Campaign.c.id == _campaign_of(job_id))
         .with_for_update(read=True)
     ).one_or_none()
-    if owner is None or (owner.grid_user != user and user != "root"):
+    if owner is None or (owner.grid_user != caller.user and not caller.owns_all):
         what = f"campaign {campaign_id}" if job_id is None else f"job {job_id}"
         raise NotFound(f"you have no {what}; `gridstat` lists yours")
-    asked = _put_requests(conn, chosen, user)
+    asked = _put_requests(conn, chosen, caller.user)
     if asked:
-        about = f"{user} asked {asked} running job{'' if asked == 1 else 's'} for a checkpoint"
+        message = f"{caller.user} asked {asked} running job{'' if asked == 1 else 's'} for a checkpoint"
         subject = f"campaign {owner.id}"
-        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, subject, about, owner.id, job_id=job_id)])
+        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, subject, message, owner.id, job_id=job_id)])
         wake(conn)
     return asked
 
@@ -97,8 +100,8 @@ def put_heard(conn: Connection, job_ids: Sequence[int]) -> None:
         .returning(Job.c.campaign_id)
     ).scalars()
     for campaign_id, number in Counter(heard).items():
-        about = f"{number} running job{'' if number == 1 else 's'} signalled their tasks for a checkpoint"
-        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, f"campaign {campaign_id}", about, campaign_id)])
+        message = f"{number} running job{'' if number == 1 else 's'} signalled their tasks for a checkpoint"
+        put_events(conn, [NewEvent("CHECKPOINT", EventLevel.INFO, f"campaign {campaign_id}", message, campaign_id)])
 
 
 def unsend_checkpoints(conn: Connection, job_ids: Sequence[int]) -> None:

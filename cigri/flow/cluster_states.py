@@ -91,6 +91,7 @@ def _left_out(here: BindParameter[int]) -> ColumnElement[int]:
 
 
 def cores_of_a_node() -> ColumnElement[int]:
+    """The largest `cores` among the node classes of the statement around it; null where no class tells any."""
     return cast(func.max(NodeClass.c.properties["cores"].as_float()), BigInteger)
 
 

@@ -45,7 +45,7 @@ def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
 
     A new one has its default queue; the nodes of a changed one are looked at again.
     """
-    known = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
+    old_id = conn.scalar(select(Cluster.c.id).where(Cluster.c.name == name))
     statement = insert(Cluster).values(name=name, config=dict(config))
     cluster_id = conn.execute(
         statement.on_conflict_do_update(
@@ -57,7 +57,7 @@ def put_cluster(conn: Connection, name: str, config: Mapping[str, Any]) -> bool:
     conn.execute(delete(Discovery).where(Discovery.c.cluster_id == cluster_id))
     mark_changed(conn)
     wake(conn)
-    return known is None
+    return old_id is None
 
 
 def enable_cluster(conn: Connection, name: str, *, enabled: bool) -> None:
@@ -143,14 +143,17 @@ def list_clusters(conn: Connection, module: str, *, due_only: bool = False) -> l
 
 
 def list_every_cluster(conn: Connection) -> list[ClusterRow]:
-    """Also those that are paused or disabled."""
-    found = conn.execute(
+    """All by id, also paused or disabled ones; whether they have troubles is not looked up. Raise ConfigError for a
+    configuration that cannot be read."""
+    clusters = conn.execute(
         select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).order_by(Cluster.c.id)
     )
-    return [ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled) for row in found]
+    return [ClusterRow(row.id, row.name, _config(row.name, row.config), row.is_enabled) for row in clusters]
 
 
 def find_cluster(conn: Connection, name: str) -> ClusterRow | None:
+    """Paused and disabled ones, too, without a look at their troubles; None: there is none of that name. Raise
+    ConfigError when its configuration cannot be read."""
     row = conn.execute(
         select(Cluster.c.id, Cluster.c.name, Cluster.c.config, Cluster.c.is_enabled).where(Cluster.c.name == name)
     ).one_or_none()

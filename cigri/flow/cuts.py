@@ -29,7 +29,7 @@ CUT_COLUMNS: Mapping[str, TypeEngine[Any]] = {
     "campaign_ids": ARRAY(BigInteger),
 }
 CUT_KEY = (CutRow.c.campaign_id, CutRow.c.cluster_id)
-_ABOUT = (CutRow.c.reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)
+_CUT_VALUES = (CutRow.c.reason, CutRow.c.name, CutRow.c.used, CutRow.c.most)
 
 CutKind = tuple[int, str, str, int, int]
 """All of a cut but the campaign, of which most often many are cut alike: they are read and written as one."""
@@ -62,9 +62,9 @@ def put_cuts(conn: Connection, cuts: Iterable[Cut]) -> int:
     new: dict[CutKind, set[int]] = defaultdict(set)
     for cut in cuts:
         new[cut.cluster_id, cut.reason, cut.name, cut.used, cut.most].add(cut.campaign_id)
-    known = _known(conn)
-    changed = _besides(new, known)
-    if gone := sorted(_shares(_besides(known, new)) - _shares(changed)):
+    stored = _stored(conn)
+    changed = _besides(new, stored)
+    if gone := sorted(_shares(_besides(stored, new)) - _shares(changed)):
         kinds = {"campaign_id": CutRow.c.campaign_id.type, "cluster_id": CutRow.c.cluster_id.type}
         over = rows("over", kinds, gone)
         conn.execute(
@@ -76,9 +76,9 @@ def put_cuts(conn: Connection, cuts: Iterable[Cut]) -> int:
 
 
 def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
-    """Of one campaign, by cluster."""
+    """Of one campaign, sorted by the cluster's name."""
     statement = (
-        select(Cluster.c.name.label("cluster"), *_ABOUT, CutRow.c.since)
+        select(Cluster.c.name.label("cluster"), *_CUT_VALUES, CutRow.c.since)
         .join(Cluster, Cluster.c.id == CutRow.c.cluster_id)
         .where(CutRow.c.campaign_id == campaign_id)
         .order_by(Cluster.c.name)
@@ -86,16 +86,16 @@ def list_cuts(conn: Connection, campaign_id: int) -> list[CutView]:
     return read_all(conn, CutView, statement)
 
 
-def _known(conn: Connection) -> dict[CutKind, frozenset[int]]:
-    about = (CutRow.c.cluster_id, cast(CutRow.c.reason, Text), CutRow.c.name, CutRow.c.used, CutRow.c.most)
-    found = conn.execute(select(*about, func.array_agg(CutRow.c.campaign_id)).group_by(*about))
-    return {(cluster, reason, name, used, most): frozenset(ids) for cluster, reason, name, used, most, ids in found}
+def _stored(conn: Connection) -> dict[CutKind, frozenset[int]]:
+    columns = (CutRow.c.cluster_id, cast(CutRow.c.reason, Text), CutRow.c.name, CutRow.c.used, CutRow.c.most)
+    cuts = conn.execute(select(*columns, func.array_agg(CutRow.c.campaign_id)).group_by(*columns))
+    return {(cluster, reason, name, used, most): frozenset(ids) for cluster, reason, name, used, most, ids in cuts}
 
 
 def _besides(
     cuts: Mapping[CutKind, AbstractSet[int]], others: Mapping[CutKind, AbstractSet[int]]
 ) -> dict[CutKind, AbstractSet[int]]:
-    return {why: some for why, ids in cuts.items() if (some := ids - others.get(why, NO_CAMPAIGNS))}
+    return {why: campaign_ids for why, ids in cuts.items() if (campaign_ids := ids - others.get(why, NO_CAMPAIGNS))}
 
 
 def _shares(cuts: Mapping[CutKind, AbstractSet[int]]) -> set[tuple[int, int]]:

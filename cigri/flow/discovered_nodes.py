@@ -25,31 +25,31 @@ UNREADABLE = "NODES_UNREADABLE"
 def list_undiscovered(conn: Connection, every: float) -> set[int]:
     """Clusters whose nodes were not looked at in the last `every` seconds."""
     oldest = func.now() - interval(every)
-    found = select(Cluster.c.id).outerjoin(Discovery, Discovery.c.cluster_id == Cluster.c.id)
-    return set(conn.scalars(found.where(or_(Discovery.c.at.is_(None), Discovery.c.at <= oldest))))
+    visits = select(Cluster.c.id).outerjoin(Discovery, Discovery.c.cluster_id == Cluster.c.id)
+    return set(conn.scalars(visits.where(or_(Discovery.c.at.is_(None), Discovery.c.at <= oldest))))
 
 
 def put_nodes(conn: Connection, cluster: ClusterRow, classes: Sequence[NodeClass]) -> bool:
     """What nodes the cluster has; True when that is news to those who decide what may run there."""
     row = Row
     stored = select(row.c.properties, row.c.nodes, row.c.queue).where(row.c.cluster_id == cluster.id)
-    known = read_all(conn, NodeClass, stored)
+    stored_classes = read_all(conn, NodeClass, stored)
     _note(conn, cluster, "")
     close_events(conn, [UNREADABLE], [f"cluster {cluster.name}"], "cigri")
-    if sorted(map(_key, known)) == sorted(map(_key, classes)):
+    if sorted(map(_key, stored_classes)) == sorted(map(_key, classes)):
         return False
     conn.execute(delete(row).where(row.c.cluster_id == cluster.id))
     if classes:
-        about = {"cluster_id": cluster.id, "at": func.now()}
-        conn.execute(insert(row).values([one._asdict() | about for one in classes]))
-    is_news = _kinds(known) != _kinds(classes)
+        common = {"cluster_id": cluster.id, "at": func.now()}
+        conn.execute(insert(row).values([node_class._asdict() | common for node_class in classes]))
+    is_news = _kinds(stored_classes) != _kinds(classes)
     if is_news:
         mark_changed(conn)
     return is_news
 
 
 def put_no_nodes(conn: Connection, cluster: ClusterRow, problem: str) -> None:
-    """Its answer makes no sense: what was known of its nodes holds on, and the operator is told."""
+    """The cluster's answer makes no sense: what was known of its nodes stays, and the operator is told of `problem`."""
     _note(conn, cluster, problem)
     message = f"what nodes it has cannot be read: {problem}"
     event = NewEvent(UNREADABLE, EventLevel.WARNING, f"cluster {cluster.name}", message, cluster_id=cluster.id)
@@ -62,10 +62,10 @@ def _note(conn: Connection, cluster: ClusterRow, problem: str) -> None:
     conn.execute(new.on_conflict_do_update(index_elements=[Discovery.c.cluster_id], set_=values))
 
 
-def _key(one: NodeClass) -> str:
-    return json.dumps(one, sort_keys=True)
+def _key(node_class: NodeClass) -> str:
+    return json.dumps(node_class, sort_keys=True)
 
 
 def _kinds(classes: Iterable[NodeClass]) -> set[str]:
     """Whatever their number."""
-    return {_key(one._replace(nodes=1)) for one in classes}
+    return {_key(node_class._replace(nodes=1)) for node_class in classes}

@@ -107,14 +107,14 @@ class Doubted(NamedTuple):
 
 
 def list_spans(conn: Connection, campaign_ids: Collection[int]) -> list[Span]:
-    """Of these campaigns on all their clusters."""
+    """One for each of these campaigns on each of its clusters."""
     return [_span(row) for row in conn.execute(_spans(), {"campaigns": sorted(campaign_ids)})]
 
 
 def list_spans_here(conn: Connection, campaign_ids: Collection[int], cluster_id: int, bins: int) -> list[SpanHere]:
-    """Of these campaigns on one cluster; durations in the first `bins` are suspicious."""
-    about = {"campaigns": sorted(campaign_ids), "here": cluster_id, "bins": bins}
-    return [SpanHere(_span(row), row.is_mixed, row.suspected) for row in conn.execute(_spans_here(), about)]
+    """Those of these campaigns on one cluster; durations in the first `bins` bins are suspicious."""
+    parameters = {"campaigns": sorted(campaign_ids), "here": cluster_id, "bins": bins}
+    return [SpanHere(_span(row), row.is_mixed, row.suspected) for row in conn.execute(_spans_here(), parameters)]
 
 
 def _span(row: Row[*tuple[Any, ...]]) -> Span:
@@ -164,12 +164,12 @@ def _spans_here() -> Select[*tuple[Any, ...]]:
 
 
 def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
-    """With the tasks that, alone in their job, had run for SHORTEST_RUN when their cluster was visited last."""
+    """With tasks that, alone in their jobs, had run for SHORTEST_HEALTHY_RUN at the cluster's last visit."""
     other = Attempt.alias()
     is_shared = select(other.c.task_id).where(other.c.job_id == Job.c.id, other.c.position == 2).exists()
     lasted = cast(func.extract("epoch", Cluster.c.visited_at - Job.c.started_at), Double)
     node, place = func.coalesce(Job.c.node, ""), bin_in_sql(lasted)
-    found = conn.execute(
+    runs = conn.execute(
         select(Job.c.campaign_id, Job.c.cluster_id, node, place, func.count())
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
         .where(Job.c.campaign_id.in_({span.campaign_id for span in spans}), Job.c.state == JobState.RUNNING)
@@ -178,7 +178,7 @@ def add_running(conn: Connection, spans: Sequence[Span]) -> list[Span]:
         .group_by(Job.c.campaign_id, Job.c.cluster_id, node, place)
     )
     running: dict[tuple[int, int], dict[str, list[int]]] = {}
-    for campaign_id, cluster_id, name, bin_, number in found:
+    for campaign_id, cluster_id, name, bin_, number in runs:
         counts = running.setdefault((campaign_id, cluster_id), {}).setdefault(name or "", [])
         counts += [0] * (bin_ + 1 - len(counts))
         counts[bin_] = number
@@ -248,7 +248,7 @@ def _mark(conn: Connection, doubted: Doubted, job_ids: Collection[int] | None) -
 
 
 def _take_out(conn: Connection, here: ColumnElement[bool], lasted: Sequence[float]) -> None:
-    """Of the totals, and as many of the completions of each minute as their part in all."""
+    """Take these durations out of the totals, and of the completions of each minute the same part as of all."""
     part, number = CampaignCluster, len(lasted)
     kept = cast(part.c.done - number, Double) / func.greatest(part.c.done, 1)
     same = and_(Completion.c.campaign_id == part.c.campaign_id, Completion.c.cluster_id == part.c.cluster_id)

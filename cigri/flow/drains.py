@@ -57,6 +57,7 @@ def put_drain(conn: Connection, cluster: str, wish: DrainWish) -> None:
 
 
 def find_drain(conn: Connection, cluster_id: int) -> DrainWish | None:
+    """None: the cluster is not drained."""
     statement = select(Drain.c.deadline, Drain.c.kills, Drain.c.keep, Drain.c.asked_by)
     return read_one(conn, DrainWish, statement.where(Drain.c.cluster_id == cluster_id))
 
@@ -76,6 +77,7 @@ def end_node_drains(conn: Connection, cluster_id: int, nodes: Collection[str]) -
 
 
 def list_node_drains(conn: Connection, cluster_id: int) -> list[NodeDrain]:
+    """Sorted by node; also those whose deadline is past, for the node stays out until its operator admits it again."""
     row = NodeDrainRow.c
     here = select(row.node, row.deadline, row.asked_by).where(row.cluster_id == cluster_id)
     return read_all(conn, NodeDrain, here.order_by(row.node))
@@ -89,11 +91,14 @@ def list_unfit(conn: Connection, cluster_id: int, deadline: datetime) -> list[in
     return list(conn.scalars(statement.where(end > deadline, ~asked)))
 
 
-def put_told(conn: Connection, told: Sequence[tuple[int, bool]], at: datetime, *, machine_only: bool = False) -> None:
-    """These jobs were told of their shutdown, or their machine's; or could not be, and are not tried again."""
-    if not told:
+def put_told(
+    conn: Connection, answers: Sequence[tuple[int, bool]], at: datetime, *, machine_only: bool = False
+) -> None:
+    """`answers`: did each job hear of its shutdown then, or (`machine_only`) of its machine's? Who did not is not
+    retried."""
+    if not answers:
         return
-    jobs = rows("told", {"job_id": BigInteger(), "was_heard": Boolean()}, told)
+    jobs = rows("new", {"job_id": BigInteger(), "was_heard": Boolean()}, answers)
     statement = insert(Shutdown).from_select(
         ["job_id", "at", "was_heard", "machine_only"],
         select(jobs.c.job_id, literal(at, Shutdown.c.at.type), jobs.c.was_heard, literal(machine_only)).join(
@@ -109,8 +114,8 @@ def take_back(conn: Connection, cluster_id: int) -> list[ToldJob]:
     row = NodeDrainRow.c
     of_cluster = select(Drain.c.cluster_id).where(Drain.c.cluster_id == Job.c.cluster_id)
     of_node = select(row.node).where(row.cluster_id == Job.c.cluster_id, row.node == Job.c.node)
-    mine = select(Job.c.id).where(Job.c.cluster_id == cluster_id, ~of_cluster.exists(), ~of_node.exists())
-    taken = delete(Shutdown).where(Shutdown.c.job_id.in_(mine)).returning(Shutdown.c.job_id).cte("taken")
+    undrained = select(Job.c.id).where(Job.c.cluster_id == cluster_id, ~of_cluster.exists(), ~of_node.exists())
+    taken = delete(Shutdown).where(Shutdown.c.job_id.in_(undrained)).returning(Shutdown.c.job_id).cte("taken")
     return [*_told(conn, select(taken.c.job_id))]
 
 
@@ -121,16 +126,16 @@ def list_past(conn: Connection, cluster_id: int) -> list[ToldJob]:
 
 
 def put_past(conn: Connection, job_ids: Collection[int]) -> None:
-    """These jobs find none."""
+    """Note that these jobs find no shutdown time any longer, so that `list_past` leaves them out."""
     conn.execute(update(Shutdown).where(Shutdown.c.job_id.in_(job_ids)).values(is_past=True))
 
 
 def _told(conn: Connection, jobs: Select[int]) -> Iterator[ToldJob]:
-    """Those of them that run."""
-    found = conn.execute(
+    """Those of these jobs that run, with where their files are."""
+    running = conn.execute(
         select(Job.c.id, Job.c.campaign_id, Batch.c.id, Job.c.array_index, Batch.c.local_user)
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .where(Job.c.id.in_(jobs), Job.c.state == JobState.RUNNING)
     )
-    for job_id, campaign_id, batch_id, index, local_user in found:
+    for job_id, campaign_id, batch_id, index, local_user in running:
         yield ToldJob(job_id, JobKey(campaign_id, batch_id, index or 0), local_user)

@@ -116,7 +116,7 @@ def put_ended(
 
 
 def put_unsent(conn: Connection, attempts: Sequence[EndedAttempt], jobs: Mapping[int, Sequence[EndedJob]]) -> None:
-    """As `put_ended`, of attempts that have not run, in jobs for many clusters, by their ids."""
+    """As `put_ended`, of attempts that have not run; `jobs` are by the id of their cluster."""
     standing, fresh, over = _end(conn, None, attempts, [job for there in jobs.values() for job in there])
     ended = {job.job_id for job in over}
     for cluster_id, there in jobs.items():
@@ -140,7 +140,7 @@ def _end(
 
 
 def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, ReplicatedTask]) -> Iterator[EndedAttempt]:
-    """What each end means to a task that has, or had, several attempts; pure.
+    """Give each end as it counts for a task that has, or had, several attempts; pure.
 
     A user's kill ends the task as a whole. Whatever else ends while another attempt lives costs nothing.
     """
@@ -163,7 +163,7 @@ def settle(attempts: Iterable[EndedAttempt], standing: Mapping[int, ReplicatedTa
 
 
 def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[EndedAttempt]) -> set[tuple[int, int]]:
-    """Those that had not ended; their tasks move with them, but for those that are superseded.
+    """Give (task, number) of the attempts that had not ended; their tasks move with them, unless they are superseded.
 
     A task of a cancelled campaign is not done again. One that ran begins to wait for its checkpoint's cluster; one that
     stays where it is may have left a checkpoint. Those of no cluster have not run.
@@ -177,8 +177,8 @@ def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[E
         for a, *ended in telling
         if a.outcome is not Outcome.SUPERSEDED
     ]
-    about = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASK_VALUES, judged), "here": cluster_id}
-    return {(task_id, number) for task_id, number in conn.execute(_attempts_ended(), about)}
+    parameters = {"ended": packed(ATTEMPTS, ended), "judged": packed(TASK_VALUES, judged), "here": cluster_id}
+    return {(task_id, number) for task_id, number in conn.execute(_attempts_ended(), parameters)}
 
 
 @cache
@@ -262,10 +262,10 @@ def _jobs_ended() -> Select[int]:
 
 
 def _worse(field: Column[Any]) -> ScalarSelect[Any]:
-    """Of the first attempt of a job that was no success."""
+    """The field of a job's first attempt that was no success."""
     is_odd = Attempt.c.outcome != Outcome.SUCCESS
-    found = select(field).where(Attempt.c.job_id == Job.c.id, is_odd).order_by(Attempt.c.position).limit(1)
-    return found.correlate(Job).scalar_subquery()
+    value = select(field).where(Attempt.c.job_id == Job.c.id, is_odd).order_by(Attempt.c.position).limit(1)
+    return value.correlate(Job).scalar_subquery()
 
 
 def _end_steps(conn: Connection, cluster_id: int, jobs: Sequence[EndedJob]) -> None:
@@ -296,14 +296,14 @@ def _add_up(conn: Connection, cluster_id: int, attempts: Sequence[EndedAttempt])
             again[attempt.campaign_id] += 1
     for campaign_id in done.keys() | failed.keys() | again.keys():
         lasted = done.get(campaign_id, [])
-        about = {"campaign": campaign_id, "here": cluster_id}
-        about |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
-        conn.execute(_added_up(has_done=bool(lasted)), about | (totals(lasted) if lasted else {}))
+        parameters = {"campaign": campaign_id, "here": cluster_id}
+        parameters |= {"failed_more": failed[campaign_id], "again_more": again[campaign_id]}
+        conn.execute(_added_up(has_done=bool(lasted)), parameters | (totals(lasted) if lasted else {}))
 
 
 @cache
 def _added_up(*, has_done: bool) -> Update:
-    """Of one campaign on a cluster, and the tasks that were done there in this minute."""
+    """Add to the totals of a share, and with `has_done` to the tasks that were done there in this minute."""
     part = CampaignCluster.c
     campaign_id, cluster_id, failed, again = (
         bindparam(name, type_=BigInteger) for name in ("campaign", "here", "failed_more", "again_more")

@@ -42,12 +42,12 @@ def put_events(conn: Connection, events: Iterable[NewEvent]) -> None:
     latest = {(event.code, event.subject): event for event in quoted}
     if not latest:
         return
-    told = rows("told", EVENT_COLUMNS, list(latest.values()))
-    is_news = told.c.level == EventLevel.INFO.value
+    new = rows("new", EVENT_COLUMNS, list(latest.values()))
+    is_news = new.c.level == EventLevel.INFO.value
     statement = insert(Event).from_select(
         [*EVENT_COLUMNS, "opened_at", "last_at", "closed_at", "closed_by"],
         select(
-            *(cast(told.c[name], Event.c[name].type) for name in EVENT_COLUMNS),
+            *(cast(new.c[name], Event.c[name].type) for name in EVENT_COLUMNS),
             func.now(),
             func.now(),
             case((is_news, func.now())),

@@ -43,12 +43,12 @@ class ExcludedNode(NamedTuple):
 
 def list_excluded(conn: Connection, cluster_id: int) -> list[str]:
     """Nodes that get no job now because they are sick."""
-    mine = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > func.now())
-    return list(conn.scalars(mine.order_by(NodeRow.c.node)))
+    nodes = select(NodeRow.c.node).where(NodeRow.c.cluster_id == cluster_id, NodeRow.c.until > func.now())
+    return list(conn.scalars(nodes.order_by(NodeRow.c.node)))
 
 
 def list_all_excluded(conn: Connection) -> dict[int, list[str]]:
-    """By cluster those that get no job now: they are sick, or drained."""
+    """By cluster id the names of nodes that get no job now, since they are sick or drained."""
     sick = select(NodeRow.c.cluster_id, NodeRow.c.node).where(NodeRow.c.until > func.now())
     excluded: dict[int, list[str]] = defaultdict(list)
     for cluster_id, node in conn.execute(sick.union(select(NodeDrain.c.cluster_id, NodeDrain.c.node)).order_by("node")):
@@ -57,7 +57,8 @@ def list_all_excluded(conn: Connection) -> dict[int, list[str]]:
 
 
 def list_excluded_nodes(conn: Connection, cluster: str = "") -> list[ExcludedNode]:
-    """For people: of one cluster, or of all."""
+    """Of one cluster (empty: of all), sorted by cluster and node: sick nodes, those on trial after that, and drained
+    ones."""
     row = NodeRow
     name = Cluster.c.name.label("cluster")
     sick = (
@@ -72,8 +73,8 @@ def list_excluded_nodes(conn: Connection, cluster: str = "") -> list[ExcludedNod
         .add_columns(true().label("is_out"), true().label("is_drained"))
         .join(Cluster, Cluster.c.id == wish.cluster_id)
     )
-    found = [nodes.where(Cluster.c.name == cluster) if cluster else nodes for nodes in (sick, drained)]
-    return sorted(node for nodes in found for node in read_all(conn, ExcludedNode, nodes))
+    statements = [nodes.where(Cluster.c.name == cluster) if cluster else nodes for nodes in (sick, drained)]
+    return sorted(node for nodes in statements for node in read_all(conn, ExcludedNode, nodes))
 
 
 def put_exclusion(
@@ -111,8 +112,8 @@ def put_exclusion(
 
 def admit_nodes(conn: Connection, cluster_id: int, cluster: str, nodes: Collection[str], by: str) -> int:
     """Forget what was held against these nodes; give the number of those of which something was."""
-    mine = and_(NodeRow.c.cluster_id == cluster_id, NodeRow.c.node.in_(nodes))
-    gone = conn.scalars(delete(NodeRow).where(mine).returning(NodeRow.c.node)).all()
+    is_admitted = and_(NodeRow.c.cluster_id == cluster_id, NodeRow.c.node.in_(nodes))
+    gone = conn.scalars(delete(NodeRow).where(is_admitted).returning(NodeRow.c.node)).all()
     close_events(conn, [NODE_EXCLUDED], [_subject(cluster, node) for node in gone], by)
     return len(gone)
 

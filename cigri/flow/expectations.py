@@ -24,7 +24,7 @@ _IS_UNMATCHED = and_(Campaign.c.unmatched_from.is_not(None), Campaign.c.state.in
 
 
 def match_tasks(conn: Connection, most: int = 20_000) -> int:
-    """Look up at most so many tasks of new campaigns, so that no pass is long; give the number that were known.
+    """Look up at most so many tasks of new campaigns, so that no pass is long; give the number that ran before.
 
     Campaigns whose commands have never succeeded cost nothing.
     """
@@ -32,26 +32,26 @@ def match_tasks(conn: Connection, most: int = 20_000) -> int:
     if conn.scalar(unmatched.limit(1)) is None:
         return 0
     conn.execute(update(Campaign).where(_IS_UNMATCHED, ~_has_past()).values(unmatched_from=None))
-    found = conn.execute(
+    campaigns = conn.execute(
         select(Campaign.c.id, Campaign.c.unmatched_from)
         .where(_IS_UNMATCHED)
         .order_by(Campaign.c.id)
         .limit(CAMPAIGNS)
         .with_for_update(skip_locked=True, key_share=True)
     )
-    known = 0
-    for campaign_id, first in found.all():
+    matched = 0
+    for campaign_id, first in campaigns.all():
         if most <= 0 or first is None:
             break
         before = _speeds(conn, campaign_id)
         _put_speeds(conn, campaign_id, before)
-        known += _match(conn, campaign_id, first, most, before)
+        matched += _match(conn, campaign_id, first, most, before)
         last = conn.scalar(select(func.max(Task.c.number)).where(Task.c.campaign_id == campaign_id))
         is_whole = last is None or last < first + most
         after = None if is_whole else first + most
         conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=after))
         most = first + most - 1 - (last or 0) if is_whole else 0
-    return known
+    return matched
 
 
 def _has_past() -> ColumnElement[bool]:
@@ -92,9 +92,9 @@ def _speeds(conn: Connection, campaign_id: int) -> dict[int, float]:
 
 def _put_speeds(conn: Connection, campaign_id: int, speeds: Mapping[int, float]) -> None:
     if speeds:
-        told = rows("told", SPEEDS, list(speeds.items()))
-        same = CampaignCluster.c.cluster_id == told.c.cluster_id
-        values = update(CampaignCluster).values(speed=told.c.speed)
+        new = rows("new", SPEEDS, list(speeds.items()))
+        same = CampaignCluster.c.cluster_id == new.c.cluster_id
+        values = update(CampaignCluster).values(speed=new.c.speed)
         conn.execute(values.where(CampaignCluster.c.campaign_id == campaign_id, same))
 
 
@@ -112,16 +112,16 @@ def _commands(campaign_id: int) -> Subquery:
 
 def _match(conn: Connection, campaign_id: int, first: int, most: int, speeds: Mapping[int, float]) -> int:
     """Where clusters run different commands, the latest success counts. What took long on a slow one is less work."""
-    commands, told = _commands(campaign_id), rows("told", SPEEDS, list(speeds.items()))
+    commands, of_cluster = _commands(campaign_id), rows("new", SPEEDS, list(speeds.items()))
     last = LastDuration.c
     same = and_(last.command == commands.c.command, last.parameter == parameter_of(Task.c.parameter))
     past = (
-        select(Task.c.id, (last.seconds * func.coalesce(told.c.speed, 1.0)).label("seconds"))
+        select(Task.c.id, (last.seconds * func.coalesce(of_cluster.c.speed, 1.0)).label("seconds"))
         .ext(distinct_on(Task.c.id))
         .select_from(Task)
         .join(commands, true())
         .join(LastDuration, same)
-        .outerjoin(told, told.c.cluster_id == last.cluster_id)
+        .outerjoin(of_cluster, of_cluster.c.cluster_id == last.cluster_id)
         .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING)
         .where(Task.c.number >= first, Task.c.number < first + most)
         .order_by(Task.c.id, last.at.desc())

@@ -4,7 +4,7 @@ Given by: users.
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, and_, func, literal, or_, select, update
+from sqlalchemy import Connection, and_, func, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import IDS, rows, wake
@@ -15,6 +15,8 @@ from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.known_tasks import learn_anew
 from cigri.flow.tasks import redo_failed
 from cigri.flow.totals import changed_totals, totals
+from cigri.flow.views.owners import is_own
+from cigri.rules.callers import Caller
 from cigri.rules.verdicts import FIRST_IN_LINE
 from cigri.states import EventLevel, Outcome, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
@@ -28,8 +30,8 @@ RULE_BROKEN = "ADMISSION_RULE_BROKEN"
 STEP_COLUMNS = {"PROLOGUE_FAILED": CampaignCluster.c.prologue, "EPILOGUE_FAILED": CampaignCluster.c.epilogue}
 
 
-def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmit: bool) -> int:
-    """Close open events of the user's campaigns; `resubmit` puts the failed tasks they are about back in line.
+def fix_events(conn: Connection, event_ids: Iterable[int], caller: Caller, *, resubmit: bool) -> int:
+    """Close open events of the caller's campaigns; `resubmit` puts the failed tasks they are about back in line.
 
     Closing the event of a cluster set aside for a campaign gives the campaign that cluster again at once. Doubted
     results are believed, or their tasks done again.
@@ -41,9 +43,9 @@ def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmi
             Event.c.id == wanted.c.id,
             Event.c.closed_at.is_(None),
             Event.c.campaign_id == Campaign.c.id,
-            _is_owner(user),
+            is_own(caller),
         )
-        .values(closed_at=func.now(), closed_by=user)
+        .values(closed_at=func.now(), closed_by=caller.user)
         .returning(Event.c.code, Event.c.campaign_id, Event.c.cluster_id, Event.c.task_id)
     ).all()
     redone: set[int] = set()
@@ -66,19 +68,19 @@ def fix_events(conn: Connection, event_ids: Iterable[int], user: str, *, resubmi
             | redone
         )
         for campaign_id in again:
-            reopen_campaign(conn, campaign_id, user)
+            reopen_campaign(conn, campaign_id, caller.user)
     if fixed:
         wake(conn)
     return len(fixed)
 
 
-def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str) -> int:
+def fix_global_events(conn: Connection, event_ids: Iterable[int], caller: Caller) -> int:
     """Close open events that concern no campaign; clusters paused after failures are visited again at once."""
     wanted = rows("wanted", IDS, [(event_id,) for event_id in event_ids])
     fixed = conn.execute(
         update(Event)
         .where(Event.c.id == wanted.c.id, Event.c.closed_at.is_(None), Event.c.campaign_id.is_(None))
-        .values(closed_at=func.now(), closed_by=user)
+        .values(closed_at=func.now(), closed_by=caller.user)
         .returning(Event.c.cluster_id)
     ).all()
     clusters = {row.cluster_id for row in fixed if row.cluster_id is not None}
@@ -93,23 +95,19 @@ def fix_global_events(conn: Connection, event_ids: Iterable[int], user: str) -> 
 
 
 def put_broken_rule(conn: Connection, user: str, rule: str, said: str) -> None:
-    """Until the rule is mended nobody can submit what it is asked about."""
+    """Tell the operator: until the admission rule is mended nobody can submit what it is asked about."""
     message = f"a campaign of user {user} was refused: {said}"
     put_events(conn, [NewEvent(RULE_BROKEN, EventLevel.ERROR, f"admission rule {rule}", message)])
 
 
 def end_broken_rules(conn: Connection) -> None:
-    """Every rule that is there has answered."""
+    """Close the events about admission rules, for every one of them has answered."""
     subjects = conn.scalars(select(Event.c.subject).where(Event.c.code == RULE_BROKEN, Event.c.closed_at.is_(None)))
     close_events(conn, [RULE_BROKEN], subjects.all(), "cigri")
 
 
-def _is_owner(user: str) -> ColumnElement[bool]:
-    return or_(Campaign.c.grid_user == user, literal(user == "root"))
-
-
 def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
-    """They count as before, and what tasks of the campaign do there is not doubted again."""
+    """The doubted results of a campaign on a cluster count again, and what its tasks do there is doubted no more."""
     part = CampaignCluster
     lasted = conn.scalars(
         moving(Attempt.c.outcome, Outcome.SUCCESS, out_of=[Outcome.DOUBTFUL])
@@ -125,7 +123,7 @@ def believe(conn: Connection, campaign_id: int, cluster_id: int) -> None:
 
 
 def redo_doubted(conn: Connection, campaign_id: int, cluster_id: int) -> bool:
-    """Their tasks wait again, with a clean past: are there any? The cluster is tried again with one job.
+    """Let doubted tasks wait again, with a clean past, and try the cluster with one job; False: there were none.
 
     Raise CigriError as long as another attempt at one of them, which was too late, has not ended.
     """

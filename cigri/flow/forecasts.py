@@ -4,16 +4,17 @@ Given by: predictor; taken by: predictor, users.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, func, or_, select, union_all
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import BigInteger, Connection, Select, and_, func, or_, select, union_all
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.database import among, rows
+from cigri.database import among_given, given, packed, rows
 from cigri.database.typed_rows import read_all
 from cigri.estimates.calibration import ToldInterval
 from cigri.states import OPEN_CAMPAIGNS, CampaignState
@@ -68,14 +69,19 @@ MEASURES = NewClusterForecast._fields[1:]
 
 
 def list_in_all(conn: Connection, besides: Collection[int] = ()) -> dict[int, NewForecast]:
-    """The present forecast of each open campaign as a whole, `besides` some."""
-    statement = (
+    """By campaign id, the present forecast of each open campaign as a whole, without those of `besides`."""
+    forecasts = read_all(conn, NewForecast, _in_all(), {"besides": list(besides)})
+    return {forecast.campaign_id: forecast for forecast in forecasts}
+
+
+@cache
+def _in_all() -> Select[*tuple[Any, ...]]:
+    return (
         select(*(Forecast.c[name] for name in FORECAST_FIELDS))
         .join(Campaign, Campaign.c.id == Forecast.c.campaign_id)
         .where(Forecast.c.cluster_id.is_(None), Campaign.c.state.in_(OPEN_CAMPAIGNS))
-        .where(Forecast.c.campaign_id.not_in(among(besides)))
+        .where(Campaign.c.id.not_in(among_given("besides")))
     )
-    return {forecast.campaign_id: forecast for forecast in read_all(conn, NewForecast, statement)}
 
 
 def put_forecasts(
@@ -91,15 +97,19 @@ def put_forecasts(
     `alike`: by campaign others of which the same is forecast but for the tasks remaining, which it gives for each.
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
-    told = dict.fromkeys(forecast.campaign_id for forecast in forecasts)
-    others = [(first, id, remaining) for first in told for id, remaining in alike.get(first, NO_JOBS_SENT).items()]
+    campaign_ids = dict.fromkeys(forecast.campaign_id for forecast in forecasts)
+    others = [
+        (first, id, remaining) for first in campaign_ids for id, remaining in alike.get(first, NO_JOBS_SENT).items()
+    ]
     for with_cluster in (True, False):
-        if some := [value for value in values if (value[1] is not None) is with_cluster]:
-            _put_present(conn, _of_all(rows("new", FORECAST_COLUMNS, some), others), with_cluster)
-    _keep(conn, history_period)
+        if of_kind := [value for value in values if (value[1] is not None) is with_cluster]:
+            _put_present(conn, _of_all(rows("new", FORECAST_COLUMNS, of_kind), others), with_cluster)
+    conn.execute(_history(history_period))
 
 
-def _keep(conn: Connection, period: float) -> None:
+@cache
+def _history(period: float) -> Insert:
+    """All forecasts of campaigns of which something is known, and that have had no row of history for so long."""
     whole, kept = Forecast.alias("whole").c, select(ForecastHistory.c.id)
     is_known = and_(whole.cluster_id.is_(None), or_(whole.mean.is_not(None), whole.eta.is_not(None)))
     recent = kept.where(ForecastHistory.c.campaign_id == whole.campaign_id)
@@ -110,24 +120,27 @@ def _keep(conn: Connection, period: float) -> None:
         .where(is_known, recent.scalar_subquery().is_(None))
     )
     present = select(*(Forecast.c[name] for name in FORECAST_FIELDS), func.now()).where(Forecast.c.campaign_id.in_(due))
-    conn.execute(insert(ForecastHistory).from_select([*FORECAST_FIELDS, "at"], present))
+    return insert(ForecastHistory).from_select([*FORECAST_FIELDS, "at"], present)
 
 
 def put_cluster_forecasts(conn: Connection, forecasts: Sequence[NewClusterForecast]) -> None:
     """Replace what is known of these clusters; `at` tells when the last pass was."""
-    new = rows("new", {name: ClusterForecast.c[name].type for name in NewClusterForecast._fields}, forecasts)
+    conn.execute(_new_of_clusters(), {"new": packed(NewClusterForecast._fields, forecasts)})
+
+
+@cache
+def _new_of_clusters() -> Insert:
+    new = given("new", {name: ClusterForecast.c[name].type for name in NewClusterForecast._fields})
     values = select(*(new.c[name] for name in NewClusterForecast._fields), func.now())
     statement = insert(ClusterForecast).from_select([*NewClusterForecast._fields, "at"], values)
-    conn.execute(
-        statement.on_conflict_do_update(
-            index_elements=[ClusterForecast.c.cluster_id],
-            set_={name: statement.excluded[name] for name in (*MEASURES, "at")},
-        )
+    return statement.on_conflict_do_update(
+        index_elements=[ClusterForecast.c.cluster_id],
+        set_={name: statement.excluded[name] for name in (*MEASURES, "at")},
     )
 
 
 def _of_all(new: TableValuedAlias, others: Sequence[tuple[int, int, int]]) -> FromClause:
-    """With what is the same of `others`: first, campaign, tasks remaining."""
+    """Rows of new forecasts, and the same again for `others`: (first, campaign, tasks remaining)."""
     if not others:
         return new
     other = rows("other", OTHER, others)
@@ -142,8 +155,8 @@ def _put_present(conn: Connection, new: FromClause, with_cluster: bool) -> None:
     """Replace those that have changed, of clusters or of whole campaigns: each kind has a unique index of its own."""
     of_cluster = Forecast.c.cluster_id == new.c.cluster_id if with_cluster else Forecast.c.cluster_id.is_(None)
     same = (Forecast.c[name].is_not_distinct_from(new.c[name]) for name in FORECAST_FIELDS[2:])
-    known = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
-    changed = select(*(new.c[name] for name in FORECAST_FIELDS), func.now()).where(~known.exists())
+    unchanged = select(Forecast.c.id).where(Forecast.c.campaign_id == new.c.campaign_id, of_cluster, *same)
+    changed = select(*(new.c[name] for name in FORECAST_FIELDS), func.now()).where(~unchanged.exists())
     statement = insert(Forecast).from_select([*FORECAST_FIELDS, "at"], changed)
     conn.execute(
         statement.on_conflict_do_update(

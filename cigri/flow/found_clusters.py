@@ -16,13 +16,12 @@ from cigri.tables.resources import Queue
 
 
 def put_places(conn: Connection) -> int:
-    """Each such campaign uses each cluster that a bucket of it may go to, of those that it was admitted for.
-
-    A test has the tasks that it has, one for each cluster of before. Give the number of those that are new.
-    """
+    """Let each campaign whose clusters the grid chooses use those that a bucket of it has become eligible for; only
+    clusters that it was admitted for, and never for a test, whose tasks are for the clusters of before. Give the number
+    of new shares."""
     part = CampaignCluster.c
     is_known = select(part.cluster_id).where(part.campaign_id == Campaign.c.id, part.cluster_id == Queue.c.cluster_id)
-    found = conn.execute(
+    new_places = conn.execute(
         select(Campaign.c.id, Campaign.c.anywhere[Cluster.c.name], Cluster.c.id)
         .distinct()
         .join(Bucket, Bucket.c.campaign_id == Campaign.c.id)
@@ -35,7 +34,7 @@ def put_places(conn: Connection) -> int:
         .order_by(Campaign.c.id, Cluster.c.id)
     )
     places: dict[int, dict[int, NewCampaignCluster]] = defaultdict(dict)
-    for campaign_id, settings, cluster_id in found:
+    for campaign_id, settings, cluster_id in new_places:
         places[campaign_id][cluster_id] = NewCampaignCluster(**settings)
     for campaign_id, parts in places.items():
         put_parts(conn, campaign_id, parts)

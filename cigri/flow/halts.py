@@ -85,10 +85,10 @@ def _mark(conn: Connection, orders: Sequence[HaltOrder]) -> None:
     if not orders:
         return
     columns: dict[str, Any] = {"id": BigInteger(), "is_wanted": Boolean(), "state": Text(), "tries": BigInteger()}
-    told = rows("told", columns, [(order.job_id, order.is_wanted, order.state, order.tries) for order in orders])
+    new = rows("new", columns, [(order.job_id, order.is_wanted, order.state, order.tries) for order in orders])
     statement = insert(Halt).from_select(
         ["job_id", "is_wanted", "state", "sent_at", "tries"],
-        select(told.c.id, told.c.is_wanted, cast(told.c.state, Halt.c.state.type), func.now(), told.c.tries),
+        select(new.c.id, new.c.is_wanted, cast(new.c.state, Halt.c.state.type), func.now(), new.c.tries),
     )
     changes = {name: statement.excluded[name] for name in ("is_wanted", "state", "sent_at", "tries")}
     conn.execute(statement.on_conflict_do_update(index_elements=[Halt.c.job_id], set_=changes))

@@ -5,7 +5,7 @@ Given by: users; taken by: killer, metascheduler, runner, users.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, delete, func, insert, literal, or_, select
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.database import wake
@@ -13,6 +13,8 @@ from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
 from cigri.flow.campaigns import own_campaign
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.views.owners import is_own
+from cigri.rules.callers import Caller
 from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState
 from cigri.tables.campaigns import Campaign, CampaignCluster, Hold
 from cigri.tables.clusters import Cluster
@@ -43,35 +45,35 @@ class _Target(NamedTuple):
 
 
 def hold_campaign(
-    conn: Connection, campaign_id: int, user: str, *, cluster: str = "", waiting_only: bool = False
+    conn: Connection, campaign_id: int, caller: Caller, *, cluster: str = "", waiting_only: bool = False
 ) -> list[HeldShare]:
-    """Let a campaign of the user's, or its share of a cluster, stand still; `waiting_only`: but for what runs."""
-    state = own_campaign(conn, campaign_id, user)
+    """Let a campaign of the caller's, or its share of a cluster, stand still; `waiting_only`: but for what runs."""
+    state = own_campaign(conn, campaign_id, caller)
     if state not in OPEN_CAMPAIGNS:
         raise CigriError(f"campaign {campaign_id} is {state}: there is nothing to hold")
     target = _Target(campaign_id, _cluster_id(conn, campaign_id, cluster))
-    return _hold(conn, target, user, waiting_only)
+    return _hold(conn, target, caller.user, waiting_only)
 
 
-def hold_job(conn: Connection, job_id: int, user: str, *, waiting_only: bool = False) -> list[HeldShare]:
-    """Let one job of the user's stand still; another attempt at its tasks is not concerned."""
-    return _hold(conn, _own_job(conn, job_id, user), user, waiting_only)
+def hold_job(conn: Connection, job_id: int, caller: Caller, *, waiting_only: bool = False) -> list[HeldShare]:
+    """Let one job of the caller's stand still; another attempt at its tasks is not concerned."""
+    return _hold(conn, _own_job(conn, job_id, caller), caller.user, waiting_only)
 
 
-def resume_campaign(conn: Connection, campaign_id: int, user: str, *, cluster: str = "") -> list[HeldShare]:
+def resume_campaign(conn: Connection, campaign_id: int, caller: Caller, *, cluster: str = "") -> list[HeldShare]:
     """Withdraw every wish about the campaign, or the one about its share of a cluster."""
-    own_campaign(conn, campaign_id, user)
+    own_campaign(conn, campaign_id, caller)
     cluster_id = _cluster_id(conn, campaign_id, cluster)
     if cluster_id is not None:
         _refuse_beside_larger(conn, _Target(campaign_id, cluster_id))
-    return _resume(conn, _Target(campaign_id, cluster_id), user)
+    return _resume(conn, _Target(campaign_id, cluster_id), caller.user)
 
 
-def resume_job(conn: Connection, job_id: int, user: str) -> list[HeldShare]:
+def resume_job(conn: Connection, job_id: int, caller: Caller) -> list[HeldShare]:
     """Withdraw the wish about one job; that about its whole campaign is not for single jobs."""
-    target = _own_job(conn, job_id, user)
+    target = _own_job(conn, job_id, caller)
     _refuse_beside_larger(conn, target)
-    return _resume(conn, target, user)
+    return _resume(conn, target, caller.user)
 
 
 def is_share_held(campaign_id: ColumnElement[int], cluster_id: ColumnElement[int]) -> ColumnElement[bool]:
@@ -83,8 +85,8 @@ def is_share_held(campaign_id: ColumnElement[int], cluster_id: ColumnElement[int
 
 def list_held(conn: Connection) -> set[tuple[int, int | None]]:
     """Campaigns and clusters that are to stand still; cluster None: all of them."""
-    found = conn.execute(select(Hold.c.campaign_id, Hold.c.cluster_id).where(Hold.c.job_id.is_(None)))
-    return {(campaign_id, cluster_id) for campaign_id, cluster_id in found}
+    wishes = conn.execute(select(Hold.c.campaign_id, Hold.c.cluster_id).where(Hold.c.job_id.is_(None)))
+    return {(campaign_id, cluster_id) for campaign_id, cluster_id in wishes}
 
 
 def is_job_held() -> ColumnElement[bool]:
@@ -154,7 +156,7 @@ def _is(target: _Target) -> ColumnElement[bool]:
 
 
 def _refuse_beside_larger(conn: Connection, target: _Target) -> None:
-    """What stands still as a part of something larger goes on with that only."""
+    """Raise CigriError where the target stands still as a part of something larger, and goes on with that only."""
     larger = [_Target(target.campaign_id)]
     if target.job_id is not None:
         cluster_id = conn.execute(select(Job.c.cluster_id).where(Job.c.id == target.job_id)).scalar_one()
@@ -173,17 +175,18 @@ def _cluster_id(conn: Connection, campaign_id: int, name: str) -> int | None:
         return None
     part = CampaignCluster
     used = select(Cluster.c.name, Cluster.c.id).join(part, part.c.cluster_id == Cluster.c.id)
-    known: dict[str, int] = {row.name: row.id for row in conn.execute(used.where(part.c.campaign_id == campaign_id))}
-    if name not in known:
-        raise NotFound(f"campaign {campaign_id} does not use cluster {name}; it uses {', '.join(sorted(known))}")
-    return known[name]
+    cluster_ids: dict[str, int] = {
+        row.name: row.id for row in conn.execute(used.where(part.c.campaign_id == campaign_id))
+    }
+    if name not in cluster_ids:
+        raise NotFound(f"campaign {campaign_id} does not use cluster {name}; it uses {', '.join(sorted(cluster_ids))}")
+    return cluster_ids[name]
 
 
-def _own_job(conn: Connection, job_id: int, user: str) -> _Target:
-    """A live job of the user's, its campaign locked."""
+def _own_job(conn: Connection, job_id: int, caller: Caller) -> _Target:
+    """A live job of the caller's, its campaign locked."""
     campaign = select(Campaign.c.id).join(Job, Job.c.campaign_id == Campaign.c.id).where(Job.c.id == job_id)
-    mine = or_(Campaign.c.grid_user == user, literal(user == "root"))
-    campaign_id = conn.scalar(campaign.where(mine).with_for_update(of=Campaign))
+    campaign_id = conn.scalar(campaign.where(is_own(caller)).with_for_update(of=Campaign))
     if campaign_id is None:
         raise NotFound(f"you have no job {job_id}; `gridstat` lists yours")
     if conn.scalar(select(Job.c.state).where(Job.c.id == job_id)) is JobState.ENDED:

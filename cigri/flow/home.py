@@ -72,7 +72,7 @@ def put_detached(conn: Connection, place: str, limits: JobSettings) -> int:
 
 
 def _identity(conn: Connection) -> str:
-    """Of the server, of the database in it, and of a table, which a restore makes anew."""
+    """Made of the identities of the server, of the database in it, and of a table, which a restore makes anew."""
     server = select(column("system_identifier")).select_from(func.pg_control_system()).scalar_subquery()
     databases = table("pg_database", column("oid"), column("datname"))
     here = select(databases.c.oid).where(databases.c.datname == func.current_database()).scalar_subquery()
@@ -83,7 +83,7 @@ def _identity(conn: Connection) -> str:
 
 
 def put_grid_key(conn: Connection, key: str) -> bool:
-    """False: jobs were sent under the one of now, and would not be found again under another."""
+    """False: jobs were sent under the present key, and would not be found again under another."""
     is_used = select(Batch.c.id).exists()
     return bool(conn.execute(update(Grid).where(~is_used).values(key=key).returning(Grid.c.key)).all())
 

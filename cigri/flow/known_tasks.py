@@ -74,41 +74,42 @@ class _Averaged(NamedTuple):
 
 
 def learn(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None:
-    """These tasks have succeeded in so many seconds, in this order; it is remembered for the same ones later, too.
+    """By task id the seconds in which it succeeded, in the order of the ends; for averages, and the same task later.
 
     Rows of what is remembered are written in one order by all.
     """
     buckets: dict[int, list[float]] = defaultdict(list)
-    known: dict[int, tuple[int, float]] = {}
+    averages: dict[int, tuple[int, float]] = {}
     ended = {"ended": packed(IDS, [(id,) for id in lasted]), "here": cluster_id}
     tasks = read_by(conn, "task_id", _Averaged, _averages(), ended)
     for task_id, duration in lasted.items():
         task = tasks[task_id]
         buckets[task.bucket_id].append(duration)
-        known[task.bucket_id] = task.weight or 0, task.seconds or 0.0
+        averages[task.bucket_id] = task.weight or 0, task.seconds or 0.0
     _compare(conn, cluster_id, [(task.campaign_id, task.expected) for task in tasks.values()])
-    new = {id: averaged(*known[id], durations) for id, durations in buckets.items()}
-    about = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id}
-    conn.execute(_remembered(), {**about, "averages": _packed(new)})
+    new = {id: averaged(*averages[id], durations) for id, durations in buckets.items()}
+    parameters = {"ended": packed(LASTED, list(lasted.items())), "here": cluster_id}
+    conn.execute(_remembered(), {**parameters, "averages": _packed(new)})
 
 
 def _compare(conn: Connection, cluster_id: int, expected: Iterable[tuple[int, float | None]]) -> None:
-    """Tasks of these campaigns have succeeded; what those that ran before were expected to take says how fast it is."""
-    known: dict[int, list[float]] = defaultdict(list)
+    """`expected`: campaigns and seconds (None: it never ran before) of tasks that have succeeded; for the cluster's
+    speed."""
+    by_campaign: dict[int, list[float]] = defaultdict(list)
     for campaign_id, seconds in expected:
         if seconds is not None:
-            known[campaign_id].append(seconds)
+            by_campaign[campaign_id].append(seconds)
     part = CampaignCluster.c
-    for campaign_id, some in known.items():
+    for campaign_id, durations in by_campaign.items():
         conn.execute(
             update(CampaignCluster)
             .where(part.campaign_id == campaign_id, part.cluster_id == cluster_id)
-            .values(known=part.known + len(some), expected=part.expected + sum(some))
+            .values(known=part.known + len(durations), expected=part.expected + sum(durations))
         )
 
 
 def command_of(user: ColumnElement[str], settings: ColumnElement[Any]) -> ColumnElement[UUID]:
-    """The digest of what a user runs."""
+    """The digest of a user and of the exec_file in these settings: what is the same for tasks that are the same."""
     return _digest(func.concat(user, literal_column("E'\\n'"), settings["exec_file"].astext))
 
 
@@ -132,7 +133,7 @@ def _remembered() -> Insert:
         .cte("task")
         .prefix_with("MATERIALIZED", dialect="postgresql")
     )
-    known = (
+    successes = (
         select(
             command_of(Campaign.c.grid_user, part.settings).label("command"),
             parameter_of(task.c.parameter).label("parameter"),
@@ -143,8 +144,12 @@ def _remembered() -> Insert:
         .join(CampaignCluster, and_(part.campaign_id == Campaign.c.id, part.cluster_id == here))
         .subquery()
     )
-    same = (known.c.command, known.c.parameter)
-    last = select(*same, known.c.seconds, func.now(), here).ext(distinct_on(*same)).order_by(*same, known.c.id.desc())
+    same = (successes.c.command, successes.c.parameter)
+    last = (
+        select(*same, successes.c.seconds, func.now(), here)
+        .ext(distinct_on(*same))
+        .order_by(*same, successes.c.id.desc())
+    )
     statement = insert(LastDuration).from_select(["command", "parameter", "seconds", "at", "cluster_id"], last)
     remembered = statement.on_conflict_do_update(
         index_elements=[LastDuration.c.command, LastDuration.c.parameter],
@@ -170,9 +175,9 @@ def learn_anew(conn: Connection, campaign_id: int, cluster_id: int) -> None:
     for bucket_id, seconds in reversed(conn.execute(latest).all()):
         if bucket_id is not None:
             buckets[bucket_id].append(seconds or 0.0)
-    mine = select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id)
+    bucket_ids = select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id)
     conn.execute(
-        delete(BucketAverage).where(BucketAverage.c.cluster_id == cluster_id, BucketAverage.c.bucket_id.in_(mine))
+        delete(BucketAverage).where(BucketAverage.c.cluster_id == cluster_id, BucketAverage.c.bucket_id.in_(bucket_ids))
     )
     _write(conn, cluster_id, {id: averaged(0, 0.0, durations) for id, durations in buckets.items()})
     part = CampaignCluster.c
@@ -193,12 +198,12 @@ def _packed(averages: Mapping[int, tuple[int, float]]) -> str:
 def _averages() -> Select[*tuple[Any, ...]]:
     ended = given("ended", IDS)
     average, here = BucketAverage.c, bindparam("here", type_=BigInteger)
-    mine = and_(average.bucket_id == Task.c.bucket_id, average.cluster_id == here)
+    is_same = and_(average.bucket_id == Task.c.bucket_id, average.cluster_id == here)
     return (
         select(Task.c.id.label("task_id"), Task.c.bucket_id, average.weight, average.seconds)
         .add_columns(Task.c.campaign_id, Task.c.expected)
         .join(ended, ended.c.id == Task.c.id)
-        .outerjoin(BucketAverage, mine)
+        .outerjoin(BucketAverage, is_same)
     )
 
 
@@ -214,24 +219,22 @@ def _written() -> Insert:
 
 
 def find_known_past(conn: Connection, user: str, commands: Collection[str], parameters: Iterable[object]) -> KnownPast:
-    """What these tasks took, if they have run before; it only reads."""
+    """What tasks of these parameters took when the user ran one of these commands; past LOOKED_UP none is looked up."""
     settings = (cast(literal(json.dumps({"exec_file": command})), JSONB) for command in commands)
-    is_same = or_(*(LastDuration.c.command == command_of(literal(user, Text), one) for one in settings))
+    is_same = or_(*(LastDuration.c.command == command_of(literal(user, Text), of_command) for of_command in settings))
     if conn.scalar(select(LastDuration.c.command).where(is_same).limit(1)) is None:
         return KnownPast()
-    known, left = KnownPast(), islice(parameters, LOOKED_UP)
-    while some := list(islice(left, TASKS_AT_ONCE)):
-        each = func.jsonb_array_elements(cast(literal(json.dumps(some)), JSONB))
+    past, left = KnownPast(), islice(parameters, LOOKED_UP)
+    while block := list(islice(left, TASKS_AT_ONCE)):
+        each = func.jsonb_array_elements(cast(literal(json.dumps(block)), JSONB))
         wanted = each.table_valued(column("parameter", JSONB), name="wanted").render_derived()
         seconds = LastDuration.c.seconds
         totals = (func.count(), func.coalesce(func.sum(seconds), 0.0), func.coalesce(func.sum(seconds * seconds), 0.0))
         done, total, squares = conn.execute(
-            select(*(totals[0], *(cast(one, DOUBLE_PRECISION) for one in totals[1:])))
+            select(*(totals[0], *(cast(figure, DOUBLE_PRECISION) for figure in totals[1:])))
             .select_from(wanted)
             .join(LastDuration, LastDuration.c.parameter == parameter_of(wanted.c.parameter))
             .where(is_same)
         ).one()
-        known = KnownPast(
-            known.looked_up + len(some), known.done + done, known.seconds + total, known.squares + squares
-        )
-    return known
+        past = KnownPast(past.looked_up + len(block), past.done + done, past.seconds + total, past.squares + squares)
+    return past

@@ -124,8 +124,8 @@ def put_replicas(conn: Connection, campaign_id: int, jobs: Sequence[NewJob]) -> 
     """
     wanted = [job.tasks[0].id for job in jobs]
     locked = select(Task.c.id, Task.c.attempts).where(Task.c.id.in_(wanted), Task.c.state == TaskState.ASSIGNED)
-    found = conn.execute(locked.order_by(Task.c.id).with_for_update(skip_locked=True, key_share=True))
-    attempts = {task_id: number for task_id, number in found}
+    tasks = conn.execute(locked.order_by(Task.c.id).with_for_update(skip_locked=True, key_share=True))
+    attempts = {task_id: number for task_id, number in tasks}
     jobs = [job for job in jobs if attempts.get(job.tasks[0].id) == job.tasks[0].attempts]
     jobs = _under_ceilings(conn, campaign_id, jobs)
     if not jobs:
@@ -189,23 +189,23 @@ def list_launches(
 
     With as many tasks as can be sent in one command: `max_tasks`, unless the first job alone has more.
     """
-    found = conn.execute(_to_launch(), {"here": cluster_id, "most": limit}).all()
-    if not found:
+    to_launch = conn.execute(_to_launch(), {"here": cluster_id, "most": limit}).all()
+    if not to_launch:
         return []
-    totals = accumulate(row.tasks for row in found)
-    chosen = [row for row, total in zip(found, totals, strict=True) if total <= max_tasks] or found[:1]
+    totals = accumulate(row.tasks for row in to_launch)
+    chosen = [row for row, total in zip(to_launch, totals, strict=True) if total <= max_tasks] or to_launch[:1]
     tasks = _tasks_of(conn, [row.id for row in chosen])
-    about = _about(conn, cluster_id, {row.campaign_id for row in chosen})
-    formulas = {campaign_id: formulas_of(campaign.settings) for campaign_id, campaign in about.items()}
+    campaigns = _describe(conn, cluster_id, {row.campaign_id for row in chosen})
+    formulas = {campaign_id: formulas_of(campaign.settings) for campaign_id, campaign in campaigns.items()}
     groups: dict[tuple[Any, ...], list[LaunchJob]] = {}
     for row in chosen:
-        mine = tasks.get(row.id, ())
-        amounts = _amounts(formulas[row.campaign_id], mine)
+        carried = tasks.get(row.id, ())
+        amounts = _amounts(formulas[row.campaign_id], carried)
         key = (row.campaign_id, row.kind, tuple(amounts.items()), row.bucket_id, row.width, row.walltime)
-        groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, mine))
+        groups.setdefault(key, []).append(LaunchJob(row.id, row.width, row.walltime, carried))
     launches = []
     for (campaign_id, kind, amounts, bucket_id, *_), jobs in groups.items():
-        campaign = about[campaign_id]
+        campaign = campaigns[campaign_id]
         launches += [
             Launch(
                 campaign_id=campaign_id,
@@ -270,7 +270,7 @@ def _carried() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _about(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, _Described]:
+def _describe(conn: Connection, cluster_id: int, campaign_ids: set[int]) -> dict[int, _Described]:
     return read_by(conn, "id", _Described, _described(), {"here": cluster_id, "campaigns": sorted(campaign_ids)})
 
 

@@ -104,12 +104,12 @@ def move_seen(conn: Connection, seen: Sequence[SeenJob]) -> None:
 
 
 def mark_unaccounted(conn: Connection, job_ids: Sequence[int], reason: str) -> None:
-    """Jobs that were started and of which nobody knows whether they still run."""
+    """Note why nobody knows whether these started jobs still run."""
     conn.execute(update(Job).where(Job.c.id.in_(job_ids), Job.c.state != JobState.ENDED).values(reason=reason))
 
 
 def mark_missing(conn: Connection, job_ids: Sequence[int]) -> None:
-    """Jobs that their cluster no longer lists and of which no record has come yet."""
+    """Note since when these jobs, which have no record yet, are not in their cluster's list; an earlier time stays."""
     conn.execute(_missing(), {**chosen_jobs(job_ids)})
 
 
@@ -189,9 +189,10 @@ def _seen() -> Update:
 
 def _begun(listed: TableValuedAlias) -> ColumnElement[datetime]:
     """When it was seen to run for the first time, or before, as its cluster says, whose clock may be wrong."""
-    told = func.greatest(func.to_timestamp(listed.c.started), Job.c.submitted_at, func.now() - EARLIEST)
-    return case((listed.c.started.is_not(None), func.least(told, func.now())), else_=func.now())
+    bounded = func.greatest(func.to_timestamp(listed.c.started), Job.c.submitted_at, func.now() - EARLIEST)
+    return case((listed.c.started.is_not(None), func.least(bounded, func.now())), else_=func.now())
 
 
 def chosen_jobs(ids: Sequence[int]) -> dict[str, str]:
+    """The parameters of a statement whose `given("wanted", IDS)` is to hold these ids."""
     return {"wanted": packed(IDS, [(id,) for id in ids])}

@@ -70,7 +70,7 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
     if not offers:
         return []
     part = CampaignCluster
-    known = conn.execute(
+    shares = conn.execute(
         select(
             part.c.campaign_id,
             part.c.cluster_id,
@@ -91,24 +91,24 @@ def take_offers(conn: Connection) -> list[TakenOffer]:
         .where(Campaign.c.state == CampaignState.IN_TREATMENT)
         .with_for_update(read=True, of=Campaign, skip_locked=True)  # nobody cancels it while its jobs are made
     )
-    found = [(offers[key], row) for row in known if (key := (row.campaign_id, row.cluster_id)) in offers]
-    found.sort(key=lambda pair: pair[0].rank)
+    offered = [(offers[key], row) for row in shares if (key := (row.campaign_id, row.cluster_id)) in offers]
+    offered.sort(key=lambda pair: pair[0].rank)
     return [
         TakenOffer(
-            campaign_id=one.campaign_id,
-            cluster_id=one.cluster_id,
+            campaign_id=share.campaign_id,
+            cluster_id=share.cluster_id,
             jobs=offer.jobs,
-            width=one.width,
-            walltime=one.walltime,
-            scheduler=one.scheduler,
-            type=one.type,
-            startable=one.startable,
-            replica_budget=one.replica_budget,
-            max_replicas=one.max_replicas,
+            width=share.width,
+            walltime=share.walltime,
+            scheduler=share.scheduler,
+            type=share.type,
+            startable=share.startable,
+            replica_budget=share.replica_budget,
+            max_replicas=share.max_replicas,
             at_once=offer.at_once,
             most_queued=offer.most_queued,
             starting=offer.starting,
-            asked=one.asked,
+            asked=share.asked,
         )
-        for offer, one in found
+        for offer, share in offered
     ]

@@ -59,8 +59,8 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1) -> None:
         "by_almighty": done.by_almighty,
     }
     first = func.now() if failed else None
-    about = {"passes": passes, "failures": int(failed), "failing_since": first}
-    statement = insert(ModuleState).values(name=done.name, **about, **values)
+    counters = {"passes": passes, "failures": int(failed), "failing_since": first}
+    statement = insert(ModuleState).values(name=done.name, **counters, **values)
     since = func.coalesce(ModuleState.c.failing_since, func.now()) if failed else None
     again = {
         "failing_since": since,
@@ -76,6 +76,8 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1) -> None:
 
 
 def list_module_standings(conn: Connection) -> list[ModuleStanding]:
+    """Each module that has noted a pass, the one whose last pass is the longest ago first; `counts` are those of that
+    pass."""
     row = ModuleState
     columns = (
         row.c.name,

@@ -80,13 +80,13 @@ def take_picture(conn: Connection, commands: Collection[tuple[str, str]], step: 
     rows[Hold.name] = [row for row in rows[Hold.name] if row["job_id"] is None]
     users = {row["id"]: row["grid_user"] for row in rows[Campaign.name]}
     shares = rows[CampaignCluster.name]
-    known = {(users[row["campaign_id"]], row["settings"]["exec_file"]) for row in shares}
-    past = _past(conn, {*commands, *known})
+    in_use = {(users[row["campaign_id"]], row["settings"]["exec_file"]) for row in shares}
+    past = _past(conn, {*commands, *in_use})
     return Picture(at, rows, _left(conn), _clusters(conn), past, _others(conn, at, step))
 
 
 def put_picture(conn: Connection, rows: Rows, left: Mapping[int, int]) -> None:
-    """Into a database that has the schema and nothing else; `left` tasks of each campaign are new."""
+    """Insert these rows into a database that has the schema and nothing else; each campaign gets `left` new tasks."""
     for table in COPIED:
         if rows[table.name]:
             conn.execute(insert(table), rows[table.name])
@@ -97,9 +97,9 @@ def put_picture(conn: Connection, rows: Rows, left: Mapping[int, int]) -> None:
     for row in rows[Bucket.name]:
         buckets[row["campaign_id"]].append(row["id"])
     for campaign_id, tasks in left.items():
-        mine = buckets[campaign_id]  # in turn: of a test each is for another cluster
-        for first, bucket_id in enumerate(mine):
-            number = func.generate_series(first, tasks - 1, len(mine)).column_valued("number")
+        own_buckets = buckets[campaign_id]  # in turn: of a test each is for another cluster
+        for first, bucket_id in enumerate(own_buckets):
+            number = func.generate_series(first, tasks - 1, len(own_buckets)).column_valued("number")
             values = select(literal(campaign_id), literal(bucket_id), number, func.to_jsonb(number))
             conn.execute(insert(Task).from_select(["campaign_id", "bucket_id", "number", "parameter"], values))
 
@@ -156,7 +156,7 @@ def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[Comma
 
 
 def _others(conn: Connection, at: datetime, step: float) -> dict[int, list[float]]:
-    """Each step that nothing was seen of is as the one before it."""
+    """By cluster, the cores that others used in each step; a step of which nothing was seen is as the one before it."""
     usage = ClusterUsage.c
     age = func.extract("epoch", literal(at) - usage.at) / step
     ago = cast(func.floor(age), BigInteger).label("ago")
@@ -167,11 +167,11 @@ def _others(conn: Connection, at: datetime, step: float) -> dict[int, list[float
         .group_by(usage.cluster_id, ago)
         .order_by(usage.cluster_id, ago.desc())
     )
-    found: dict[int, list[float]] = defaultdict(list)
+    means: dict[int, list[float]] = defaultdict(list)
     expected: dict[int, int] = {}
     for cluster_id, steps_ago, cores in conn.execute(statement):
         gap = expected.get(cluster_id, steps_ago) - steps_ago
-        found[cluster_id] += [found[cluster_id][-1]] * gap if gap > 0 else []
-        found[cluster_id].append(cores)
+        means[cluster_id] += [means[cluster_id][-1]] * gap if gap > 0 else []
+        means[cluster_id].append(cores)
         expected[cluster_id] = steps_ago - 1
-    return found
+    return means

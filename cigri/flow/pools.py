@@ -30,7 +30,7 @@ NEVER_JUDGED = -1  # the version of a pool that was not computed yet
 PAIR: dict[str, TypeEngine[Any]] = {"pool_id": BigInteger(), "queue_id": BigInteger()}
 CONDITION: dict[str, TypeEngine[Any]] = {"condition": JSONB(none_as_null=True)}
 REASON_COLUMNS: dict[str, TypeEngine[Any]] = dict.fromkeys(("code", "name", "wanted", "found"), Text())
-SHARE_COLUMNS_OF_BUCKETS = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
+BUCKET_POOL_COLUMNS = dict.fromkeys(("bucket_id", "cluster_id", "pool_id"), BigInteger())
 
 
 class StalePool(NamedTuple):
@@ -42,6 +42,7 @@ class StalePool(NamedTuple):
 
     @property
     def pool(self) -> Pool:
+        """Reads the stored demands, which may raise whatever demands of another version of CiGri make it raise."""
         return Pool(self.id, self.project, read_wanted(self.requirements))
 
 
@@ -74,7 +75,7 @@ def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:
         return
     version = resources_version(conn)
     ids, stale = {}, []
-    for (digest_, project), wanted in sorted({(one.digest, one.project): one.wanted for one in shares}.items()):
+    for (digest_, project), wanted in sorted({(share.digest, share.project): share.wanted for share in shares}.items()):
         id, computed = conn.execute(_put_pool(digest_, project, wanted)).one()
         ids[digest_, project] = id
         if computed < version:
@@ -84,18 +85,18 @@ def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:
         put_judged(conn, judge_pools(stale, seen.queues, seen.kinds), seen.version)
     new = rows(
         "new",
-        SHARE_COLUMNS_OF_BUCKETS,
-        [(one.bucket_id, one.cluster_id, ids[one.digest, one.project]) for one in shares],
+        BUCKET_POOL_COLUMNS,
+        [(share.bucket_id, share.cluster_id, ids[share.digest, share.project]) for share in shares],
     )
     conn.execute(
         insert(BucketPool).from_select(
-            list(SHARE_COLUMNS_OF_BUCKETS), select(*(new.c[name] for name in SHARE_COLUMNS_OF_BUCKETS))
+            list(BUCKET_POOL_COLUMNS), select(*(new.c[name] for name in BUCKET_POOL_COLUMNS))
         )
     )
 
 
 def has_stale(conn: Connection, seconds: float) -> bool:
-    """Is there a pool to compute anew?"""
+    """Is any pool older than `seconds`, or computed before the resources changed?"""
     version = select(func.min(SubmitPool.c.version)).scalar_subquery()
     updated_at = select(func.min(SubmitPool.c.updated_at)).scalar_subquery()
     return bool(conn.scalar(select(or_(*_staleness(version, updated_at, seconds)))))
@@ -109,31 +110,31 @@ def take_stale(conn: Connection, seconds: float, limit: int) -> list[StalePool]:
         .order_by(SubmitPool.c.updated_at, SubmitPool.c.id)
         .limit(limit)
     )
-    found = conn.execute(stale.with_for_update(of=SubmitPool, skip_locked=True))
-    return [StalePool(id, project, requirements) for id, project, requirements in found]
+    locked = conn.execute(stale.with_for_update(of=SubmitPool, skip_locked=True))
+    return [StalePool(id, project, requirements) for id, project, requirements in locked]
 
 
 def put_off(conn: Connection, pool_id: int) -> None:
-    """Keep what is known of a pool until it is stale again."""
+    """Count a pool as computed now, with the verdicts that it has, until it is stale again."""
     version = select(Grid.c.resources_version).scalar_subquery()
     values = {"version": version, "updated_at": func.now()}
     conn.execute(update(SubmitPool).where(SubmitPool.c.id == pool_id).values(values))
 
 
 def list_campaigns_of(conn: Connection, pool_ids: Collection[int]) -> set[int]:
-    """Those that have buckets in these pools."""
+    """The ids of campaigns with a bucket in one of these pools."""
     buckets = select(Bucket.c.campaign_id).join(BucketPool, BucketPool.c.bucket_id == Bucket.c.id)
     return set(conn.scalars(buckets.where(BucketPool.c.pool_id.in_(pool_ids)).distinct()))
 
 
 def put_judged(conn: Connection, judged: Sequence[JudgedPool], version: int) -> int:
     """Write what is new of these pools, judged by this version of the resources; give the number of changes."""
-    known = _known(conn, [pool.pool_id for pool in judged])
+    old = _old_verdicts(conn, [pool.pool_id for pool in judged])
     changed = [
         _PoolVerdict(pool.pool_id, queue_id, plain)
         for pool in judged
         for queue_id, plain in pool.verdicts.items()
-        if known[pool.pool_id][queue_id] != plain
+        if old[pool.pool_id][queue_id] != plain
     ]
     if changed:
         _write(conn, changed)
@@ -169,15 +170,15 @@ def _list_unpooled(conn: Connection, campaign_ids: Collection[int]) -> list[Unpo
 
 
 def _put_pool(digest: str, project: str, wanted: Wanted) -> ReturningInsert[int, int]:
-    """Its id, and the version that it was computed from."""
+    """Insert a pool or find it: its id, and the version of the resources that it was computed from."""
     times = dict.fromkeys(("created_at", "updated_at", "last_used_at"), func.now())
     new = upsert(SubmitPool).values(
         digest=digest, project=project, requirements=wanted.canonical(), version=NEVER_JUDGED, **times
     )
-    known = new.on_conflict_do_update(
+    statement = new.on_conflict_do_update(
         index_elements=["digest", "project"], set_={"last_used_at": new.excluded.last_used_at}
     )
-    return known.returning(SubmitPool.c.id, SubmitPool.c.version)
+    return statement.returning(SubmitPool.c.id, SubmitPool.c.version)
 
 
 def _staleness(
@@ -188,43 +189,45 @@ def _staleness(
     return version < current, updated_at < func.now() - timedelta(seconds=seconds)
 
 
-def _known(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Plain | object]]:
+def _old_verdicts(conn: Connection, pool_ids: Sequence[int]) -> dict[int, dict[int, Plain | object]]:
     """Verdicts of before, by pool and queue; what is missing is none of them."""
-    known: dict[int, dict[int, Plain | object]] = {pool_id: defaultdict(object) for pool_id in pool_ids}
+    verdicts: dict[int, dict[int, Plain | object]] = {pool_id: defaultdict(object) for pool_id in pool_ids}
     eligible, rejected = SubmitPoolQueue.c, SubmitPoolReject.c
     for pool_id, queue_id, condition in conn.execute(
         select(eligible.pool_id, eligible.queue_id, eligible.condition).where(eligible.pool_id.in_(pool_ids))
     ):
-        known[pool_id][queue_id] = condition
+        verdicts[pool_id][queue_id] = condition
     reasons = (rejected.code, rejected.name, rejected.wanted, rejected.found)
     for pool_id, queue_id, code, name, wanted, found in conn.execute(
         select(rejected.pool_id, rejected.queue_id, *reasons).where(rejected.pool_id.in_(pool_ids))
     ):
-        known[pool_id][queue_id] = code, name, wanted, found
-    return known
+        verdicts[pool_id][queue_id] = code, name, wanted, found
+    return verdicts
 
 
 def _write(conn: Connection, changed: Sequence[_PoolVerdict]) -> None:
     """A verdict takes the place of another one; what changed is its `at`."""
-    gone = rows("gone", PAIR, [one[:2] for one in changed])
+    gone = rows("gone", PAIR, [verdict[:2] for verdict in changed])
     for table in (SubmitPoolQueue, SubmitPoolReject):
         here = and_(table.c.pool_id == gone.c.pool_id, table.c.queue_id == gone.c.queue_id)
         conn.execute(delete(table).where(here))
     kinds = PAIR | CONDITION
-    eligible = rows("new", kinds, [one for one in changed if not isinstance(one.plain, tuple)])
+    eligible = rows("new", kinds, [verdict for verdict in changed if not isinstance(verdict.plain, tuple)])
     chosen = select(*(eligible.c[name] for name in kinds), func.now())
     conn.execute(insert(SubmitPoolQueue).from_select([*kinds, "at"], chosen))
     kinds = PAIR | REASON_COLUMNS
-    new = rows("new", kinds, [(*one[:2], *one.plain) for one in changed if isinstance(one.plain, tuple)])
+    new = rows(
+        "new", kinds, [(*verdict[:2], *verdict.plain) for verdict in changed if isinstance(verdict.plain, tuple)]
+    )
     code = cast(new.c.code, SubmitPoolReject.c.code.type)
     reasons = select(*(code if name == "code" else new.c[name] for name in kinds), func.now())
     conn.execute(insert(SubmitPoolReject).from_select([*kinds, "at"], reasons))
 
 
 def list_pools(conn: Connection, queue_id: int | None = None) -> list[PoolView]:
-    """All of them, or those for which a queue is eligible."""
-    pool, mine = SubmitPool.c, SubmitPoolQueue.c
-    queues = select(func.count()).where(mine.pool_id == pool.id).correlate(SubmitPool).scalar_subquery()
+    """By id, all or those for which the queue is eligible."""
+    pool, eligible = SubmitPool.c, SubmitPoolQueue.c
+    queues = select(func.count()).where(eligible.pool_id == pool.id).correlate(SubmitPool).scalar_subquery()
     buckets = (
         select(func.count(BucketPool.c.bucket_id.distinct()))
         .join(Bucket, Bucket.c.id == BucketPool.c.bucket_id)
@@ -232,14 +235,14 @@ def list_pools(conn: Connection, queue_id: int | None = None) -> list[PoolView]:
         .where(BucketPool.c.pool_id == pool.id)
         .scalar_subquery()
     )
-    about = (pool.id, pool.digest, pool.project, pool.requirements, pool.updated_at, pool.last_used_at)
-    found = select(*about, queues.label("queues"), buckets.label("buckets")).order_by(pool.id)
+    columns = (pool.id, pool.digest, pool.project, pool.requirements, pool.updated_at, pool.last_used_at)
+    pools = select(*columns, queues.label("queues"), buckets.label("buckets")).order_by(pool.id)
     if queue_id is not None:
-        found = found.where(pool.id.in_(select(mine.pool_id).where(mine.queue_id == queue_id)))
-    return read_all(conn, PoolView, found)
+        pools = pools.where(pool.id.in_(select(eligible.pool_id).where(eligible.queue_id == queue_id)))
+    return read_all(conn, PoolView, pools)
 
 
 def find_queue(conn: Connection, cluster: str, queue: str) -> int | None:
-    """By its logical name; empty: the default one."""
-    found = select(Queue.c.id).join(Cluster, Cluster.c.id == Queue.c.cluster_id)
-    return conn.scalar(found.where(Cluster.c.name == cluster, Queue.c.name == queue))
+    """The id of a queue by its logical name (empty: the default one); None: there is none."""
+    queues = select(Queue.c.id).join(Cluster, Cluster.c.id == Queue.c.cluster_id)
+    return conn.scalar(queues.where(Cluster.c.name == cluster, Queue.c.name == queue))

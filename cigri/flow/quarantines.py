@@ -1,6 +1,7 @@
 """Quarantines: a campaign or cluster that made a module fail is left alone by it for a while.
 Given by: almighty, campaign schedulers, janitor, killer, matcher, metascheduler, predictor, runner, updator; taken by:
-almighty, campaign schedulers, janitor, killer, matcher, metascheduler, operator, predictor, runner, updator, users.
+almighty, campaign schedulers, janitor, killer, matcher, metascheduler, operator, portal, predictor, runner, updator,
+users.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,7 +12,7 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.elements import ColumnElement
 
-from cigri.database import IDS, interval, pause_after, rows
+from cigri.database import IDS, among, interval, pause_after, rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.rules.backoff import CAMPAIGNS_THAT_BREAK_A_MODULE, CLUSTERS_THAT_BREAK_A_MODULE
@@ -39,22 +40,26 @@ class QuarantineView(NamedTuple):
 def list_quarantined(conn: Connection, module: str) -> dict[int, bool]:
     """Campaigns that have failed in this module: are they to be left out (True), or tried again?"""
     row = Quarantine.c
-    found = select(row.campaign_id, row.until > func.now()).where(row.module == module, row.campaign_id.is_not(None))
-    return {id: is_left_out for id, is_left_out in conn.execute(found) if id is not None}
+    statement = select(row.campaign_id, row.until > func.now()).where(
+        row.module == module, row.campaign_id.is_not(None)
+    )
+    return {id: is_left_out for id, is_left_out in conn.execute(statement) if id is not None}
 
 
 def list_left_out(conn: Connection, modules: Collection[str]) -> set[int]:
     """Campaigns that one of these modules leaves out now."""
     row = Quarantine.c
-    found = select(row.campaign_id).where(row.module.in_(modules), row.until > func.now(), row.campaign_id.is_not(None))
-    return {id for id in conn.scalars(found) if id is not None}
+    statement = select(row.campaign_id).where(
+        row.module.in_(modules), row.until > func.now(), row.campaign_id.is_not(None)
+    )
+    return {id for id in conn.scalars(statement) if id is not None}
 
 
 def is_cluster_left_out(module: str) -> ColumnElement[bool]:
-    """Of the cluster in the statement around it."""
+    """Does the module leave out the cluster of the statement around it now?"""
     row = Quarantine.c
-    mine = select(row.id).where(row.module == module, row.cluster_id == Cluster.c.id, row.until > func.now())
-    return mine.correlate(Cluster).exists()
+    quarantine = select(row.id).where(row.module == module, row.cluster_id == Cluster.c.id, row.until > func.now())
+    return quarantine.correlate(Cluster).exists()
 
 
 def has_failed(module: str) -> ColumnElement[bool]:
@@ -83,7 +88,7 @@ def put_visit_failure(conn: Connection, module: str, cluster_id: int, name: str,
 
 
 def end_quarantines(conn: Connection, module: str, campaign_ids: Collection[int]) -> None:
-    """These campaigns have done well."""
+    """Of these campaigns, which have gone well in the module; their events are closed."""
     if not campaign_ids:
         return
     row, well = Quarantine.c, rows("well", IDS, [(id,) for id in campaign_ids])
@@ -95,19 +100,20 @@ def end_quarantines(conn: Connection, module: str, campaign_ids: Collection[int]
 
 
 def end_visit_quarantine(conn: Connection, module: str, cluster_id: int, name: str) -> None:
+    """The module has gone well on the cluster: it visits it as usual again, and the event is closed."""
     conn.execute(delete(Quarantine).where(Quarantine.c.module == module, Quarantine.c.cluster_id == cluster_id))
     close_events(conn, [IN_QUARANTINE], [_visits(module, name)], "cigri")
 
 
 def list_quarantines(conn: Connection, campaign_ids: Collection[int]) -> list[QuarantineView]:
-    """What modules leave out of these campaigns, and on their clusters."""
+    """Of these campaigns, and of their clusters, what modules leave out or have left out."""
     row, part = Quarantine.c, CampaignCluster.c
-    clusters = select(part.cluster_id).where(part.campaign_id.in_(campaign_ids))
+    clusters = select(part.cluster_id).where(part.campaign_id.in_(among(campaign_ids)))
     statement = (
         select(row.module, row.campaign_id, func.coalesce(Cluster.c.name, "").label("cluster"), row.since, row.until)
         .add_columns(row.failures, row.error)
         .outerjoin(Cluster, Cluster.c.id == row.cluster_id)
-        .where(row.campaign_id.in_(campaign_ids) | row.cluster_id.in_(clusters))
+        .where(row.campaign_id.in_(among(campaign_ids)) | row.cluster_id.in_(clusters))
         .order_by(row.since, row.id)
     )
     return read_all(conn, QuarantineView, statement)

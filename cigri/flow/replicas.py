@@ -66,10 +66,10 @@ def _replicated() -> Select[int]:
 def supersede(conn: Connection, task_ids: Collection[int]) -> None:
     """Ask for the jobs with attempts at these tasks to be killed, if all that they still carry is over."""
     wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
-    mine = select(Attempt.c.job_id).join(wanted, wanted.c.id == Attempt.c.task_id)
+    jobs = select(Attempt.c.job_id).join(wanted, wanted.c.id == Attempt.c.task_id)
     carried = select(Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.outcome.is_(None))
     needed = carried.join(Task, Task.c.id == Attempt.c.task_id).where(Task.c.state == TaskState.ASSIGNED)
     losing = select(Job.c.id).where(
-        Job.c.id.in_(mine), Job.c.state != JobState.ENDED, carried.exists(), ~needed.exists()
+        Job.c.id.in_(jobs), Job.c.state != JobState.ENDED, carried.exists(), ~needed.exists()
     )
     ask_kills(conn, list(conn.scalars(losing.order_by(Job.c.id))), KillReason.SUPERSEDED, "cigri")

@@ -34,16 +34,16 @@ class AppliedDocument(NamedTuple):
 
 
 def find_description(conn: Connection) -> ResourcesDescription:
-    """What holds now; nobody else changes it before the transaction ends."""
+    """The description that holds now; nobody else changes it before the transaction ends."""
     conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(RESOURCES_LOCK, 0))))
     kinds = {name: Kind(kind) for name, kind in conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))}
     sites = {name: site for name, site in conn.execute(select(Cluster.c.name, Cluster.c.site)) if site}
-    found = conn.execute(
+    queue_rows = conn.execute(
         select(Cluster.c.name, Queue.c.name, Queue.c.remote_name, Queue.c.requires)
         .join(Cluster, Cluster.c.id == Queue.c.cluster_id)
         .order_by(Cluster.c.name, Queue.c.name)
     )
-    queues = {(cluster, name): QueueDescription(remote, requires) for cluster, name, remote, requires in found}
+    queues = {(cluster, name): QueueDescription(remote, requires) for cluster, name, remote, requires in queue_rows}
     row = DeclaredProperty
     properties: dict[Where, dict[str, Declared]] = defaultdict(dict)
     for level, place, project, name, value, extends in conn.execute(
@@ -54,17 +54,18 @@ def find_description(conn: Connection) -> ResourcesDescription:
 
 
 def list_drivers(conn: Connection) -> dict[str, str]:
-    """Of each declared cluster."""
+    """By cluster name the driver that its configuration names, whether or not a fallback stands in for it."""
     return {name: driver for name, driver in conn.execute(select(Cluster.c.name, Cluster.c.config["driver"].astext))}
 
 
 def list_found_queues(conn: Connection) -> dict[str, set[str]]:
-    """The queues that the batch systems themselves have told of, by cluster; those of some tell of none."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """By cluster name the queues that its batch system has told of; a cluster whose batch system tells of none is
+    missing."""
+    by_cluster: dict[str, set[str]] = defaultdict(set)
     queues = select(Cluster.c.name, NodeClass.c.queue).join(NodeClass, NodeClass.c.cluster_id == Cluster.c.id)
     for cluster, queue in conn.execute(queues.where(NodeClass.c.queue != "").distinct()):
-        found[cluster].add(queue or "")
-    return found
+        by_cluster[cluster].add(queue or "")
+    return by_cluster
 
 
 def put_description(conn: Connection, description: ResourcesDescription, text: str, by: str) -> int:
@@ -84,7 +85,7 @@ def put_description(conn: Connection, description: ResourcesDescription, text: s
 
 
 def list_documents(conn: Connection) -> list[AppliedDocument]:
-    """The newest first."""
+    """Each document that was ever applied, the newest first."""
     return read_all(conn, AppliedDocument, _documents())
 
 
@@ -127,8 +128,8 @@ def _put_clusters(conn: Connection, description: ResourcesDescription) -> None:
 
 def _rows(description: ResourcesDescription) -> Iterator[dict[str, Any]]:
     for where, values in description.properties.items():
-        for name, one in values.items():
-            yield {**where._asdict(), "name": name, **one._asdict()}
+        for name, declared in values.items():
+            yield {**where._asdict(), "name": name, **declared._asdict()}
 
 
 def mark_changed(conn: Connection) -> None:

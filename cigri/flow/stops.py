@@ -2,11 +2,13 @@
 Given by: users; taken by: users.
 """
 
-from sqlalchemy import Connection, func, literal, or_, select
+from sqlalchemy import Connection, func, select
 
 from cigri.database import IDS, rows, wake
 from cigri.errors import NotFound
 from cigri.flow.kills import ask_kills
+from cigri.flow.views.owners import is_own
+from cigri.rules.callers import Caller
 from cigri.states import JobState, KillReason, Outcome, TaskState
 from cigri.tables.campaigns import Campaign
 from cigri.tables.jobs import Job
@@ -15,16 +17,17 @@ from cigri.tables.tasks import TaskCount
 IS_LIVE = Job.c.state != JobState.ENDED
 
 
-def kill_job(conn: Connection, job_id: int, user: str) -> bool:
-    """Ask for one job of the user's to die, and its tasks with it; False when it has ended already."""
-    mine = or_(Campaign.c.grid_user == user, literal(user == "root"))
-    job = select(Job.c.state).join(Campaign, Campaign.c.id == Job.c.campaign_id).where(Job.c.id == job_id, mine)
+def kill_job(conn: Connection, job_id: int, caller: Caller) -> bool:
+    """Ask for one job of the caller's to die, and its tasks with it; False when it has ended already."""
+    job = (
+        select(Job.c.state).join(Campaign, Campaign.c.id == Job.c.campaign_id).where(Job.c.id == job_id, is_own(caller))
+    )
     state = conn.scalar(job)
     if state is None:
         raise NotFound(f"you have no job {job_id}; `gridstat` lists yours")
     if state is JobState.ENDED:
         return False
-    stop_jobs(conn, [job_id], user)
+    stop_jobs(conn, [job_id], caller.user)
     wake(conn)
     return True
 

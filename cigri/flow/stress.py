@@ -37,22 +37,23 @@ class Strain(NamedTuple):
 
 
 def list_front_end_paces(conn: Connection) -> dict[int, float]:
-    """Of the clusters that have been visited."""
+    """By id of the clusters that have been visited, as a part of the usual."""
     return {cluster_id: pace for cluster_id, pace in conn.execute(select(ClusterPace.c.cluster_id, ClusterPace.c.pace))}
 
 
 def take_front_end_pace(conn: Connection, cluster_id: int) -> tuple[FrontEndPace, int, float]:
     """The present pace, the campaigns refused since it was put (which are told once), and its age in seconds."""
-    found = conn.execute(_pace(), {"here": cluster_id}).one_or_none()
-    return NEW if found is None else (FrontEndPace(found.pace, found.usual, found.why), found.refused, found.age)
+    row = conn.execute(_pace(), {"here": cluster_id}).one_or_none()
+    return NEW if row is None else (FrontEndPace(row.pace, row.usual, row.why), row.refused, row.age)
 
 
 def put_front_end_pace(conn: Connection, cluster_id: int, pace: FrontEndPace) -> None:
+    """From now on; the refusals that were counted since the last one begin again at 0."""
     conn.execute(_new_pace(), {"here": cluster_id, **{f"new_{k}": v for k, v in pace._asdict().items()}})
 
 
 def add_refusal(conn: Connection, cluster_id: int) -> None:
-    """One more campaign whose jobs it refuses."""
+    """Count one more campaign whose jobs the cluster refuses; nothing for one without a pace yet."""
     row = ClusterPace
     conn.execute(update(row).where(row.c.cluster_id == cluster_id).values(refused=row.c.refused + 1))
 

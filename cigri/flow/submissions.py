@@ -7,15 +7,16 @@ from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from cigri.database import wake
+from cigri.database import interval, wake
 from cigri.errors import CigriError, NotFound, RequirementError
 from cigri.flow.buckets import Buckets, copy_tasks
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.pools import put_pools
 from cigri.flow.views.eligibility import choose_clusters, list_misses, unheard_of
+from cigri.rules.callers import Caller
 from cigri.states import CampaignState, CampaignType, StepState, SubjectKind
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
@@ -23,6 +24,8 @@ from cigri.tables.grid import Project
 from cigri.tables.moves import begun
 from cigri.tables.policy import CampaignLimit, Limit, Quota
 from cigri.tables.tasks import Task
+
+KEY_LIFE = 86_400.0  # seconds in which the same key means the same campaign
 
 
 class NewCampaign(NamedTuple):
@@ -59,16 +62,34 @@ class NewCampaignCluster(NamedTuple):
 
 
 class Company(NamedTuple):
-    """What more tasks of a campaign come to: its first parameter, and the settings on each cluster."""
+    """What more tasks of a campaign come to: its user, the number of its tasks and the first parameter, and the
+    settings on each cluster."""
 
+    user: str
+    tasks: int
     parameter: object | None
     settings: Mapping[str, Mapping[str, Any]]
 
 
-def put_campaign(conn: Connection, campaign: NewCampaign, parameters: Iterable[object]) -> int:
+def find_submission(conn: Connection, user: str, key: str) -> int | None:
+    """The campaign that the user has submitted with this key within a day; None also for the key "".
+
+    Until this transaction ends, whoever looks for the same waits.
+    """
+    if not key:
+        return None
+    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"submission {user} {key}", 0))))
+    is_late = Campaign.c.submitted_at > func.now() - interval(KEY_LIFE)
+    sent = select(func.max(Campaign.c.id)).where(
+        and_(Campaign.c.grid_user == user, Campaign.c.submission_key == key, is_late)
+    )
+    return conn.scalar(sent)
+
+
+def put_campaign(conn: Connection, campaign: NewCampaign, parameters: Iterable[object], key: str = "") -> int:
     """Store a campaign and its tasks, wake the almighty, and give the campaign's id.
 
-    A test gets one task for each of its clusters, whatever the number of parameters.
+    A test gets one task for each of its clusters, whatever the number of parameters. By `key` find_submission knows it.
     """
     campaign_id = conn.execute(
         insert(Campaign)
@@ -86,6 +107,7 @@ def put_campaign(conn: Connection, campaign: NewCampaign, parameters: Iterable[o
             anywhere=_plain(campaign.anywhere),
             own_priority=campaign.own_priority,
             written=None if campaign.written is None else dict(campaign.written),
+            submission_key=key or None,
         )
         .returning(Campaign.c.id)
     ).scalar_one()
@@ -107,7 +129,7 @@ def put_campaign(conn: Connection, campaign: NewCampaign, parameters: Iterable[o
 
 
 def tested_tasks(parameters: Iterable[object], clusters: int) -> Iterator[object]:
-    """Of a test: one for each cluster, from the first again where there are too few; without a parameter none."""
+    """The parameters of a test, one for each cluster, from the first again where there are too few; none of none."""
     return islice(cycle(parameters), clusters)
 
 
@@ -121,7 +143,7 @@ def _plain(parts: Mapping[str, NewCampaignCluster] | None) -> dict[str, Any] | N
 
 
 def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaignCluster]) -> None:
-    """The campaign uses these clusters, by id."""
+    """The campaign uses these clusters, given by id, from now on."""
     share = CampaignCluster.c
     conn.execute(
         insert(CampaignCluster),
@@ -147,7 +169,7 @@ def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaig
 
 
 def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
-    """Jobs that can never be made under the limits and quotas of now, or on its clusters as they are, in words."""
+    """A sentence for each kind of job that could never be made under the present limits, quotas and queues."""
     parts = {name: part.settings for name, part in campaign.clusters.items()}
     try:
         unheard = unheard_of(conn, campaign.project, campaign.wanted)
@@ -175,10 +197,10 @@ def list_impossible(conn: Connection, campaign: NewCampaign) -> Iterator[str]:
 
 
 def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[tuple[str, str, int, str]]:
-    """Of the user and the project there, each by name or else everybody's; with the option that says where."""
+    """Those of the user and of the project there, each by name or else everybody's, with the option that says where."""
     here = or_(Quota.c.cluster_id.is_(None), Cluster.c.name == cluster)
-    found = select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Quota.c.cores)
-    rows = conn.execute(found.outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id).where(here)).all()
+    quotas = select(Quota.c.kind, Quota.c.name, Quota.c.cluster_id, Quota.c.cores)
+    rows = conn.execute(quotas.outerjoin(Cluster, Cluster.c.id == Quota.c.cluster_id).where(here)).all()
     by_name = {(row.kind, row.name, row.cluster_id): row.cores for row in rows}
     for kind, name in ((SubjectKind.USER, campaign.user), (SubjectKind.PROJECT, campaign.project)):
         for cluster_id in {row.cluster_id for row in rows} if name else ():
@@ -187,11 +209,11 @@ def _quotas(conn: Connection, campaign: NewCampaign, cluster: str) -> Iterator[t
                 yield kind, name, cores, f" --cluster {cluster}" if cluster_id else ""
 
 
-def put_tasks(conn: Connection, campaign_id: int, user: str, parameters: Iterable[object]) -> int:
+def put_tasks(conn: Connection, campaign_id: int, caller: Caller, parameters: Iterable[object]) -> int:
     """Add tasks to a campaign that is not cancelled, opening it again if it had ended; give the number added."""
-    require_open_to_tasks(conn, campaign_id, user)
-    known = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
-    buckets = Buckets(conn, campaign_id, conn.execute(known).scalar_one())
+    require_open_to_tasks(conn, campaign_id, caller)
+    requirements = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign_id).limit(1)
+    buckets = Buckets(conn, campaign_id, conn.execute(requirements).scalar_one())
     first = conn.execute(
         select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(Task.c.campaign_id == campaign_id)
     ).scalar_one()
@@ -200,24 +222,28 @@ def put_tasks(conn: Connection, campaign_id: int, user: str, parameters: Iterabl
         unmatched = func.coalesce(Campaign.c.unmatched_from, first)
         conn.execute(update(Campaign).where(Campaign.c.id == campaign_id).values(unmatched_from=unmatched))
         _forget_sources(conn, campaign_id)
-        reopen_campaign(conn, campaign_id, user)
+        reopen_campaign(conn, campaign_id, caller.user)
         _require_places(conn, buckets.made)
         wake(conn)
     return added
 
 
-def find_company(conn: Connection, campaign_id: int, user: str) -> Company:
-    """Of a campaign that may get more tasks."""
-    require_open_to_tasks(conn, campaign_id, user)
-    first = select(Task.c.parameter).where(Task.c.campaign_id == campaign_id).order_by(Task.c.number).limit(1)
+def find_company(conn: Connection, campaign_id: int, caller: Caller) -> Company:
+    """Raise NotFound when the campaign may not get more tasks."""
+    require_open_to_tasks(conn, campaign_id, caller)
+    of_campaign = Task.c.campaign_id == campaign_id
+    first = select(Task.c.parameter).where(of_campaign).order_by(Task.c.number).limit(1)
+    tasks = select(func.coalesce(func.max(Task.c.number) + 1, 0)).where(of_campaign)
+    user = select(Campaign.c.grid_user).where(Campaign.c.id == campaign_id)
     part = CampaignCluster.c
     parts = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
-    found = conn.execute(parts.where(part.campaign_id == campaign_id))
-    return Company(conn.scalar(first), {row.name: row.settings for row in found})
+    shares = conn.execute(parts.where(part.campaign_id == campaign_id))
+    settings = {row.name: row.settings for row in shares}
+    return Company(conn.execute(user).scalar_one(), conn.execute(tasks).scalar_one(), conn.scalar(first), settings)
 
 
 def _forget_sources(conn: Connection, campaign_id: int) -> None:
-    """What computed its parameters tells no longer which tasks it has."""
+    """Drop the sources of computed parameters from the stored description: they no longer tell which tasks it has."""
     from cigri.jdl.writing import COMPUTED  # takes a moment
 
     written = conn.scalar(select(Campaign.c.written).where(Campaign.c.id == campaign_id))

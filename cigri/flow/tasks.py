@@ -19,6 +19,7 @@ from cigri.errors import CigriError
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.events import close_events
 from cigri.flow.views.destinations import BucketShare, is_closed
+from cigri.rules.callers import Caller
 from cigri.rules.verdicts import FIRST_IN_LINE
 from cigri.states import TaskState
 from cigri.tables.campaigns import Bucket
@@ -62,7 +63,7 @@ class Backlog(NamedTuple):
 
 
 def list_backlogs(conn: Connection, campaign_ids: Collection[int]) -> dict[int, Backlog]:
-    """Of those of these campaigns of which tasks wait that ran before."""
+    """By campaign id; those without a waiting task that ran before are left out."""
     count = TaskCount.c
     waits = count.state == TaskState.WAITING
     longest = (
@@ -116,14 +117,15 @@ def take_waiting(
 
     If there are buckets `closed` on clusters: of each bucket no more than its own clusters have room for, by `rooms`.
     """
-    found: list[WaitingTask] = []
+    claimed: list[WaitingTask] = []
     for bucket_id in conn.scalars(
         select(Bucket.c.id).where(Bucket.c.campaign_id == campaign_id).order_by(Bucket.c.id)
     ).all():
-        most = sum(tasks for one, tasks in rooms.items() if (bucket_id, one) not in closed) if closed else limit
-        found += read_all(conn, WaitingTask, claim(bucket_id, most, longest)) if most > 0 else ()
-    found.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
-    return found if closed else found[:limit]
+        own_rooms = [tasks for cluster_id, tasks in rooms.items() if (bucket_id, cluster_id) not in closed]
+        most = sum(own_rooms) if closed else limit
+        claimed += read_all(conn, WaitingTask, claim(bucket_id, most, longest)) if most > 0 else ()
+    claimed.sort(key=lambda task: (-task.priority, -inf if task.expected is None else -task.expected, task.id))
+    return claimed if closed else claimed[:limit]
 
 
 def take_continuing(
@@ -135,35 +137,35 @@ def take_continuing(
     """
     stopped = Task.c.checkpoint_cluster_id
     is_open = ~is_closed(Task.c.bucket_id, stopped)
-    mine = {
+    by_cluster = {
         cluster_id: _continuing(conn, campaign_id, limit, and_(stopped == cluster_id, is_open))
         for cluster_id, limit in jobs.items()
     }
-    taken = {task.id for tasks in mine.values() for task in tasks}
+    taken = {task.id for tasks in by_cluster.values() for task in tasks}
     places = sum(jobs.values())
     others = _continuing(conn, campaign_id, places, Task.c.stopped_at <= func.now() - timedelta(seconds=patience))
-    return mine, [task for task in others if task.id not in taken][: places - len(taken)]
+    return by_cluster, [task for task in others if task.id not in taken][: places - len(taken)]
 
 
 def _continuing(conn: Connection, campaign_id: int, limit: int, chosen: ColumnElement[bool]) -> list[WaitingTask]:
-    found = (
+    statement = (
         select(*_WAITING)
         .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.WAITING, ~_IS_NEW, chosen)
         .order_by(Task.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return read_all(conn, WaitingTask, found)
+    return read_all(conn, WaitingTask, statement)
 
 
 def redo_tasks(
-    conn: Connection, campaign_id: int, user: str, chosen: Sequence[Span] | None, states: Collection[TaskState]
+    conn: Connection, campaign_id: int, caller: Caller, chosen: Sequence[Span] | None, states: Collection[TaskState]
 ) -> int:
     """The tasks of these numbers, or all, that are in one of these states wait again: how many?
 
     The campaign is opened if it ended. Raise CigriError when one of these numbers is of a task in another state.
     """
-    require_open_to_tasks(conn, campaign_id, user)
+    require_open_to_tasks(conn, campaign_id, caller)
     ended = select(Task.c.id).where(Task.c.campaign_id == campaign_id, Task.c.state.in_(states), ~_is_carried())
     if chosen is not None:
         _require_ended(conn, campaign_id, chosen, states)
@@ -171,19 +173,19 @@ def redo_tasks(
         ended = ended.join(span, Task.c.number.between(span.c.first, span.c.last))
     redone = _redo(conn, conn.scalars(ended).all(), states)
     if redone:
-        close_events(conn, [TASK_FAILED], [f"task {task_id}" for task_id in redone], user)
-        reopen_campaign(conn, campaign_id, user)
+        close_events(conn, [TASK_FAILED], [f"task {task_id}" for task_id in redone], caller.user)
+        reopen_campaign(conn, campaign_id, caller.user)
         wake(conn)
     return len(redone)
 
 
 def redo_failed(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
-    """Those of these that have failed wait again; give their campaigns."""
+    """Those of these tasks that have failed wait again; give the campaign of each, by task id."""
     return _redo(conn, task_ids, (TaskState.FAILED,))
 
 
 def _redo(conn: Connection, task_ids: Collection[int], states: Collection[TaskState]) -> dict[int, int]:
-    """First in line and with a clean past."""
+    """They go first in line, and what they went through before is forgotten."""
     wanted = rows("wanted", IDS, [(task_id,) for task_id in task_ids])
     past = dict.fromkeys(("failures", "deaths", "resubmissions", "checkpoints"), 0)
     moved = conn.execute(
@@ -196,7 +198,7 @@ def _redo(conn: Connection, task_ids: Collection[int], states: Collection[TaskSt
 
 
 def _is_carried() -> ColumnElement[bool]:
-    """A job that was asked to end may still be at it."""
+    """Has the task an attempt that has not ended? A job that was asked to end may still run it."""
     return select(Attempt.c.task_id).where(Attempt.c.task_id == Task.c.id, Attempt.c.outcome.is_(None)).exists()
 
 

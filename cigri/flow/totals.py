@@ -26,7 +26,7 @@ def totals(lasted: Sequence[float], times: int = 1) -> dict[str, Any]:
 
 
 def changed_totals() -> dict[str, ColumnElement[Any]]:
-    """New values of a share's totals."""
+    """New values of a share's totals, by column, with the parameters that `totals` gives."""
     part = CampaignCluster.c
     more, squares = (bindparam(name, type_=DOUBLE_PRECISION) for name in ("seconds_more", "squares_more"))
     return {

@@ -51,8 +51,8 @@ def put_trials(
         here = and_(part.c.campaign_id == campaign_id, part.c.cluster_id == cluster_id)
         subject = f"campaign {campaign_id} on {cluster_name}"
         if trial.has_success:
-            about = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
-            if conn.execute(_healed(), about).all():
+            parameters = {"campaign": campaign_id, "here": cluster_id, "failures": trial.failures}
+            if conn.execute(_healed(), parameters).all():
                 close_events(conn, [SET_ASIDE], [subject], "cigri")
         elif trial.failures:
             conn.execute(update(part).where(here).values(errors=part.c.errors + trial.failures))

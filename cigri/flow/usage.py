@@ -2,13 +2,14 @@
 Given by: metascheduler, operator, runner, updator, users; taken by: metascheduler.
 """
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, cast, delete, func, insert, select, union_all
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.selectable import FromClause
+from sqlalchemy.sql.selectable import FromClause, Select
 
 from cigri.states import JobState
 from cigri.tables.campaigns import Campaign
@@ -48,6 +49,11 @@ class Consumption(NamedTuple):
 
 def list_usage(conn: Connection, half_life: float) -> dict[tuple[str, str], Consumption]:
     """By user and project: what ended jobs used, half as much after `half_life` days, and what runs has used so far."""
+    return {(user, project): Consumption(used, asked) for user, project, used, asked in conn.execute(_sums(half_life))}
+
+
+@cache
+def _sums(half_life: float) -> Select[*tuple[Any, ...]]:
     weight = _weight(half_life)
     ended = select(Usage.c.grid_user, Usage.c.project_id, Usage.c.used * weight, Usage.c.asked * weight)
     so_far = func.greatest(func.extract("epoch", func.now() - Job.c.started_at), 0.0)
@@ -58,7 +64,7 @@ def list_usage(conn: Connection, half_life: float) -> dict[tuple[str, str], Cons
     )
     every = union_all(ended, running).subquery("every")
     user, project_id, used, asked = every.c
-    found = conn.execute(
+    return (
         select(
             user,
             func.coalesce(Project.c.name, ""),
@@ -68,11 +74,15 @@ def list_usage(conn: Connection, half_life: float) -> dict[tuple[str, str], Cons
         .outerjoin(Project, Project.c.id == project_id)
         .group_by(user, Project.c.name)
     )
-    return {(user, project): Consumption(used, asked) for user, project, used, asked in found}
 
 
 def add_up_usage(conn: Connection, half_life: float, longest: int = 50) -> None:
     """Replace the usage of users who have gathered many rows by its sum; it changes no total."""
+    conn.execute(_added_up(half_life, longest))
+
+
+@cache
+def _added_up(half_life: float, longest: int) -> Insert:
     many = select(Usage.c.grid_user).group_by(Usage.c.grid_user).having(func.count() > longest)
     gone = delete(Usage).where(Usage.c.grid_user.in_(many))
     used, asked = (column * _weight(half_life) for column in (Usage.c.used, Usage.c.asked))
@@ -80,10 +90,10 @@ def add_up_usage(conn: Connection, half_life: float, longest: int = 50) -> None:
     added = gone.returning(user, project_id, used.label("used"), asked.label("asked")).cte("added")
     sums = select(added.c.grid_user, added.c.project_id, func.sum(added.c.used), func.sum(added.c.asked), func.now())
     columns = ["grid_user", "project_id", "used", "asked", "at"]
-    conn.execute(insert(Usage).from_select(columns, sums.group_by(added.c.grid_user, added.c.project_id)))
+    return insert(Usage).from_select(columns, sums.group_by(added.c.grid_user, added.c.project_id))
 
 
 def _weight(half_life: float) -> ColumnElement[float]:
-    """What a row counts for now."""
+    """The factor by which a row counts now: 0.5^(age / half_life), the age and `half_life` in days."""
     age = func.greatest(func.extract("epoch", func.now() - Usage.c.at), 0.0)
     return func.power(0.5, func.least(age / (half_life * DAY), 1000.0))

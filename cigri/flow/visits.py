@@ -30,10 +30,10 @@ def put_success(conn: Connection, cluster: ClusterRow) -> None:
 
 def put_array_limit(conn: Connection, cluster: ClusterRow, largest: int, message: str) -> None:
     """The batch system takes no larger arrays: from now on `max_array` is at most that."""
-    known = Cluster.c.config["max_array"].as_integer()
+    present = Cluster.c.config["max_array"].as_integer()
     learnt = conn.execute(
         update(Cluster)
-        .where(Cluster.c.id == cluster.id, or_(known.is_(None), known > largest))
+        .where(Cluster.c.id == cluster.id, or_(present.is_(None), present > largest))
         .values(config=Cluster.c.config.op("||")(func.jsonb_build_object("max_array", largest)))
         .returning(Cluster.c.id)
     ).all()
@@ -59,14 +59,14 @@ def put_failure(conn: Connection, cluster: ClusterRow, code: str, message: str) 
 
 
 def put_account_failure(conn: Connection, cluster: ClusterRow, user: str, message: str) -> None:
-    """An account of a cluster that answers gives no sense: the operator is told, and only its own jobs suffer: it is
-    asked again after a pause, longer each time.
-    """
+    """An account of a cluster that answers gives no sense: the operator is told, and only the account's own jobs
+    suffer. It is asked again after a pause, longer each time."""
     event = NewEvent(ACCOUNT_REFUSED, EventLevel.ERROR, _account(cluster, user), message, cluster_id=cluster.id)
     put_events(conn, [event])
 
 
 def put_account_success(conn: Connection, cluster: ClusterRow, user: str) -> None:
+    """The account gives sensible answers again: its event is closed, and it is asked at each visit."""
     close_events(conn, [ACCOUNT_REFUSED], [_account(cluster, user)], "cigri")
 
 
@@ -93,7 +93,7 @@ def is_account_paused(user: ColumnElement[str], cluster_id: int) -> ColumnElemen
 
 
 def _pause_end() -> ColumnElement[datetime]:
-    """Of an event about an account, whose pauses double."""
+    """When the pause of an account ends, from its open event; pauses double."""
     return Event.c.last_at + pause_after(Event.c.count, ACCOUNTS_THAT_ARE_REFUSED)
 
 

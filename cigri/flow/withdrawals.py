@@ -124,7 +124,7 @@ def end_unsent(
 
 
 def _attempts(conn: Connection, job_ids: Sequence[int], outcome: Outcome, limits: JobSettings) -> list[EndedAttempt]:
-    found = conn.execute(
+    carried = conn.execute(
         select(
             Task.c.campaign_id,
             Attempt.c.job_id,
@@ -149,5 +149,5 @@ def _attempts(conn: Connection, job_ids: Sequence[int], outcome: Outcome, limits
             None,
             judge(outcome, TaskPast(row.failures, row.deaths, row.resubmissions, 0), limits),
         )
-        for row in found
+        for row in carried
     ]

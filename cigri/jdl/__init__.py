@@ -6,7 +6,7 @@
 from cigri.jdl.command import Command, command, directory, environment, script
 from cigri.jdl.description import Description, Heading
 from cigri.jdl.parameters import Parameter, names_of
-from cigri.jdl.reading import additional, parse
+from cigri.jdl.reading import additional, parse, parse_described
 from cigri.jdl.resources import Resources
 from cigri.jdl.settings import ClusterSettings, Defaults
 from cigri.jdl.syntax import Format, format_of
@@ -27,5 +27,6 @@ __all__ = [
     "format_of",
     "names_of",
     "parse",
+    "parse_described",
     "script",
 ]

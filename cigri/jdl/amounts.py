@@ -61,7 +61,7 @@ class Formula:
         return not self.slots
 
     def amount(self, values: Values) -> int:
-        """Raise ValueError when it cannot be computed, is negative or too large."""
+        """Rounded up to a whole number; raise ValueError where it cannot be computed, is negative or too large."""
         try:
             result = self._node(values)
         except ArithmeticError:
@@ -140,7 +140,7 @@ class Formula:
 
 @lru_cache(maxsize=256)
 def formula(text: str, *, is_size: bool) -> Formula:
-    """It is read once."""
+    """As Formula; one that was read lately is not parsed again."""
     return Formula(text, is_size=is_size)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from cigri.jdl.fields import Line
+from cigri.jdl.kinds_of_values import Line
 from cigri.jdl.problems import complaint, shown, wrong
 from cigri.jdl.quoting import is_balanced, split
 

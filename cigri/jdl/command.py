@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cigri.errors import Problem
-from cigri.jdl.fields import HOME
+from cigri.jdl.kinds_of_values import HOME
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cigri.jdl.fields import Line, Name, Priority
+from cigri.jdl.kinds_of_values import Line, Name, Priority
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.replication import Replication, ReplicationOrNone
 from cigri.jdl.requirements import Raw, RequirementsOrNone
@@ -96,6 +96,6 @@ class Description:
     def without_cluster(self, cluster: str) -> "Description":
         """A copy that leaves a cluster out."""
         used, spare = (
-            {name: kept for name, kept in some.items() if name != cluster} for some in (self.clusters, self.spare)
+            {name: kept for name, kept in blocks.items() if name != cluster} for blocks in (self.clusters, self.spare)
         )
         return replace(self, clusters=used, spare=spare)

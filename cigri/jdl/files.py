@@ -1,10 +1,13 @@
 """Files that users name, read no further than any description or parameter goes: some, as /dev/zero, have no end."""
 
+import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from cigri.errors import DescriptionError, Problem
 from cigri.text.units import MEGABYTE, as_size
 
 LARGEST_TEXT = 256 * MEGABYTE
@@ -23,7 +26,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_text(stream: BinaryIO) -> str:
-    """All of it; raise OSError when it has no end, UnicodeDecodeError when it is no UTF-8."""
+    """The whole text; raise OSError when it has no end, UnicodeDecodeError when it is no UTF-8."""
     content = stream.read(LARGEST_TEXT + 1)
     if len(content) > LARGEST_TEXT:
         raise OSError(None, f"it has more than {as_size(LARGEST_TEXT)}; put its parameters in a param_file")
@@ -31,7 +34,7 @@ def read_text(stream: BinaryIO) -> str:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """Without what ends them, which is a newline, perhaps behind a carriage return; raise OSError as above.
+    """Lines without their ends, newline or CR LF; raise OSError for a device, and for a line or file too long.
 
     Bytes that are not UTF-8 are surrogates then.
     """
@@ -45,3 +48,22 @@ def lines_of(path: Path) -> Iterator[str]:
                 raise OSError(None, f"it has more than {as_size(LARGEST_LIST)}")
             line = line.removeprefix(b"\xef\xbb\xbf") if size == len(line) else line
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode(errors="surrogateescape")
+
+
+@dataclass(frozen=True)
+class FileLines:
+    """The lines of a param_file, read anew each time; raise DescriptionError where that cannot be done."""
+
+    path: Path
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            yield from lines_of(self.path)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise DescriptionError([Problem("param_file", f"{self.path} cannot be read: {reason}")]) from None
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """A pipe gives its lines once; what cannot be a path, as it is too long or has a NUL, gives none."""
+        return os.path.isfile(self.path)

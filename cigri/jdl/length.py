@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from cigri.errors import Problem
 from cigri.jdl.command import Command
 from cigri.jdl.dirac.sequences import Rows
-from cigri.jdl.parameters import Numbers, Parameter, names_of
+from cigri.jdl.parameters import (
+    LONGEST_WRITTEN_NUMBER,
+    OF_EACH,
+    Numbers,
+    Parameter,
+    ReadAgain,
+    length_of,
+    names_of,
+    written_length,
+)
 from cigri.jdl.problems import CountedFaults
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import Countable, Sweep, SweepScalar
@@ -17,10 +26,6 @@ LONGEST_WORD = 131_071
 """Bytes; of a variable with its name."""
 MOST_BYTES = 1_900_000
 """Of all words and variables: 2 MiB, less what the cluster sets itself."""
-OF_EACH = 9
-"""Bytes that each takes besides its own: its end, and a pointer to it."""
-LONGEST_WRITTEN_NUMBER = 400
-"""Characters; of true and false, too."""
 WIDEST = 4
 """Bytes of a character."""
 OTHERS_TOO_LONG = "tasks have words that are too long"
@@ -73,41 +78,30 @@ def _safe_length(templates: Iterable[str]) -> int:
 
 def _suspects(tasks: Countable[Parameter], safe: int) -> Iterator[tuple[int, Parameter]]:
     """The first one, and all that may be too long."""
-    if _is_computed(tasks, safe):
+    if _are_all_short(tasks, safe):
         yield from zip(range(1), tasks, strict=False)
         return
     for number, parameter in enumerate(tasks):
-        if number == 0 or _length(parameter) > safe:
+        if number == 0 or length_of(parameter) > safe:
             yield number, parameter
 
 
-def _is_computed(tasks: Countable[Parameter], safe: int) -> bool:
+def _are_all_short(tasks: Countable[Parameter], safe: int) -> bool:
     """Are all known to be short without going through them?"""
     columns: Iterable[Countable[SweepScalar]]
     match tasks:
+        case ReadAgain():
+            return tasks.longest <= safe
         case Numbers():
             columns = [range(1)]
         case Sweep(columns_by_name) | Rows(_, columns_by_name):
             columns = columns_by_name.values()
         case _:
             return False
-    return (
-        sum(max(map(_characters, one)) if isinstance(one, list) else LONGEST_WRITTEN_NUMBER for one in columns) <= safe
+    lengths = (
+        max(map(written_length, values)) if isinstance(values, list) else LONGEST_WRITTEN_NUMBER for values in columns
     )
-
-
-def _length(parameter: Parameter) -> int:
-    match parameter:
-        case str():
-            return len(parameter)
-        case list():
-            return sum(map(len, parameter)) + OF_EACH * len(parameter)
-        case _:
-            return sum(map(_characters, parameter.values()))
-
-
-def _characters(value: SweepScalar) -> int:
-    return len(value) if isinstance(value, str) else LONGEST_WRITTEN_NUMBER
+    return sum(lengths) <= safe
 
 
 def _fault(command: Command, parameter: Parameter, number: int) -> str:

@@ -56,7 +56,7 @@ def exact_together(formulas: Formulas, tasks: Iterable[tuple[object, int]]) -> d
 
 
 def find_peaks(formulas: Collection[Formulas], parameters: Iterable[object]) -> tuple[Peaks, list[Problem]]:
-    """Every task of a campaign is looked at, once for all clusters with the same formula."""
+    """Every task is looked at, once for all clusters of the same formula; one that cannot be computed is a problem."""
     wanted = _distinct(formulas)
     peaks: dict[tuple[str, str], Peak] = {}
     problems: list[Problem] = []
@@ -68,8 +68,8 @@ def find_peaks(formulas: Collection[Formulas], parameters: Iterable[object]) -> 
             except ValueError as error:
                 faults.add(f"task {number}", str(error))
                 continue
-            known = peaks.get((name, text))
-            if known is None or amount > known.amount:
+            highest = peaks.get((name, text))
+            if highest is None or amount > highest.amount:
                 peaks[name, text] = Peak(amount, number)
     faults.close("params")
     return peaks, problems
@@ -89,19 +89,19 @@ class Sorting:
             raise CigriError(f"task {number}: {error}") from None
 
     def amounts(self, key: AmountsKey) -> dict[str, dict[str, int]]:
-        """What is kept of a bucket."""
+        """By resource and formula, as a bucket's requirements keep them."""
         amounts: dict[str, dict[str, int]] = {}
         for (name, text, _), amount in zip(self._wanted, key, strict=True):
             amounts.setdefault(name, {})[text] = amount
         return amounts
 
     def key_of(self, amounts: Mapping[str, Mapping[str, int]]) -> AmountsKey:
-        """The inverse."""
+        """The key whose `amounts` these are."""
         return tuple([amounts[name][text] for name, text, _ in self._wanted])
 
 
 def _distinct(formulas: Collection[Formulas]) -> list[tuple[str, str]]:
-    return sorted({pair for one in formulas for pair in one.items()})
+    return sorted({pair for of_cluster in formulas for pair in of_cluster.items()})
 
 
 def _amount(name: str, text: str, parameter: object, number: int) -> int:

@@ -7,11 +7,10 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import cast
 
 from cigri.errors import Problem
-from cigri.jdl.fields import HOME, IDENTIFIER, unsendable, whole
-from cigri.jdl.files import lines_of
+from cigri.jdl.kinds_of_values import IDENTIFIER, unsendable, whole
 from cigri.jdl.problems import CountedFaults, place_of, shown
 from cigri.jdl.quoting import BLANKS, is_balanced
 from cigri.jdl.sweep import MOST_TASKS, Countable, Sweep, SweepScalar, is_number, parse_range
@@ -19,6 +18,10 @@ from cigri.jdl.sweep import MOST_TASKS, Countable, Sweep, SweepScalar, is_number
 Parameter = str | list[str] | dict[str, SweepScalar]
 
 SOURCES = ("params", "param_file", "nb_jobs", "sweep")
+OF_EACH = 9
+"""Bytes that each word and variable takes besides its own: its end, and a pointer to it."""
+LONGEST_WRITTEN_NUMBER = 400
+"""Characters; of true and false, too."""
 RESERVED = frozenset({"index", "CAMPAIGN_ID", "HOME"})
 
 _is_suspect = re.compile("['\"\\\\\0\ud800-\udfff]").search
@@ -42,22 +45,62 @@ def names_of(parameter: Parameter | None) -> frozenset[str]:
     return frozenset(parameter) if isinstance(parameter, dict) else frozenset()
 
 
+Reader = Callable[[object], tuple[Parameter, str]]
+"""Of one item: what it means, and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class ReadAgain:
+    """Parameters that were looked at once, and are read anew each time: a million need not be kept.
+
+    `longest`: characters, as length_of counts them. `is_same`: they are the items as they are; else some are blank, or
+    numbers that are to be text.
+    """
+
+    items: Countable[object]
+    read: Reader
+    count: int
+    longest: int
+    is_same: bool
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Parameter]:
+        if self.is_same:
+            return cast("Iterator[Parameter]", iter(self.items))
+        return (self.read(item)[0] for item in self.items if not self.has_blanks or not _is_blank(item))
+
+    @property
+    def has_blanks(self) -> bool:
+        """Are there items that are no parameters?"""
+        return self.count != len(self.items)
+
+
 def parse_source(
-    top: Mapping[str, object], base: Path, home: Path, problems: list[Problem]
+    top: Mapping[str, object], beside: Countable[object], problems: list[Problem]
 ) -> Countable[Parameter] | None:
-    """The parameters, wherever the description has them; None when that is not clear."""
-    given = [source for source in SOURCES if top.get(source) is not None]
+    """The parameters, wherever they are; None when that is not clear.
+
+    `beside` the description are those of its params, which are empty then, or the lines of its param_file.
+    """
+    given = [source for source in SOURCES if top.get(source) is not None] or (["params"] if len(beside) else [])
     if len(given) != 1:
         several = f"{' and '.join(given)} are given" if given else "no parameters are given"
         problems.append(Problem(given[0] if given else "params", several, f"give one of {', '.join(SOURCES)}"))
         return None
-    value, before = top[given[0]], len(problems)
+    value, before = top.get(given[0]), len(problems)
     tasks: Countable[Parameter]
     match given[0]:
+        case "params" if value is None or value == []:
+            tasks = parse_items(beside, problems)
+        case "param_file":
+            tasks = _from_lines(value, beside, problems)
+        case _ if len(beside):
+            problems.append(Problem(given[0], "is given, and parameters beside it", "leave one of them out"))
+            return None
         case "params":
             tasks = parse_list(value, problems)
-        case "param_file":
-            tasks = _from_file(value, base, home, problems)
         case "nb_jobs":
             tasks = _from_number(value, problems)
         case _:
@@ -73,20 +116,38 @@ def parse_list(value: object, problems: list[Problem], like: Parameter | None = 
     if not isinstance(value, list):
         problems.append(Problem("params", f"expected a list, not {shown(value)}"))
         return []
-    parameters: list[Parameter] = []
+    return list(parse_items(value, problems, like))
+
+
+def parse_items(items: Countable[object], problems: list[Problem], like: Parameter | None = None) -> ReadAgain:
+    """As parse_list, of what may be too much to be kept."""
     faults = CountedFaults(problems, "parameters are wrong")
-    read = _reader_of(like if like is not None else value[0] if value else "")
-    for index, item in enumerate(value):
+    read = _reader_of(like if like is not None else next(iter(items), ""))
+    longest, is_same = 0, True
+    for index, item in enumerate(items):
         parameter, fault = read(item)
         if fault:
             faults.add(place_of("params", index), fault)
-        else:
-            parameters.append(parameter)
+        longest = max(longest, length_of(parameter))
+        is_same = is_same and parameter is item
     faults.close("params")
-    return parameters
+    return ReadAgain(items, read, len(items), longest, is_same)
 
 
-Reader = Callable[[object], tuple[Parameter, str]]
+def length_of(parameter: Parameter) -> int:
+    """Characters, at the most, of what a parameter gives to words and variables."""
+    match parameter:
+        case str():
+            return len(parameter)
+        case list():
+            return sum(map(len, parameter)) + OF_EACH * len(parameter)
+        case _:
+            return sum(map(written_length, parameter.values()))
+
+
+def written_length(value: SweepScalar) -> int:
+    """Characters of a value as it is written, at the most."""
+    return len(value) if isinstance(value, str) else LONGEST_WRITTEN_NUMBER
 
 
 def _reader_of(example: object) -> Reader:
@@ -155,29 +216,30 @@ def _fault_of_value(value: object) -> str:
     return "" if isinstance(value, bool) or is_number(value) else f"expected text or a number, not {shown(value)}"
 
 
-def _from_file(value: object, base: Path, home: Path, problems: list[Problem]) -> list[Parameter]:
+def _from_lines(value: object, lines: Countable[object], problems: list[Problem]) -> Countable[Parameter]:
+    """Those of the file with the name `value`, blank ones too."""
     if not isinstance(value, str):
         problems.append(Problem("param_file", f"expected the name of a file, not {shown(value)}"))
         return []
-    path = base / HOME.sub(lambda _: str(home), value.strip(), count=1)
-    lines: list[Parameter] = []
+    count = longest = 0
+    is_same = True
     faults = CountedFaults(problems, "parameters are wrong")
-    try:
-        for number, text in enumerate(lines_of(path), start=1):
-            if not text.strip(BLANKS):
-                continue
-            line, fault = _read_line(text)
-            if fault:
-                faults.add(f"{value} line {number}", fault)
-            lines.append(line)
-            if len(lines) > MOST_TASKS:
-                problems.append(Problem("param_file", f"has more lines than the {MOST_TASKS} tasks of a campaign"))
-                break
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        problems.append(Problem("param_file", f"{path} cannot be read: {reason}"))
+    for number, text in enumerate(lines, start=1):
+        if _is_blank(text):
+            is_same = False
+            continue
+        count += 1
+        line, fault = _read_line(text)
+        if fault:
+            faults.add(f"{value} line {number}", fault)
+        longest = max(longest, len(line))
+        is_same = is_same and line is text
     faults.close(value)
-    return lines
+    return ReadAgain(lines, _read_line, count, longest, is_same)
+
+
+def _is_blank(line: object) -> bool:
+    return isinstance(line, str) and not line.strip(BLANKS)
 
 
 def _from_number(value: object, problems: list[Problem]) -> Countable[Parameter]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from cigri.jdl.fields import unsendable
+from cigri.jdl.kinds_of_values import unsendable
 from cigri.jdl.problems import CountedFaults, place_of
 from cigri.jdl.yaml_values import DEEPEST_YAML
 
@@ -16,7 +16,7 @@ PathStep = str | int
 
 
 def check_plain(fields: Mapping[str, object], faults: CountedFaults) -> None:
-    """Whatever else may be wrong with the fields."""
+    """Add a fault for each value that cannot be stored or shown, and one where there are too many, or too much text."""
     characters = 0
     for values, (steps, value) in enumerate(_of_object(fields, ()), start=1):
         characters += len(value) if isinstance(value, str) else 0

@@ -46,7 +46,7 @@ def shown(value: object) -> str:
 
 
 def cut(text: str) -> str:
-    """Not longer than a person reads."""
+    """At most LONGEST_SHOWN characters, the last three of which are dots where it was longer."""
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
@@ -64,47 +64,49 @@ class CountedFaults:
         return self._count >= MOST_SHOWN
 
     def add(self, place: str, message: str, hint: str = "") -> None:
+        """Beyond MOST_SHOWN it is only counted."""
         self._count += 1
         if self._count <= MOST_SHOWN:
             self._problems.append(Problem(place, message, hint))
 
     def close(self, place: str) -> None:
+        """After the last fault: a problem at `place` tells how many were only counted."""
         if self._count > MOST_SHOWN:
             self._problems.append(Problem(place, f"{self._count - MOST_SHOWN} more {self._others}"))
 
 
 def wrong(expected: str, value: object, hint: str = "") -> PydanticCustomError:
-    """A value is not what its field takes."""
+    """An error for pydantic: the value is not what its field takes."""
     return complaint(f"expected {expected}, not {shown(value)}", hint)
 
 
 def complaint(message: str, hint: str = "") -> PydanticCustomError:
-    """A value is of the right kind but cannot be obeyed."""
+    """An error for pydantic: the value is of the right kind, but cannot be obeyed."""
     return PydanticCustomError("cigri", "{message}", {"message": message, "hint": hint})
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, words: Iterable[str]) -> str:
     """A hint that names the nearest known word, or ""."""
-    near = get_close_matches(word.lower(), list(known), n=1)
+    near = get_close_matches(word.lower(), list(words), n=1)
     return f"did you mean {near[0]!r}?" if near else ""
 
 
 def place_of(*steps: str | int) -> str:
-    """Where something is: `clusters.dahu.prologue[2]`."""
+    """The place of a value in a description, as in `clusters.dahu.prologue[2]`."""
     text = ""
     for step in steps:
         text += f"[{step}]" if isinstance(step, int) else f".{cut(step)}" if text else cut(step)
     return text
 
 
-def problem_of(error: "ErrorDetails", place: str, known: Iterable[str]) -> Problem:
+def problem_of(error: "ErrorDetails", place: str, fields: Iterable[str]) -> Problem:
     """One error of pydantic in our words."""
     key = str(error["loc"][0]) if error["loc"] else ""
     match error["type"]:
         case "cigri":
             return Problem(place, error["ctx"]["message"], error["ctx"]["hint"])
         case "extra_forbidden":
-            return Problem(place, "unknown field", did_you_mean(key, known))
+            return Problem(place, "unknown field", did_you_mean(key, fields))
         case "missing":
             return Problem(place, "is missing")
         case _:

@@ -50,10 +50,10 @@ def expanded_by_sh(text: str) -> str:
             return "a new line"
         if at_head and kind in ("plain", "double"):
             content = _HOME_VARIABLE.sub("", content, count=1) if _HOME_VARIABLE.match(content) else content
-        if kind == "plain" and (found := _EXPANDED.search(content)):
-            return found[0]
-        if kind == "double" and (found := _EXPANDED_IN_DOUBLE.search(content)):
-            return found[1]
+        if kind == "plain" and (special := _EXPANDED.search(content)):
+            return special[0]
+        if kind == "double" and (special := _EXPANDED_IN_DOUBLE.search(content)):
+            return special[1]
         at_head = kind == "blank"
     return ""
 
@@ -64,6 +64,6 @@ def _unquoted(piece: re.Match[str]) -> str:
         case "escaped":
             return content[1]
         case "double":
-            return _ESCAPED_IN_DOUBLE.sub(lambda found: "" if found[1] == "\n" else found[1], content)
+            return _ESCAPED_IN_DOUBLE.sub(lambda escaped: "" if escaped[1] == "\n" else escaped[1], content)
         case _:
             return content

@@ -1,9 +1,9 @@
 """From text to a campaign: every problem is found before any is told."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,14 +12,15 @@ from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.jdl.command import unknown_names, unused_names
 from cigri.jdl.description import Description, Heading
 from cigri.jdl.dirac import is_dirac, translate
-from cigri.jdl.fields import truth
+from cigri.jdl.files import FileLines
+from cigri.jdl.kinds_of_values import HOME, truth
 from cigri.jdl.length import check_length
-from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_list, parse_source
+from cigri.jdl.parameters import SOURCES, Parameter, names_of, parse_items, parse_source
 from cigri.jdl.plain import check_plain
 from cigri.jdl.problems import CountedFaults, did_you_mean, place_of, problem_of, shown
 from cigri.jdl.settings import ClusterSettings, Defaults
 from cigri.jdl.sweep import Countable
-from cigri.jdl.syntax import Format, read, read_list
+from cigri.jdl.syntax import Format, read
 from cigri.jdl.writing import as_written
 
 # What no campaign can ask for yet, and its name for a person; only CiGri 3's ways to say "nothing" are taken.
@@ -55,21 +56,71 @@ def parse(
 
     `param_file` is read here, as the calling user: relative to `base`, with `home` for ~, $HOME and {HOME}.
     """
-    text = text.removeprefix("\ufeff")
-    if format is not None or not is_dirac(text):
-        return _campaign(read(text, format), base, home, defaults)
-    translation = translate(text)
+    described = read_description(text, format)
+    lines: list[object] = []
+    faults: list[Problem] = []
     try:
-        return _campaign(translation.fields, base, home, defaults, translation.tasks)
+        lines += param_file(described, base, home)
+    except DescriptionError as error:
+        faults = error.problems
+    return parse_described(described, lines, defaults, faults)
+
+
+def read_description(text: str, format: Format | None) -> object:
+    """The object that a text describes; the text itself where it is in DIRAC's language."""
+    text = text.removeprefix("\ufeff")
+    return text if format is None and is_dirac(text) else read(text, format)
+
+
+def param_file(described: object, base: Path, home: Path) -> FileLines | tuple[()]:
+    """The lines of the file that a description names, if it does: relative to `base`, with `home` for ~ and $HOME."""
+    named = [value for key, value in described.items() if key.lower() == "param_file"] if is_object(described) else []
+    if len(named) != 1 or not isinstance(named[0], str):
+        return ()
+    return FileLines(base / HOME.sub(lambda _: str(home), named[0].strip(), count=1))
+
+
+def without_params(described: object) -> tuple[object, list[object]]:
+    """A description whose params are an empty list, and what they were; as it is, where they are not clear."""
+    keys = [key for key in described if key.lower() == "params"] if is_object(described) else []
+    if len(keys) != 1 or not is_object(described) or not isinstance(params := described[keys[0]], list):
+        return described, []
+    return {**described, keys[0]: []}, params
+
+
+def is_object(described: object) -> TypeGuard[dict[str, Any]]:
+    """Has it fields? Anything else is told to be no description by whoever parses it."""
+    return isinstance(described, dict)
+
+
+def parse_described(
+    described: object,
+    beside: Countable[object],
+    defaults: Defaults = USUAL_DEFAULTS,
+    faults: Sequence[Problem] = (),
+) -> Description:
+    """The campaign that an object describes, or a text in DIRAC's language; raise DescriptionError with all problems.
+
+    `beside` it are its parameters, or the lines of its param_file; `faults` are known already, and told with the rest.
+    """
+    if not isinstance(described, str) or not is_dirac(described):
+        return _campaign(described, beside, defaults, faults)
+    translation = translate(described)
+    try:
+        return _campaign(translation.fields, beside, defaults, faults, translation.tasks)
     except DescriptionError as error:
         raise DescriptionError(list(map(translation.located, error.problems))) from None
 
 
 def _campaign(
-    value: object, base: Path, home: Path, defaults: Defaults, known_tasks: Countable[Parameter] | None = None
+    value: object,
+    beside: Countable[object],
+    defaults: Defaults,
+    faults: Sequence[Problem],
+    known_tasks: Countable[Parameter] | None = None,
 ) -> Description:
     """`known_tasks`: those that the description does not name itself."""
-    problems: list[Problem] = []
+    problems = [*faults]
     top = _lowered(value, problems)
     _check_plain(top)
     blocks = _blocks(top, problems)
@@ -78,7 +129,7 @@ def _campaign(
     clusters = _clusters(top, blocks, defaults, problems)
     are_sound = len(problems) == before
     is_desktop = _is_desktop(top, problems)
-    tasks = known_tasks or (None if is_desktop else parse_source(top, base, home, problems))
+    tasks = known_tasks or (None if is_desktop else parse_source(top, beside, problems))
     names = names_of(next(iter(tasks), None)) if tasks is not None else frozenset()
     if names:
         problems += unknown_names(clusters, names, lambda *steps: _origin(top, blocks, *steps))
@@ -95,15 +146,11 @@ def _campaign(
 
 
 def additional(
-    text: str,
-    clusters: Mapping[str, ClusterSettings],
-    *,
-    like: Parameter | None = None,
-    format: Format | None = None,
-) -> list[Parameter]:
-    """More parameters for a campaign on these clusters: a list of the kind, and with the names, of one that it has."""
+    items: Countable[object], clusters: Mapping[str, ClusterSettings], *, like: Parameter | None = None
+) -> Countable[Parameter]:
+    """More parameters for a campaign on these clusters: of the kind, and with the names, of one that it has."""
     problems: list[Problem] = []
-    parameters = parse_list(read_list(text, format), problems, like)
+    parameters = parse_items(items, problems, like)
     if not problems:
         check_length(clusters, parameters, problems, partial(place_of, "params"))
     if problems:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator
 
-from cigri.jdl.fields import Positive
+from cigri.jdl.kinds_of_values import Positive
 from cigri.jdl.problems import complaint, wrong
 from cigri.jdl.wish import Wish, wish
 

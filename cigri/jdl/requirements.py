@@ -20,7 +20,7 @@ def _requirements(value: object) -> Raw | None:
         return None
     if not isinstance(value, str | dict):
         raise wrong("an expression or an object of properties", value, _SPELLING)
-    raw: Raw = value.strip() if isinstance(value, str) else {name: _plain(one) for name, one in value.items()}
+    raw: Raw = value.strip() if isinstance(value, str) else {name: _plain(item) for name, item in value.items()}
     try:
         wanted = parse_requirement(raw, BUILT_IN)
     except RequirementError as error:

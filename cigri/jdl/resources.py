@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from cigri.drivers import ResourceRequest
 from cigri.jdl.amounts import read_amount
-from cigri.jdl.fields import IDENTIFIER, LONGEST_LINE, Line, Positive
+from cigri.jdl.kinds_of_values import IDENTIFIER, LONGEST_LINE, Line, Positive
 from cigri.jdl.problems import complaint, wrong
 
 NODE_LEVELS = ("nodes", "network_address", "host")
@@ -70,7 +70,7 @@ class Resources(BaseModel):
 
     @property
     def width(self) -> int:
-        """Cores in all."""
+        """Cores on all its nodes together."""
         return self.nodes * self.cpu
 
     @property
@@ -81,27 +81,27 @@ class Resources(BaseModel):
 
     @property
     def formulas(self) -> dict[str, str]:
-        """The amounts that each task makes its own."""
+        """By name of the resource, the amounts that are computed for each task."""
         return {name: amount for name, amount in self.amounts.items() if isinstance(amount, str)}
 
     def request(self, exact: Mapping[str, int] = FIXED) -> ResourceRequest:
         """The same in the words of the drivers, with `exact` in place of the formulas; raise KeyError if one lacks."""
-        amounts = {name: exact[name] if isinstance(one, str) else one for name, one in self.amounts.items()}
+        amounts = {name: exact[name] if isinstance(amount, str) else amount for name, amount in self.amounts.items()}
         mem, tmp = amounts.pop("mem", 0), amounts.pop("tmp", 0)
         return ResourceRequest(self.cpu, self.nodes, mem, amounts, self.native, tmp)
 
 
 def _check_names(names: Iterable[str]) -> None:
     """A job finds each amount in a variable, the name of which is in capitals."""
-    known: dict[str, str] = {}
+    seen: dict[str, str] = {}
     for name in names:
         if name in MISNAMED:
             raise complaint(f"{name!r} is called {MISNAMED[name]!r} here")
         if not IDENTIFIER.fullmatch(name):
             raise complaint(f"{name!r} is no name of a resource", "letters, digits and _ only")
-        if other := known.get(name.upper()):
+        if other := seen.get(name.upper()):
             raise complaint(f"{name!r} and {other!r} are one name in capitals", "give them names that differ in more")
-        known[name.upper()] = name
+        seen[name.upper()] = name
 
 
 def _from_hierarchy(text: str) -> dict[str, Any]:
@@ -156,14 +156,14 @@ def _group(part: str, text: str) -> _Group:
     """The levels from the outside in."""
     condition = _CONDITION.match(part.strip())
     levels: dict[str, int | None] = {}
-    for one in part.strip()[condition.end() if condition else 0 :].strip().removeprefix("/").split("/"):
-        name, amount = _level(one.strip(), text)
+    for level in part.strip()[condition.end() if condition else 0 :].strip().removeprefix("/").split("/"):
+        name, amount = _level(level.strip(), text)
         if name in levels:
             raise complaint(f"the level {name!r} is given twice in {text!r}")
         levels[name] = amount
-    known = [name for name in ("nodes", "cpu", "core") if name in levels]
-    order = [name for name in levels if name in known]
-    if order != known:
+    in_order = [name for name in ("nodes", "cpu", "core") if name in levels]
+    order = [name for name in levels if name in in_order]
+    if order != in_order:
         raise complaint(f"the levels of {text!r} are not in order", _SPELLING)
     is_plain = not condition and order == list(levels) and "core" in levels and None not in levels.values()
     outer = list(levels.values())[: list(levels).index("nodes") + 1] if "nodes" in levels else []
@@ -176,14 +176,14 @@ def _level(part: str, text: str) -> tuple[str, int | None]:
     """Name and amount; None is as many as there are."""
     if "," in part:
         raise complaint(f"{text!r}: no walltime is understood here", "write it in 'walltime'")
-    found = _LEVEL.fullmatch(part)
-    if found is None:
+    match = _LEVEL.fullmatch(part)
+    if match is None:
         raise complaint(f"{text!r}: {part!r} is not understood", _SPELLING)
-    name = "nodes" if found[1] in NODE_LEVELS else "core" if found[1] in CORE_LEVELS else found[1]
+    name = "nodes" if match[1] in NODE_LEVELS else "core" if match[1] in CORE_LEVELS else match[1]
     if right := NOT_OAR.get(name):
         raise complaint(f"{text!r}: the level {name!r} is called {right!r} in OAR's words")
-    if found[2] in OAR_AMOUNTS:
+    if match[2] in OAR_AMOUNTS:
         return name, None
-    if not re.fullmatch("[1-9][0-9]{0,8}", found[2]):
-        raise complaint(f"{text!r}: {name} takes a whole number, 1 or more, not {found[2]!r}")
-    return name, int(found[2])
+    if not re.fullmatch("[1-9][0-9]{0,8}", match[2]):
+        raise complaint(f"{text!r}: {name} takes a whole number, 1 or more, not {match[2]!r}")
+    return name, int(match[2])

@@ -6,7 +6,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from cigri.jdl.backend import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
-from cigri.jdl.fields import (
+from cigri.jdl.kinds_of_values import (
     CommandLine,
     Directory,
     Environment,
@@ -33,7 +33,7 @@ class Defaults(NamedTuple):
     mem: int = 0
 
     def filled(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Resources that are an object are filled up; those in OAR's words say all that they want."""
+        """The fields with defaults for what they leave out; resources in OAR's words say all that they want."""
         own = given.get("resources", {})
         usual = {"cpu": self.cpu, **({"mem": self.mem} if self.mem else {})}
         resources = {**usual, **own} if isinstance(own, dict) else own

@@ -78,7 +78,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def parse_range(value: Mapping[str, object], place: str, problems: list[Problem]) -> Countable[SweepScalar] | None:
-    """{from, to, step}, both ends included."""
+    """Numbers from {from, to, step}, both ends included; None: something is wrong, and added to `problems`."""
     unknown = CountedFaults(problems, "fields are unknown")
     for key in (key for key in value if key not in RANGE_FIELDS):
         unknown.add(place_of(place, key), "unknown field", "" if unknown.is_full else did_you_mean(key, RANGE_FIELDS))

@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn
 import yaml
 
 from cigri.errors import DescriptionError, Problem
+from cigri.jdl.problems import shown
 from cigri.jdl.yaml_values import DEEPEST_YAML, read_yaml
 
 Format = Literal["json", "yaml", "toml"]
@@ -31,9 +32,12 @@ def format_of(path: str | PurePath) -> Format | None:
     return SUFFIXES.get(PurePath(path).suffix.lower())
 
 
-def read_list(text: str, format: Format | None) -> Any:
-    """Like read, for a text that can be no TOML, which knows no lists at the top."""
-    return read(text, format or ("json" if text.lstrip("\ufeff \t\r\n").startswith("[") else "yaml"))
+def read_list(text: str, format: Format | None) -> list[Any]:
+    """Like read, of a list of parameters: a text that can be no TOML, which knows no lists at the top."""
+    value = read(text, format or ("json" if text.lstrip("\ufeff \t\r\n").startswith("[") else "yaml"))
+    if not isinstance(value, list):
+        _fail("params", f"expected a list, not {shown(value)}")
+    return value
 
 
 def read(text: str, format: Format | None) -> Any:
@@ -120,8 +124,10 @@ def _from_toml(text: str) -> Any:
 
 def _fail_in_toml(error: tomllib.TOMLDecodeError) -> NoReturn:
     text = str(error)
-    found = re.search(r" \(at line (\d+), column (\d+)\)$", text)
-    _fail(_spot(int(found[1]), int(found[2])) if found else "TOML", text[: found.start()] if found else text)
+    position = re.search(r" \(at line (\d+), column (\d+)\)$", text)
+    if position is None:
+        _fail("TOML", text)
+    _fail(_spot(int(position[1]), int(position[2])), text[: position.start()])
 
 
 def _spot(line: int, column: int) -> str:

@@ -23,11 +23,11 @@ class Wish(BaseModel):
             raise wrong("an object, or true", value, f"write {{}} for the usual {cls.usual}")
         for name in value:
             if name not in cls.model_fields:
-                known = did_you_mean(name, cls.model_fields) or f"there are {', '.join(cls.model_fields)}"
-                raise complaint(f"{name!r} is unknown here", known)
+                hint = did_you_mean(name, cls.model_fields) or f"there are {', '.join(cls.model_fields)}"
+                raise complaint(f"{name!r} is unknown here", hint)
         return value
 
 
 def wish(value: object) -> object:
-    """For a field that holds a Wish or None."""
+    """Before validation: true means the usual way ({}), false none (None); anything else is read as it is."""
     return {} if value is True else None if value is False else value

@@ -13,7 +13,7 @@ COMPUTED = ("nb_jobs", "sweep")
 
 
 def as_written(top: Mapping[str, Any], campaign_type: str) -> dict[str, Any]:
-    """All but long lists of parameters; a test is always called so in the same way, and a TOML time is text."""
+    """All but parameters that are not computed; a test is called so in one way only, and a TOML time is text."""
     left_out = {*SOURCES, "test_mode"} - set(COMPUTED)
     kept = {key: value for key, value in top.items() if key not in left_out}
     if isinstance(blocks := kept.get("clusters"), dict):
@@ -33,7 +33,7 @@ def with_options_of_backend(written: Mapping[str, Any], cluster: str, words: Seq
 
 
 def on_cluster_alone(written: Mapping[str, Any], cluster: str, settings: ClusterSettings) -> dict[str, Any]:
-    """With these settings on this cluster, whatever it was written for; what a site has defaults for is said."""
+    """The same campaign on this cluster alone; walltime and resources are written, defaults too."""
     kept = {key: value for key, value in written.items() if key in {*Heading.model_fields, *COMPUTED}}
     kept.pop("requirements", None)
     stored = settings.model_dump(mode="json")
@@ -44,12 +44,12 @@ def on_cluster_alone(written: Mapping[str, Any], cluster: str, settings: Cluster
 def from_settings(
     heading: Mapping[str, Any], clusters: Mapping[str, Mapping[str, Any]], *, is_anywhere: bool
 ) -> dict[str, Any]:
-    """Of settings in force, for campaigns of which nobody has kept what was written."""
+    """A description made of stored settings, for campaigns of which nobody has kept what was written."""
     blocks = {name: _explicit(settings) for name, settings in clusters.items()}
-    known = {key: value for key, value in heading.items() if value not in (None, "", 0, "default")}
+    fields = {key: value for key, value in heading.items() if value not in (None, "", 0, "default")}
     if is_anywhere:
-        return {**known, **next(iter(blocks.values()), {}), "clusters": "any"}
-    return {**known, "clusters": blocks}
+        return {**fields, **next(iter(blocks.values()), {}), "clusters": "any"}
+    return {**fields, "clusters": blocks}
 
 
 def _explicit(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,14 +102,14 @@ class _Reader:
         return merged | values if has_merged else values
 
     def _copy(self, alias: yaml.AliasEvent) -> Any:
-        known = self._anchors.get(alias.anchor or "")
-        if known is None:
+        anchored = self._anchors.get(alias.anchor or "")
+        if anchored is None:
             _fail(f"*{alias.anchor} stands for nothing that is complete before it", alias)
-        self._count += known.size
-        self._copied += known.size
+        self._count += anchored.size
+        self._copied += anchored.size
         if self._copied > MOST_COPIED:
             _fail(f"the aliases up to here stand for more than {MOST_COPIED} values", alias)
-        return known.value
+        return anchored.value
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
@@ -145,10 +145,10 @@ def _merged(value: object, key: yaml.Event) -> dict[str, Any]:
     """What `<<` brings: of several objects the first one that has a key."""
     objects = value if isinstance(value, list) else [value]
     merged: dict[str, Any] = {}
-    for one in reversed(objects):
-        if not isinstance(one, dict):
+    for part in reversed(objects):
+        if not isinstance(part, dict):
             _fail("<< takes an object, or a list of objects", key)
-        merged |= one
+        merged |= part
     return merged
 
 

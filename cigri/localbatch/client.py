@@ -4,10 +4,10 @@ A request is one line of JSON as `requests` wants it; the words of COMMAND, if a
 It prints the daemon's answers, whose last lines are {"end":n}, and exits with 0; after the first that is none with 10
 when the daemon refuses, 2 when it is called in a wrong way, 3 when the daemon cannot be spoken to.
 
-Each visit of a local cluster runs this several times, so it stands alone on what Python loads anyway.
+Each visit of a local cluster runs this, so it stands alone on what Python loads anyway: without site, not even os.
 """
 
-import os
+import posix
 import sys
 import time
 
@@ -35,6 +35,7 @@ class CommandFailed(Exception):
 
 
 def main() -> int:
+    """Hand over the requests of standard input; gives the exit status that the file's docstring tells."""
     spool, *words = sys.argv[1:] or [""]
     cut = words.index("--") if "--" in words else len(words)
     pools, command = words[:cut], words[cut + 1 :]
@@ -56,7 +57,7 @@ def with_command(request: bytes, command: list[str]) -> bytes:
 
 
 def quoted(word: str) -> str:
-    """As JSON has it."""
+    """The word as a string of JSON; what json.dumps gives, without loading it for plain words."""
     if word.isascii() and word.isprintable() and '"' not in word and "\\" not in word:
         return f'"{word}"'
     import json  # only for an odd word and for a refusal: it doubles the time that this command takes
@@ -93,7 +94,7 @@ def exchange(request: bytes, spool: str, pools: list[str] | None) -> bytes:
 
 
 def check(text: bytes) -> None:
-    """Raise a Failure when the answer is a refusal or is cut off."""
+    """Raise CommandFailed when the answer is a refusal or is cut off."""
     last = text[:-1].rpartition(b"\n")[2] if text.endswith(b"\n") else b""
     if last.startswith(b'{"end":') and last.endswith(b"}") and last[7:-1].isdigit():
         return
@@ -122,7 +123,7 @@ def connect(spool: str, pools: list[str] | None) -> socket:
 
 def try_to_connect(spool: str) -> socket:
     """The name of a socket is short, a path may be long: it goes by way of the open directory."""
-    directory = os.open(spool, os.O_PATH | os.O_DIRECTORY)
+    directory = posix.open(spool, posix.O_PATH | posix.O_DIRECTORY)
     daemon = socket(AF_UNIX, SOCK_STREAM)
     daemon.settimeout(ANSWER_SECONDS)
     try:
@@ -131,12 +132,14 @@ def try_to_connect(spool: str) -> socket:
         daemon.close()
         raise
     finally:
-        os.close(directory)
+        posix.close(directory)
     return daemon
 
 
 def start(spool: str, pools: list[str]) -> socket:
     """The socket of a daemon that one of all those who wait for it starts."""
+    import os
+
     try:
         os.makedirs(spool, mode=0o755 if os.geteuid() == 0 else 0o700, exist_ok=True)
         starting = os.open(os.path.join(spool, "starting"), os.O_CREAT | os.O_WRONLY, 0o600)
@@ -172,6 +175,7 @@ def take(file: int) -> bool:
 
 def spawn(spool: str, pools: list[str]) -> "Popen[bytes]":
     """Start a daemon that is detached from us in every way."""
+    import os
     import subprocess
 
     command = [sys.executable, "-P", "-m", "cigri.localbatch.daemon", "--spool", spool, *pools]
@@ -190,7 +194,7 @@ def run() -> None:
     """What Python tidies up at its end would take longer than all that was asked."""
     ended = main()
     sys.stdout.flush()
-    os._exit(ended)
+    posix._exit(ended)
 
 
 if __name__ == "__main__":

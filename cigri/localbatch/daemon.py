@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def main() -> int:
+    """Serve a spool until SIGTERM; exit status 1 after an error, 0 also where another daemon serves it already."""
     parser = argparse.ArgumentParser(prog="cigri-local-daemon", allow_abbrev=False)
     parser.add_argument("--spool", required=True, help="directory of the socket, the state and the log")
     parser.add_argument("--pool", action="append", default=[], type=pool, metavar="NAME=AMOUNT")
@@ -47,6 +48,7 @@ def main() -> int:
 
 
 def pool(text: str) -> tuple[str, int]:
+    """NAME=AMOUNT, the amount a whole number above 0; for argparse."""
     match = re.fullmatch(r"([a-z][a-z0-9_.-]*)=([1-9][0-9]{0,15})", text)
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form cpu=2")
@@ -54,6 +56,7 @@ def pool(text: str) -> tuple[str, int]:
 
 
 def serve(pools: Pools) -> int:
+    """Take the spool, which is the current directory, find the jobs of an earlier daemon, and answer until SIGTERM."""
     starts = os.open(STARTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not lock(starts):
         logger.info("another daemon serves this spool")
@@ -65,11 +68,11 @@ def serve(pools: Pools) -> int:
     store = Store(STATE)
     given = processes.Inherited(starts, os.open(os.devnull, os.O_RDWR), processes.raise_file_limit())
     engine = Engine(store, pools, given)
-    found = engine.restore(processes.boot_id(), read_starts())
+    adopted = engine.restore(processes.boot_id(), read_starts())
     store.commit()
     os.ftruncate(starts, 0)
-    logger.info("serving pools %s, %d running jobs found", pools.totals, len(found))
-    Daemon(engine, store, starts).run(found)
+    logger.info("serving pools %s, %d running jobs found", pools.totals, len(adopted))
+    Daemon(engine, store, starts).run(adopted)
     logger.info("ended on request")
     return 0
 
@@ -89,6 +92,7 @@ def lock(starts: int) -> bool:
 
 
 def answers() -> bool:
+    """Whether a daemon takes connections on the socket of this spool."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         return client.connect_ex(SOCKET) == 0
 

@@ -70,12 +70,12 @@ class Engine:
 
     def submit(self, array: Array) -> Array:
         """Queue an array; the same one again, as after a lost answer, is the one that is there already."""
-        known = self._store.find_array(array.uid, array.name)
-        if known:
-            array.id = known.id
-            if known != array:
-                raise SubmissionRefused(f"the name {array.name} is taken by the different array {known.id}")
-            return known
+        stored = self._store.find_array(array.uid, array.name)
+        if stored:
+            array.id = stored.id
+            if stored != array:
+                raise SubmissionRefused(f"the name {array.name} is taken by the different array {stored.id}")
+            return stored
         if problem := self.pools.impossible(array.need):
             raise SubmissionRefused(problem)
         array.id = self._store.add_array(array)
@@ -144,6 +144,7 @@ class Engine:
         return planned
 
     def launch(self, planned: list[tuple[Array, Job]]) -> None:
+        """Start what plan() gave and the store has committed; what the host cannot start ends as node_failed."""
         for array, job in planned:
             try:
                 running = self._start(array, job)
@@ -177,7 +178,7 @@ class Engine:
         self._finish(array, job, running.end(exit_code))
 
     def enforce(self, now: float) -> None:
-        """Notices and walltimes."""
+        """SIGXCPU to jobs at their notice, SIGKILL at their walltime or after the grace; `now` is monotonic."""
         for running in self._running.values():
             if running.due <= now:
                 self._keep_doom(running, running.enforce(now))
@@ -196,8 +197,8 @@ class Engine:
 
     def find(self, uid: int, name: str) -> Array | None:
         """An array of this user, live or remembered."""
-        known = self._store.find_array(uid, name)
-        return known and self._arrays.get(known.id, known)
+        stored = self._store.find_array(uid, name)
+        return stored and self._arrays.get(stored.id, stored)
 
     def job(self, array: Array, index: int) -> Job | None:
         """A job that has left the queue; None: it still waits."""
@@ -212,8 +213,8 @@ class Engine:
         return alive
 
     def _change(self, uid: int, jobs: list[tuple[int, int]], change: Callable[[JobProcess], bool]) -> int:
-        found = [self._running.get((array.id, index)) for array, index in self._own(uid, jobs)]
-        changed = [running for running in found if running and change(running)]
+        started = [self._running.get((array.id, index)) for array, index in self._own(uid, jobs)]
+        changed = [running for running in started if running and change(running)]
         self._store.put_jobs(running.job for running in changed)
         return len(changed)
 
@@ -310,11 +311,12 @@ class Engine:
 def _free_bytes(scratch: str) -> str:
     """Where a job leaves its temporary files; "" when nobody knows."""
     try:
-        found = os.statvfs(scratch)
+        volume = os.statvfs(scratch)
     except OSError:
         return ""
-    return str(found.f_bavail * found.f_frsize)
+    return str(volume.f_bavail * volume.f_frsize)
 
 
 def mark_of(job: Job) -> str:
+    """ARRAY_INDEX-TOKEN, in the environment of all its processes; each start has another token."""
     return f"{job.array}_{job.position}-{job.token}"

@@ -29,11 +29,11 @@ class Daemon:
         self._selector.register(self._wake, selectors.EVENT_READ, lambda: os.read(self._wake, 4096))
         self._stopping = False
 
-    def run(self, found: list[JobProcess]) -> None:
-        """Serve until SIGTERM; `found` are the jobs of an earlier daemon."""
+    def run(self, adopted: list[JobProcess]) -> None:
+        """Serve until SIGTERM; `adopted` are the jobs of an earlier daemon."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._stop)
-        for running in found:
+        for running in adopted:
             self._watch(running)
         busy = True
         while not self._stopping:

@@ -44,6 +44,7 @@ class LinkedDirectory:
 
 
 def give_to(owner: Owner, path: str) -> None:
+    """Make the account its owner; nothing where the daemon runs as that account (`groups` is None)."""
     if owner.groups is not None:
         os.chown(path, owner.uid, owner.gid)
 
@@ -58,10 +59,10 @@ def _known(link: str) -> str | None:
     """Where an earlier daemon had it, if that is still ours."""
     try:
         place = os.readlink(link)
-        found = os.lstat(place)
+        entry = os.lstat(place)
     except OSError:
         return None
-    return place if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() else None
+    return place if stat.S_ISDIR(entry.st_mode) and entry.st_uid == os.geteuid() else None
 
 
 def _new(link: str, parent: str | None) -> str:

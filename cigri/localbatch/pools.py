@@ -26,6 +26,7 @@ class Pools:
         self.totals = dict(totals)
 
     def free(self, name: str) -> int:
+        """What is left of a pool; below 0 when it was shrunk under running jobs, 0 when there is none of that name."""
         return self.totals.get(name, 0) - self._taken.get(name, 0)
 
     def impossible(self, need: Mapping[str, int]) -> str:
@@ -45,6 +46,7 @@ class Pools:
         return f"needs {' and '.join(short)}" if short else ""
 
     def fit(self, need: Mapping[str, int]) -> bool:
+        """Whether a job could start now that needs these amounts by pool."""
         return all(amount <= self.free(name) for name, amount in need.items())
 
     def take(self, need: Mapping[str, int]) -> None:
@@ -53,5 +55,6 @@ class Pools:
             self._taken[name] = self._taken.get(name, 0) + amount
 
     def give(self, need: Mapping[str, int]) -> None:
+        """Give back what take() has charged for a job that is over."""
         for name, amount in need.items():
             self._taken[name] -= amount

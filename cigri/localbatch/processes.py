@@ -90,8 +90,8 @@ def start(argv: Sequence[str], environment: Mapping[str, str], owner: Owner, giv
         close_fds=False,
         umask=0o022,
     )
-    known = stat(popen.pid)
-    return Process(popen.pid, known.ticks if known else 0, environment[MARK], popen)
+    facts = stat(popen.pid)
+    return Process(popen.pid, facts.ticks if facts else 0, environment[MARK], popen)
 
 
 def adopt(pid: int, ticks: int | None, mark: str) -> Process | None:
@@ -100,9 +100,9 @@ def adopt(pid: int, ticks: int | None, mark: str) -> Process | None:
         pidfd = os.pidfd_open(pid)
     except ProcessLookupError:
         return None
-    known = stat(pid)
-    if known and (known.ticks == ticks if ticks is not None else carries(pid, mark)):
-        return Process(pid, known.ticks, mark, pidfd=pidfd)
+    facts = stat(pid)
+    if facts and (facts.ticks == ticks if ticks is not None else carries(pid, mark)):
+        return Process(pid, facts.ticks, mark, pidfd=pidfd)
     os.close(pidfd)
     return None
 
@@ -127,21 +127,23 @@ def kill_group(process: Process) -> None:
 def sweep(mark: str, session: int = 0, number: signal.Signals = signal.SIGKILL) -> None:
     """Signal every process that carries the mark or is of the session, until no new one is found."""
     reached: set[int] = set()
-    while found := {pid for pid in every_pid() if pid not in reached and belongs(pid, mark, session)}:
-        for pid in found:
+    while unreached := {pid for pid in every_pid() if pid not in reached and belongs(pid, mark, session)}:
+        for pid in unreached:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-        reached |= found
+        reached |= unreached
 
 
 def belongs(pid: int, mark: str, session: int) -> bool:
-    known = stat(pid)
-    if known is None or known.letter == "Z":
+    """Whether a process that has not ended carries the mark, or is of the session, where one is given (0: none)."""
+    facts = stat(pid)
+    if facts is None or facts.letter == "Z":
         return False
-    return (session > 0 and known.session == session) or carries(pid, mark)
+    return (session > 0 and facts.session == session) or carries(pid, mark)
 
 
 def carries(pid: int, mark: str) -> bool:
+    """Whether its environment, as it was at its start, holds the mark; False where we may not look."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return f"{MARK}={mark}".encode() in file.read().split(b"\0")
@@ -150,6 +152,7 @@ def carries(pid: int, mark: str) -> bool:
 
 
 def every_pid() -> Iterator[int]:
+    """All processes of this host; any of them may have ended by now."""
     return (int(name) for name in os.listdir("/proc") if name.isdecimal())
 
 
@@ -164,6 +167,7 @@ def children() -> list[int]:
 
 
 def stat(pid: int) -> Stat | None:
+    """What /proc/PID/stat says; None when there is no such process any more."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             words = file.read().rpartition(b") ")[2].split()
@@ -175,12 +179,12 @@ def stat(pid: int) -> Stat | None:
 def next_zombie() -> Ended | None:
     """A child that has ended; it stays a zombie, and is given again, until it is waited for."""
     try:
-        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        child = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return None
-    if found is None:
+    if child is None:
         return None
-    return Ended(found.si_pid, found.si_status if found.si_code == os.CLD_EXITED else -found.si_status)
+    return Ended(child.si_pid, child.si_status if child.si_code == os.CLD_EXITED else -child.si_status)
 
 
 def exit_code(process: Process) -> int | None:
@@ -190,9 +194,9 @@ def exit_code(process: Process) -> int | None:
 
 
 def _wait_status(process: Process) -> int | None:
-    known = stat(process.pid)
-    if known and known.ticks == process.ticks and known.letter == "Z":
-        return known.status
+    facts = stat(process.pid)
+    if facts and facts.ticks == process.ticks and facts.letter == "Z":
+        return facts.status
     info = bytearray(64)
     struct.pack_into("Q", info, 0, PIDFD_INFO_EXIT)
     try:
@@ -204,5 +208,6 @@ def _wait_status(process: Process) -> int | None:
 
 
 def boot_id() -> str:
+    """The kernel's name of this boot: under another one no process that we remember lives."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         return file.read().strip()

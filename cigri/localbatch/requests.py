@@ -40,10 +40,12 @@ def answer(engine: Engine, uid: int, line: bytes, now: float) -> bytes:
 
 
 def encode(lines: Sequence[Mapping[str, object]]) -> bytes:
+    """A line of JSON each, as the client reads them."""
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
 
 
 def decode(line: bytes) -> dict[str, Any]:
+    """The request, an object of JSON; raise UsageError when the line holds anything else."""
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -60,38 +62,45 @@ class Fields:
         self._left = request
 
     def take(self, name: str) -> Any:
+        """A field of any type; raise UsageError when it is not there."""
         try:
             return self._left.pop(name)
         except KeyError:
             raise UsageError(f"the request has no {name!r}") from None
 
     def word(self, name: str, pattern: re.Pattern[str]) -> str:
+        """A text, all of which is of the pattern; else UsageError."""
         value = self.take(name)
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise UsageError(f"{name} {value!r} is not of the form {pattern.pattern}")
         return value
 
     def number(self, name: str, least: int, most: int = LARGEST_POOL) -> int:
+        """A whole number between the two, both allowed; else UsageError."""
         return check_number(name, self.take(name), least, most)
 
     def words(self, name: str) -> list[str]:
+        """A list of texts, be they empty; else UsageError."""
         value = self.take(name)
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
             raise UsageError(f"{name} is not a list of words")
         return value
 
     def done(self) -> None:
+        """Raise UsageError when something is left that nobody has taken."""
         if self._left:
             raise UsageError(f"unknown in the request: {', '.join(sorted(self._left))}")
 
 
 def check_number(name: str, value: object, least: int, most: int = LARGEST_POOL) -> int:
+    """The value, when it is a whole number between the two (true is none); else UsageError, with its name."""
     if type(value) is not int or not least <= value <= most:
         raise UsageError(f"{name} must be a number from {least} to {most}")
     return value
 
 
 def submit(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """Amounts of cpu and mem are those of a node, the others those of the job; a name that is there gives its array."""
     nodes = request.number("nodes", 1)
     need = {"cpu": nodes * request.number("cpu", 1), "mem": nodes * request.number("mem", 0)}
     others = request.take("others")
@@ -111,11 +120,12 @@ def submit(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines
     refuse_selection(request)
     request.done()
     check_command(array.argv)
-    known = engine.submit(array)
-    yield {"array": known.id, "size": known.size}
+    queued = engine.submit(array)
+    yield {"array": queued.id, "size": queued.size}
 
 
 def check_command(argv: Sequence[str]) -> None:
+    """Raise UsageError unless it is a program by its absolute path and words that Linux can hand over."""
     if not argv or not os.path.isabs(argv[0]):
         raise UsageError("the command must begin with an absolute path")
     try:
@@ -150,7 +160,7 @@ def list_live(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLi
                 "held": ranges(sorted(array.held)),
                 "reason": reason,
                 "running": [[running.job.position, running.job.started] for running in under_way],
-                "suspended": [one.job.position for one in under_way if one.job.state is State.SUSPENDED],
+                "suspended": [running.job.position for running in under_way if running.job.state is State.SUSPENDED],
             }
 
 
@@ -180,6 +190,7 @@ def history(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLine
 
 
 def parse_key(key: str) -> tuple[str, int, str]:
+    """Name of the array, index and id ("-": not known) of a job; raise UsageError when it is not that."""
     match = VERSIONED_NAME.fullmatch(key)
     if not match:
         raise UsageError(f"{key!r} is not a name, an index and an id")
@@ -187,6 +198,7 @@ def parse_key(key: str) -> tuple[str, int, str]:
 
 
 def record(array: Array, index: int, job: Job | None) -> dict[str, object]:
+    """What a history tells of a job, times in epoch seconds; `job` is None while it waits."""
     return {
         "name": array.name,
         "index": index,
@@ -200,22 +212,27 @@ def record(array: Array, index: int, job: Job | None) -> dict[str, object]:
 
 
 def cancel(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """How many of the jobs were alive; they get SIGTERM, and SIGKILL after the grace."""
     yield {"cancelled": engine.cancel(uid, take_jobs(request), now)}
 
 
 def hold(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """How many of the jobs waited; others are left as they are."""
     yield {"changed": engine.hold(uid, take_jobs(request))}
 
 
 def release(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """How many of the jobs were held; they wait in their old place."""
     yield {"changed": engine.release(uid, take_jobs(request))}
 
 
 def suspend(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """How many of the jobs ran; they get SIGSTOP, and their walltime stands still."""
     yield {"changed": engine.suspend(uid, take_jobs(request), now)}
 
 
 def resume(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """How many of the jobs were suspended; they get SIGCONT."""
     yield {"changed": engine.resume(uid, take_jobs(request), now)}
 
 
@@ -231,6 +248,7 @@ def take_jobs(request: Fields) -> list[tuple[int, int]]:
 
 
 def capacity(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """All and free of each pool by its name; free may be below 0, as Pools.free tells."""
     refuse_selection(request)
     request.done()
     pools = engine.pools
@@ -238,6 +256,7 @@ def capacity(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLin
 
 
 def probe(engine: Engine, uid: int, request: Fields, now: float) -> AnswerLines:
+    """Process and account of the daemon, and all of each pool."""
     request.done()
     yield {"pid": os.getpid(), "uid": os.geteuid(), "pools": engine.pools.totals}
 

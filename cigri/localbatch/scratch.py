@@ -43,7 +43,7 @@ class Scratch:
 def is_as_given(uid: int, path: str) -> bool:
     """Is this still a directory of the user's, and of nobody else's?"""
     try:
-        found = os.lstat(path)
+        entry = os.lstat(path)
     except OSError:
         return False
-    return (found.st_mode, found.st_uid) == (stat.S_IFDIR | 0o700, uid)
+    return (entry.st_mode, entry.st_uid) == (stat.S_IFDIR | 0o700, uid)

@@ -57,10 +57,12 @@ class Server:
         selector.register(self._listener, selectors.EVENT_READ, self._accept)
 
     def answer(self, connection: ClientConnection, text: bytes) -> None:
+        """Keep the answer until send_answers(): the client must not hear it before the commit."""
         connection.outgoing = memoryview(text)
         self._answered.append(connection)
 
     def send_answers(self) -> None:
+        """Send what was answered; who does not take all of it at once gets the rest in later turns."""
         for connection in self._answered:
             self._selector.modify(connection.socket, selectors.EVENT_WRITE, self._talk(connection, self._send))
             self._talk(connection, self._send)()
@@ -71,10 +73,13 @@ class Server:
         return min((connection.heard_at + CLIENT_PATIENCE for connection in self._connections), default=float("inf"))
 
     def drop_silent(self, now: float) -> None:
-        for connection in [one for one in self._connections if one.heard_at + CLIENT_PATIENCE <= now]:
+        """Close connections at rest for CLIENT_PATIENCE; `now` is on the monotonic clock."""
+        silent = [client for client in self._connections if client.heard_at + CLIENT_PATIENCE <= now]
+        for connection in silent:
             self._drop(connection)
 
     def close(self) -> None:
+        """Close all connections, be they answered or not, and listen no more."""
         for connection in list(self._connections):
             self._drop(connection)
         self._listener.close()

@@ -9,9 +9,11 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from cigri.localbatch.waiting import Array
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS host (boot TEXT NOT NULL);
@@ -45,8 +47,6 @@ CREATE TABLE IF NOT EXISTS jobs (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS live_jobs ON jobs (array) WHERE ended IS NULL;
 """
-
-JOB_COLUMNS = "array, position, state, token, began, started, pid, ticks, doom, ended, exit_code, reason"
 
 
 class State(StrEnum):
@@ -84,6 +84,31 @@ class Job(NamedTuple):
     reason: str = ""
 
 
+class ArrayRow(NamedTuple):
+    """An array as it is stored; `need` and `argv` are JSON."""
+
+    id: int
+    uid: int
+    name: str
+    size: int
+    need: str
+    walltime: int
+    notice: int
+    argv: str
+
+
+class Boot(NamedTuple):
+    """Which boot of the host was the last that a daemon has seen."""
+
+    boot: str
+
+
+class JobPosition(NamedTuple):
+    """The place of a job in its array, from 1 on."""
+
+    position: int
+
+
 class Store:
     """Every write belongs to the transaction that the next commit() ends."""
 
@@ -95,18 +120,20 @@ class Store:
         self._db.executescript(SCHEMA)
 
     def commit(self) -> None:
+        """What was written since the last one survives from now on; nothing is done when nothing was written."""
         if self._db.in_transaction:
             self._db.execute("COMMIT")
 
     def close(self) -> None:
+        """What is not committed is gone."""
         self._db.close()
 
     def boot(self, boot: str) -> bool:
         """Remember the boot of the host; whether it is another one than last time."""
-        known = self._db.execute("SELECT boot FROM host").fetchone()
+        earlier = self._read(Boot, "SELECT boot FROM host")
         self._write("DELETE FROM host")
-        self._write("INSERT INTO host VALUES (?)", (boot,))
-        return known is not None and known[0] != boot
+        self._write("INSERT INTO host (boot) VALUES (?)", (boot,))
+        return bool(earlier) and earlier[0].boot != boot
 
     def add_array(self, array: Array) -> int:
         """Store a new array, whose id is not looked at, and give its id."""
@@ -117,40 +144,40 @@ class Store:
         )
 
     def find_array(self, uid: int, name: str) -> Array | None:
-        rows = self._arrays("uid = ? AND name = ?", (uid, name))
-        return rows[0] if rows else None
-
-    def get_array(self, array_id: int) -> Array | None:
-        rows = self._arrays("id = ?", (array_id,))
-        return rows[0] if rows else None
+        """Live or ended; names are unique among those of a user. Its jobs are not looked at."""
+        arrays = self._arrays("uid = ? AND name = ?", (uid, name))
+        return arrays[0] if arrays else None
 
     def live_arrays(self) -> list[Array]:
         """Arrays with a job that has not ended; what waits is what has no row in jobs."""
         arrays = self._arrays("ended IS NULL", ())
         for array in arrays:
-            rows = self._db.execute("SELECT position FROM jobs WHERE array = ?", (array.id,))
-            gone = {position for (position,) in rows}
+            places = self._read(JobPosition, "SELECT position FROM jobs WHERE array = ?", (array.id,))
+            gone = {place.position for place in places}
             array.left = deque(index for index in range(1, array.size + 1) if index not in gone)
         return arrays
 
     def live_jobs(self) -> list[Job]:
+        """Jobs that have left the queue and have not ended, also those that are held."""
         return self._jobs("ended IS NULL", ())
 
     def get_job(self, array_id: int, index: int) -> Job | None:
-        rows = self._jobs("array = ? AND position = ?", (array_id, index))
-        return rows[0] if rows else None
+        """None of one that waits, or whose array is forgotten."""
+        jobs = self._jobs("array = ? AND position = ?", (array_id, index))
+        return jobs[0] if jobs else None
 
     def put_jobs(self, jobs: Iterable[Job]) -> None:
         """Write jobs as they are now."""
         self._begin()
         marks = ", ".join("?" * len(Job._fields))
-        self._db.executemany(f"INSERT OR REPLACE INTO jobs ({JOB_COLUMNS}) VALUES ({marks})", jobs)  # noqa: S608 - no input
+        self._db.executemany(f"INSERT OR REPLACE INTO jobs ({_columns(Job)}) VALUES ({marks})", jobs)  # noqa: S608 - no input
 
     def unstart(self, job: Job) -> None:
         """Put a job that never ran, or was held, back into the queue."""
         self._write("DELETE FROM jobs WHERE array = ? AND position = ?", (job.array, job.position))
 
     def end_array(self, array_id: int, now: float) -> None:
+        """Its last job ended at `now`, in epoch seconds; from then on it may be forgotten."""
         self._write("UPDATE arrays SET ended = ? WHERE id = ?", (now, array_id))
 
     def forget(self, before: float, keep: int) -> None:
@@ -160,16 +187,15 @@ class Store:
         self._write(f"DELETE FROM arrays WHERE id IN (SELECT id FROM ({sums}) WHERE jobs > ?)", (keep,))  # noqa: S608
 
     def _arrays(self, condition: str, values: Sequence[object]) -> list[Array]:
-        columns = "id, uid, name, size, need, walltime, notice, argv"
-        rows = self._db.execute(f"SELECT {columns} FROM arrays WHERE {condition} ORDER BY id", values)  # noqa: S608
-        return [
-            Array(array_id, uid, name, size, json.loads(need), walltime, notice, tuple(json.loads(argv)))
-            for array_id, uid, name, size, need, walltime, notice, argv in rows
-        ]
+        statement = f"SELECT {_columns(ArrayRow)} FROM arrays WHERE {condition} ORDER BY id"  # noqa: S608 - no input
+        return [_array(row) for row in self._read(ArrayRow, statement, values)]
 
     def _jobs(self, condition: str, values: Sequence[object]) -> list[Job]:
-        rows = self._db.execute(f"SELECT {JOB_COLUMNS} FROM jobs WHERE {condition}", values)  # noqa: S608
-        return [job._replace(state=State(job.state)) for job in map(Job._make, rows)]
+        statement = f"SELECT {_columns(Job)} FROM jobs WHERE {condition}"  # noqa: S608 - no input
+        return [job._replace(state=State(job.state)) for job in self._read(Job, statement, values)]
+
+    def _read(self, kind: type[Row], statement: str, values: Sequence[object] = ()) -> list[Row]:
+        return read_rows(kind, self._db.execute(statement, values))
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
@@ -178,3 +204,20 @@ class Store:
     def _write(self, statement: str, values: Sequence[object] = ()) -> int:
         self._begin()
         return self._db.execute(statement, values).lastrowid or 0
+
+
+def read_rows(kind: type[Row], cursor: sqlite3.Cursor) -> list[Row]:
+    """What was selected, as named tuples; TypeError unless the columns are their fields, by name and order."""
+    fields: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # it is a named tuple
+    if (columns := tuple(name for name, *_ in cursor.description)) != fields:
+        raise TypeError(f"{kind.__name__} has the fields {', '.join(fields)}, not {', '.join(columns)}")
+    return [kind._make(row) for row in cursor]  # type: ignore[attr-defined]
+
+
+def _array(row: ArrayRow) -> Array:
+    need, argv = json.loads(row.need), tuple(json.loads(row.argv))
+    return Array(row.id, row.uid, row.name, row.size, need, row.walltime, row.notice, argv)
+
+
+def _columns(kind: type[Row]) -> str:
+    return ", ".join(kind._fields)  # type: ignore[attr-defined]

@@ -39,9 +39,6 @@ class WaitingLine:
     def __iter__(self) -> Iterator[Array]:
         return iter(self._arrays.values())
 
-    def get(self, array_id: int) -> Array | None:
-        return self._arrays.get(array_id)
-
     def add(self, array: Array) -> None:
         """Queue an array, or the jobs that came back to it, in the old place."""
         if array.left:

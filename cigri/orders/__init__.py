@@ -29,6 +29,7 @@ class Answers:
         self._readers = readers
 
     def of(self, order: Order[T]) -> T:
+        """The answer to one of the orders; raise what was wrong with it (AnswerUnreadable, ValueError)."""
         return cast("T", self._readers[order]())
 
 

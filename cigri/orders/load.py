@@ -9,5 +9,5 @@ LOAD = 'read -r cigri_load cigri_skip </proc/loadavg && echo "$cigri_load $(getc
 
 def parse_load(answer: Answer) -> float | None:
     """The load per core that `LOAD` tells; None where there is no such thing."""
-    told = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
-    return float(told[1]) / int(told[2]) if told else None
+    load = re.fullmatch(r"(\d+(?:\.\d+)?) ([1-9]\d*)\n*", answer.out)
+    return float(load[1]) / int(load[2]) if load else None

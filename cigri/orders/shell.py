@@ -54,7 +54,7 @@ def base_of(config: ClusterConfig, grid: str) -> str:
 
 
 def say(order: Order[T], cluster: ClusterRow, driver: Driver) -> Said[T]:
-    """Raise ValueError where it cannot be said."""
+    """The order in sh for this cluster; raise ValueError where it cannot be said."""
     said = order if isinstance(order, Said) else _to_batch_system(order, driver) or _to_wrapper(order, cluster, driver)
     return cast("Said[T]", said)
 
@@ -62,7 +62,7 @@ def say(order: Order[T], cluster: ClusterRow, driver: Driver) -> Said[T]:
 def say_all(wanted: Sequence[Order[Any]], cluster: ClusterRow, driver: Driver) -> Said[Answers]:
     """Several orders in one remote command, in which capacity and jobs are one question where that costs less."""
     said = {str(place): say(order, cluster, driver) for place, order in enumerate(wanted)}
-    texts = {name: one.text for name, one in said.items()}
+    texts = {name: part.text for name, part in said.items()}
     first, second, overview = _overview(wanted, driver)
     if overview:
         texts[first] = overview
@@ -73,7 +73,7 @@ def say_all(wanted: Sequence[Order[Any]], cluster: ClusterRow, driver: Driver) -
         parts = bundle.unpack(answer)
         if overview:
             parts[first], parts[second] = driver.split_overview(parts[first])
-        readers = {name: partial(one.read, parts[name]) for name, one in said.items()}
+        readers = {name: partial(part.read, parts[name]) for name, part in said.items()}
         return Answers(dict(zip(wanted, readers.values(), strict=True)))
 
     return Said(bundle.script, read)

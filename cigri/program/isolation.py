@@ -40,6 +40,7 @@ class Isolation:
         return bool(self._known)
 
     def is_left_out(self, campaign_id: int) -> bool:
+        """Has it failed in this pass, or does it rest after failing in earlier ones?"""
         return self._known.get(campaign_id, False) or campaign_id in self.failed
 
     @contextmanager
@@ -54,6 +55,7 @@ class Isolation:
             self.fail(campaign_id, error)
 
     def fail(self, campaign_id: int, error: BaseException) -> None:
+        """Note that the campaign has failed in this pass, with a line for people; the log gets the traceback."""
         logger.error("%s leaves out campaign %s, which raised", self._module, campaign_id, exc_info=error)
         self.failed[campaign_id] = described(error)
 
@@ -75,7 +77,8 @@ class Isolation:
         return act(dict.fromkeys(id for id in ids if id not in self.failed))
 
     def settle(self, campaign_ids: Iterable[int]) -> None:
-        """Of these campaigns those that have not failed did well."""
+        """Campaigns that failed in this pass rest; those of these campaigns that had failed before, and did not now,
+        are well."""
         well = {id for id in campaign_ids if self._known.get(id) is False and id not in self.failed}
         end_quarantines(self._conn, self._module, well)
         put_campaign_failures(self._conn, self._module, self.failed)
@@ -114,7 +117,7 @@ def isolated_visit(tools: Tools, module: str, visit: Callable[[ClusterRow], Repo
 
 
 def described(error: BaseException) -> str:
-    """What it is, in one line for people; the log has the rest."""
+    """The class and the first line of an error, with its notes; the log has the rest."""
     lines = str(error).strip().splitlines()
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {lines[0] if lines else 'no more is known'}{notes}"

@@ -42,7 +42,7 @@ class OnceAWhile(logging.Filter):
 
     def _forget(self, now: float) -> None:
         if len(self._written) >= MOST_KNOWN:
-            self._written = {key: known for key, known in self._written.items() if now - known[0] < self._period}
+            self._written = {key: written for key, written in self._written.items() if now - written[0] < self._period}
 
 
 def set_up_log(chosen: LogSettings, *, quiet: bool = False) -> None:

@@ -1,5 +1,6 @@
 """A site's own code (schedulers, algorithms, policies, rules) is stopped where it goes on for ever."""
 
+import ctypes
 import signal
 import threading
 import time
@@ -18,12 +19,13 @@ class Stopped(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in what runs longer; in the main thread only, as signals arrive there.
+    """Raise TimeoutError in what runs longer.
 
     What cannot be interrupted (a long call of C, `except:` in a loop) ends with the process at the almighty's deadline.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
+    if threading.current_thread() is not threading.main_thread():  # signals arrive in that one only
+        with _limit_of_thread(seconds):
+            yield
         return
     started = time.monotonic()
     handler = signal.signal(signal.SIGALRM, _stop)
@@ -34,15 +36,45 @@ def time_limit(seconds: float) -> Iterator[None]:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except Stopped as stopped:
-        error = TimeoutError(f"it went on for more than {seconds:g} s and was stopped")
-        for note in getattr(stopped, "__notes__", ()):
-            error.add_note(note)
-        raise error from stopped
+        raise _timeout(seconds, stopped) from stopped
     finally:
         signal.signal(signal.SIGALRM, handler)
         if around:
             left = around - (time.monotonic() - started)
             signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3), interval)
+
+
+@contextmanager
+def _limit_of_thread(seconds: float) -> Iterator[None]:
+    """As time_limit, once, by another thread that raises in this one."""
+    is_over, over = threading.Lock(), False
+
+    def stop(thread: int) -> None:
+        with is_over:
+            if not over:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
+
+    timer = threading.Timer(seconds, stop, [threading.get_ident()])
+    timer.daemon = True
+    timer.start()
+    try:
+        try:
+            yield
+        finally:
+            with is_over:
+                over = True
+            timer.cancel()
+            for _ in range(2):  # what was raised at the last moment arrives where Python jumps back
+                pass
+    except Stopped as stopped:
+        raise _timeout(seconds, stopped) from stopped
+
+
+def _timeout(seconds: float, stopped: Stopped) -> TimeoutError:
+    error = TimeoutError(f"it went on for more than {seconds:g} s and was stopped")
+    for note in getattr(stopped, "__notes__", ()):
+        error.add_note(note)
+    return error
 
 
 def refuse_stopped(name: str, times: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from cigri.database import Database
-from cigri.gateway import Gateway, Seen
+from cigri.orders.taker import OrderTaker, Seen
 from cigri.settings.sections import Settings
 
 YOUNG = 50_000  # new objects between two searches for garbage: a pass makes very many rows, which hold no cycles
@@ -29,7 +29,7 @@ class Tools(NamedTuple):
 
     database: Database
     settings: Settings
-    gateway: Gateway
+    gateway: OrderTaker
     mark: Callable[[int], None] = _unmarked
     """Told of the campaign that the pass is at: it is to blame if the process does not survive it; 0: none."""
 

@@ -42,6 +42,7 @@ class Compare:
     kind: Kind
 
     def canonical(self) -> dict[str, Any]:
+        """As JSON, which `read_condition` of requirement.py reads again; the value is in the units of its kind."""
         value = list(self.value) if isinstance(self.value, tuple) else self.value
         return {"name": self.name, "operator": self.operator.value, "value": value, "kind": self.kind.value}
 
@@ -58,6 +59,7 @@ class Flag:
     name: str
 
     def canonical(self) -> dict[str, Any]:
+        """As JSON, which `read_condition` reads again."""
         return {"flag": self.name}
 
     def __str__(self) -> str:
@@ -69,6 +71,7 @@ class Not:
     part: "Condition"
 
     def canonical(self) -> dict[str, Any]:
+        """As JSON, which `read_condition` reads again."""
         return {"not": self.part.canonical()}
 
     def __str__(self) -> str:
@@ -80,6 +83,7 @@ class And:
     parts: tuple["Condition", ...]
 
     def canonical(self) -> dict[str, Any]:
+        """As JSON, which `read_condition` reads again; the parts keep their order."""
         return {"all": [part.canonical() for part in self.parts]}
 
     def __str__(self) -> str:
@@ -91,6 +95,7 @@ class Or:
     parts: tuple["Condition", ...]
 
     def canonical(self) -> dict[str, Any]:
+        """As JSON, which `read_condition` reads again; the parts keep their order."""
         return {"any": [part.canonical() for part in self.parts]}
 
     def __str__(self) -> str:
@@ -101,7 +106,7 @@ Condition = And | Or | Not | Compare | Flag
 
 
 def compared(name: str, operator: Operator, values: Iterable[Scalar], kind: Kind) -> Condition:
-    """With several values for IN and NOT_IN, else with one."""
+    """IN and NOT_IN with one value become EQ and NE; all other operators take one value."""
     chosen = sorted(set(values), key=lambda value: (isinstance(value, str), value))
     if len(chosen) > 1:
         return Compare(name, operator, tuple(chosen), kind)
@@ -117,18 +122,21 @@ def compared(name: str, operator: Operator, values: Iterable[Scalar], kind: Kind
 
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
-    """One or more."""
+    """All have to hold; one alone is itself, an And among them gives its parts. There is at least one."""
     parts = ordered(part for condition in conditions for part in conjuncts(condition))
     return parts[0] if len(parts) == 1 else And(parts)
 
 
 def any_of(conditions: Iterable[Condition]) -> Condition:
-    """One or more."""
-    parts = ordered(part for one in conditions for part in (one.parts if isinstance(one, Or) else (one,)))
+    """One has to hold; one alone is itself, an Or among them gives its parts. There is at least one."""
+    parts = ordered(
+        part for condition in conditions for part in (condition.parts if isinstance(condition, Or) else (condition,))
+    )
     return parts[0] if len(parts) == 1 else Or(parts)
 
 
 def negated(condition: Condition) -> Condition:
+    """Without a double `not`; == and `in` become their opposites, orders do not, for both may be unknown."""
     match condition:
         case Not():
             return condition.part
@@ -139,7 +147,7 @@ def negated(condition: Condition) -> Condition:
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:
-    """What has to hold together."""
+    """The parts of an And; anything else is one part."""
     return condition.parts if isinstance(condition, And) else (condition,)
 
 
@@ -149,7 +157,7 @@ def ordered(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
 
 
 def names(condition: Condition) -> Iterator[str]:
-    """Of the properties it looks at."""
+    """The names of the properties that the condition looks at, perhaps several times."""
     match condition:
         case Compare() | Flag():
             yield condition.name

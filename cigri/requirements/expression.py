@@ -85,20 +85,20 @@ class _ExpressionReader:
         _fail(self._next.at, f"expected a condition, not {self._next.shown}", HOW_CONDITION)
 
     def _of_property(self, name: Token) -> Condition:
-        known = property_name(name.text)
+        key = property_name(name.text)
         if self._next.kind == "mark" and self._next.text in set(Operator):
             operator = self._tokens.take()
-            return self._compared(known, Operator(operator.text), [self._literal()], operator)
+            return self._compared(key, Operator(operator.text), [self._literal()], operator)
         operator = self._next
         if self._tokens.takes("word", "not"):
             self._expect("in", "word")
-            return self._compared(known, Operator.NOT_IN, self._list(), operator)
+            return self._compared(key, Operator.NOT_IN, self._list(), operator)
         if self._tokens.takes("word", "in"):
-            return self._compared(known, Operator.IN, self._list(), operator)
-        if self._kinds.get(known, Kind.BOOLEAN) is not Kind.BOOLEAN:
-            message = f"{name.text} is a {self._kinds[known]}, it has to be compared"
+            return self._compared(key, Operator.IN, self._list(), operator)
+        if self._kinds.get(key, Kind.BOOLEAN) is not Kind.BOOLEAN:
+            message = f"{name.text} is a {self._kinds[key]}, it has to be compared"
             _fail(name.at, message, f"write {name.text} == ..., or {name.text} >= ...")
-        return Flag(known)
+        return Flag(key)
 
     def _membership(self) -> Condition:
         """`'avx' in features`."""
@@ -158,13 +158,13 @@ def _value(literal: Token, kind: Kind | None) -> tuple[Scalar, Kind]:
     if literal.kind == "amount" and " " not in literal.text and kind is None:
         kind = Kind.DURATION if ":" in literal.text else Kind.NUMBER
     try:
-        value, found = read_value(raw, kind)
+        value, value_kind = read_value(raw, kind)
     except ValueError as error:
         _fail(literal.at, str(error))
     assert not isinstance(value, list)
-    if literal.kind == "amount" and kind is None and found is Kind.STRING:
+    if literal.kind == "amount" and kind is None and value_kind is Kind.STRING:
         _fail(literal.at, f"{literal.shown} has a unit that is not known", "write as in 16 GB, 2 h, 90 min")
-    return value, found
+    return value, value_kind
 
 
 def _meaning(kind: str, text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cigri.requirements.judging import PLACES_TOLD, Reject, cut, is_less, judge, lacking, least, reject_of, said
+from cigri.requirements.judging import PLACE_CHECKS, Reject, cut, is_less, judge, lacking, least, reject_of, said
 from cigri.requirements.kinds import OF_JOBS, Kind, Kinds, Value
 from cigri.requirements.requirement import Requirement
 from cigri.requirements.truth import KnownProperties
@@ -26,7 +26,7 @@ class JobShape(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """What of a node has to be as much as something of the job."""
+    """A property of nodes that has to be at least as large as something of the job."""
 
     name: str
     kind: Kind
@@ -56,7 +56,7 @@ def judge_queue(
     classes: Sequence[KnownProperties],
     kinds: Kinds,
 ) -> Reject | None:
-    """Both ways: what the campaign wants of nodes, and the queue of jobs; one class of nodes has to satisfy both."""
+    """None: one class of nodes is what the campaign wants, and suits what the queue wants of jobs."""
     lacks = [(properties, lacking(requirement, properties)) for properties in classes or [{}]]
     if furthest := least(lack for _, lack in lacks):
         return reject_of(furthest, requirement, kinds)
@@ -65,7 +65,7 @@ def judge_queue(
         reject = judge_job(requires, shape, properties, kinds)
         if reject is None:
             return None
-        reject = reject._replace(passed=reject.passed + PLACES_TOLD + len(requirement.conditions))
+        reject = reject._replace(passed=reject.passed + PLACE_CHECKS + len(requirement.conditions))
         best = reject if best is None or reject.passed > best.passed else best
     return best
 
@@ -76,15 +76,15 @@ def property_of(name: str) -> str:
 
 
 def attributes(shape: JobShape, properties: KnownProperties) -> dict[str, Value]:
-    """Of the job, as a queue's demands see it; whether it takes whole nodes depends on the nodes."""
-    known: dict[str, Value] = {"nodes": shape.nodes, "cpu": shape.cpu, "cores": shape.nodes * shape.cpu}
+    """The words of OF_JOBS with this job's values; `whole_node` depends on the cores of the nodes."""
+    values: dict[str, Value] = {"nodes": shape.nodes, "cpu": shape.cpu, "cores": shape.nodes * shape.cpu}
     if shape.mem_bytes:
-        known["mem"] = shape.mem_bytes
+        values["mem"] = shape.mem_bytes
     if shape.walltime:
-        known["walltime"] = shape.walltime
+        values["walltime"] = shape.walltime
     cores = properties.get("cores")
-    known["whole_node"] = isinstance(cores, int) and shape.cpu >= cores
-    return {**shape.others, **known}
+    values["whole_node"] = isinstance(cores, int) and shape.cpu >= cores
+    return {**shape.others, **values}
 
 
 def _refused(requires: Requirement, shape: JobShape, properties: KnownProperties) -> Reject | None:

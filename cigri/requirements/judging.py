@@ -12,7 +12,7 @@ from cigri.requirements.values import shown, written
 from cigri.states import RejectCode
 
 LONGEST_VALUE_SHOWN = 200
-PLACES_TOLD = 2
+PLACE_CHECKS = 2
 """What is looked at besides the conditions: the site and the longest walltime."""
 AT_LEAST = (Operator.GT, Operator.GE)
 
@@ -36,7 +36,7 @@ class Lack(NamedTuple):
 
 
 def sentence(reject: Reject) -> str:
-    """The reason for a person."""
+    """The reason in one sentence for a person."""
     match reject.code:
         case RejectCode.ABSENT:
             return f"{reject.wanted} is wanted, and nothing is known here of {reject.name}"
@@ -54,19 +54,19 @@ def sentence(reject: Reject) -> str:
 
 
 def judge(requirement: Requirement, properties: KnownProperties, kinds: Kinds) -> Reject | None:
-    """Of one class of nodes; None: eligible."""
+    """The first reason why one class of nodes will not do; None: it is eligible."""
     lack = lacking(requirement, properties)
     return reject_of(lack, requirement, kinds) if lack else None
 
 
 def judge_all(requirement: Requirement, classes: Sequence[KnownProperties], kinds: Kinds) -> Reject | None:
-    """Of a queue: one class of its nodes has to have it all; else the reject of the one that came furthest."""
+    """The reason of the class of a queue's nodes that came furthest; None: one class has it all."""
     furthest = least(lacking(requirement, properties) for properties in classes or [{}])
     return reject_of(furthest, requirement, kinds) if furthest else None
 
 
 def least(lacks: Iterable[Lack | None]) -> Lack | None:
-    """None if nothing is lacking somewhere; else the first of those that came furthest."""
+    """None if one of the classes lacks nothing; else the first of those of which most was there."""
     best: Lack | None = None
     for lack in lacks:
         if lack is None:
@@ -77,7 +77,7 @@ def least(lacks: Iterable[Lack | None]) -> Lack | None:
 
 
 def lacking(requirement: Requirement, properties: KnownProperties) -> Lack | None:
-    """The first thing, or None; no text is made for it yet."""
+    """The first thing that a class of nodes lacks, None: nothing; no text is made for it yet."""
     places = (properties.get("site"), properties.get("cluster"))
     if requirement.sites and not any(place in requirement.sites for place in places):
         return Lack(RejectCode.SITE, 0, properties)
@@ -98,7 +98,7 @@ def is_less(found: object, wanted: float) -> bool:
 
 
 def reject_of(lack: Lack, requirement: Requirement, kinds: Kinds) -> Reject:
-    """In words."""
+    """The lack in words for a person, with what is there."""
     properties, passed = lack.properties, lack.passed
     match lack.what:
         case RejectCode.SITE:
@@ -111,7 +111,7 @@ def reject_of(lack: Lack, requirement: Requirement, kinds: Kinds) -> Reject:
             found = said("max_walltime", properties, kinds)
             return Reject(RejectCode.TOO_SMALL, "max_walltime", wanted, found, passed)
         case condition:
-            return Reject(_code(condition, properties), *_told(condition, properties, kinds), passed)
+            return Reject(_code(condition, properties), *_described(condition, properties, kinds), passed)
 
 
 def said(name: str, properties: KnownProperties, kinds: Kinds, kind: Kind | None = None) -> str:
@@ -121,12 +121,13 @@ def said(name: str, properties: KnownProperties, kinds: Kinds, kind: Kind | None
 
 
 def place(properties: KnownProperties) -> str:
-    """Its site, and its cluster where that has another name."""
+    """The site as text, else the cluster."""
     site, cluster = properties.get("site"), properties.get("cluster")
     return str(site or cluster or "a place without a name")
 
 
 def cut(text: str) -> str:
+    """At most LONGEST_VALUE_SHOWN characters, the last three of which are dots where it was longer."""
     return text if len(text) <= LONGEST_VALUE_SHOWN else f"{text[: LONGEST_VALUE_SHOWN - 3]}..."
 
 
@@ -145,10 +146,10 @@ def _code(condition: Condition, properties: KnownProperties) -> RejectCode:
 
 
 def _has_text(value: Scalar | list[Scalar]) -> bool:
-    return any(isinstance(one, str) for one in (value if isinstance(value, list) else [value]))
+    return any(isinstance(item, str) for item in (value if isinstance(value, list) else [value]))
 
 
-def _told(condition: Condition, properties: KnownProperties, kinds: Kinds) -> tuple[str, str, str]:
+def _described(condition: Condition, properties: KnownProperties, kinds: Kinds) -> tuple[str, str, str]:
     """Name, wanted and found."""
     looked_at, text = _wanted(condition)
     kind = condition.kind if isinstance(condition, Compare) else None

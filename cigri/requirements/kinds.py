@@ -58,7 +58,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def property_name(written: str) -> str:
-    """As it is kept: in small letters; raise ValueError where it can be no name."""
+    """The name in small letters, as it is kept; raise ValueError where it can be no name."""
     name = written.lower()
     if not _NAME.fullmatch(name):
         raise ValueError(f"{written!r} is no name of a property (letters, digits and _ only, no digit first)")

@@ -13,35 +13,37 @@ MISSPELLED_SHOWN = 8
 
 def unknown_sites(requirement: Requirement, classes: Collection[KnownProperties]) -> Iterator[str]:
     """A sentence for each that is wanted or banned, and is no site and no cluster."""
-    known = _places(classes)
+    places = _places(classes)
     for site in (*requirement.sites, *requirement.banned_sites):
-        if site not in known:
-            yield f"there is no site {site!r}; {_hint(site, known)}"
+        if site not in places:
+            yield f"there is no site {site!r}; {_hint(site, places)}"
 
 
 def has_known_sites(requirement: Requirement, classes: Collection[KnownProperties]) -> bool:
     """Is there one at least of those that are wanted, and one of those that are banned?"""
-    known = _places(classes)
-    return all(not known.isdisjoint(sites) for sites in (requirement.sites, requirement.banned_sites) if sites)
+    places = _places(classes)
+    return all(not places.isdisjoint(sites) for sites in (requirement.sites, requirement.banned_sites) if sites)
 
 
 def _places(classes: Collection[KnownProperties]) -> set[str]:
-    return {str(place) for one in classes for place in (one.get("site"), one.get("cluster")) if place}
+    return {
+        str(place) for properties in classes for place in (properties.get("site"), properties.get("cluster")) if place
+    }
 
 
 def unknown_properties(requirement: Requirement, classes: Collection[KnownProperties], kinds: Kinds) -> Iterator[str]:
     """A sentence for each that no queue has, as a flag neither."""
-    known = {name for one in classes for name in one} | set(kinds)
-    for one in classes:
-        features = one.get(FEATURES, [])
-        known |= {str(feature).lower() for feature in (features if isinstance(features, list) else [features])}
+    property_names = {name for properties in classes for name in properties} | set(kinds)
+    for properties in classes:
+        features = properties.get(FEATURES, [])
+        property_names |= {str(feature).lower() for feature in (features if isinstance(features, list) else [features])}
     for name in dict.fromkeys(name for condition in requirement.conditions for name in names(condition)):
-        if name not in known:
-            yield f"no queue has a property {name!r}; {_hint(name, known)}"
+        if name not in property_names:
+            yield f"no queue has a property {name!r}; {_hint(name, property_names)}"
 
 
-def _hint(word: str, known: Collection[str]) -> str:
-    if near := get_close_matches(word, sorted(known), n=1):
+def _hint(word: str, words: Collection[str]) -> str:
+    if near := get_close_matches(word, sorted(words), n=1):
         return f"did you mean {near[0]!r}?"
-    some = ", ".join(sorted(known)[:MISSPELLED_SHOWN]) or "none"
-    return f"there are: {some}{' and more' if len(known) > MISSPELLED_SHOWN else ''}"
+    examples = ", ".join(sorted(words)[:MISSPELLED_SHOWN]) or "none"
+    return f"there are: {examples}{' and more' if len(words) > MISSPELLED_SHOWN else ''}"

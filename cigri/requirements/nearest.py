@@ -15,12 +15,12 @@ NEAREST_SHOWN = 8
 def nearest_miss(
     rejects: Mapping[str, Reject], classes: Mapping[str, Sequence[KnownProperties]], kinds: Kinds | None = None
 ) -> str:
-    """In one sentence; both are by place ("queue@cluster"), and every place has a reject."""
+    """One sentence; both are by place ("queue@cluster"), and every place has a reject."""
     kinds = kinds or {}
     if not rejects:
         return "there is no queue at all"
-    place, reject = max(rejects.items(), key=lambda one: (one[1].passed, one[1].code is not RejectCode.ABSENT))
-    near = {place: classes.get(place, ()) for place, one in rejects.items() if one[:2] == reject[:2]}
+    place, reject = max(rejects.items(), key=lambda item: (item[1].passed, item[1].code is not RejectCode.ABSENT))
+    near = {place: classes.get(place, ()) for place, other in rejects.items() if other[:2] == reject[:2]}
     match reject.code:
         case RejectCode.TOO_SMALL | RejectCode.TOO_LARGE:
             return _extreme(reject, near, classes, kinds) or f"{place}: {sentence(reject)}"
@@ -41,20 +41,20 @@ def _extreme(
     kinds: Kinds,
 ) -> str:
     """ "largest memory anywhere: 192 GB on fat@dahu", or "" where nobody says how much there is."""
-    amounts = [(amount, place) for place, some in near.items() for amount in _amounts(reject.name, some)]
+    amounts = [(amount, place) for place, classes in near.items() for amount in _amounts(reject.name, classes)]
     if not amounts:
         return ""
     is_small = reject.code is RejectCode.TOO_SMALL
     choose, word = (max, "largest") if is_small else (min, "smallest")
-    amount, place = choose(amounts, key=lambda one: one[0])
-    everywhere = [one for some in all.values() for one in _amounts(reject.name, some)]
+    amount, place = choose(amounts, key=lambda pair: pair[0])
+    everywhere = [value for classes in all.values() for value in _amounts(reject.name, classes)]
     where = "anywhere" if choose(everywhere) == amount else "where the rest is as wanted"
     return f"{word} {reject.name} {where}: {shown(amount, kinds.get(reject.name))} on {place}"
 
 
 def _amounts(name: str, classes: Iterable[KnownProperties]) -> list[int | float]:
-    found = (value for properties in classes for value in _several(properties.get(name)))
-    return [value for value in found if isinstance(value, int | float) and not isinstance(value, bool)]
+    values = (value for properties in classes for value in _several(properties.get(name)))
+    return [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 
 def _several(value: Value | None) -> Sequence[Value]:
@@ -62,17 +62,19 @@ def _several(value: Value | None) -> Sequence[Value]:
 
 
 def _absent(reject: Reject, classes: Mapping[str, Sequence[KnownProperties]]) -> str:
-    known = {name for some in classes.values() for properties in some for name in properties}
-    if reject.name in known:
+    property_names = {name for of_place in classes.values() for properties in of_place for name in properties}
+    if reject.name in property_names:
         return ""
-    near = get_close_matches(reject.name, sorted(known), n=1)
-    hint = f"did you mean {near[0]}?" if near else _listed("properties", sorted(known))
+    near = get_close_matches(reject.name, sorted(property_names), n=1)
+    hint = f"did you mean {near[0]}?" if near else _listed("properties", sorted(property_names))
     return f"no queue has a property {reject.name}; {hint}"
 
 
 def _values(name: str, classes: Mapping[str, Sequence[KnownProperties]], kinds: Kinds) -> list[str]:
-    found = (value for some in classes.values() for properties in some for value in _several(properties.get(name)))
-    return sorted({shown(value, kinds.get(name)) for value in found})
+    values = (
+        value for of_place in classes.values() for properties in of_place for value in _several(properties.get(name))
+    )
+    return sorted({shown(value, kinds.get(name)) for value in values})
 
 
 def _listed(what: str, values: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ class Requirement:
 
     @cached_property
     def predicates(self) -> tuple[Predicate, ...]:
-        """Of the conditions, one by one."""
+        """One for each of the conditions, in their order, made once."""
         return tuple(map(predicate, self.conditions))
 
     def canonical(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class _Object:
         sites: tuple[str, ...] = ()
         banned: tuple[str, ...] = ()
         cpu_time: int | None = None
-        found: list[Condition] = []
+        wanted: list[Condition] = []
         for key, written_key, raw in self._entries():
             try:
                 match key:
@@ -151,18 +151,22 @@ class _Object:
                     case "cputime":
                         cpu_time = _seconds(raw)
                     case _ if key == EXPRESSION:
-                        found += self._where(raw)
+                        wanted += self._where(raw)
                     case _:
                         property_name(written_key)
-                        found.append(_wanted(key, raw, self._kinds.get(key)))
+                        wanted.append(_wanted(key, raw, self._kinds.get(key)))
             except RequirementError as error:
-                self.problems += [one._replace(place=f"{written_key}, {one.place}") for one in error.problems]
+                self.problems += [
+                    problem._replace(place=f"{written_key}, {problem.place}") for problem in error.problems
+                ]
             except ValueError as error:
                 self.problems.append(Problem(written_key, str(error)))
         left = tuple(site for site in sites if site not in banned)
         if sites and not left:
             self.problems.append(Problem("Site", "every site that is wanted is banned too"))
-        return Requirement(left, banned, cpu_time, ordered(part for one in found for part in conjuncts(one)))
+        return Requirement(
+            left, banned, cpu_time, ordered(part for condition in wanted for part in conjuncts(condition))
+        )
 
     def _entries(self) -> Iterator[tuple[str, str, object]]:
         """Key, how it is written, and value of each that says something."""
@@ -183,10 +187,10 @@ class _Object:
 
 def _wanted(name: str, raw: object, kind: Kind | None) -> Condition:
     """The RFC's rule: a list is any of its values, an amount is at least that much, anything else is to be equal."""
-    value, found = read_value(raw, kind)
+    value, value_kind = read_value(raw, kind)
     if isinstance(value, list):
-        return compared(name, Operator.IN, value, found)
-    return compared(name, Operator.GE if found in AMOUNT_KINDS else Operator.EQ, [value], found)
+        return compared(name, Operator.IN, value, value_kind)
+    return compared(name, Operator.GE if value_kind in AMOUNT_KINDS else Operator.EQ, [value], value_kind)
 
 
 def _names(raw: object) -> tuple[str, ...]:
@@ -207,7 +211,7 @@ def _seconds(raw: object) -> int:
 def _says_something(raw: object) -> bool:
     """Nothing, "" and ANY say nothing, ANY in any spelling and among other values too."""
     if isinstance(raw, list | tuple):
-        return bool(raw) and not any(isinstance(one, str) and _ANY.fullmatch(one) for one in raw)
+        return bool(raw) and not any(isinstance(item, str) and _ANY.fullmatch(item) for item in raw)
     return raw is not None and not (isinstance(raw, str) and (not raw.strip() or _ANY.fullmatch(raw)))
 
 

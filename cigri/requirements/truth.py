@@ -27,11 +27,12 @@ COMPARISONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
 
 
 def holds(condition: Condition, properties: KnownProperties) -> bool | None:
-    """Of one node."""
+    """As `predicate`, asked once, of one class of nodes."""
     return predicate(condition)(properties)
 
 
 def predicate(condition: Condition) -> Predicate:
+    """The condition as a function of a node's properties; None, also under `not`, where a property is unknown."""
     match condition:
         case Compare():
             order = COMPARISONS.get(condition.operator)
@@ -70,7 +71,7 @@ def _flag(name: str) -> Predicate:
     def flag(properties: KnownProperties) -> bool:
         features = properties.get(FEATURES, [])
         own = features if isinstance(features, list) else [features]
-        return properties.get(name) is True or name in [one.lower() for one in own if isinstance(one, str)]
+        return properties.get(name) is True or name in [feature.lower() for feature in own if isinstance(feature, str)]
 
     return flag
 
@@ -81,16 +82,16 @@ def _ordering(condition: Compare, order: Callable[[Any, Any], bool]) -> Predicat
     by_version = version(wanted) if condition.kind is Kind.VERSION and isinstance(wanted, str) else None
     is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
 
-    def one(found: Scalar) -> bool | None:
-        if isinstance(found, str):
-            return None if by_version is None else order(version(found), by_version)
-        return order(found, wanted) if is_number and not isinstance(found, bool) else None
+    def compare(value: Scalar) -> bool | None:
+        if isinstance(value, str):
+            return None if by_version is None else order(version(value), by_version)
+        return order(value, wanted) if is_number and not isinstance(value, bool) else None
 
     def ordering(properties: KnownProperties) -> bool | None:
-        found = properties.get(name)
-        if isinstance(found, list):
-            return _weakest(map(one, found), True) if found else False
-        return None if found is None else one(found)
+        value = properties.get(name)
+        if isinstance(value, list):
+            return _weakest(map(compare, value), True) if value else False
+        return None if value is None else compare(value)
 
     return ordering
 
@@ -99,21 +100,21 @@ def _equality(condition: Compare) -> Predicate:
     """Of several values one is enough; for `!=` and `not in` none may be it. Python takes true for 1; we do not."""
     name, is_wanted = condition.name, condition.operator in (Operator.EQ, Operator.IN)
     wanted = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    truths = [one for one in wanted if isinstance(one, bool)]
-    numbers = [one for one in wanted if isinstance(one, int | float) and not isinstance(one, bool)]
-    written = [one for one in wanted if isinstance(one, str)]
+    truths = [value for value in wanted if isinstance(value, bool)]
+    numbers = [value for value in wanted if isinstance(value, int | float) and not isinstance(value, bool)]
+    written = [value for value in wanted if isinstance(value, str)]
     is_version = condition.kind is Kind.VERSION
-    texts: list[Any] = [version(one) for one in written] if is_version else [*written]
+    texts: list[Any] = [version(value) for value in written] if is_version else [*written]
 
-    def one(found: Scalar) -> bool:
-        if isinstance(found, str):
-            return (version(found) if is_version else found) in texts
-        return found in (truths if isinstance(found, bool) else numbers)
+    def is_among(value: Scalar) -> bool:
+        if isinstance(value, str):
+            return (version(value) if is_version else value) in texts
+        return value in (truths if isinstance(value, bool) else numbers)
 
     def equality(properties: KnownProperties) -> bool | None:
-        found = properties.get(name)
-        if isinstance(found, list):
-            return any(map(one, found)) is is_wanted
-        return None if found is None else one(found) is is_wanted
+        value = properties.get(name)
+        if isinstance(value, list):
+            return any(map(is_among, value)) is is_wanted
+        return None if value is None else is_among(value) is is_wanted
 
     return equality

@@ -42,16 +42,16 @@ def read_value(raw: object, kind: Kind | None = None) -> tuple[Value, Kind]:
         return _read_scalar(raw, kind)
     values, kinds = [], {kind} if kind and not raw else set()
     for item in raw:
-        value, found = _read_scalar(item, kind)
+        value, item_kind = _read_scalar(item, kind)
         values.append(value)
-        kinds.add(found)
+        kinds.add(item_kind)
     if len(kinds) > 1:
         raise ValueError(f"a list holds values of one kind, not {' and '.join(sorted(filter(None, kinds)))}")
     return values, kinds.pop() if kinds else Kind.STRING
 
 
 def shown(value: Value, kind: Kind | None) -> str:
-    """For a person: short rather than exact."""
+    """A value for a person, short rather than exact."""
     if isinstance(value, list):
         return f"[{', '.join(shown(item, kind) for item in value)}]"
     if kind is Kind.SIZE and isinstance(value, int | float) and value > 0:
@@ -60,7 +60,7 @@ def shown(value: Value, kind: Kind | None) -> str:
 
 
 def written(value: Scalar, kind: Kind | None) -> str:
-    """To the letter: what `read_value` reads as this value again, text in quotes."""
+    """A value as `read_value` reads it again: exact, text in quotes."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -99,8 +99,8 @@ def _read_unknown(raw: object) -> tuple[Scalar, Kind]:
             return _read_scalar(raw, Kind.BOOLEAN)
         case int() | float() | Decimal():
             return _read_scalar(raw, Kind.NUMBER)
-        case str() if (found := amount_and_unit(raw)) and found[1]:
-            unit = unit_of(found[1])
+        case str() if (amount := amount_and_unit(raw)) and amount[1]:
+            unit = unit_of(amount[1])
             kind = Kind.SIZE if unit in SIZES else Kind.DURATION if unit in DURATIONS else Kind.STRING
             return _read_scalar(raw, kind)
         case str():
@@ -127,7 +127,7 @@ def _text(raw: object) -> str | None:
 
 
 def _amount(raw: object, kind: Kind) -> int | float | None:
-    """In the unit of its kind: sizes and durations are whole, a part of one is rounded up."""
+    """In the unit of its kind; sizes and durations are whole, a part of one is rounded up."""
     if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal | str):
         return None
     if (isinstance(raw, float) and not math.isfinite(raw)) or (isinstance(raw, Decimal) and not raw.is_finite()):
@@ -145,10 +145,10 @@ def _amount(raw: object, kind: Kind) -> int | float | None:
 
 def _in_unit(text: str, kind: Kind) -> Decimal | None:
     """A number or a size; None: it is neither."""
-    found = amount_and_unit(text)
-    if found is None:
+    parts = amount_and_unit(text)
+    if parts is None:
         return None
-    amount, word = found
+    amount, word = parts
     if word == "m":
         raise ValueError(f"{AMBIGUOUS} (write 'min' or 'MB')")
     if kind is Kind.SIZE:

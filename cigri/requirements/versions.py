@@ -10,15 +10,15 @@ END_OF_VERSION: Part = (1, 0, "")
 
 
 def version(text: str) -> tuple[Part, ...]:
-    """To be compared with others; words come before the end, which comes before numbers."""
+    """A key to compare versions by; in it words come before the end of a version, which comes before numbers."""
     parts: list[Part] = []
-    for found in _PART.finditer(text):
-        if found[1]:
-            digits = found[1].lstrip("0")
+    for part in _PART.finditer(text):
+        if part[1]:
+            digits = part[1].lstrip("0")
             parts.append((2, len(digits), digits))
         else:
             _drop_zeros(parts)
-            parts.append((0, 0, found[2].lower()))
+            parts.append((0, 0, part[2].lower()))
     _drop_zeros(parts)
     return (*parts, END_OF_VERSION)
 

@@ -32,15 +32,15 @@ def difference(old: ResourcesDescription, new: ResourcesDescription) -> list[str
     """What the new one says otherwise, a line for each thing: `- ` as it was, `+ ` as it is."""
     before, after = _lines(old), _lines(new)
     lines = []
-    for about in sorted(before.keys() | after.keys()):
-        if before.get(about) != after.get(about):
-            lines += [f"- {about} {before[about]}"] if about in before else []
-            lines += [f"+ {about} {after[about]}"] if about in after else []
+    for subject in sorted(before.keys() | after.keys()):
+        if before.get(subject) != after.get(subject):
+            lines += [f"- {subject} {before[subject]}"] if subject in before else []
+            lines += [f"+ {subject} {after[subject]}"] if subject in after else []
     return lines
 
 
 def _lines(description: ResourcesDescription) -> dict[str, str]:
-    """Each thing it says, by what it is about."""
+    """By its subject, each thing that the description says."""
     kinds = {**BUILT_IN, **description.kinds}
     lines = {f"kind of {name}:": str(kind) for name, kind in description.kinds.items()}
     lines |= {f"cluster {cluster}: site": f"= {site}" for cluster, site in description.sites.items() if site}
@@ -51,7 +51,7 @@ def _lines(description: ResourcesDescription) -> dict[str, str]:
         if queue.requires is not None:
             lines[f"{place}: requires"] = f"= {show_requires(queue.requires)}"
     for where, values in description.properties.items():
-        for name, one in values.items():
-            sign = "+=" if one.extends else "="
-            lines[f"{where}: {name}"] = f"{sign} {shown(one.value, kinds.get(name))}"
+        for name, declared in values.items():
+            sign = "+=" if declared.extends else "="
+            lines[f"{where}: {name}"] = f"{sign} {shown(declared.value, kinds.get(name))}"
     return lines

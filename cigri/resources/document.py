@@ -60,7 +60,7 @@ class _Said(NamedTuple):
 
 
 def read_document(text: str) -> ResourcesDescription:
-    """What it says; raise ConfigError with every problem, a line each."""
+    """The description in a TOML text; raise ConfigError with every problem, a line each."""
     try:
         document = Document.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -97,13 +97,13 @@ def misplaced(description: ResourcesDescription, clusters: Mapping[str, str], dr
     return problems
 
 
-def unheard_of(description: ResourcesDescription, found: Mapping[str, Collection[str]]) -> list[str]:
+def unheard_of(description: ResourcesDescription, found_queues: Mapping[str, Collection[str]]) -> list[str]:
     """Queues that their batch system has not told of, though it has told of others: perhaps they are misspelled."""
     return [
         f"queue {queue_name(name, cluster)}: {cluster} tells of no queue {queue.remote_name}"
-        f"{_near(queue.remote_name, known)}; it tells of {', '.join(sorted(known))}"
+        f"{_near(queue.remote_name, remote_names)}; it tells of {', '.join(sorted(remote_names))}"
         for (cluster, name), queue in description.queues.items()
-        if name and (known := found.get(cluster)) and queue.remote_name not in known
+        if name and (remote_names := found_queues.get(cluster)) and queue.remote_name not in remote_names
     ]
 
 
@@ -143,21 +143,21 @@ def _said(section: DocumentSection, level: PropertyLevel, place: str) -> Iterato
 
 def _properties(said: Iterable[_Said], kinds: dict[str, Kind], problems: list[str]) -> dict[Where, dict[str, Declared]]:
     """Also adds to `kinds` those of properties that have none but what their first value is."""
-    found: dict[Where, dict[str, Declared]] = {}
+    properties: dict[Where, dict[str, Declared]] = {}
     first: dict[str, Where] = {}
     for where, written, raw in said:
         try:
-            name, one, kind = _read(written, raw, kinds)
+            name, declared, kind = _read(written, raw, kinds)
         except ValueError as error:
             word = written.removesuffix("+").lower()
-            about = f"; it is a {kinds[word]} in {first[word]}, and [kinds] may say otherwise" if word in first else ""
-            problems.append(f"{where}: {written}: {error}{about}")
+            hint = f"; it is a {kinds[word]} in {first[word]}, and [kinds] may say otherwise" if word in first else ""
+            problems.append(f"{where}: {written}: {error}{hint}")
             continue
-        if found.setdefault(where, {}).setdefault(name, one) is not one:
+        if properties.setdefault(where, {}).setdefault(name, declared) is not declared:
             problems.append(f"{where}: {written}: {name} is said twice there; capitals make no difference")
         if name not in kinds:
             kinds[name], first[name] = kind, where
-    return found
+    return properties
 
 
 def _read(written: str, raw: object, kinds: Kinds) -> tuple[str, Declared, Kind]:
@@ -166,7 +166,7 @@ def _read(written: str, raw: object, kinds: Kinds) -> tuple[str, Declared, Kind]
     if name in OF_PLACES:
         raise ValueError(f"each queue has its {name} by where it is declared")
     value, kind = read_value(raw, kinds.get(name))
-    if any(isinstance(one, int | float) and one < 0 for one in (value if isinstance(value, list) else [value])):
+    if any(isinstance(item, int | float) and item < 0 for item in (value if isinstance(value, list) else [value])):
         raise ValueError("an amount is 0 or more")
     if extends and not isinstance(value, list):
         raise ValueError('+ adds a list to a list: write "name+" = [...]')
@@ -194,9 +194,9 @@ def _explain(problem: Any) -> str:
     place = ".".join(steps)
     if problem["type"] != "extra_forbidden":
         return f"{place}: {problem['msg']}" if place else problem["msg"]
-    known = list(_model(steps[:-1]).model_fields)
-    near = get_close_matches(steps[-1], known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}; properties go below `properties`"
+    fields = list(_model(steps[:-1]).model_fields)
+    near = get_close_matches(steps[-1], fields, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(fields)}; properties go below `properties`"
     return f"{place}: unknown, {hint}"
 
 
@@ -211,6 +211,6 @@ def _model(steps: Iterable[str]) -> type[BaseModel]:
     return model
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
+def _near(name: str, names: Iterable[str]) -> str:
+    near = get_close_matches(name, list(names), n=1)
     return f", did you mean {near[0]}?" if near else ""

@@ -52,28 +52,28 @@ Declarations = Mapping[Where, Mapping[str, Declared]]
 
 
 def effective(
-    place: Lineage, project: str, declared: Declarations, found: Mapping[str, Value] | None = None
+    place: Lineage, project: str, declared: Declarations, discovered: Mapping[str, Value] | None = None
 ) -> dict[str, Sourced]:
     """The properties of a queue for a project (empty: for those without one), on nodes on which this was found."""
     values: dict[str, Sourced] = {}
-    for source, level in _levels(place, project, declared, found or {}):
-        for name, one in level.items():
+    for source, level in _levels(place, project, declared, discovered or {}):
+        for name, said in level.items():
             above = values.get(name)
-            if one.extends and above is not None:
-                both = dict.fromkeys([*_items(above.value), *_items(one.value)])
+            if said.extends and above is not None:
+                both = dict.fromkeys([*_items(above.value), *_items(said.value)])
                 values[name] = Sourced(list(both), f"{above.source} + {source}")
             else:
-                values[name] = Sourced(one.value, source)
+                values[name] = Sourced(said.value, source)
     return values
 
 
 def queue_name(queue: str, cluster: str) -> str:
-    """As places and people call it."""
+    """As documents and people call it; the default queue has nothing before the @."""
     return f"{queue}@{cluster}"
 
 
 def _levels(
-    place: Lineage, project: str, declared: Declarations, found: Mapping[str, Value]
+    place: Lineage, project: str, declared: Declarations, discovered: Mapping[str, Value]
 ) -> Iterator[tuple[str, Mapping[str, Declared]]]:
     """The most general first."""
     for level, name in (
@@ -83,8 +83,8 @@ def _levels(
         (PropertyLevel.CLUSTER, place.cluster),
         (PropertyLevel.QUEUE, queue_name(place.queue, place.cluster)),
     ):
-        if level is PropertyLevel.CLUSTER and found:
-            yield DISCOVERED, {key: Declared(value) for key, value in found.items()}
+        if level is PropertyLevel.CLUSTER and discovered:
+            yield DISCOVERED, {key: Declared(value) for key, value in discovered.items()}
         for whose in ("", project) if project else ("",):
             where = Where(level, name, whose)
             if where in declared:

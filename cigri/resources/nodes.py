@@ -19,17 +19,17 @@ class NodeClass(NamedTuple):
 
 
 def alike(classes: Iterable[NodeClass]) -> list[NodeClass]:
-    """Each class once, in an order that is always the same."""
-    found: dict[str, NodeClass] = {}
-    for one in classes:
-        key = json.dumps([one.queue, one.properties], sort_keys=True)
-        known = found.get(key)
-        found[key] = one._replace(nodes=one.nodes + known.nodes) if known else one
-    return [found[key] for key in sorted(found)]
+    """Classes that are alike as one with the sum of their nodes, sorted by queue and properties."""
+    by_key: dict[str, NodeClass] = {}
+    for node_class in classes:
+        key = json.dumps([node_class.queue, node_class.properties], sort_keys=True)
+        same = by_key.get(key)
+        by_key[key] = node_class._replace(nodes=node_class.nodes + same.nodes) if same else node_class
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def known(properties: Mapping[str, Value | None]) -> dict[str, Value]:
-    """Those that have a value, and a name that can be written in a requirement."""
+    """Properties that have a value, and a name that can be written in a requirement."""
     return {name: value for written, value in properties.items() if value is not None and (name := _name(written))}
 
 

@@ -16,12 +16,12 @@ def read_requires(text: str, declared: Iterable[str]) -> dict[str, Any]:
     Besides the words for jobs it may have the names of resources that are `declared`.
     """
     requirement = parse_requirement(text, OF_JOBS)
-    known = {*OF_JOBS, GPU, *declared}
-    if strange := sorted({name for one in requirement.conditions for name in names(one)} - known):
-        raise ValueError(f"a job has no {', '.join(strange)}; there are {', '.join(sorted(known))}")
+    allowed = {*OF_JOBS, GPU, *declared}
+    if strange := sorted({name for condition in requirement.conditions for name in names(condition)} - allowed):
+        raise ValueError(f"a job has no {', '.join(strange)}; there are {', '.join(sorted(allowed))}")
     return requirement.canonical()
 
 
 def show_requires(canonical: Mapping[str, Any]) -> str:
-    """The same in one line, for a person."""
+    """A canonical requirement of jobs as the line that `read_requires` reads again."""
     return str(read_canonical(canonical))

@@ -13,7 +13,7 @@ Tree = dict[str, dict[str, list[str]]]
 
 
 def eligible_tree(queues: "Iterable[QueueView]", requirement: Requirement, kinds: Kinds) -> Tree:
-    """Of the sites that have an eligible queue; what queues themselves demand of jobs is not looked at."""
+    """Sites, clusters and queues that are eligible; what queues themselves demand of jobs is not looked at."""
     tree: Tree = {}
     for queue in queues:
         if judge_all(requirement, queue.classes, kinds) is None:

@@ -41,5 +41,5 @@ def campaigns_that_fail_on_a_cluster(budget: "BudgetSettings") -> BackOff:
 
 
 def nodes_that_are_sick(nodes: "NodeSettings") -> BackOff:
-    """They are left out: settings `nodes.backoff` and `nodes.longest`."""
+    """Sick nodes are left out so long: settings `nodes.backoff` and `nodes.longest`."""
     return BackOff(nodes.backoff, nodes.longest)

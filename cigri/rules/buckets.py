@@ -11,13 +11,13 @@ Formulas = Mapping[str, str]
 
 
 def formulas_of(settings: Mapping[str, Any]) -> Formulas:
-    """Of a cluster's stored settings: what is no number there is computed for each task."""
+    """By resource, what a cluster's stored settings compute for each task: each amount there that is no number."""
     resources = settings.get("resources") or {}
     return {name: amount for name, amount in resources.items() if isinstance(amount, str)}
 
 
 def without_formulas(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same settings where nothing is computed: such an amount is not asked for."""
+    """The same settings without the amounts that are computed: these are not asked for."""
     formulas = formulas_of(settings)
     if not formulas:
         return dict(settings)
@@ -26,6 +26,6 @@ def without_formulas(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def amounts_of(requirements: Mapping[str, Any], formulas: Formulas) -> dict[str, int]:
-    """The amounts of a bucket where these formulas are: no less than its tasks ask for there; 0 without a task."""
-    known = requirements.get(AMOUNTS_KEY, {})
-    return {name: known.get(name, {}).get(text, 0) for name, text in formulas.items()}
+    """By resource, no less than what tasks of the bucket ask for by these formulas; 0 without a task."""
+    amounts = requirements.get(AMOUNTS_KEY, {})
+    return {name: amounts.get(name, {}).get(text, 0) for name, text in formulas.items()}

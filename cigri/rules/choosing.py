@@ -24,7 +24,8 @@ class PlacedQueue(QueueLike, Protocol):
     """A queue of a cluster that has a name."""
 
     @property
-    def cluster(self) -> str: ...
+    def cluster(self) -> str:
+        """The name of its cluster, by which campaigns have their settings."""
 
 
 class ClusterChoice(NamedTuple):
@@ -52,7 +53,7 @@ def choose(
     settings: Mapping[str, Mapping[str, Any]],
     bucket: Mapping[str, Any] = NO_AMOUNTS,
 ) -> ClusterChoice:
-    """For a campaign that requires `raw`, and has these settings (ClusterSettings as JSON) on its clusters.
+    """`raw` None: nothing is required; `settings` are by the name of the cluster, ClusterSettings as JSON.
 
     Where amounts are computed for each task, they are those of the `bucket`. A cluster that is not the campaign's is
     judged as the first of those that are, to say what would do.
@@ -81,7 +82,7 @@ def choose(
 
 
 def unheard(queues: Sequence[PlacedQueue], kinds: Kinds, raw: str | Mapping[str, Any]) -> Unheard:
-    """Names that a requirement says, and that are of nothing in the grid."""
+    """Sites, and properties, that the requirement names and that no queue of the grid has."""
     requirement = parse_requirement(raw, kinds)
     classes = [properties for queue in queues for properties in queue.classes]
     sites = tuple(unknown_sites(requirement, classes))
@@ -90,5 +91,5 @@ def unheard(queues: Sequence[PlacedQueue], kinds: Kinds, raw: str | Mapping[str,
 
 
 def queue_name(queue: str, cluster: str) -> str:
-    """As a person names a queue of a cluster."""
+    """As a person names a queue of a cluster: `queue@cluster`; the default one, which has no name, as its cluster."""
     return f"{queue}@{cluster}" if queue else cluster

@@ -21,7 +21,7 @@ from cigri.requirements import (
     read_canonical,
 )
 from cigri.requirements.conditions import names
-from cigri.requirements.judging import PLACES_TOLD, cut
+from cigri.requirements.judging import PLACE_CHECKS, cut
 from cigri.rules.buckets import amounts_of
 from cigri.states import RejectCode
 from cigri.text.units import HOUR, MEGABYTE
@@ -44,24 +44,39 @@ Verdicts = Mapping[int, Reject | Eligible]
 
 
 class QueueLike(Protocol):
-    """What is looked at of a queue."""
+    """What a queue has to tell for a verdict, as QueueView of cigri/flow/views/queues.py does."""
 
     @property
-    def queue_id(self) -> int: ...
+    def queue_id(self) -> int:
+        """By which the verdicts are given."""
+
     @property
-    def cluster_id(self) -> int: ...
+    def cluster_id(self) -> int:
+        """Queues of one cluster have the same."""
+
     @property
-    def queue(self) -> str: ...
+    def queue(self) -> str:
+        """Its logical name; empty: the default queue of its cluster."""
+
     @property
-    def remote_name(self) -> str: ...
+    def remote_name(self) -> str:
+        """What the batch system calls it; empty for the default queue."""
+
     @property
-    def requires(self) -> Mapping[str, Any] | None: ...
+    def requires(self) -> Mapping[str, Any] | None:
+        """What it demands of jobs, as a canonical requirement; None: nothing."""
+
     @property
-    def classes(self) -> Sequence[Mapping[str, Value]]: ...
+    def classes(self) -> Sequence[Mapping[str, Value]]:
+        """The properties of its nodes, those that are alike as one."""
+
     @property
-    def driver(self) -> str: ...
+    def driver(self) -> str:
+        """The name of the driver that chooses among its nodes; empty: nobody chooses."""
+
     @property
-    def options(self) -> str: ...
+    def options(self) -> str:
+        """The driver's options, as JSON."""
 
 
 class Wanted(NamedTuple):
@@ -72,7 +87,7 @@ class Wanted(NamedTuple):
     queue: str = ""
 
     def canonical(self) -> dict[str, Any]:
-        """Two that demand the same have the same."""
+        """As JSON; demands that mean the same have the same form, of which the digest of their submit pool is made."""
         job = {name: value for name, value in self.shape._asdict().items() if value}
         if others := self.shape.others:
             job["others"] = dict(sorted(others.items()))
@@ -81,7 +96,7 @@ class Wanted(NamedTuple):
 
 
 def read_wanted(canonical: Mapping[str, Any]) -> Wanted:
-    """As it was made canonical."""
+    """What `Wanted.canonical` has put in this form."""
     return Wanted(read_canonical(canonical["requirement"]), JobShape(**canonical["job"]), canonical.get("queue", ""))
 
 
@@ -102,7 +117,7 @@ def wanted_of(requirement: Requirement, settings: Mapping[str, Any], bucket: Map
 
 
 def decide(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> Verdicts:
-    """A queue is eligible when one class of its nodes has all that is required, and its jobs may be like this.
+    """By queue id: eligible if one class of its nodes has all that is required, and its jobs may be like this.
 
     And when its batch system can be asked for such nodes, if there are others.
     """
@@ -123,7 +138,7 @@ def decide(wanted: Wanted, queues: Sequence[QueueLike], kinds: Kinds) -> Verdict
 def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
     """What its batch system has to choose nodes by, since they differ in it; NotSelectable if it cannot."""
     tests = requirement.predicates
-    if len(queue.classes) < 2 or all(test(one) is True for one in queue.classes for test in tests):
+    if len(queue.classes) < 2 or all(test(properties) is True for properties in queue.classes for test in tests):
         return None
     left = undecided(And(requirement.conditions), queue.classes)
     if isinstance(left, bool):
@@ -135,7 +150,7 @@ def choice_of(requirement: Requirement, queue: QueueLike) -> Condition | None:
 
 def _not_selectable(requirement: Requirement, problem: NotSelectable) -> Reject:
     name = next(names(problem.condition))
-    passed = PLACES_TOLD + len(requirement.conditions)  # all but the way to say so
+    passed = PLACE_CHECKS + len(requirement.conditions)  # all but the way to say so
     return Reject(RejectCode.NOT_SELECTABLE, name, cut(str(problem.condition)), cut(problem.why), passed)
 
 
@@ -156,9 +171,9 @@ def _chosen(name: str, queues: Sequence[QueueLike]) -> set[int]:
     for queue in queues:
         by_cluster[queue.cluster_id].append(queue)
     chosen = set()
-    for mine in by_cluster.values():
-        named = {queue.queue_id for queue in mine if name in (queue.queue, queue.remote_name)}
-        chosen |= named or {queue.queue_id for queue in mine if not queue.queue}
+    for of_cluster in by_cluster.values():
+        named = {queue.queue_id for queue in of_cluster if name in (queue.queue, queue.remote_name)}
+        chosen |= named or {queue.queue_id for queue in of_cluster if not queue.queue}
     return chosen
 
 

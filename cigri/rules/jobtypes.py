@@ -16,12 +16,12 @@ NIGHTLY, SEMI = "nightly", "semi-best-effort"
 
 
 def hours_of(config: ClusterConfig, grid: HoursSettings) -> Hours | None:
-    """The cluster's own, else the grid's."""
+    """The cluster's own hours, else the grid's; None: neither has any."""
     return find_hours(config.hours, config.timezone, grid)
 
 
 def find_hours(windows: Sequence[str] | None, timezone: str, grid: HoursSettings) -> Hours | None:
-    """As a cluster's configuration says; None and "": as the grid has it."""
+    """A cluster's own, with the grid's windows for None and its time zone for an empty one; None: there are none."""
     return parse_hours(grid.windows if windows is None else windows, timezone or grid.timezone)
 
 

@@ -51,20 +51,20 @@ class JudgedPool(NamedTuple):
 
 
 def pooled(shares: Iterable[UnpooledShare], kinds: Kinds) -> Iterator[PooledShare]:
-    """Shares whose jobs demand the same are of one digest."""
-    known: dict[str, tuple[str, Wanted]] = {}  # few are distinct
+    """In the order of the shares; those whose jobs demand the same have the same digest."""
+    by_key: dict[str, tuple[str, Wanted]] = {}  # few are distinct
     for share in shares:
         key = json.dumps(share[2:], sort_keys=True)
-        if key not in known:
+        if key not in by_key:
             requirement = NO_REQUIREMENT if share.required is None else parse_requirement(share.required, kinds)
             settings = {"resources": share.resources, "walltime": share.walltime, "queue": share.queue}
             wanted = wanted_of(requirement, settings, share.bucket)
-            known[key] = digest(wanted.canonical(), share.project), wanted
-        yield PooledShare(share.bucket_id, share.cluster_id, share.project, *known[key])
+            by_key[key] = digest(wanted.canonical(), share.project), wanted
+        yield PooledShare(share.bucket_id, share.cluster_id, share.project, *by_key[key])
 
 
 def judge_pools(pools: Iterable[Pool], queues: Mapping[str, Sequence[QueueLike]], kinds: Kinds) -> list[JudgedPool]:
-    """Each is held against every queue, as jobs of its project see them."""
+    """One for each pool, in their order; `queues` are by project, as its jobs see them."""
     return [_judge_pool(pool, queues[pool.project], kinds) for pool in pools]
 
 
@@ -72,7 +72,7 @@ def _judge_pool(pool: Pool, queues: Sequence[QueueLike], kinds: Kinds) -> Judged
     verdicts = decide(pool.wanted, queues, kinds)
     open_to = {queue.cluster_id for queue in queues if isinstance(verdicts[queue.queue_id], Eligible)}
     closed = {queue.cluster_id for queue in queues} - open_to
-    return JudgedPool(pool.id, {queue_id: _plain(found) for queue_id, found in verdicts.items()}, sorted(closed))
+    return JudgedPool(pool.id, {queue_id: _plain(verdict) for queue_id, verdict in verdicts.items()}, sorted(closed))
 
 
 def _plain(verdict: Reject | Eligible) -> Plain:

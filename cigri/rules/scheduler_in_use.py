@@ -2,6 +2,8 @@
 
 from cigri.states import CampaignType
 
+USUAL_SCHEDULER = "workqueue"  # of campaigns that name none, where no setting says otherwise
+
 
 def serving(
     type: CampaignType, named: str, default: str, *, has_done: bool, has_waiting: bool, is_replicated: bool

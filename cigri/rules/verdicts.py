@@ -147,7 +147,7 @@ def judge(outcome: Outcome, past: TaskPast, limits: JobSettings) -> Verdict:
 
 
 def outcome_of_kill(kill: KillReason) -> Outcome:
-    """From our own wish to see the job dead."""
+    """What the death of a job means for its tasks when it is we who wished it."""
     match kill:
         case KillReason.USER:
             return Outcome.KILLED

@@ -35,12 +35,12 @@ class Bundle:
         """The answer of each part; raise AnswerUnreadable where one is missing."""
         first, *others = answer.out.split(f"\n{self._mark} ")
         ends = [other.partition("\n") for other in others]
-        told = [end.partition(" ") for end, newline, _ in ends if newline]
+        statuses = [end.partition(" ") for end, newline, _ in ends if newline]
         errors = answer.err.split(f"\n{self._mark}\n")
-        is_whole = [name for name, *_ in told] == self._names and all(status.isdecimal() for *_, status in told)
-        if not is_whole or len(errors) != len(told) + 1:
+        is_whole = [name for name, *_ in statuses] == self._names and all(status.isdecimal() for *_, status in statuses)
+        if not is_whole or len(errors) != len(statuses) + 1:
             tail = (answer.err or answer.out)[-300:]
             raise AnswerUnreadable(f"the cluster's answer was cut off (exit status {answer.status}): {tail!r}")
         outs = [first, *(out for *_, out in ends)]
-        parts = zip(told, outs, errors, strict=False)
+        parts = zip(statuses, outs, errors, strict=False)
         return {name: Answer(int(status), out, err) for (name, _, status), out, err in parts}

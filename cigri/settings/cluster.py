@@ -147,6 +147,6 @@ def _explain(location: Sequence[object], kind: str, message: str) -> str:
     if kind != "extra_forbidden":
         return f"{place}: {message}" if place else message
     sections: dict[object, type[BaseModel]] = {"ssh": SshAddress, "features": Features}
-    known = sections.get(location[0] if len(location) > 1 else "", ClusterConfig).model_fields
-    near = get_close_matches(str(location[-1]), list(known), n=1)
-    return f"{place}: unknown" + (f", did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}")
+    fields = sections.get(location[0] if len(location) > 1 else "", ClusterConfig).model_fields
+    near = get_close_matches(str(location[-1]), list(fields), n=1)
+    return f"{place}: unknown" + (f", did you mean {near[0]}?" if near else f"; there are: {', '.join(fields)}")

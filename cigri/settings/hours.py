@@ -49,10 +49,10 @@ class Hours:
         return Stretch(False, None)
 
     def fits(self, now: datetime, seconds: float) -> bool:
-        """Open now, and for so long."""
-        found = self.at(now)
+        """Is it open now, and for so many seconds from now on?"""
+        stretch = self.at(now)
         end = now.astimezone(UTC) + timedelta(seconds=seconds)  # seconds that pass, whatever clocks on walls do
-        return found.is_open and (found.until is None or end <= found.until)
+        return stretch.is_open and (stretch.until is None or end <= stretch.until)
 
     def longest(self, now: datetime) -> timedelta:
         """The longest time it is open without a break, these weeks."""
@@ -99,26 +99,27 @@ def parse_zone(name: str) -> tzinfo:
 
 
 def readable_windows(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The same; raise ValueError when parse_hours would."""
+    """The same texts; raise ValueError where `parse_hours` would."""
     parse_hours(texts, "UTC")
     return texts
 
 
 def known_zone(name: str) -> str:
-    """The same; raise ValueError when parse_zone would. None is named by nothing."""
+    """The same name; raise ValueError where `parse_zone` would. An empty name is no zone, and no error."""
     if name:
         parse_zone(name)
     return name
 
 
 def parse_window(text: str) -> OpenWindow:
-    found = _WINDOW.fullmatch(text.strip().lower())
-    if found is None or not found[0]:
+    """A window as "mon-fri 19:00-07:00", or days or times alone; raise ValueError that says what was expected."""
+    window = _WINDOW.fullmatch(text.strip().lower())
+    if window is None or not window[0]:
         raise ValueError(f"{text!r} is no window of time: {EXPECTED}")
-    days = frozenset(_days(found[1], text)) if found[1] else frozenset(range(7))
-    if found[2] is None:
+    days = frozenset(_days(window[1], text)) if window[1] else frozenset(range(7))
+    if window[2] is None:
         return OpenWindow(days, 0, MINUTES)
-    start, end = _minutes(found[2], found[3], text), _minutes(found[4], found[5], text)
+    start, end = _minutes(window[2], window[3], text), _minutes(window[4], window[5], text)
     if start in (end, MINUTES):
         raise ValueError(f"{text!r} is never open; the whole day is 00:00-24:00")
     return OpenWindow(days, start, end if end > start else end + MINUTES)

@@ -49,7 +49,7 @@ def _explain(problem: Any, origins: dict[str, str]) -> str:
     place = ".".join(str(part) for part in problem["loc"])
     message = problem["msg"]
     if problem["type"] == "extra_forbidden":
-        known = _names(Settings)
-        near = get_close_matches(place, [*known, *(name.partition(".")[0] for name in known)], n=1)
+        names = _names(Settings)
+        near = get_close_matches(place, [*names, *(name.partition(".")[0] for name in names)], n=1)
         message = "unknown setting" + (f", did you mean {near[0]}?" if near else "")
     return f"{origins.get(place, 'settings')}: {place}: {message} (see `cigri config --sample`)"

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from cigri.settings.addresses import known_address
 from cigri.settings.algorithms import Algorithm
 from cigri.settings.hours import known_zone, readable_windows
 from cigri.settings.sources import default_data_directory
@@ -12,6 +13,7 @@ from cigri.settings.sources import default_data_directory
 Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
 Windows = Annotated[tuple[str, ...], AfterValidator(readable_windows)]
+AddressOrNone = Annotated[str, AfterValidator(known_address)]
 TimeZone = Annotated[str, AfterValidator(known_zone)]
 
 
@@ -128,7 +130,7 @@ class ResourceSettings(Section):
 class HistorySettings(Section):
     keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
     keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
-    keep_events: float = Field(90.0, gt=0, description="days that closed events are kept")
+    keep_events: float = Field(90.0, gt=0, description="days that closed events and the audit trail are kept")
     keep_durations: int = Field(5_000_000, ge=0, description="tasks of which it is kept how long they took, the latest")
     purge_after: float = Field(
         30.0, ge=0, description="days after its end that a campaign's files stay on the clusters"
@@ -144,12 +146,43 @@ class HoursSettings(Section):
     )
 
 
+class PortalSettings(Section):
+    socket: PlaceOrNone = Field(
+        None, description="unix socket of the portal; empty: portal.sock in the data directory, for its owner alone"
+    )
+    address: AddressOrNone = Field(
+        "", description="where the portal listens by TCP, for tokens only, as 127.0.0.1:8080; empty: nowhere"
+    )
+    names: tuple[str, ...] = Field(
+        (),
+        description="names of the portal beside localhost: by which it is called, and whose pages may change things",
+    )
+    proxy: str = Field(
+        "",
+        description="account of a reverse proxy, whose word on the socket is taken for who its caller is; empty: none",
+    )
+    proxy_header: str = Field(
+        "X-Remote-User", pattern="^[A-Za-z0-9-]+$", description="the header in which it says the name of an account"
+    )
+    operators: tuple[str, ...] = Field(
+        (), description='who may operate the grid beside root and its own account: users, or "@group" for groups'
+    )
+    largest_submission: int = Field(
+        1024, gt=0, description="MB that a submission may have, kept in $TMPDIR while it arrives"
+    )
+
+
 class Settings(Section):
     data_directory: Place = Field(
         default_factory=default_data_directory,
         description="where the embedded database, the local cluster and the logs live",
     )
-    admission_directory: PlaceOrNone = Field(None, description="admission rules; empty: those that come with CiGri")
+    admission_directory: PlaceOrNone = Field(
+        None, description="admission rules of the site, asked before those that come with CiGri; empty: none"
+    )
+    admission_without: tuple[str, ...] = Field(
+        (), description='rules that come with CiGri and are not asked, by name: ["10-normal-jobs.py"]'
+    )
     database: DatabaseSettings = DatabaseSettings()
     almighty: AlmightySettings = AlmightySettings()
     log: LogSettings = LogSettings()
@@ -162,3 +195,4 @@ class Settings(Section):
     resources: ResourceSettings = ResourceSettings()
     history: HistorySettings = HistorySettings()
     hours: HoursSettings = HoursSettings()
+    portal: PortalSettings = PortalSettings()

@@ -22,27 +22,37 @@ class Gathered(NamedTuple):
     origins: dict[str, str]
 
 
-def gather(environment: Mapping[str, str]) -> Gathered:
-    """What the sources say; raise ConfigError for one that cannot be read."""
-    found = Gathered({}, {})
+def gather(environment: Mapping[str, str], *, is_client: bool = False) -> Gathered:
+    """What the sources say; raise ConfigError for one that cannot be read.
+
+    `is_client`: for a command of somebody who may not read the site's file, and asks the portal, which may.
+    """
+    gathered = Gathered({}, {})
     for path in _files(environment):
-        _merge(found.values, _read(path), str(path), found.origins)
+        if is_client and path == SYSTEM_FILE and not os.access(path, os.R_OK):
+            continue
+        _merge(gathered.values, _read(path), str(path), gathered.origins)
     for name, text in environment.items():
         if name.startswith(ENVIRONMENT_PREFIX):
             nested: Any = text
             for part in reversed(name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")):
                 nested = {part: nested}
-            _merge(found.values, nested, f"${name}", found.origins)
-    return found
+            _merge(gathered.values, nested, f"${name}", gathered.origins)
+    return gathered
 
 
 def default_data_directory() -> Path:
+    """The directory $XDG_DATA_HOME/cigri, or ~/.local/share/cigri, which need not be there."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "cigri"
 
 
+def user_directory(environment: Mapping[str, str]) -> Path:
+    """Of the user's own settings: ~/.config/cigri."""
+    return Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "/")) / ".config") / "cigri"
+
+
 def _files(environment: Mapping[str, str]) -> list[Path]:
-    home = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "/")) / ".config")
-    files = [path for path in (SYSTEM_FILE, home / "cigri/cigri.toml") if path.exists()]
+    files = [path for path in (SYSTEM_FILE, user_directory(environment) / "cigri.toml") if path.exists()]
     if named := environment.get("CIGRI_CONFIG"):
         files.append(Path(named))
     return files
@@ -51,6 +61,8 @@ def _files(environment: Mapping[str, str]) -> list[Path]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))
+    except PermissionError:
+        raise ConfigError(f"{path}: may be read by the account that runs the grid only, and you are another") from None
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; correct $CIGRI_CONFIG or create the file") from None
     except UnicodeDecodeError as error:

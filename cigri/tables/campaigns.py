@@ -34,6 +34,7 @@ class CampaignColumns(Numbered):
     grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible. Its tasks
     from number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have. `written`:
     its description as `gridsub` takes it, in its order, without parameters that only the tasks hold; null: from before.
+    `submission_key`: what its user sent to ask again whether it is stored.
     """
 
     name: Named[str]
@@ -55,6 +56,7 @@ class CampaignColumns(Numbered):
     unmatched_from: Named[int | None] = Column(server_default="0")
     own_priority: Named[int] = Column(server_default="0")
     written: Named[dict[str, Any] | None] = Column(JSON(none_as_null=True))
+    submission_key: Named[str | None]
 
 
 Campaign = table(
@@ -66,6 +68,7 @@ Campaign = table(
     Index("ix_campaigns_open", "id", postgresql_where="state IN ('in_treatment', 'paused')"),
     Index("ix_campaigns_unmatched", "id", postgresql_where=IS_UNMATCHED),
     Index(None, "grid_user", "id"),
+    Index(None, "grid_user", "submission_key", postgresql_where="submission_key IS NOT NULL"),
 )
 
 

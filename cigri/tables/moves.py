@@ -42,15 +42,15 @@ def moving(column: Column[MovedState], target: MovedState, *, out_of: Collection
     return update(column.table).where(_is_in(column, sources)).values({column: target})
 
 
-def moving_as_told(column: Column[MovedState], told: ColumnElement[Any], among: Collection[MovedState]) -> Update:
-    """As `moving`, each row to the state that `told` has for it, one of `among`; it may be told to stay where it is.
+def moving_as_told(column: Column[MovedState], states: ColumnElement[Any], among: Collection[MovedState]) -> Update:
+    """As `moving`, each row to the state that `states` has for it, one of `among`, which may be the one that it has.
 
     Raise ValueError when there is no state from which all of them are allowed.
     """
     sources = _life(column).sources_of_all(among)
     if not sources:
         raise ValueError(f"{column} has no state from which it moves to {_words(among)}: see cigri/states.py")
-    return update(column.table).where(_is_in(column, sources)).values({column: told})
+    return update(column.table).where(_is_in(column, sources)).values({column: states})
 
 
 def moved(column: Column[MovedState], source: MovedState, target: MovedState) -> ColumnElement[MovedState]:

@@ -5,7 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from cigri.answers.failures import FailureKind
 from cigri.states import Outcome
+from cigri.text.exit_codes import explain
 from cigri.text.harmless import NEWLINE
 
 TASK_FAILED = "TASK_FAILED"
@@ -26,12 +28,6 @@ class TaskFailure(NamedTuple):
     job_id: int | None = None
     event_id: int | None = None
 
-    @property
-    def how(self) -> str:
-        if self.outcome in (Outcome.FAILURE, None):
-            return f"exit {self.exit_code}" if self.exit_code is not None else "failure"
-        return self.outcome.replace("_", " ") + (f", exit {self.exit_code}" if self.exit_code else "")
-
 
 def last_said(message: str) -> str:
     """The last line of standard error that an event's message holds."""
@@ -40,27 +36,49 @@ def last_said(message: str) -> str:
 
 
 def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
-    """Of one campaign, one cluster, one exit code, and one last line but for its numbers; the most first.
+    """Groups of one campaign, one cluster, one exit code, and one last line but for its numbers; the largest first.
 
     Standard error of a few only is read in each visit: the others are counted with most of those that ended as they.
     """
     kinds: dict[tuple[object, ...], dict[str, list[TaskFailure]]] = defaultdict(lambda: defaultdict(list))
     for failure in failures:
-        ended_so = kinds[failure.campaign_id, failure.cluster, failure.how]
+        ended_so = kinds[failure.campaign_id, failure.cluster, how(failure.outcome, failure.exit_code)]
         ended_so[VARYING_NUMBERS.sub("#", failure.said)].append(failure)
     for ended_so in kinds.values():
         silent = ended_so.pop("", [])
         if silent:
             ended_so[max(ended_so, key=lambda said: len(ended_so[said]), default="")] += silent
-    together = [sorted(some, key=_task) for ended_so in kinds.values() for some in ended_so.values()]
-    return sorted(together, key=lambda some: (-len(some), some[0].campaign_id, some[0].task))
+    together = [sorted(failures, key=_task) for ended_so in kinds.values() for failures in ended_so.values()]
+    return sorted(together, key=lambda group: (-len(group), group[0].campaign_id, group[0].task))
 
 
-def headline(some: Sequence[TaskFailure]) -> str:
-    """As "30 x exit 5 on localhost: boom", of failures that are alike."""
-    where = f" on {some[0].cluster}" if some[0].cluster else ""
-    said = next((failure.said for failure in reversed(some) if failure.said), "")
-    return f"{len(some)} x {some[0].how}{where}" + (f": {said}" if said else "")
+def kind_of(failures: Sequence[TaskFailure]) -> FailureKind:
+    """What is told of failures that are alike, sorted by their tasks."""
+    first, last = failures[0], failures[-1]
+    return FailureKind(
+        number=len(failures),
+        cluster=first.cluster,
+        outcome=first.outcome,
+        exit_code=first.exit_code,
+        means=explain(first.exit_code),
+        stderr_ends=next((failure.said for failure in reversed(failures) if failure.said), None),
+        tasks=[failure.task for failure in failures],
+        last_job=last.job_id,
+    )
+
+
+def headline(kind: FailureKind) -> str:
+    """As "30 x exit 5 on localhost: boom"."""
+    where = f" on {kind.cluster}" if kind.cluster else ""
+    said = f": {kind.stderr_ends}" if kind.stderr_ends else ""
+    return f"{kind.number} x {how(kind.outcome, kind.exit_code)}{where}{said}"
+
+
+def how(outcome: Outcome | None, exit_code: int | None) -> str:
+    """As `exit 5`, or the outcome where it was no plain failure."""
+    if outcome in (Outcome.FAILURE, None):
+        return f"exit {exit_code}" if exit_code is not None else "failure"
+    return outcome.replace("_", " ") + (f", exit {exit_code}" if exit_code else "")
 
 
 def as_ranges(numbers: Iterable[int], most: int | None = None) -> str:

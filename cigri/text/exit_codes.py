@@ -1,4 +1,4 @@
-"""Exit codes of commands, and those of tasks that say more than that one failed, in words for people."""
+"""Exit codes in words for people: of commands, and of tasks. What they mean for a task: cigri/rules/verdicts.py."""
 
 import signal
 
@@ -31,7 +31,7 @@ EXPLAINED = {
 
 
 def explain(exit_code: int | None) -> str | None:
-    """None where the code is the program's own business."""
+    """A sentence; None where the code is the program's own business."""
     if exit_code is None or exit_code in EXPLAINED:
         return EXPLAINED.get(exit_code or 0)
     try:

@@ -13,18 +13,18 @@ NOT_PRINTED = re.compile(r"[^\n\t -~]")
 
 
 def safe(text: str) -> str:
-    """With newlines and tabs as they are."""
-    return NOT_PRINTED.sub(lambda found: found[0] if found[0].isprintable() else ascii(found[0])[1:-1], text)
+    """Newlines and tabs stay as they are."""
+    return NOT_PRINTED.sub(lambda odd: odd[0] if odd[0].isprintable() else ascii(odd[0])[1:-1], text)
 
 
 def one_line(text: str) -> str:
-    """With newlines and tabs spelled out as well."""
+    """As `safe`, with newlines and tabs spelled out as well."""
     return safe(text.replace("\n", NEWLINE).replace("\t", r"\t"))
 
 
 def safe_json(text: str) -> str:
-    """The same JSON, in which such characters are escaped."""
-    return NOT_PRINTED.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
+    """JSON with the same meaning, in which what steers a terminal is escaped."""
+    return NOT_PRINTED.sub(lambda odd: odd[0] if odd[0].isprintable() else json.dumps(odd[0])[1:-1], text)
 
 
 class SafeFormatter(logging.Formatter):

@@ -17,6 +17,7 @@ class Token(NamedTuple):
 
     @property
     def shown(self) -> str:
+        """As an error message names it: in quotes, or "the end"."""
         return "the end" if self.kind == END_OF_TEXT else repr(self.text)
 
 
@@ -38,14 +39,16 @@ class Tokens:
         self.next = next(self._source)
 
     def take(self) -> Token:
+        """Step over the next token and give it; the one at the end of the text comes again and again."""
         taken, self.next = self.next, next(self._source, self.next)
         return taken
 
     def is_next(self, kind: str, text: str) -> bool:
+        """Is the next token of this kind and text? It is not taken."""
         return self.next.kind == kind and self.next.text == text
 
     def takes(self, kind: str, text: str) -> bool:
-        """Is it this one? Then it is behind us."""
+        """Take the next token if it is of this kind and text."""
         if self.is_next(kind, text):
             self.take()
             return True

@@ -24,18 +24,19 @@ MEGABYTE = SIZES["MB"]
 COUNTED_IN_MB = frozenset(["mem", "tmp"])
 """Resources; all others have no unit of their own."""
 
-_TOLD = ("d", "h", "min", "s")
+_SPOKEN_UNITS = ("d", "h", "min", "s")
 _AMOUNT = re.compile(
     r"\s*([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*([a-zA-Z]*)\s*"
 )
 _CLOCK = re.compile(r"\s*(?:([0-9]{1,7})-)?([0-9]{1,9}):([0-9]{1,7})(?::([0-9]{1,7}))?\s*")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _ZONE = re.compile(r" (?=[+-]\d\d:\d\d$)", re.ASCII)
 
 
 def amount_and_unit(text: str) -> tuple[Decimal, str] | None:
     """A number and what stands behind it, perhaps nothing, as it is written; None: it is no number."""
-    found = _AMOUNT.fullmatch(text)
-    return (Decimal(found[1]), found[2]) if found else None
+    parts = _AMOUNT.fullmatch(text)
+    return (Decimal(parts[1]), parts[2]) if parts else None
 
 
 def unit_of(word: str) -> str:
@@ -76,13 +77,13 @@ def as_clock(seconds: int) -> str:
 
 
 def as_duration(seconds: float) -> str:
-    """For a person, in the two largest units: `3 d 4 h`, `12 min 5 s`, `8.25 s`."""
+    """A duration for a person, in its two largest units: `3 d 4 h`, `12 min 5 s`, `8.25 s`."""
     if round(seconds, 2) < MINUTE:
         return f"{round(seconds, 2):g} s"
-    for large, small in pairwise(_TOLD):
-        whole, rest = divmod(round(seconds / DURATIONS[small]), DURATIONS[large] // DURATIONS[small])
+    for large, small in pairwise(_SPOKEN_UNITS):
+        whole, remainder = divmod(round(seconds / DURATIONS[small]), DURATIONS[large] // DURATIONS[small])
         if whole:
-            return f"{whole} {large}" + (f" {rest} {small}" if rest else "")
+            return f"{whole} {large}" + (f" {remainder} {small}" if remainder else "")
     raise AssertionError("a minute is a minute at least")
 
 
@@ -100,7 +101,7 @@ def exact_size(size: int) -> str:
 
 def exact_duration(seconds: int) -> str:
     """Seconds to the letter, in the largest unit of which they are a whole number."""
-    unit = next(unit for unit in _TOLD if seconds % DURATIONS[unit] == 0) if seconds else "s"
+    unit = next(unit for unit in _SPOKEN_UNITS if seconds % DURATIONS[unit] == 0) if seconds else "s"
     return f"{seconds // DURATIONS[unit]} {unit}"
 
 
@@ -124,3 +125,13 @@ def as_utc(moment: datetime) -> str:
 def as_local(moment: datetime) -> str:
     """A date for a reader here: `2026-12-01 09:00:00`."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def as_instant(moment: datetime) -> str:
+    """In sentences for readers anywhere: `2026-12-01T08:00:00+00:00`; `localised` writes it as they do."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def localised(sentence: str) -> str:
+    """A sentence with the instants in it as dates for a reader here."""
+    return _INSTANT.sub(lambda instant: as_local(datetime.fromisoformat(instant[0])), sentence)

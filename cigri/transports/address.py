@@ -54,8 +54,8 @@ class SshAddress(BaseModel):
     @field_validator("jump")
     @classmethod
     def _check_jump(cls, jump: str) -> str:
-        found = HOP.fullmatch(jump)
-        if jump and not (found and 0 < int(found["port"] or 22) < 65536):
+        hop = HOP.fullmatch(jump)
+        if jump and not (hop and 0 < int(hop["port"] or 22) < 65536):
             raise ValueError(f"{jump!r} is not user@host:port")
         return jump
 
@@ -66,16 +66,20 @@ class SshAddress(BaseModel):
         return self.account or user
 
     def target(self, login: str) -> Hop:
+        """The front-end's sshd, as `login` reaches it."""
         return Hop(self.host, self.port, login)
 
     def jump_hop(self, login: str) -> Hop | None:
-        found = HOP.fullmatch(self.jump)
-        if not found:
+        """The host on the way, under the account that `jump` names, or else `login`; None: there is none."""
+        hop = HOP.fullmatch(self.jump)
+        if not hop:
             return None
-        return Hop(found["host"].strip("[]"), int(found["port"] or 22), found["login"] or login)
+        return Hop(hop["host"].strip("[]"), int(hop["port"] or 22), hop["login"] or login)
 
     def known_hosts_path(self) -> Path:
+        """`~` is the home of who runs CiGri; the file may be missing."""
         return Path(self.known_hosts).expanduser()
 
     def key_path(self, login: str) -> Path | None:
+        """The private key of that account; None: the agent and the keys of ~/.ssh are tried."""
         return Path(self.key_file.replace("{user}", login)).expanduser() if self.key_file else None

@@ -59,6 +59,7 @@ class AccountConnection:
         self._pool = ShellPool(cluster, self._start)
 
     def run(self, user: str, script: str, timeout: float) -> Answer:
+        """As Transport.run; a user other than the login account is reached by `sudo -n`."""
         # paramiko has waits without a limit: for a reply to exec, for room in the socket of a host that hangs.
         backstop = threading.Timer(timeout + BACKSTOP, self.disconnect)
         backstop.daemon = True
@@ -75,10 +76,12 @@ class AccountConnection:
             self.disconnect()
 
     def terminate(self) -> None:
+        """End every shell on it, those at work too, and take no more."""
         self._pool.terminate()
         self.disconnect()
 
     def disconnect(self) -> None:
+        """Close the connection, then that to the jump host; who is at work on it gets an error."""
         for client in reversed(self._clients):
             client.close()
 

@@ -36,6 +36,7 @@ class UnknownHostKey(paramiko.SSHException):
 
 class RefuseUnknown(paramiko.MissingHostKeyPolicy):
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        """Called by paramiko for a key that is not in known_hosts: UnknownHostKey carries it to the caller."""
         raise UnknownHostKey(key)
 
 

@@ -79,12 +79,12 @@ class ProcessStream:
         return self._process.poll() is None
 
     def send(self, data: bytes, deadline: float) -> None:
-        rest = memoryview(data)
-        while rest:
+        unsent = memoryview(data)
+        while unsent:
             if not self._room.poll(_milliseconds(deadline)):
                 raise TimeoutError("it took no more input in time")
             with contextlib.suppress(BlockingIOError):
-                rest = rest[os.write(self._in, rest[:LOCAL_CHUNK]) :]
+                unsent = unsent[os.write(self._in, unsent[:LOCAL_CHUNK]) :]
 
     def receive(self, deadline: float) -> tuple[bytes, bytes]:
         ready = {descriptor for descriptor, _ in self._answers.poll(_milliseconds(deadline))}

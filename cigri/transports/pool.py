@@ -32,6 +32,7 @@ class ShellPool:
 
     @property
     def is_empty(self) -> bool:
+        """Whether there is no shell, neither idle nor at work nor on its way."""
         return self._count == 0
 
     def run(self, user: str, script: str, timeout: float) -> Answer:

@@ -66,12 +66,15 @@ class Shell:
 
     @property
     def is_open(self) -> bool:
+        """False once the process is known to be gone; True is no promise."""
         return self._stream.is_open
 
     def close(self) -> None:
+        """End the process, and a script that still runs in it."""
         self._stream.close()
 
     def terminate(self) -> None:
+        """End the process under the thread that uses it, whose run() then raises OutcomeUnknown."""
         self._stream.terminate()
 
     def start(self, deadline: float) -> None:
@@ -114,9 +117,9 @@ class Shell:
 
     def _receive(self, out: "_Output", err: "_Output", deadline: float) -> None:
         while not (out.is_complete and err.is_complete):
-            some_out, some_err = self._stream.receive(deadline)
-            out.feed(some_out)
-            err.feed(some_err)
+            out_bytes, err_bytes = self._stream.receive(deadline)
+            out.feed(out_bytes)
+            err.feed(err_bytes)
 
 
 class _TooMuch(OSError):

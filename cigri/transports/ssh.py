@@ -40,6 +40,7 @@ class Connections:
         self._gates: defaultdict[tuple[Hop | None, str, int], Gate] = defaultdict(Gate)
 
     def transport(self, cluster: str, address: SshAddress, user: str) -> SshTransport:
+        """A transport on the connection of its login account; nothing is opened before its first run."""
         return SshTransport(cluster, address, user, self)
 
     def connection(self, cluster: str, address: SshAddress, user: str) -> AccountConnection:

@@ -194,8 +194,8 @@ def _job_block(job: JobCall, program: str) -> str:
     if job.index < 1 or not job.tasks:
         raise ValueError(f"job {job.job_id}: index {job.index}, {len(job.tasks)} tasks")
     lines = "".join(_task_line(task, program) for task in job.tasks)
-    about = f"{job.job_id} {len(job.tasks)} {job.priority} {job.side} {job.digest}".rstrip()
-    return f"{job.index}) cigri_job {about}\n{lines};;\n"
+    call = f"{job.job_id} {len(job.tasks)} {job.priority} {job.side} {job.digest}".rstrip()
+    return f"{job.index}) cigri_job {call}\n{lines};;\n"
 
 
 def _task_line(task: TaskCall, program: str) -> str:

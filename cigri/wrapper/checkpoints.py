@@ -55,9 +55,9 @@ echo '{HEAD}'
 
 
 def parse_checkpoints(answer: Answer, wishes: Sequence[CheckpointWish]) -> list[Hearing]:
-    """In the order of the wishes; raise AnswerUnreadable when the answer is not whole."""
-    head, *words, foot, rest = answer.out.split("\n") if answer.out.count("\n") > 1 else ("", "", "")
-    whole = answer.status == 0 and (head, foot, rest) == (HEAD, FOOT, "") and len(words) == len(wishes)
+    """One for each wish, in their order; raise AnswerUnreadable when the answer is not whole."""
+    head, *words, foot, end = answer.out.split("\n") if answer.out.count("\n") > 1 else ("", "", "")
+    whole = answer.status == 0 and (head, foot, end) == (HEAD, FOOT, "") and len(words) == len(wishes)
     if not whole or not set(words) <= set(Hearing):
         raise AnswerUnreadable(
             f"whether jobs were asked for checkpoints is not known (exit status {answer.status}): {answer.err[-300:]!r}"

@@ -60,6 +60,7 @@ class AssessedJob(NamedTuple):
 
     @property
     def last_start(self) -> float | None:
+        """When the task that began last did so, in seconds since 1970; None when nobody knows."""
         return max(self.begun, default=None)
 
 
@@ -83,29 +84,29 @@ class Victim(NamedTuple):
 
 def parse_status(values: Mapping[str, str], allocated: int) -> StatusReading:
     """Read a set of values; one that claims more cores than the job has is not believed in anything."""
-    found: dict[str, float | bool] = {}
+    read: dict[str, float | bool] = {}
     ignored = []
     for key, text in values.items():
         try:
-            found[NUMBERS.get(key, key)] = _value(key, text)
+            read[NUMBERS.get(key, key)] = _value(key, text)
         except ValueError as error:
             ignored.append(f"{key}: {error}")
-    used = found.get("used_cpu")
+    used = read.get("used_cpu")
     if used is not None and used > allocated:
         return StatusReading(
             Status(), (*ignored, f"used_CPU: {used:g} of {allocated} cores: nothing of it is believed")
         )
-    return StatusReading(Status(**found), tuple(ignored))  # type: ignore[arg-type]  # _value gives each its type
+    return StatusReading(Status(**read), tuple(ignored))  # type: ignore[arg-type]  # _value gives each its type
 
 
 def remaining_time(status: Status, now: float, *, is_enforced: bool = False) -> float | None:
-    """Until the last job within the pilot ends: as it expects, or as its limit enforces."""
+    """Seconds until the last job within the pilot ends, as it expects or (`is_enforced`) as its limit enforces."""
     end = status.last_max_job_end if is_enforced else status.last_exp_job_end
     return None if end is None else max(end - now, 0.0)
 
 
 def draining_waste(status: Status, allocated: int, now: float) -> float | None:
-    """What is idle from now on if the pilot starts nothing more."""
+    """CPU seconds that are idle from now on if the pilot starts nothing more; None: its status does not tell."""
     used, first, later = status.used_cpu, status.first_exp_job_end, status.add_final_exp_waste
     if used is None or first is None or later is None:
         return None
@@ -113,7 +114,7 @@ def draining_waste(status: Status, allocated: int, now: float) -> float | None:
 
 
 def kill_waste(status: Status, now: float) -> float | None:
-    """What has been computed and would be lost if the pilot were killed now."""
+    """CPU seconds computed so far that would be lost if the pilot were killed now; None: its status does not tell."""
     used, start, before = status.used_cpu, status.last_job_start, status.add_uncom_time
     if used is None or start is None or before is None:
         return None
@@ -147,13 +148,13 @@ def assess(job: AssessedJob, status: Status, now: float) -> Figures:
     chosen = [status, grid] if own else [grid]
 
     def first(formula: Callable[[Status], float | None]) -> float | None:
-        return next((figure for one in chosen if (figure := formula(one)) is not None), None)
+        return next((figure for source in chosen if (figure := formula(source)) is not None), None)
 
     return Figures(
-        first(lambda one: remaining_time(one, now)),
-        first(lambda one: remaining_time(one, now, is_enforced=True)),
-        first(lambda one: draining_waste(one, job.cores, now)),
-        first(lambda one: kill_waste(one, now)),
+        first(lambda source: remaining_time(source, now)),
+        first(lambda source: remaining_time(source, now, is_enforced=True)),
+        first(lambda source: draining_waste(source, job.cores, now)),
+        first(lambda source: kill_waste(source, now)),
         status.priority_factor,
         own,
     )
@@ -165,10 +166,10 @@ def least_waste_first(victims: Iterable[Victim]) -> list[Victim]:
     A priority counts among jobs of one user only: it changes who of them goes, never which user is hit.
     """
     by_waste = sorted(victims, key=_cost)
-    mine: dict[str, list[Victim]] = {}
+    by_user: dict[str, list[Victim]] = {}
     for victim in by_waste:
-        mine.setdefault(victim.job.user, []).append(victim)
-    turns = {user: iter(sorted(jobs, key=_priority)) for user, jobs in mine.items()}
+        by_user.setdefault(victim.job.user, []).append(victim)
+    turns = {user: iter(sorted(jobs, key=_priority)) for user, jobs in by_user.items()}
     return [next(turns[victim.job.user]) for victim in by_waste]
 
 

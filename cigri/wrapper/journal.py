@@ -106,4 +106,4 @@ def parse_journal(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, Journa
             journals[key] = journals[key]._replace(state=JournalState.VOIDED)
     if not whole or set(journals) != set(keys):
         raise AnswerUnreadable(f"the journals did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
-    return {key: known._replace(records=tuple(records.get(key, ()))) for key, known in journals.items()}
+    return {key: entry._replace(records=tuple(records.get(key, ()))) for key, entry in journals.items()}

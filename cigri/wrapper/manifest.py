@@ -69,8 +69,8 @@ echo '{FOOT}'
 
 def parse_batches(answer: Answer) -> dict[int, int]:
     """The campaign of each batch, as the directories say."""
-    found = [re.fullmatch(r"\./c(\d{1,18})/b(\d{1,18})", line, re.ASCII) for line in _lines(answer)]
-    return {int(place[2]): int(place[1]) for place in found if place}
+    places = [re.fullmatch(r"\./c(\d{1,18})/b(\d{1,18})", line, re.ASCII) for line in _lines(answer)]
+    return {int(place[2]): int(place[1]) for place in places if place}
 
 
 def read_batches(base: str, places: Sequence[tuple[int, int]]) -> str:
@@ -105,8 +105,8 @@ def parse_jobs(answer: Answer) -> list[WrittenJob]:
         elif index := STARTED.fullmatch(line):
             started.add((batch_id, int(index[1])))
         elif job := JOB_LINE.fullmatch(line):
-            about = (campaign_id, batch_id, int(job[1]), int(job[2]), int(job[3]), walltime, job[4], ())
-            jobs.append(WrittenJob(*about, (batch_id, int(job[1])) in started))
+            fields = (campaign_id, batch_id, int(job[1]), int(job[2]), int(job[3]), walltime, job[4], ())
+            jobs.append(WrittenJob(*fields, (batch_id, int(job[1])) in started))
         elif jobs and (task := TASK.fullmatch(line)):
             carried = Carried(int(task[1]), int(task[2]), int(task[3]))
             jobs[-1] = jobs[-1]._replace(tasks=(*jobs[-1].tasks, carried))

@@ -77,19 +77,22 @@ def collect(base: str, receipt: Receipt, limit: int = MOST_OUTBOX_LINES) -> str:
     if any(not OUTBOX_NAME.fullmatch(name) for name in (*receipt.lines, *receipt.over)):
         raise ValueError("a name that no outbox holds")
     over = "".join(f"{name}\n" for name in sorted(receipt.over))
-    known = "".join(f"{name} {lines:d}\n" for name, lines in receipt.lines.items())
+    stored = "".join(f"{name} {lines:d}\n" for name, lines in receipt.lines.items())
     remove = f"xargs rm -rf <<'EOF'\n{over}EOF\n" if over else ""
     return f"""\
 cigri_base={base}
 echo '{OUTBOX_HEAD}'
-cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0; }}
-{remove}cigri_files=$(
+cigri_end() {{ echo 'cigri-outbox end 0 0'; exit 0; }}
+cd -- "$cigri_base/outbox" 2>/dev/null || cigri_end
+{remove}set -- *-*
+[ "$*" != '*-*' ] || cigri_end # as most often: then nothing is started
+cigri_files=$(
     find . ! -name . -prune -name '*-*' ! -name '*[!0-9-]*' ! -name '-*' ! -name '*-' ! -name '*-*-*' \\
         -print -type f -size -{BLOCKS + 1} -print | head -n {2 * receipt.files:d}
 )
-[ "$cigri_files" ] || {{ echo 'cigri-outbox end 0 0'; exit 0; }} # as most often: sort and awk have nothing to do
+[ "$cigri_files" ] || cigri_end
 {{
-    printf '%s' '{known}'
+    printf '%s' '{stored}'
     printf '%s\\n' "$cigri_files" | LC_ALL=C sort
 }} | LC_ALL=C awk '
     BEGIN {{ room = {ANSWER_BYTES} }}
@@ -117,16 +120,16 @@ cd -- "$cigri_base/outbox" 2>/dev/null || {{ echo 'cigri-outbox end 0 0'; exit 0
 
 
 def parse_collect(answer: Answer) -> Collected:
-    """What is new; raise AnswerUnreadable when the answer is not whole."""
+    """Records and lines that are new; raise AnswerUnreadable when the answer is not whole."""
     lines = answer.out.removesuffix("\n").split("\n")
     foot = FOOT.fullmatch(lines[-1])
     if answer.status or lines[0] != OUTBOX_HEAD or not foot or int(foot[1]) != len(lines) - 2:
         raise AnswerUnreadable(f"the outbox did not come whole (exit status {answer.status}): {answer.err[-300:]!r}")
     records, stored = [], {}
-    for name, known, new in _files(lines[1:-1]):
-        stored[name] = known
+    for name, before, new in _files(lines[1:-1]):
+        stored[name] = before
         batch_id, index = place_of(name)
-        for number, line in enumerate(new, start=known + 1):
+        for number, line in enumerate(new, start=before + 1):
             if record := parse_end(line):
                 records.append(Posted(batch_id, index, record))
                 stored[name] = number
@@ -135,13 +138,13 @@ def parse_collect(answer: Answer) -> Collected:
 
 def _files(lines: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
     """Name, lines known before, and new lines of each file."""
-    name, known, new = "", 0, list[str]()
+    name, before, new = "", 0, list[str]()
     for line in lines:
-        if found := FILE.fullmatch(line):
+        if heading := FILE.fullmatch(line):
             if name:
-                yield name, known, new
-            name, known, new = found[1], int(found[2]), []
+                yield name, before, new
+            name, before, new = heading[1], int(heading[2]), []
         else:
             new.append(line[2:])
     if name:
-        yield name, known, new
+        yield name, before, new

@@ -51,10 +51,12 @@ class TaskRecord(NamedTuple):
 
     @property
     def started(self) -> float | None:
+        """Seconds since 1970 by the node's clock; None where that cannot be."""
         return None if self.start_ms == IMPOSSIBLE else self.start_ms / 1000
 
     @property
     def seconds(self) -> float | None:
+        """Seconds that the task ran; None where that cannot be."""
         return None if self.duration_ms == IMPOSSIBLE else self.duration_ms / 1000
 
 
@@ -80,21 +82,21 @@ REVOKED = re.compile(rf"revoked 1 {ID} \.", re.ASCII)
 
 def parse_end(line: str) -> TaskRecord | None:
     """The record, or None when the line is not a complete one."""
-    found = END_RECORD.fullmatch(line)
-    if not found:
+    record = END_RECORD.fullmatch(line)
+    if not record:
         return None
-    job_id, task_id, attempt, position, exit_code = (int(found[part]) for part in range(1, 6))
-    start_ms, duration_ms = int(found[7]), int(found[8])
-    node, remote_id = _known(found[9]), _known(found[10])
+    job_id, task_id, attempt, position, exit_code = (int(record[part]) for part in range(1, 6))
+    start_ms, duration_ms = int(record[7]), int(record[8])
+    node, remote_id = _known(record[9]), _known(record[10])
     return TaskRecord(
-        job_id, task_id, attempt, position, exit_code, Cause(found[6]), start_ms, duration_ms, node, remote_id
+        job_id, task_id, attempt, position, exit_code, Cause(record[6]), start_ms, duration_ms, node, remote_id
     )
 
 
 def parse_start(line: str) -> StartRecord | None:
     """The claim, or None when the line is not a complete one."""
-    found = START_RECORD.fullmatch(line)
-    return StartRecord(int(found[1]), int(found[2]), _known(found[3]), _known(found[4])) if found else None
+    record = START_RECORD.fullmatch(line)
+    return StartRecord(int(record[1]), int(record[2]), _known(record[3]), _known(record[4])) if record else None
 
 
 def is_stop(line: str) -> bool:

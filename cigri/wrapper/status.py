@@ -68,18 +68,18 @@ echo '{HEAD}'
 
 def parse_status_files(answer: Answer, keys: Sequence[JobKey]) -> dict[JobKey, dict[str, str]]:
     """What each job says, which may be nothing; raise AnswerUnreadable when the answer is not whole."""
-    found: dict[JobKey, dict[str, str]] = {}
+    statuses: dict[JobKey, dict[str, str]] = {}
     key = JobKey(0, 0, 0)
     for line in _lines(answer):
         if entry := STATUS_ENTRY.fullmatch(line):
             key = JobKey(int(entry[1]), int(entry[2]), int(entry[3]))
-            found[key] = {}
-        elif line.startswith("> ") and key in found:
+            statuses[key] = {}
+        elif line.startswith("> ") and key in statuses:
             name, _, value = line[2:].partition(" ")
-            found[key][name] = value
-    if set(found) != set(keys):
+            statuses[key][name] = value
+    if set(statuses) != set(keys):
         raise AnswerUnreadable("the answer about the status of jobs is not about those that were asked for")
-    return found
+    return statuses
 
 
 def announce(base: str, keys: Sequence[JobKey], at: int, *, machine_only: bool = False) -> str:

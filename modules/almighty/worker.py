@@ -46,7 +46,7 @@ class PassOutcome(NamedTuple):
 
 
 class Worker:
-    """The process is started at the first pass."""
+    """The process of one module; it is started at the first pass, and again after it was killed or died."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -55,7 +55,7 @@ class Worker:
         self._campaign = CONTEXT.RawValue("q", 0)
 
     def run(self, deadline: float) -> PassOutcome:
-        """One pass; what goes wrong is in the outcome."""
+        """One pass, of at most `deadline` seconds, or the process is killed; what goes wrong is in the outcome."""
         if self._process is None or not self._process.is_alive() or self._pipe is None:
             self._start()
         assert self._process is not None
@@ -78,7 +78,7 @@ class Worker:
         return PassOutcome(pid, counts, error, is_database_away)
 
     def close(self) -> None:
-        """Let the process end after what it does now."""
+        """Let the process end after what it does now; after WORKER_PATIENCE seconds it is killed."""
         if self._pipe is not None:
             self._pipe.close()
         if self._process is not None:

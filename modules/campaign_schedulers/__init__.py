@@ -27,6 +27,7 @@ from cigri.program.tools import Report, Tools
 from cigri.rules.scheduler_in_use import serving
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
+from modules.campaign_schedulers.jobs.buckets import by_bucket
 from modules.campaign_schedulers.jobs.elsewhere import elsewhere
 from modules.campaign_schedulers.jobs.grouping import Size
 from modules.campaign_schedulers.jobs.longest import Offered, Portion, portions
@@ -59,9 +60,11 @@ Choose = Callable[[int, Sequence[Place]], Iterator[Assignment]]
 
 
 class ServedCampaigns(NamedTuple):
-    """Of the campaigns that are served: how they go, buckets that are closed to clusters, what these ask for, tasks.
+    """All that is read before campaigns are served: what they have done, and what they may have.
 
-    And what waits there, of all campaigns.
+    `closed` by campaign: buckets that may not go to a cluster. `asked` by campaign and bucket: what its jobs ask the
+    batch system for, as a number. `waiting`: jobs in queues, of all campaigns. `backlogs`: of campaigns whose tasks ran
+    before.
     """
 
     paces: Paces
@@ -92,11 +95,11 @@ def _pass(tools: Tools, *, is_isolated: bool) -> Report:
         paces = _paces(conn, offers)
         closed, asked, backlogs = list_closed(conn, served), list_asked(conn, served), list_backlogs(conn, served)
         lock_queues(conn)
-        known = ServedCampaigns(paces, closed, asked, Waiting(list_queued(conn)), backlogs, Counter())
-        for campaign_id, some in groupby(offers, key=lambda offer: offer.campaign_id):
+        campaigns = ServedCampaigns(paces, closed, asked, Waiting(list_queued(conn)), backlogs, Counter())
+        for campaign_id, in_turn in groupby(offers, key=lambda offer: offer.campaign_id):
             tools.mark(campaign_id)
             with isolation.savepoint(campaign_id) if is_isolated else nullcontext():
-                report.update(_serve(conn, tools.settings, by_campaign[campaign_id], list(some), known))
+                report.update(_serve(conn, tools.settings, by_campaign[campaign_id], list(in_turn), campaigns))
         tools.mark(0)
         isolation.settle(served)
     return +report
@@ -106,23 +109,23 @@ def _serve(
     conn: Connection,
     settings: Settings,
     offers: Sequence[TakenOffer],
-    some: Sequence[TakenOffer],
-    known: ServedCampaigns,
+    in_turn: Sequence[TakenOffer],
+    campaigns: ServedCampaigns,
 ) -> Report:
-    """Make jobs for `some` of the offers to a campaign, which stand together in line."""
+    """Make jobs for those of the offers to a campaign that stand together in line: `in_turn`."""
     campaign_id = offers[0].campaign_id
-    sizes = sizes_of(offers, known.paces, settings.grouping.target)
-    served = _served([limited(offer, sizes) for offer in some], known.paces, settings.policy.scheduler)
-    shut = known.closed.get(campaign_id, set())
+    sizes = sizes_of(offers, campaigns.paces, settings.grouping.target)
+    served = _served([limited(offer, sizes) for offer in in_turn], campaigns.paces, settings.policy.scheduler)
+    shut = campaigns.closed.get(campaign_id, set())
     by_cluster = {offer.cluster_id: offer for offer in served}
-    queues = Queues(by_cluster, known.asked.get(campaign_id, {}), known.waiting)
-    backlog, patience = known.backlogs.get(campaign_id), settings.jobs.same_cluster
+    queues = Queues(by_cluster, campaigns.asked.get(campaign_id, {}), campaigns.waiting)
+    backlog, patience = campaigns.backlogs.get(campaign_id), settings.jobs.same_cluster
     scheduler = served[0].scheduler
-    refuse_stopped(scheduler, known.stopped[scheduler])
+    refuse_stopped(scheduler, campaigns.stopped[scheduler])
     try:
         jobs = _jobs(conn, campaign_id, served, sizes, shut, queues, patience, backlog)
     except TimeoutError:
-        known.stopped[scheduler] += 1
+        campaigns.stopped[scheduler] += 1
         raise
     made = put_jobs(conn, campaign_id, jobs)
     queues.keep()
@@ -130,7 +133,7 @@ def _serve(
 
 
 def _paces(conn: Connection, offers: Sequence[TakenOffer]) -> Paces:
-    """Of the campaigns that are no tests."""
+    """By campaign and cluster, of those that are no tests: a test is one job with one task, whatever its pace."""
     wanted = {offer.campaign_id for offer in offers if offer.type is not CampaignType.TEST}
     return {(pace.campaign_id, pace.cluster_id): pace for pace in list_share_paces(conn, wanted)} if wanted else {}
 
@@ -138,13 +141,13 @@ def _paces(conn: Connection, offers: Sequence[TakenOffer]) -> Paces:
 def _served(offers: Sequence[TakenOffer], paces: Paces, default: str) -> list[TakenOffer]:
     """One campaign's offers, with the name of the scheduler that serves it now."""
     first = offers[0]
-    mine = [pace for (campaign_id, _), pace in paces.items() if campaign_id == first.campaign_id]
+    its_paces = [pace for (campaign_id, _), pace in paces.items() if campaign_id == first.campaign_id]
     name = serving(
         first.type,
         first.scheduler,
         default,
-        has_done=any(pace.done for pace in mine),
-        has_waiting=any(pace.waiting for pace in mine),
+        has_done=any(pace.done for pace in its_paces),
+        has_waiting=any(pace.waiting for pace in its_paces),
         is_replicated=first.max_replicas is not None,
     )
     return [offer._replace(scheduler=name) for offer in offers]
@@ -212,9 +215,9 @@ def _longest_first(
     for cluster_id, number, seconds in line:
         room = number * most[cluster_id].tasks
         shut = {*closed, *queues.full()}
-        found = take_waiting(conn, campaign_id, room + len(taken), {cluster_id: room + len(taken)}, shut, seconds)
-        some = [*left, *(task for task in found if task.id not in taken)][:room]
-        made = assign(some, {cluster_id: places[cluster_id]._replace(jobs=number)}, most, closed, queues)
+        waiting = take_waiting(conn, campaign_id, room + len(taken), {cluster_id: room + len(taken)}, shut, seconds)
+        tasks = [*left, *(task for task in waiting if task.id not in taken)][:room]
+        made = assign(tasks, {cluster_id: places[cluster_id]._replace(jobs=number)}, most, closed, queues)
         taken |= {task.id for job in made for task in job.tasks}
         left = [task for task in left if task.id not in taken]
         jobs += made
@@ -234,11 +237,11 @@ def _replicate(conn: Connection, offers: Sequence[TakenOffer], jobs: Sequence[Ne
     tries = list_tries(conn, first.campaign_id, MOST_TRIES)
     outlook = Outlook(list_grounds(conn, first.campaign_id), tries)
     budget = first.replica_budget * outlook.used - burnt(conn, first.campaign_id)
-    known, where = {one.task_id: one for one in tries}, {offer.cluster_id: offer for offer in offers}
+    try_of, offer_of = {live.task_id: live for live in tries}, {offer.cluster_id: offer for offer in offers}
     new = []
     for replica in replicate(tries, outlook, +left, first.max_replicas, budget):
-        one, offer = known[replica.task_id], where[replica.cluster_id]
-        new.append(NewJob(offer.cluster_id, offer.width, offer.walltime, [WaitingTask(*one[:3], 0)]))
+        live, offer = try_of[replica.task_id], offer_of[replica.cluster_id]
+        new.append(NewJob(offer.cluster_id, offer.width, offer.walltime, [WaitingTask(*live[:3], 0)]))
     return put_replicas(conn, first.campaign_id, new)
 
 
@@ -268,39 +271,20 @@ def _assigned(
 ) -> Iterator[NewJob]:
     """A task that has died with its job before goes alone: it may be what kills them."""
     left = Counter({cluster_id: offer.jobs for cluster_id, offer in offers.items()})
-    for some, is_alone in _by_bucket(tasks, offers, closed):
-        sizes, bucket_id = dict.fromkeys(most, Size()) if is_alone else most, some[0].bucket_id
+    for alike, is_alone in by_bucket(tasks, offers, closed):
+        sizes, bucket_id = dict.fromkeys(most, Size()) if is_alone else most, alike[0].bucket_id
         rooms = {
             cluster_id: min(left[cluster_id], queues.room(bucket_id, cluster_id)) // sizes[cluster_id].side
             for cluster_id in offers
             if (bucket_id, cluster_id) not in closed
         }
         places = [_place(offers[cluster_id], jobs, sizes[cluster_id]) for cluster_id, jobs in rooms.items() if jobs]
-        for chosen in _choose(offers, len(some), places) if places else ():
-            offer, mine = offers[chosen.cluster_id], [some[index] for index in chosen.tasks]
-            side = min(sizes[chosen.cluster_id].side, len(mine))
+        for chosen in _choose(offers, len(alike), places) if places else ():
+            offer, together = offers[chosen.cluster_id], [alike[index] for index in chosen.tasks]
+            side = min(sizes[chosen.cluster_id].side, len(together))
             left[chosen.cluster_id] -= side
             queues.take(bucket_id, chosen.cluster_id, side)
-            yield NewJob(chosen.cluster_id, offer.width * side, offer.walltime, mine, side)
-
-
-def _by_bucket(
-    tasks: Sequence[WaitingTask], offers: Collection[int], closed: Collection[BucketShare]
-) -> Iterator[tuple[list[WaitingTask], bool]]:
-    """Those that go alone before all others, and a bucket before another one with tasks less urgent or more places."""
-    buckets: dict[int, list[WaitingTask]] = defaultdict(list)
-    for task in tasks:
-        buckets[task.bucket_id].append(task)
-
-    def rank(bucket_id: int) -> tuple[int, int]:
-        places = sum((bucket_id, cluster_id) not in closed for cluster_id in offers)
-        return -buckets[bucket_id][0].priority, places
-
-    ranked = sorted(buckets, key=rank) if len(buckets) > 1 else list(buckets)
-    for is_alone in (True, False):
-        for bucket_id in ranked:
-            if some := [task for task in buckets[bucket_id] if bool(task.deaths) == is_alone]:
-                yield some, is_alone
+            yield NewJob(chosen.cluster_id, offer.width * side, offer.walltime, together, side)
 
 
 def _place(offer: TakenOffer, jobs: int, size: Size) -> Place:
@@ -323,26 +307,26 @@ def _kept(chosen: Iterable[Assignment], waiting: int, places: Sequence[Place]) -
     by_cluster = {place.cluster_id: place for place in places}
     left = Counter({place.cluster_id: place.jobs for place in places})
     taken: set[int] = set()
-    for one in chosen:
-        place = by_cluster.get(one.cluster_id)
-        if place is None or not left[one.cluster_id]:
-            raise ValueError(f"it makes more jobs for cluster {one.cluster_id} than were offered")
-        if not 0 < len(one.tasks) <= place.tasks:
-            raise ValueError(f"it makes a job of {len(one.tasks)} tasks, where 1 to {place.tasks} may be")
-        if not all(0 <= task < waiting for task in one.tasks) or not taken.isdisjoint(one.tasks):
+    for job in chosen:
+        place = by_cluster.get(job.cluster_id)
+        if place is None or not left[job.cluster_id]:
+            raise ValueError(f"it makes more jobs for cluster {job.cluster_id} than were offered")
+        if not 0 < len(job.tasks) <= place.tasks:
+            raise ValueError(f"it makes a job of {len(job.tasks)} tasks, where 1 to {place.tasks} may be")
+        if not all(0 <= task < waiting for task in job.tasks) or not taken.isdisjoint(job.tasks):
             raise ValueError("it gives a task twice, or one that is not there")
-        left[one.cluster_id] -= 1
-        taken.update(one.tasks)
-        yield one
+        left[job.cluster_id] -= 1
+        taken.update(job.tasks)
+        yield job
 
 
 def names() -> list[str]:
-    """Every scheduler there is."""
+    """Of the files in this directory, by alphabet: what a campaign's scheduler may be."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def load(name: str) -> Choose:
-    """The scheduler in the file of that name."""
+    """The `choose` in the file of that name; raise ConfigError when there is none."""
     if name not in names():
         raise ConfigError(f"no campaign scheduler {name!r}; there are: {', '.join(names())}")
     choose: Choose = importlib.import_module(f"{__name__}.{name}").choose

@@ -46,23 +46,23 @@ def replicate(
     if not outlook.is_known:
         return []
     tasks: dict[int, list[LiveTry]] = defaultdict(list)
-    for one in tries:
-        tasks[one.task_id].append(one)
-    budget -= sum(_committed(mine, outlook) for mine in tasks.values())
+    for live in tries:
+        tasks[live.task_id].append(live)
+    budget -= sum(_committed(attempts, outlook) for attempts in tasks.values())
     left, order = dict(places), count()
     line = []
-    for mine in tasks.values():
-        if len(mine) <= most and (best := _best(mine, outlook, left)):
-            line.append((-best.gain, next(order), best, mine))
+    for attempts in tasks.values():
+        if len(attempts) <= most and (best := _best(attempts, outlook, left)):
+            line.append((-best.gain, next(order), best, attempts))
     heapify(line)
     chosen = []
     while line and budget > 0:
-        _, _, replica, mine = heappop(line)
+        _, _, replica, attempts = heappop(line)
         if replica.cost > budget:
             continue
         if left[replica.cluster_id] <= 0:
-            if best := _best(mine, outlook, left):
-                heappush(line, (-best.gain, next(order), best, mine))
+            if best := _best(attempts, outlook, left):
+                heappush(line, (-best.gain, next(order), best, attempts))
             continue
         left[replica.cluster_id] -= 1
         budget -= replica.cost
@@ -70,27 +70,32 @@ def replicate(
     return chosen
 
 
-def _best(mine: Sequence[LiveTry], outlook: Outlook, places: Mapping[int, int]) -> Replica | None:
-    """Where one more attempt is expected to end first, if that is before each of those that live; all are sent."""
-    if any(one.waited is None for one in mine):
+def _best(attempts: Sequence[LiveTry], outlook: Outlook, places: Mapping[int, int]) -> Replica | None:
+    """Where one more attempt is expected to end first; None where that is no gain, or while one of them is not sent.
+
+    The gain is the time until the first of the live attempts ends, less that of the new one, and has to be more than
+    the time between two looks at its cluster. Its cost is its width times the seconds that it is expected to run.
+    """
+    if any(live.waited is None for live in attempts):
         return None
-    there = {one.cluster_id for one in mine}
-    work = max(outlook.work(one.cluster_id, one.ran or 0.0, one.expected) for one in mine)
+    there = {live.cluster_id for live in attempts}
+    work = max(outlook.work(live.cluster_id, live.ran or 0.0, live.expected) for live in attempts)
     free = [id for id, jobs in places.items() if jobs > 0 and id not in there]
     ends = [(outlook.completion(cluster_id, work), cluster_id) for cluster_id in free if outlook.fits(cluster_id, work)]
     if not ends:
         return None
     end, cluster_id = min(ends)
-    gain = min(outlook.remaining(one) for one in mine) - end
+    gain = min(outlook.remaining(live) for live in attempts) - end
     if gain <= outlook.cycle(cluster_id):
         return None
-    return Replica(mine[0].task_id, cluster_id, gain, (end - outlook.delay(cluster_id)) * outlook.width(cluster_id))
+    cost = (end - outlook.delay(cluster_id)) * outlook.width(cluster_id)
+    return Replica(attempts[0].task_id, cluster_id, gain, cost)
 
 
-def _committed(mine: Sequence[LiveTry], outlook: Outlook) -> float:
-    """What the replicas among the attempts at a task are expected to cost from now on."""
-    replicas = [one for one in mine if one.is_replica]
-    if not replicas or len(mine) == 1:
+def _committed(attempts: Sequence[LiveTry], outlook: Outlook) -> float:
+    """Core-seconds that the replicas among the attempts at a task will cost until the first of all has ended."""
+    replicas = [live for live in attempts if live.is_replica]
+    if not replicas or len(attempts) == 1:
         return 0.0
-    ways = [outlook.remaining(one) for one in mine if not one.is_away]
-    return min(ways, default=0.0) * sum(outlook.width(one.cluster_id) for one in replicas)
+    ways = [outlook.remaining(live) for live in attempts if not live.is_away]
+    return min(ways, default=0.0) * sum(outlook.width(live.cluster_id) for live in replicas)

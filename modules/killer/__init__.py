@@ -63,11 +63,11 @@ def _ask(conn: Connection, tools: Tools, clusters: Sequence[ClusterRow]) -> Repo
     patience = Patience(limits.waiting_too_long, limits.walltime_slack, limits.moves)
     queues = {queue.cluster_id: queue for queue in list_queues(conn)}
     max_waiting = {
-        one.id: (
-            one.config.max_waiting,
-            most_useful(queues[one.id], one.config) if one.id in queues else LARGEST_INTEGER,
+        cluster.id: (
+            cluster.config.max_waiting,
+            most_useful(queues[cluster.id], cluster.config) if cluster.id in queues else LARGEST_INTEGER,
         )
-        for one in clusters
+        for cluster in clusters
     }
     unwanted: dict[KillReason, list[int]] = defaultdict(list)
     for job_id, reason in list_unwanted(conn, max_waiting, patience):
@@ -93,8 +93,8 @@ def _visit(tools: Tools, cluster: ClusterRow, with_halts: bool) -> Report:
             states = steerable(tools.gateway.controls(cluster)) if with_halts else ()
             for halt in take_halts(conn, cluster.id, states, verify_after) if with_halts else ():
                 orders[halt.local_user].halts.append(halt)
-        for some in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user])):
-            report.update(some)
+        for of_user in tools.gateway.side_by_side(orders, lambda user: _send(tools, cluster, user, orders[user])):
+            report.update(of_user)
         report["checkpoints heard"] = pass_on_checkpoints(tools, cluster)
     return +report
 
@@ -118,7 +118,8 @@ def _send(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Repor
 def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Report:
     """Everything for one user in one remote command."""
     cancel = Cancel([order.remote_id for order in orders.kills])
-    steers = {Steer(verb, [order.remote_id for order in some]): some for verb, some in by_verb(orders.halts).items()}
+    halts = by_verb(orders.halts)
+    steers = {Steer(verb, [order.remote_id for order in halts[verb]]): halts[verb] for verb in halts}
     report: Report = Counter()
     try:
         answers = tools.gateway.ask_all(cluster, user, [*([cancel] if orders.kills else []), *steers])
@@ -134,8 +135,8 @@ def _steer(tools: Tools, cluster: ClusterRow, user: str, orders: Orders) -> Repo
             _complain_of_stubborn(tools, cluster, orders.kills)
         except AnswerUnreadable as error:
             _give_up(tools, cluster, orders.kills, str(error))
-    for steer, some in steers.items():
-        report.update(tell_result(tools, cluster, steer, some, answers))
+    for steer, steered in steers.items():
+        report.update(tell_result(tools, cluster, steer, steered, answers))
     return report
 
 
@@ -145,7 +146,7 @@ def _complain_of_stubborn(tools: Tools, cluster: ClusterRow, orders: Sequence[Ki
 
 
 def _give_up(tools: Tools, cluster: ClusterRow, orders: Sequence[KillOrder], why: str) -> None:
-    """For this time: the kills are due again."""
+    """Nothing was killed this time: the kills are due again at the next pass, and an event says why."""
     if not orders:
         return
     with tools.database.begin() as conn:

@@ -18,7 +18,7 @@ from cigri.text.units import as_utc
 from cigri.wrapper.job_features import Victim, enough, least_waste_first
 from modules.killer.shutdowns import ClusterMoment, assess_jobs, forget_past, take_back_told, tell
 
-SUBJECTS_TOLD = 20  # jobs whose figures an event gives
+MOST_VICTIMS_SHOWN = 20  # jobs whose figures an event gives
 
 
 def drain(tools: Tools, cluster: ClusterRow) -> Report:
@@ -30,8 +30,8 @@ def drain(tools: Tools, cluster: ClusterRow) -> Report:
             return Counter()
         place = ClusterMoment(tools, cluster, grid_key(conn), server_time(conn))
         paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
-        known = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
-    running = [job for job in known if job.local_user not in paused]
+        jobs = list_running(conn, cluster_id=cluster.id) if wish or nodes else []
+    running = [job for job in jobs if job.local_user not in paused]
     report: Report = Counter({"jobs that may go on": take_back_told(place, allowed)})
     if past := [job for job in past if job.local_user not in paused]:
         forget_past(place, past)
@@ -47,13 +47,13 @@ def drain(tools: Tools, cluster: ClusterRow) -> Report:
 
 
 def _drain_node(place: ClusterMoment, drain: NodeDrain, running: Sequence[RunningJob]) -> Report:
-    """Those that run there are told, and nobody is killed."""
+    """The jobs that run there are told of the deadline; none is killed."""
     if place.present >= drain.deadline:
         return Counter()
     late = _late([job for job in running if job.told != drain.deadline.timestamp()], drain.deadline)
     victims = least_waste_first(assess_jobs(place, late)) if late else []
-    told = _announce(place, f"node {drain.node} of {place.cluster.name}", drain.deadline, running, victims)
-    return Counter({"jobs told": told})
+    number = _announce(place, f"node {drain.node} of {place.cluster.name}", drain.deadline, running, victims)
+    return Counter({"jobs told": number})
 
 
 def _drain_cluster(place: ClusterMoment, wish: DrainWish, running: Sequence[RunningJob], claimed: set[int]) -> Report:
@@ -65,9 +65,9 @@ def _drain_cluster(place: ClusterMoment, wish: DrainWish, running: Sequence[Runn
     deadline = wish.deadline.timestamp()
     late = _late(running, wish.deadline)
     if place.present >= wish.deadline:
-        told = [job for job in late if job.told == deadline]
+        warned = [job for job in late if job.told == deadline]
         if wish.kills and _cores(late) > wish.keep:
-            victims = least_waste_first(assess_jobs(place, told or late))
+            victims = least_waste_first(assess_jobs(place, warned or late))
             report["drain kills"] += _kill(place, wish, enough(victims, _cores(late) - wish.keep))
         return report
     unclaimed = [job for job in running if job.job.job_id not in claimed]
@@ -83,7 +83,7 @@ def _drain_cluster(place: ClusterMoment, wish: DrainWish, running: Sequence[Runn
 
 
 def _late(running: Iterable[RunningJob], deadline: datetime) -> list[RunningJob]:
-    """By their walltime they could last longer."""
+    """Those that by their walltime could last beyond the deadline; without a walltime they could."""
     return [job for job in running if job.job.limit is None or job.job.limit > deadline.timestamp()]
 
 
@@ -94,18 +94,21 @@ def _cores(jobs: Iterable[RunningJob]) -> int:
 def _announce(
     place: ClusterMoment, subject: str, deadline: datetime, running: Sequence[RunningJob], victims: Sequence[Victim]
 ) -> int:
-    """The `victims` have to end by then; of all of the running ones the machine goes."""
+    """Tell `victims` to end by then, the other running jobs that their machine will go; give how many victims heard.
+
+    Those of them that cannot be told count, too (`tell`).
+    """
     ids = {victim.job.job_id for victim in victims}
     at = deadline.timestamp()
     if others := [job for job in running if job.machine_told != at and job.job.job_id not in ids]:
         tell(place, others, deadline, machine_only=True)
-    told = tell(place, [job for job in running if job.job.job_id in ids], deadline) if ids else set()
-    if told:
+    warned = tell(place, [job for job in running if job.job.job_id in ids], deadline) if ids else set()
+    if warned:
         words = f"told to end by {as_utc(deadline)}"
-        event = _event(place.cluster, subject, words, [one for one in victims if one.job.job_id in told])
+        event = _event(place.cluster, subject, words, [victim for victim in victims if victim.job.job_id in warned])
         with place.tools.database.begin() as conn:
             put_events(conn, [event])
-    return len(told)
+    return len(warned)
 
 
 def _kill(place: ClusterMoment, wish: DrainWish, victims: Sequence[Victim]) -> int:
@@ -121,8 +124,8 @@ def _kill(place: ClusterMoment, wish: DrainWish, victims: Sequence[Victim]) -> i
 def _event(cluster: ClusterRow, subject: str, verb: str, victims: Sequence[Victim]) -> NewEvent:
     """What was decided, with the figures, in CPU seconds and in the order of the decision."""
     cores = sum(victim.job.cores for victim in victims)
-    lines = [_line(victim) for victim in victims[:SUBJECTS_TOLD]]
-    more = [f"and {len(victims) - SUBJECTS_TOLD} more"] if len(victims) > SUBJECTS_TOLD else []
+    lines = [_line(victim) for victim in victims[:MOST_VICTIMS_SHOWN]]
+    more = [f"and {len(victims) - MOST_VICTIMS_SHOWN} more"] if len(victims) > MOST_VICTIMS_SHOWN else []
     message = f"{len(victims)} jobs on {cores} cores {verb}: {'; '.join([*lines, *more])}"
     return NewEvent("CLUSTER_DRAIN", EventLevel.INFO, subject, message, cluster_id=cluster.id)
 

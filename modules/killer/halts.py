@@ -37,10 +37,11 @@ def steerable(controls: frozenset[Control]) -> list[JobState]:
 
 
 def by_verb(orders: Sequence[HaltOrder]) -> dict[Control, list[HaltOrder]]:
-    found: dict[Control, list[HaltOrder]] = defaultdict(list)
+    """The orders by what the batch system is to do: hold or release what waits, suspend or resume what runs."""
+    orders_of: dict[Control, list[HaltOrder]] = defaultdict(list)
     for order in orders:
-        found[CONTROLS[order.state, order.is_wanted]].append(order)
-    return dict(found)
+        orders_of[CONTROLS[order.state, order.is_wanted]].append(order)
+    return dict(orders_of)
 
 
 def tell_result(
@@ -54,14 +55,14 @@ def tell_result(
     try:
         answers.of(steered)
     except AnswerUnreadable as error:
-        events = [_event(cluster, verb, id, some, str(error)) for id, some in by_campaign.items()]
+        events = [_event(cluster, verb, id, refused, str(error)) for id, refused in by_campaign.items()]
         with tools.database.begin() as conn:
             put_events(conn, events)
         return Counter()
-    stubborn = {id: [order for order in some if order.tries >= MANY_CONTROLS] for id, some in by_campaign.items()}
+    stubborn = {id: [order for order in sent if order.tries >= MANY_CONTROLS] for id, sent in by_campaign.items()}
     why = f"no effect after {MANY_CONTROLS} requests"
-    events = [_event(cluster, verb, id, some, why) for id, some in stubborn.items() if some]
-    healed = [_subject(cluster, id) for id, some in stubborn.items() if not some]
+    events = [_event(cluster, verb, id, tried, why) for id, tried in stubborn.items() if tried]
+    healed = [_subject(cluster, id) for id, tried in stubborn.items() if not tried]
     with tools.database.begin() as conn:
         close_events(conn, [_code(verb)], healed, "cigri")
         put_events(conn, events)

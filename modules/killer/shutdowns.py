@@ -52,7 +52,10 @@ def assess_jobs(place: ClusterMoment, running: Sequence[RunningJob]) -> list[Vic
 
 
 def tell(place: ClusterMoment, running: Sequence[RunningJob], at: datetime, *, machine_only: bool = False) -> set[int]:
-    """Which of the jobs were told, or cannot be; those of whom nobody knows are told in the next pass."""
+    """The ids of the jobs that were told of the shutdown, or have no way to hear; `machine_only`: they need not end.
+
+    Jobs of a user whose files cannot be reached now are not among them, and are told in the next pass.
+    """
     gateway, cluster, by_user = place.tools.gateway, place.cluster, _by_user(running)
 
     def announced(user: str) -> list[tuple[int, bool]]:
@@ -65,22 +68,22 @@ def tell(place: ClusterMoment, running: Sequence[RunningJob], at: datetime, *, m
             return []
         return [(job.job.job_id, job.key in heard) for job in by_user[user]]
 
-    told = [one for some in gateway.side_by_side(by_user, announced) for one in some]
+    hearings = [hearing for of_user in gateway.side_by_side(by_user, announced) for hearing in of_user]
     with place.tools.database.begin() as conn:
-        put_told(conn, told, at, machine_only=machine_only)
-    return {job_id for job_id, _ in told}
+        put_told(conn, hearings, at, machine_only=machine_only)
+    return {job_id for job_id, _ in hearings}
 
 
 def take_back_told(place: ClusterMoment, allowed: Sequence[ToldJob]) -> int:
-    """These jobs find no shutdown any more, neither of theirs nor of their machine."""
+    """These jobs find no shutdown any more, neither of theirs nor of their machine; give how many were reached."""
     return len(_withdraw(place, allowed, machine_only=False))
 
 
 def forget_past(place: ClusterMoment, past: Sequence[ToldJob]) -> None:
     """A machine that is still there though its time has come is not told to be going down."""
-    told = _withdraw(place, past, machine_only=True)
+    withdrawn = _withdraw(place, past, machine_only=True)
     with place.tools.database.begin() as conn:
-        put_past(conn, told)
+        put_past(conn, withdrawn)
 
 
 def _withdraw(place: ClusterMoment, jobs: Sequence[ToldJob], *, machine_only: bool) -> list[int]:
@@ -99,7 +102,7 @@ def _withdraw(place: ClusterMoment, jobs: Sequence[ToldJob], *, machine_only: bo
             return []
         return [job.job_id for job in by_user[user]]
 
-    return [job_id for some in gateway.side_by_side(by_user, withdrawn) for job_id in some]
+    return [job_id for of_user in gateway.side_by_side(by_user, withdrawn) for job_id in of_user]
 
 
 def _by_user(running: Iterable[RunningJob]) -> dict[str, list[RunningJob]]:

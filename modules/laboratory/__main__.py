@@ -28,6 +28,7 @@ TERMINATED = 143  # as a shell shows SIGTERM
 
 
 def main() -> int:
+    """Read prospects as JSON from standard input; write what becomes of them, or an `error`, to standard output."""
     gc.freeze()  # what is imported is never garbage, and the runs, which are short, need not look for any
     gc.disable()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its database ends with it
@@ -45,10 +46,10 @@ def _answer(directory: Path, orders: list[Prospect]) -> dict[str, Any]:
         return {"error": str(error)}
     else:
         campaigns = []
-        for one in report.campaigns:
-            ends = {name: report.when(getattr(one, name)) for name in ("low", "expected", "high")}
+        for foresight in report.campaigns:
+            ends = {name: report.when(getattr(foresight, name)) for name in ("low", "expected", "high")}
             dates = {f"{name}_end": end.isoformat() if end else None for name, end in ends.items()}
-            campaigns.append(one._asdict() | dates)
+            campaigns.append(foresight._asdict() | dates)
         return {"at": report.at.isoformat(), "campaigns": campaigns, "closed": report.closed, "ahead": report.ahead}
     finally:
         database.close()

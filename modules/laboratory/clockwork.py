@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from cigri.database.virtual import VirtualDatabase
 from cigri.drivers import Control
 from cigri.flow.clusters import ClusterRow
-from cigri.gateway import Gateway, Seen
 from cigri.orders import Answers, Order
+from cigri.orders.taker import OrderTaker, Seen
 from cigri.program.cycle import CYCLE
 from cigri.program.tools import Report, RunOnce, Tools
 from cigri.settings.sections import Settings
@@ -18,10 +18,13 @@ from modules.laboratory.cluster.site import Site
 
 T = TypeVar("T")
 
+MODULES = [import_module(f"modules.{name}") for name in CYCLE]
+"""Loaded before runs are forked, by one process for all of them."""
 
-class SimulatedGateway(Gateway):
+
+class SimulatedGateway(OrderTaker):
     """Reaches the simulated clusters, one after the other so that each run is the same; what would have been side by
-    side takes the time of the slowest."""
+    side takes the time of the slowest. Each method keeps the contract of Gateway's (cigri/gateway)."""
 
     def __init__(self, sites: Mapping[str, Site]) -> None:
         super().__init__()
@@ -32,6 +35,7 @@ class SimulatedGateway(Gateway):
         """A simulated cluster needs no driver."""
 
     def controls(self, cluster: ClusterRow) -> frozenset[Control]:
+        """None: jobs on simulated clusters cannot be held or suspended."""
         return frozenset()
 
     def prepare(self, cluster: ClusterRow, order: Order[T]) -> Order[T]:
@@ -56,8 +60,11 @@ class SimulatedGateway(Gateway):
     ) -> list["Counter[str]"]:
         return self.side_by_side(users, action)
 
+    def close(self) -> None:
+        """No visit outlasts its pass."""
+
     def _reach(self, cluster: ClusterRow, user: str) -> Site:
-        """One command's time."""
+        """The site for one command, which is counted, and whose seconds are added to those spent on this cluster."""
         site = self._sites[cluster.name]
         self.commands[cluster.name] += 1
         self.took[cluster.name, user] = site.system.answer_seconds()
@@ -85,7 +92,7 @@ class Clockwork:
         self.gateway = SimulatedGateway(sites)
         self.tools = Tools(database, settings, self.gateway)
         self._start = start
-        self._modules: list[RunOnce] = [import_module(f"modules.{name}").run_once for name in CYCLE]
+        self._modules: list[RunOnce] = [module.run_once for module in MODULES]
 
     def cycle(self) -> Report:
         """One pass of each module, as the almighty has them; commands take their time."""
@@ -98,10 +105,11 @@ class Clockwork:
         return report
 
     def clock(self) -> datetime:
+        """The date in virtual time that the database says, too."""
         return self._start + timedelta(seconds=self.now)
 
     def advance(self, until: float) -> None:
-        """Let the clusters go on by themselves."""
+        """Let the clusters go on by themselves, and the database's time with them, to this second since the start."""
         for site in self.sites.values():
             site.system.advance(until)
         self.now = until

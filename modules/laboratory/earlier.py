@@ -62,7 +62,7 @@ def _end(conn: Connection, cluster_id: int, lasted: Mapping[int, float]) -> None
         for job in launch.jobs:
             [task] = job.tasks
             seconds = lasted[task.number]
-            about = (launch.campaign_id, job.id, task.id, task.attempt, Outcome.SUCCESS, 0, at, seconds)
-            attempts.append(EndedAttempt(*about, judge(Outcome.SUCCESS, TaskPast(0, 0, 0, 0), JobSettings())))
+            ended = (launch.campaign_id, job.id, task.id, task.attempt, Outcome.SUCCESS, 0, at, seconds)
+            attempts.append(EndedAttempt(*ended, judge(Outcome.SUCCESS, TaskPast(0, 0, 0, 0), JobSettings())))
             jobs.append(EndedJob(job.id, launch.campaign_id, JobKind.TASKS, Outcome.SUCCESS, 0, "", "", at))
     put_ended(conn, cluster_id, attempts, jobs)

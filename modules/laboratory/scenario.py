@@ -31,6 +31,7 @@ class Seconds(Part):
     cv: float = Field(0.0, ge=0)
 
     def draw(self, source: random.Random) -> float:
+        """Seconds of one task; the logarithm has the variance ln(1 + cv^2) and the mean ln(mean) - variance / 2."""
         if self.cv == 0:
             return self.mean
         variance = math.log1p(self.cv**2)
@@ -56,16 +57,18 @@ class SimulatedCluster(Part):
 
     @property
     def names(self) -> list[str]:
+        """Of the clusters alike, numbered from 1; a single one has the name as it is."""
         return [self.name] if self.count == 1 else [f"{self.name}{number}" for number in range(1, self.count + 1)]
 
     @property
     def hardware(self) -> Machine:
+        """The machine of its kind, with what the scenario says otherwise; ValidationError: no machine has that."""
         made = MACHINES[self.kind](self.nodes, self.cores_per_node)
         return TypeAdapter(Machine).validate_python(made._asdict() | self.machine)
 
     @property
     def declared(self) -> ClusterConfig:
-        """As the grid knows it."""
+        """Its configuration as the grid knows it, as if its operator had added it."""
         ours = {"driver": "simulated", "visitor": "grid", "poll_interval": 0.0}
         return ClusterConfig.model_validate(ours | self.config)
 
@@ -139,5 +142,5 @@ def read(path: Path, changes: Mapping[str, Any] | None = None) -> Scenario:
     try:
         return Scenario.model_validate(values | dict(changes or {}))
     except ValidationError as error:
-        problems = [f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        problems = [f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
         raise ConfigError("\n".join(problems)) from None

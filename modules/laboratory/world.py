@@ -14,6 +14,7 @@ from cigri.flow.clusters import put_cluster
 from cigri.flow.fixes import fix_events
 from cigri.flow.submissions import NewCampaign, put_campaign
 from cigri.flow.views.laboratory import has_work, list_doubts
+from cigri.rules.callers import SUPERUSER, Caller
 from cigri.submission import new_campaign
 from modules.laboratory.clockwork import Clockwork
 from modules.laboratory.cluster.batch_system import BatchSystem
@@ -106,17 +107,17 @@ class World(Clockwork):
         while self._arrivals and self._arrivals[-1].at <= self.now:
             arrival = self._arrivals.pop()
             text = json.dumps(_description(arrival, list(self.sites)))
-            found = jdl.parse(text, format="json", base=Path("/"), home=Path("/"))
+            description = jdl.parse(text, format="json", base=Path("/"), home=Path("/"))
             tasks = _tasks(arrival, self.scenario.seed)
-            new = new_campaign(found, arrival.described.user)
+            new = new_campaign(description, arrival.described.user)
             if arrival.described.known:
                 source = Random(f"{self.scenario.seed} before campaign {arrival.number}")
                 self.database.set_time(WORLD_START - EARLIER_LOAD)
                 with self.database.begin() as conn:
-                    run_before(conn, new, found.parameters(), tasks, self._forces(new), source)
+                    run_before(conn, new, description.parameters(), tasks, self._forces(new), source)
                 self.database.set_time(self.clock())
             with self.database.begin() as conn:
-                campaign_id = put_campaign(conn, new, found.parameters())
+                campaign_id = put_campaign(conn, new, description.parameters())
             self.campaigns[campaign_id] = arrival
             self._tasks[campaign_id] = tasks
 
@@ -129,13 +130,13 @@ class World(Clockwork):
         ]
 
     def _look_at_events(self) -> None:
-        """As careful users do: what is doubted is done again."""
+        """Every USERS_LOOK seconds, as careful users do: tasks whose results are doubted are done again."""
         if self.now < self._looked_at + USERS_LOOK:
             return
         self._looked_at = self.now
         with self.database.begin() as conn:
             if doubts := list_doubts(conn):
-                fix_events(conn, doubts, "root", resubmit=True)
+                fix_events(conn, doubts, Caller(SUPERUSER), resubmit=True)
 
     def _systems(self) -> Iterator[tuple[str, BatchSystem]]:
         for cluster in self.scenario.clusters:
@@ -145,8 +146,8 @@ class World(Clockwork):
 
     def _workload(self, speed: float) -> Workload:
         def task(campaign_id: int, number: int) -> GridTask:
-            known = self._tasks[campaign_id][number]
-            return GridTask(known.seconds / speed, known.exit_code)
+            drawn = self._tasks[campaign_id][number]
+            return GridTask(drawn.seconds / speed, drawn.exit_code)
 
         return task
 

@@ -5,6 +5,7 @@ It also leads each campaign through its life: prologues before, epilogues after,
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 
 from sqlalchemy import Connection
 
@@ -36,6 +37,9 @@ from modules.metascheduler.recall import Shared, news, recall, standings, taken_
 from modules.metascheduler.share import share
 from modules.metascheduler.why_not import explain
 
+CAMPAIGN = attrgetter("campaign_id")
+"""Of what there are very many, this takes a third of the time of an expression."""
+
 
 def run_once(tools: Tools) -> Report:
     """One offer per campaign and cluster that fit together."""
@@ -63,7 +67,7 @@ def run_once(tools: Tools) -> Report:
             wants = [want._replace(spare=0) if want.spare else want for want in wants if want.waits]
         isolation, policy = Isolation(conn, "metascheduler"), Policy(tools.settings.policy.order)
         shared = _share(conn, tools.settings, policy, isolation, wants)
-        isolation.settle({want.campaign_id for want in wants})
+        isolation.settle(set(map(CAMPAIGN, wants)))
         put_offers(conn, shared.stock.offers())
         put_cuts(conn, explain(shared.stock, taken_back(shared)))
         report["jobs taken back"] = _take_back(conn, shared)
@@ -82,12 +86,14 @@ def _share(conn: Connection, settings: Settings, chosen: Policy, isolation: Isol
     claims = [claim for claim in everybody if claim.clusters]
 
     def shared(rooms: Sequence[Room], wants: Sequence[Want]) -> Stock:
-        def among(ids: Collection[int]) -> Stock:
-            some = [want for want in wants if want.campaign_id in ids]
-            theirs = [claim for claim in claims if claim.campaign_id in ids]
-            return share(rooms, some, theirs, policy, chosen.order, facts, ceilings)
+        everyone = set(map(CAMPAIGN, wants))
 
-        return isolation.of_all({want.campaign_id for want in wants}, among)
+        def among(ids: Collection[int]) -> Stock:
+            wanted = wants if len(ids) == len(everyone) else [want for want in wants if want.campaign_id in ids]
+            claimed = [claim for claim in claims if claim.campaign_id in ids]
+            return share(rooms, wanted, claimed, policy, chosen.order, facts, ceilings)
+
+        return isolation.of_all(everyone, among)
 
     if policy.order not in RECALLING or not policy.recall:
         return Shared(shared(rooms, wants))

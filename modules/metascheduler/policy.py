@@ -19,7 +19,7 @@ class PolicyFailed(CigriError):
 
 
 class Policy:
-    """Of one pass; `order` is as that of a policy, and never raises."""
+    """Made anew for each pass. `order` never raises: a policy that fails gives way to fifo until the pass is over."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -38,29 +38,31 @@ def own_first(turns: Sequence[Turn], claims: Sequence[Claim]) -> list[Turn]:
     clusters. Side by side with others they stand as one, by project, and the one of the highest own priority is served
     first. An operator's priority goes before.
     """
-    known = {claim.campaign_id: claim for claim in claims}
-    mine: dict[str, list[Turn]] = defaultdict(list)
+    by_id = {claim.campaign_id: claim for claim in claims}
+    by_user: dict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
-        mine[known[turn.campaign_id].user].append(turn)
-    found: list[Turn] = []
-    for user, some in mine.items():
-        own = {turn.campaign_id: known[turn.campaign_id].own_priority for turn in some}
-        is_told = len(set(own.values())) > 1
-        found += (
-            [_placed(turn, some, own, (user, known[turn.campaign_id].project)) for turn in some] if is_told else some
-        )
-    return found
+        by_user[by_id[turn.campaign_id].user].append(turn)
+    placed: list[Turn] = []
+    for user, theirs in by_user.items():
+        own = {turn.campaign_id: by_id[turn.campaign_id].own_priority for turn in theirs}
+        if len(set(own.values())) > 1:
+            placed += [_placed(turn, theirs, own, (user, by_id[turn.campaign_id].project)) for turn in theirs]
+        else:
+            placed += theirs
+    return placed
 
 
-def _placed(turn: Turn, mine: Sequence[Turn], own: Mapping[int, int], pool: tuple[str, str]) -> Turn:
-    """One turn of a user who has put some campaigns before others."""
-    me = own[turn.campaign_id]
+def _placed(turn: Turn, theirs: Sequence[Turn], own: Mapping[int, int], pool: tuple[str, str]) -> Turn:
+    """One turn of a user who has put some campaigns before others; `own`: the user's priorities, by campaign."""
+    priority = own[turn.campaign_id]
     better = [
         other.rank
-        for other in mine
-        if own[other.campaign_id] > me and other.rank[:2] == turn.rank[:2] and set(other.clusters) & set(turn.clusters)
+        for other in theirs
+        if own[other.campaign_id] > priority
+        and other.rank[:2] == turn.rank[:2]
+        and set(other.clusters) & set(turn.clusters)
     ]
     last = max(better, default=turn.rank)
     if last > turn.rank:
-        return turn._replace(rank=(*last, -me, *turn.rank))
-    return turn._replace(pool=pool, place=-me)
+        return turn._replace(rank=(*last, -priority, *turn.rank))
+    return turn._replace(pool=pool, place=-priority)

@@ -1,4 +1,9 @@
-"""Shares the clusters among campaigns, in the order of the policy; pure."""
+"""Shares the clusters among campaigns, in the order of the policy; pure.
+
+Rank by rank; within a rank by weighted max-min, filled up step by step: whoever holds the fewest cores for its weight
+gets the next portion (progressive filling: Bertsekas and Gallager, "Data Networks", 1992). So the cores held come to be
+in proportion to the weights, to within a portion, and what one cannot use goes to the others.
+"""
 
 from bisect import insort
 from collections.abc import Sequence
@@ -9,10 +14,11 @@ from cigri.flow.ceilings import Ceilings
 from cigri.flow.views.rooms import Room
 from cigri.flow.views.wants import Claim, Want
 from cigri.settings.sections import PolicySettings
-from modules.metascheduler.capacity_left import Scouts, Stock
+from modules.metascheduler.capacity_left import Stock
 from modules.metascheduler.policies import Facts, Order, Turn, pools
 from modules.metascheduler.policies.fifo import order as fifo
 from modules.metascheduler.ranking import line_up
+from modules.metascheduler.scouts import Scouts
 from modules.metascheduler.wide_jobs import let_wide_wait
 
 PORTIONS = 4  # in which each of several campaigns is served in its turn
@@ -45,8 +51,8 @@ def share(
     for _, turns in groupby(line, key=lambda turn: turn.rank):
         sides = [_Side([_Served(turn) for turn in members]) for members in pools(turns)]
         _serve(stock, sides)
-        for one in chain.from_iterable(side.members for side in sides) if not stock.reserved else ():
-            if waited[one.campaign_id] > settings.reserve_after and stock.reserve(one.campaign_id):
+        for served in chain.from_iterable(side.members for side in sides) if not stock.reserved else ():
+            if waited[served.campaign_id] > settings.reserve_after and stock.reserve(served.campaign_id):
                 break
     _give_spare(stock)
     return stock
@@ -73,8 +79,8 @@ class _Served:
         while (self.line or self.shunned) and not stock.is_served(self.campaign_id):
             if not self.line:
                 self._line_up(stock, [want._replace(shunned=0) for want in self.shunned])
-            if (found := self._first(stock)) is not None:
-                return found
+            if (place := self._first(stock)) is not None:
+                return place
         return None
 
     def _line_up(self, stock: Stock, wants: Sequence[Want]) -> None:
@@ -86,17 +92,17 @@ class _Served:
         """Those in line may have become worse since they were looked at, never better."""
         line = self.line or []
         while line:
-            known = line.pop()
-            want = known[2]
+            best = line.pop()
+            want = best[2]
             if not (most := stock.most(want)):
                 continue
             if not (jobs := stock.startable(want)):
-                known = -stock.seconds(want), known[1], want
+                best = -stock.seconds(want), best[1], want
                 jobs = stock.next_few(want)
-            if not line or known > line[-1]:
-                line.append(known)
+            if not line or best > line[-1]:
+                line.append(best)
                 return want, min(most, jobs)
-            insort(line, known)
+            insort(line, best)
         return None
 
 
@@ -105,34 +111,40 @@ class _Side:
 
     def __init__(self, members: Sequence[_Served]) -> None:
         self.members = members
-        self.weight = sum(one.weight for one in members)
+        self.weight = sum(member.weight for member in members)
 
     def held(self, stock: Stock) -> int:
-        return sum(stock.held(one.campaign_id) for one in self.members)
+        """Cores of the live jobs of all its members."""
+        return sum(stock.held(member.campaign_id) for member in self.members)
 
     def next(self, stock: Stock) -> tuple[Want, int] | None:
-        for one in self.members:
-            if (found := one.next(stock)) is not None:
-                return found
+        """As that of the first member that can use anything; None: none can."""
+        for member in self.members:
+            if (place := member.next(stock)) is not None:
+                return place
         return None
 
 
 def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
-    """One alone takes all it can use; of several, the one that holds the fewest cores for its weight gets a portion."""
+    """One alone takes all it can use; of several, the one that holds the fewest cores for its weight gets a portion.
+
+    A portion is the free cores / (PORTIONS * campaigns), and one job at least: the smaller, the nearer to the weights,
+    and the longer it takes.
+    """
     if len(sides) == 1:
-        for one in sides[0].members:
-            _serve_alone(stock, one)
+        for member in sides[0].members:
+            _serve_alone(stock, member)
         return
-    everybody = [one for side in sides for one in side.members]
-    idle = stock.idle(set(chain.from_iterable({one.clusters for one in everybody})))  # most want the same ones
+    everybody = [member for side in sides for member in side.members]
+    idle = stock.idle(set(chain.from_iterable({member.clusters for member in everybody})))  # most want the same ones
     portion = int(idle) // (PORTIONS * len(everybody))
     line = [((held := side.held(stock)) / side.weight, place, held) for place, side in enumerate(sides)]
     heapify(line)
     while line and stock.has_room_for(everybody[0].campaign_id):
         _, place, held = heappop(line)
-        if (found := sides[place].next(stock)) is None:
+        if (offered := sides[place].next(stock)) is None:
             continue
-        want, most = found
+        want, most = offered
         jobs = min(most, max(1, portion // want.width))
         stock.take(want, jobs)
         held += jobs * want.width
@@ -140,7 +152,7 @@ def _serve(stock: Stock, sides: Sequence[_Side]) -> None:
 
 
 def _give_spare(stock: Stock) -> None:
-    """Those with the fewest tasks left come first."""
+    """Free cores for second attempts; the campaigns with the fewest tasks left come first."""
     for campaign_id, left in sorted(stock.spares.items(), key=lambda pair: pair[1]):
         for want in sorted(stock.open_to(campaign_id, tuple(stock.wants[campaign_id])), key=stock.seconds):
             if (jobs := stock.most_spare(want, left)) > 0:
@@ -148,10 +160,10 @@ def _give_spare(stock: Stock) -> None:
                 left -= jobs
 
 
-def _serve_alone(stock: Stock, one: _Served) -> None:
-    left = one.most
-    while left != 0 and (found := one.next(stock)) is not None:
-        want, most = found
+def _serve_alone(stock: Stock, served: _Served) -> None:
+    left = served.most
+    while left != 0 and (place := served.next(stock)) is not None:
+        want, most = place
         jobs = most if left is None else min(most, left)
         stock.take(want, jobs)
         left = None if left is None else left - jobs

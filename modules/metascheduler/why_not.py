@@ -16,29 +16,29 @@ def explain(stock: Stock, taken_back: Mapping[tuple[int, int], tuple[int, int]] 
     """Of each campaign that has tasks left, on each cluster: the first limit in force, those of its own before all.
 
     `taken_back` by campaign and cluster: so many of its waiting jobs, as it has more than its share of so many cores.
-    Of those that wait and have nothing, as most, it is looked at once for all that want the same.
+    Most campaigns wait and have nothing anywhere: those of them that want the same are looked at once for all.
     """
     alike: dict[object, list[tuple[int, Why]]] = {}
-    for campaign_id, mine in stock.wants.items():
+    for campaign_id, wants in stock.wants.items():
         if stock.is_served(campaign_id):
             continue
-        kinds = tuple([want.kind for want in mine.values()])
+        kinds = tuple([want.kind for want in wants.values()])
         if 0 in kinds or stock.is_special(campaign_id):
-            found = list(_whys(stock, mine, taken_back))
+            whys = list(_whys(stock, wants, taken_back))
         else:
-            first = next(iter(mine.values()))
+            first = next(iter(wants.values()))
             asked = first.type, first.asked, kinds
-            if (known := alike.get(asked)) is None:
-                known = alike[asked] = list(_whys(stock, mine, taken_back))
-            found = known
-        for cluster_id, why in found:
+            if asked not in alike:
+                alike[asked] = list(_whys(stock, wants, taken_back))
+            whys = alike[asked]
+        for cluster_id, why in whys:
             yield Cut(campaign_id, cluster_id, *why)
 
 
 def _whys(
     stock: Stock, wants: Mapping[int, Want], taken_back: Mapping[tuple[int, int], tuple[int, int]]
 ) -> Iterator[tuple[int, Why]]:
-    """Of one campaign, by cluster."""
+    """Of one campaign, by cluster: what keeps it from more there; where nothing does, nothing."""
     for cluster_id, want in wants.items():
         if (taken := taken_back.get((want.campaign_id, cluster_id))) is not None:
             yield cluster_id, (CutReason.SHARE, "", *taken)

@@ -31,6 +31,6 @@ def let_wide_wait(stock: Stock, line: Sequence[Turn]) -> None:
 
 
 def _wanted_by_narrow(stock: Stock, clusters: dict[int, int]) -> set[int]:
-    """Those of the clusters that jobs want which are not wide there."""
-    wants = (want for mine in stock.wants.values() for want in mine.values() if want.cluster_id in clusters)
+    """Of these clusters, those that campaigns want for jobs which are not wide there."""
+    wants = (want for wanted in stock.wants.values() for want in wanted.values() if want.cluster_id in clusters)
     return {want.cluster_id for want in wants if not stock.clusters[want.cluster_id].is_wide(want.width)}

@@ -1,4 +1,7 @@
-"""The command `cigri`: starts, stops, shows, checks and sets up this installation; one file a sub-command."""
+"""The command `cigri`: starts, stops, shows, checks and sets up this installation; one file a sub-command.
+
+Each has `run`, which takes the words behind the sub-command and gives the exit status; its docstring is the file's.
+"""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -13,6 +16,7 @@ COMMANDS = {
     "status": "what runs, how the modules are, and the clusters",
     "run": "one pass of a module by hand, or passes for ever",
     "almighty": "cycle the modules, in the foreground",
+    "portal": "serve people, in the foreground",
     "db": "the database's schema and address",
     "key": "the name of this grid on clusters",
     "cluster": "declare, test and change clusters",
@@ -36,6 +40,7 @@ EXAMPLES = """\
 
 @command
 def main(argv: list[str]) -> int:
+    """Exit status of the sub-command; 2 when there is none of that name."""
     return dispatch("cigri", "Operate a CiGri grid.", COMMANDS, EXAMPLES, argv)
 
 

@@ -53,8 +53,8 @@ def _find(database: Database, gateway: Gateway, cluster: ClusterRow, key: str, u
     jobs: list[WrittenJob] = []
     for first in range(0, len(unknown), ADOPTED_AT_ONCE):
         places = [(lying[batch_id], batch_id) for batch_id in unknown[first : first + ADOPTED_AT_ONCE]]
-        found = gateway.ask(cluster, user, ReadBatches(key, places))
-        jobs += found
+        written = gateway.ask(cluster, user, ReadBatches(key, places))
+        jobs += written
     return Older([job for job in jobs if job.is_started or (job.batch_id, job.array_index) in remote_ids], remote_ids)
 
 

@@ -34,9 +34,9 @@ def run(argv: list[str]) -> int:
 
 def _list(*, as_json: bool) -> int:
     with open_database() as database, database.begin() as conn:
-        found = list_affinity_views(conn)
+        pairs = list_affinity_views(conn)
     if as_json:
-        print_json([view._asdict() for view in found])
+        print_json([view._asdict() for view in pairs])
     else:
-        print_table(("user", "cluster"), found)
+        print_table(("user", "cluster"), pairs)
     return 0

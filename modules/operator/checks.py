@@ -35,6 +35,7 @@ class Checks:
 
     @property
     def is_broken(self) -> bool:
+        """Whether a promise is broken; what is only odd does not count."""
         return any(check.verdict is CheckVerdict.BROKEN for check in self._made)
 
     def tell(self, rule: str, wrong: Sequence[str], verdict: CheckVerdict) -> None:
@@ -46,5 +47,5 @@ class Checks:
                 print(f"  {safe(line)}")
 
     def plain(self) -> dict[str, Any]:
-        """For programs."""
+        """What `cigri doctor --json` prints: `ok`, and of each check its rule, verdict and details."""
         return {"ok": not self.is_broken, "checks": [check._asdict() for check in self._made]}

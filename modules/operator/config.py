@@ -28,6 +28,7 @@ class Item(NamedTuple):
 
     @property
     def dotted(self) -> str:
+        """SECTION.NAME, or NAME at the top: what origins are known by, and what --set takes."""
         return f"{self.section}.{self.name}" if self.section else self.name
 
 
@@ -44,13 +45,13 @@ def run(argv: list[str]) -> int:
         print(sample(), end="")
         return 0
     effective = load_effective()
-    found = [(item, effective.origins[item.dotted]) for item in items(effective.settings)]
+    in_force = [(item, effective.origins[item.dotted]) for item in items(effective.settings)]
     if options.json:
-        print_json([{**item._asdict(), "name": item.dotted, "origin": origin} for item, origin in found])
+        print_json([{**item._asdict(), "name": item.dotted, "origin": origin} for item, origin in in_force])
         return 0
     print_table(
         ("setting", "value", "from", "meaning"),
-        [(item.dotted, _shown(item.value), origin, item.description) for item, origin in found],
+        [(item.dotted, _shown(item.value), origin, item.description) for item, origin in in_force],
         prose=("value", "from", "meaning"),
     )
     return 0
@@ -71,7 +72,7 @@ def items(settings: Section, section: str = "") -> Iterator[Item]:
 
 
 def sample() -> str:
-    """etc/cigri.toml."""
+    """The text of etc/cigri.toml: every setting commented out, with its meaning and default."""
     lines, section = [SAMPLE_HEAD], ""
     for item in items(Settings()):
         if item.section != section:

@@ -66,8 +66,8 @@ def _settle(database: Database, settings: Settings, *, is_copy: bool) -> int:
             put_home(conn, place)
             print("The grid lives here; `cigri doctor --clusters` finds what it has left on clusters since")
             return 0
-        left = put_detached(conn, place, settings.jobs)
-    print(f"This is a grid of its own; it leaves {left} jobs to its original, and all clusters alone")
+        left_behind = put_detached(conn, place, settings.jobs)
+    print(f"This is a grid of its own; it leaves {left_behind} jobs to its original, and all clusters alone")
     return 0
 
 
@@ -83,7 +83,7 @@ def _check(database: Database) -> int:
 def check(database: Database) -> list[str]:
     """What is wrong with the schema, one line each."""
     with database.begin() as conn:
-        found, wanted = schema.current(conn), schema.newest()
-        if found != wanted:
-            return [f"the database has schema {found}, this CiGri needs {wanted}: run `cigri db upgrade`"]
+        present, wanted = schema.current(conn), schema.newest()
+        if present != wanted:
+            return [f"the database has schema {present}, this CiGri needs {wanted}: run `cigri db upgrade`"]
         return [f"the tables differ from schema {wanted}: {difference}" for difference in schema.differences(conn)]

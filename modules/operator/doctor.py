@@ -14,10 +14,10 @@ from cigri.flow.views.invariants import RULES, examine
 from cigri.flow.views.stuck import list_old_events, list_stuck
 from cigri.gateway import Gateway
 from cigri.installation import database_place, database_url
-from cigri.settings.loading import load
+from cigri.settings.loading import load, load_effective
 from cigri.settings.sections import Settings
 from cigri.text.units import SIZES, as_size
-from modules.operator import adoption, db, health, orphans
+from modules.operator import adoption, db, health, installed, orphans
 from modules.operator.checks import Checks, CheckVerdict
 
 OLD_EVENT = timedelta(days=1)
@@ -55,6 +55,9 @@ def run(argv: list[str]) -> int:
 
 def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
     checks.tell("the settings are valid", [], CheckVerdict.BROKEN)
+    if settings.database.url:
+        wrong = installed.readers_of_url(load_effective().origins["database.url"])
+        checks.tell("nobody else can read where the database is", wrong, CheckVerdict.ODD)
     database = Database(database_url(settings), settings.database.lock_timeout)
     try:
         checks.tell("the schema is the one this CiGri needs", db.check(database), CheckVerdict.BROKEN)
@@ -96,25 +99,27 @@ def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) 
     try:
         for cluster in clusters:
             older = adoption.look(database, gateway, cluster, key, adopts=adopts)
-            found = orphans.compare(database, gateway, cluster, key)
+            differences = orphans.compare(database, gateway, cluster, key)
             lines = [
                 f"{job.remote_id} of {user}, {job.state}, named {job.tag}"
-                for user, jobs in found.orphans.items()
+                for user, jobs in differences.orphans.items()
                 for job in jobs
             ]
             if lines and kills:
-                lines.append(f"{orphans.kill(gateway, cluster, found.orphans)} of them were killed")
+                lines.append(f"{orphans.kill(gateway, cluster, differences.orphans)} of them were killed")
             elif lines:
                 lines.append("adopt them: `cigri doctor --clusters --adopt`; or kill them: `--kill-orphans`")
             checks.tell(f"the database knows every job of ours on {cluster.name}", lines, CheckVerdict.BROKEN)
             checks.tell(f"nothing of an older life of this grid lies on {cluster.name}", older, CheckVerdict.ODD)
-            absent = [f"job {job.job_id} ({job.remote_id or job.tag}) of {job.local_user}" for job in found.absent]
+            absent = [
+                f"job {job.job_id} ({job.remote_id or job.tag}) of {job.local_user}" for job in differences.absent
+            ]
             checks.tell(
                 f"{cluster.name} knows every job that was submitted to it",
                 absent + ABSENT * bool(absent),
                 CheckVerdict.ODD,
             )
-            checks.tell(f"every account of {cluster.name} answers", found.problems, CheckVerdict.ODD)
+            checks.tell(f"every account of {cluster.name} answers", differences.problems, CheckVerdict.ODD)
     finally:
         gateway.close()
 

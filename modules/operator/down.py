@@ -21,7 +21,8 @@ LOOK_WHILE_STOPPING = 0.1
 def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri down",
-        "Stop the almighty (after the pass under way), the local cluster's daemon and the embedded database.",
+        "Stop the portal, the almighty (after the pass under way), the local cluster's daemon\n"
+        "and the embedded database.",
         "  cigri down\n  cigri down --jobs kill",
     )
     parser.add_argument(
@@ -32,10 +33,24 @@ def run(argv: list[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings = load()
-    is_clean = _stop_almighty(settings)
+    is_clean = _stop_portal(settings)
+    is_clean &= _stop_almighty(settings)
     is_clean &= _stop_daemon(installed.spool(settings), kill=options.jobs == "kill")
     _stop_database(settings)
     return 0 if is_clean else 1
+
+
+def _stop_portal(settings: Settings) -> bool:
+    portal = installed.portal(settings)
+    pid = portal.pid()
+    if pid is None:
+        print("The portal was not running")
+        return True
+    if portal.stop(STOPPING_PATIENCE):
+        print(f"The portal (process {pid}) has ended")
+        return True
+    complain(f"the portal (process {pid}) did not end in {STOPPING_PATIENCE:g} s and was killed")
+    return False
 
 
 def _stop_almighty(settings: Settings) -> bool:
@@ -61,22 +76,22 @@ def _wait_for_helpers(group: int) -> None:
 
 
 def _stop_daemon(spool: Path, *, kill: bool) -> bool:
-    known = ask(spool, "probe")
-    if not known:
+    answer = ask(spool, "probe")
+    if not answer:
         print("The local cluster's daemon was not running")
         return True
-    pid = int(known[0]["pid"])
+    pid = int(answer[0]["pid"])
     mark = service.Mark(pid, service.start_of(pid))
     if kill and not _kill_jobs(spool):
         complain(f"some jobs still run after {KILL_PATIENCE:g} s")
         return False
-    left = sum(len(line["running"]) for line in _everything(spool))
+    running = sum(len(line["running"]) for line in _everything(spool))
     try:
         is_clean = service.stop(mark, STOPPING_PATIENCE)
     except PermissionError:
         complain(f"the local cluster's daemon (process {pid}) belongs to somebody else and goes on")
         return True
-    jobs = f"; {left} jobs go on" if left else ""
+    jobs = f"; {running} jobs go on" if running else ""
     print(f"The local cluster's daemon (process {pid}) {'has ended' if is_clean else 'was killed'}{jobs}")
     return is_clean
 

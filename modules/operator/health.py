@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from cigri.cli.wording import gist
 from cigri.database import Database, embedded, schema, server_time
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.passes import ModuleStanding, list_module_standings
@@ -12,6 +11,7 @@ from cigri.flow.views.clusters import ClusterStanding, list_cluster_standings
 from cigri.flow.views.stuck import count_open_events
 from cigri.program.cycle import CYCLE
 from cigri.settings.sections import Settings
+from cigri.text.tracebacks import gist
 from modules.operator import installed
 
 PASS_SLACK = timedelta(
@@ -29,20 +29,37 @@ class Health(NamedTuple):
     now: datetime | None
     almighty: int | None
     has_died: bool
+    portal: int | None
+    has_portal_died: bool
     modules: Sequence[ModuleStanding]
     clusters: Sequence[ClusterStanding]
     events: dict[str, int]
 
     @property
     def is_current(self) -> bool:
+        """Whether the schema is the one that this code needs; False when none could be read."""
         return self.revision == self.wanted
 
 
 def look(settings: Settings) -> Health:
-    almighty = installed.almighty(settings)
+    """Never raises DatabaseUnavailable: why the database does not answer stands in `trouble`."""
+    almighty, portal = installed.almighty(settings), installed.portal(settings)
     directory = installed.database_directory(settings)
     place = hidden(settings.database.url) or f"embedded, in {directory}"
-    health = Health(place, "", None, schema.newest(), None, almighty.pid(), almighty.has_died(), (), (), {})
+    health = Health(
+        place,
+        "",
+        None,
+        schema.newest(),
+        None,
+        almighty.pid(),
+        almighty.has_died(),
+        portal.pid(),
+        portal.has_died(),
+        (),
+        (),
+        {},
+    )
     try:
         database = Database(settings.database.url or embedded.url(directory), settings.database.lock_timeout)
     except DatabaseUnavailable as error:
@@ -73,15 +90,19 @@ def problems(health: Health, longest_pass: float) -> list[str]:
     oldest = health.now - timedelta(seconds=longest_pass) - PASS_SLACK
     standings = {standing.name: standing for standing in health.modules}
     late = [name for name in CYCLE if name not in standings or standings[name].at < oldest]
-    found = []
+    faults = []
     if health.has_died:
-        found.append("the almighty has died; run `cigri up`")
+        faults.append("the almighty has died; run `cigri up`")
     elif len(late) == len(CYCLE) and health.almighty is None:
-        found.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
+        faults.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
         late = []
-    found += [f"module {name} has not run for more than {longest_pass + PASS_SLACK.seconds:.0f} s" for name in late]
-    found += [f"module {standing.name} failed: {gist(standing.error)}" for standing in health.modules if standing.error]
-    return found
+    if health.has_portal_died:
+        faults.append("the portal has died; run `cigri up`")
+    faults += [f"module {name} has not run for more than {longest_pass + PASS_SLACK.seconds:.0f} s" for name in late]
+    faults += [
+        f"module {standing.name} failed: {gist(standing.error)}" for standing in health.modules if standing.error
+    ]
+    return faults
 
 
 def hidden(url: str) -> str:

@@ -1,5 +1,8 @@
 """What `up` starts in the data directory, as the sub-commands share it."""
 
+import os
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from cigri.database import embedded
@@ -9,14 +12,33 @@ from modules.operator.service import PidFile
 
 
 def almighty(settings: Settings) -> PidFile:
+    """Its pid file, be it there or not."""
     return PidFile(settings.data_directory / "almighty.pid")
 
 
 def log(settings: Settings) -> Path:
+    """What an almighty writes that `cigri up` has started."""
     return settings.data_directory / "almighty.log"
 
 
+def portal(settings: Settings) -> PidFile:
+    return PidFile(settings.data_directory / "portal.pid")
+
+
+def portal_log(settings: Settings) -> Path:
+    return settings.data_directory / "portal.log"
+
+
+def environment(settings: Settings) -> Mapping[str, str]:
+    """In which our own programs find these settings, wherever they are started."""
+    found = {**os.environ, "CIGRI_SET_DATA_DIRECTORY": str(settings.data_directory)}
+    if named := found.get("CIGRI_CONFIG"):
+        found["CIGRI_CONFIG"] = os.path.abspath(named)
+    return found
+
+
 def database_directory(settings: Settings) -> Path:
+    """Where the embedded PostgreSQL has its files."""
     return settings.data_directory / "database"
 
 
@@ -34,3 +56,11 @@ def is_database_there(settings: Settings) -> bool:
     except DatabaseUnavailable:
         return False
     return True
+
+
+def readers_of_url(origin: str) -> list[str]:
+    """A sentence if the file that gives database.url may be read by everybody, who would meet no portal then."""
+    path = Path(origin)
+    if not path.is_absolute() or not path.stat().st_mode & stat.S_IROTH:
+        return []
+    return [f"everybody can read {path}: `chgrp cigri {path}; chmod 640 {path}`, with the group of the grid's account"]

@@ -5,7 +5,7 @@ from cigri.cli.tables import print_table
 from cigri.errors import UsageError
 from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.flow.ceilings import LimitView, list_limits, put_limit, remove_limit
-from cigri.jdl.fields import LIMIT_NAME
+from cigri.jdl.kinds_of_values import LIMIT_NAME
 
 
 def run(argv: list[str]) -> int:
@@ -40,9 +40,9 @@ def run(argv: list[str]) -> int:
 
 def _list(*, as_json: bool) -> int:
     with open_database() as database, database.begin() as conn:
-        found = list_limits(conn)
+        limits = list_limits(conn)
     if as_json:
-        print_json([view._asdict() for view in found])
+        print_json([view._asdict() for view in limits])
     else:
-        print_table(LimitView._fields, found)
+        print_table(LimitView._fields, limits)
     return 0

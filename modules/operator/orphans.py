@@ -47,8 +47,8 @@ def _compare_once(database: Database, gateway: Gateway, cluster: ClusterRow, key
     listed, problems = _ask(gateway, cluster, accounts, f"cigri.{key}.")
     with database.begin() as conn:
         after = list_known(conn, cluster.id)
-    known = {(job.tag, job.array_index) for job in [*before, *after]}
-    orphans = {user: _strangers(jobs, known) for user, jobs in listed.items()}
+    recorded = {(job.tag, job.array_index) for job in [*before, *after]}
+    orphans = {user: _strangers(jobs, recorded) for user, jobs in listed.items()}
     there = {(job.tag, job.index) for jobs in listed.values() for job in jobs}
     absent = [
         job
@@ -70,5 +70,5 @@ def _ask(
     return listed, problems
 
 
-def _strangers(jobs: list[RemoteJob], known: Set[Element]) -> list[RemoteJob]:
-    return [job for job in jobs if (job.tag, job.index) not in known]
+def _strangers(jobs: list[RemoteJob], recorded: Set[Element]) -> list[RemoteJob]:
+    return [job for job in jobs if (job.tag, job.index) not in recorded]

@@ -43,8 +43,8 @@ def run(argv: list[str]) -> int:
 def _line(pool: PoolView) -> tuple[Any, ...]:
     wanted = read_wanted(pool.requirements)
     where = f"queue {wanted.queue}, " if wanted.queue else ""
-    about = (pool.digest[:DIGITS], pool.project or None, pool.buckets, pool.queues, moment(pool.updated_at))
-    return *about, where + _jobs(wanted.shape), str(wanted.requirement) or None
+    facts = (pool.digest[:DIGITS], pool.project or None, pool.buckets, pool.queues, moment(pool.updated_at))
+    return *facts, where + _jobs(wanted.shape), str(wanted.requirement) or None
 
 
 def _jobs(shape: JobShape) -> str:

@@ -45,9 +45,9 @@ def run(argv: list[str]) -> int:
 
 def _list(*, as_json: bool) -> int:
     with open_database() as database, database.begin() as conn:
-        found = list_quotas(conn)
+        quotas = list_quotas(conn)
     if as_json:
-        print_json([view._asdict() for view in found])
+        print_json([view._asdict() for view in quotas])
     else:
-        print_table(QuotaView._fields, found)
+        print_table(QuotaView._fields, quotas)
     return 0

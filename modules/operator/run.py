@@ -104,5 +104,5 @@ def _tell(done: Pass, options: argparse.Namespace) -> None:
         failed = f"{done.name} failed: {done.error}"
         complain(failed) if options.every is None else logger.error("%s", failed)
     elif not options.quiet and (options.every is None or has_news(done.counts)):
-        said = ", ".join(f"{count} {what}" for what, count in done.counts.items()) or "nothing to do"
-        print(f"{done.name}: {safe(said)} ({done.seconds:.2f} s)", flush=True)
+        summary = ", ".join(f"{count} {what}" for what, count in done.counts.items()) or "nothing to do"
+        print(f"{done.name}: {safe(summary)} ({done.seconds:.2f} s)", flush=True)

@@ -41,7 +41,7 @@ class PidFile:
             file.write(f"{os.getpid()} {start_of(os.getpid())}\n")
 
     def release(self) -> None:
-        """We end well."""
+        """Empty the file if it holds our mark: we end well, and have not died."""
         with self._file.open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             mark = _parse(_read(file.fileno()))
@@ -58,7 +58,7 @@ class PidFile:
             return None
 
     def pid(self) -> int | None:
-        """The living process."""
+        """Of the process in the file while it lives, else None."""
         mark = self.mark()
         return mark.pid if mark and is_alive(mark) else None
 
@@ -86,6 +86,7 @@ def start_of(pid: int) -> str:
 
 
 def is_alive(mark: Mark) -> bool:
+    """Whether a process of this pid and start is there, and no zombie."""
     return start_of(mark.pid) == mark.start
 
 

@@ -22,11 +22,11 @@ LOOK_PERIOD = 1.0  # seconds between two lines of progress
 
 
 def run(argv: list[str]) -> int:
-    known = ", ".join(sorted(path.stem for path in _shipped().glob("*.toml")))
+    scenarios = ", ".join(sorted(path.stem for path in _shipped().glob("*.toml")))
     parser = Parser(
         "cigri simulate",
         "Run CiGri's modules in virtual time against simulated clusters, on a database of their own.\n"
-        f"SCENARIO is a file (docs/explanation/laboratory.md), or one that comes with CiGri: {known}",
+        f"SCENARIO is a file (docs/explanation/laboratory.md), or one that comes with CiGri: {scenarios}",
         "  cigri simulate daynight\n"
         "  cigri simulate my.toml --set forecast.algorithm=tap --report /tmp/tap\n"
         "  cigri simulate idle --seed 7 --json",

@@ -5,9 +5,10 @@ from typing import Any
 
 from cigri.cli.command import Parser, complain, print_json, safe
 from cigri.cli.tables import print_table
-from cigri.cli.wording import gist
+from cigri.installation import portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
+from cigri.text.tracebacks import gist
 from cigri.text.units import as_duration
 from modules.operator.cluster.list import print_clusters
 from modules.operator.health import Health, look, problems
@@ -16,7 +17,7 @@ from modules.operator.health import Health, look, problems
 def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri status",
-        "Show the database, the almighty, every module and every cluster.\n"
+        "Show the database, the almighty, the portal, every module and every cluster.\n"
         "Exit status 1: something that should run does not.",
         "  cigri status\n  cigri status --json",
     )
@@ -38,6 +39,7 @@ def _print(health: Health, settings: Settings) -> None:
     answers = "does not answer" if health.trouble else f"schema {health.revision or 'missing'}"
     print(f"Database  {health.place}: {answers}")
     print(f"Almighty  {safe(_almighty(health))}")
+    print(f"Portal    {safe(_portal(health, settings))}")
     if health.now is None or not health.is_current:
         print("Events    not known without the database")
         return
@@ -78,6 +80,12 @@ def _almighty(health: Health) -> str:
     return "does not run here" + (f"; last passes by {', '.join(hosts)}" if hosts else "")
 
 
+def _portal(health: Health, settings: Settings) -> str:
+    if health.portal:
+        return f"serves at {portal_socket(settings)} as process {health.portal}"
+    return "has died" if health.has_portal_died else "does not run here"
+
+
 def _ago(then: datetime, now: datetime) -> str:
     return f"{as_duration(max(0, int((now - then).total_seconds())))} ago"
 
@@ -88,6 +96,7 @@ def _plain(health: Health, wrong: list[str], settings: Settings) -> dict[str, An
         "problems": wrong,
         "database": {"place": health.place, "answers": not health.trouble, "schema": health.revision},
         "almighty": {"pid": health.almighty, "died": health.has_died},
+        "portal": {"pid": health.portal, "died": health.has_portal_died, "socket": str(portal_socket(settings))},
         "data_directory": str(settings.data_directory),
         "modules": [module._asdict() for module in health.modules],
         "clusters": [{**cluster._asdict(), "state": cluster.state} for cluster in health.clusters],

@@ -43,9 +43,9 @@ def run(argv: list[str]) -> int:
 
 def _list(*, as_json: bool) -> int:
     with open_database() as database, database.begin() as conn:
-        found = list_targets(conn)
+        targets = list_targets(conn)
     if as_json:
-        print_json([{**subject._asdict(), "share": share} for subject, share in found.items()])
+        print_json([{**subject._asdict(), "share": share} for subject, share in targets.items()])
     else:
-        print_table(("kind", "name", "share"), [(*subject, share) for subject, share in found.items()])
+        print_table(("kind", "name", "share"), [(*subject, share) for subject, share in targets.items()])
     return 0

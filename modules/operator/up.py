@@ -1,7 +1,6 @@
 """`cigri up`: everything that a grid on this host needs; safe to repeat."""
 
 import fcntl
-import os
 import subprocess
 import sys
 import time
@@ -12,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cigri.cli.command import Parser, complain
-from cigri.cli.wording import gist
 from cigri.database import embedded
 from cigri.errors import CigriError, ConfigError
 from cigri.installation import database_place
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from cigri.shipped import directory
-from modules.operator import installed, service
+from cigri.text.tracebacks import gist
+from modules.operator import installed, portal, service
 
 if TYPE_CHECKING:
     from cigri.database import Database
@@ -40,10 +39,12 @@ def run(argv: list[str]) -> int:
     parser = Parser(
         "cigri up",
         "Start the embedded database (unless database.url is set), bring its schema up to date, declare this host as "
-        "the\ncluster localhost if there is none, and start the almighty in the background.",
+        "the\ncluster localhost if there is none, and start the almighty and the portal in the background.",
         "  cigri up",
     )
-    parser.add_argument("--no-almighty", action="store_true", help="only the database; modules are started elsewhere")
+    parser.add_argument(
+        "--no-almighty", action="store_true", help="only the database; modules and portal are started elsewhere"
+    )
     options = parser.parse_args(argv)
     from cigri.flow.home import require_home
 
@@ -51,6 +52,7 @@ def run(argv: list[str]) -> int:
     almighty = installed.almighty(settings)
     with _one_at_a_time(settings.data_directory):
         if not options.no_almighty and (pid := almighty.pid()) and installed.is_database_there(settings):
+            portal.tell_start(settings, portal.start(settings))
             print(f"CiGri is running already: the almighty is process {pid}; `cigri status` tells more")
             return 0
         database = _start_database(settings)
@@ -61,12 +63,15 @@ def run(argv: list[str]) -> int:
             if options.no_almighty:
                 print("The database is ready; the modules are to be started by others")
                 return 0
+            served = portal.start(settings)
             if pid := almighty.pid():
                 print(f"The almighty (process {pid}) goes on")
+                portal.tell_start(settings, served)
                 return 0
             if almighty.has_died():
                 complain("the almighty had died; it goes on where it was")
             _start_almighty(settings, database)
+            portal.tell_start(settings, served)
         finally:
             database.close()
     print(WHAT_NEXT.format(hello=directory("etc") / "campaigns" / EXAMPLE))
@@ -123,11 +128,8 @@ def _start_almighty(settings: Settings, database: "Database") -> None:
 
     with database.begin() as conn:
         began = server_time(conn)
-    environment = {**os.environ, "CIGRI_SET_DATA_DIRECTORY": str(settings.data_directory)}
-    if named := environment.get("CIGRI_CONFIG"):
-        environment["CIGRI_CONFIG"] = os.path.abspath(named)
     argv = [sys.executable, "-P", "-m", "modules.operator", "almighty"]
-    process = service.launch(argv, installed.log(settings), environment)
+    process = service.launch(argv, installed.log(settings), installed.environment(settings))
     failed = _wait_for_cycle(settings, database, process, began)
     print(f"The almighty is process {process.pid}; its log is {installed.log(settings)}")
     for name, error in failed.items():

@@ -1,4 +1,9 @@
-"""Forecasts each open campaign on each of its clusters: what to send and keep there, throughput, durations, end."""
+"""Forecasts each open campaign on each of its clusters: what to send and keep there, throughput, durations, end.
+
+docs/explanation/prediction.md says how; each formula stands in the file that reckons it. How much is sent: flows.py,
+algorithms. How long tasks take: estimates.py, lifetimes.py. When a campaign ends: campaign_pace.py (its pace),
+sharing.py (its rivals), local_load.py (other people), eta/last_task.py, eta/campaign_end.py.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +17,8 @@ from cigri.estimates.speeds import WorkDone, known_speeds
 from cigri.flow.expectations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.totals import add_up_counts
-from cigri.flow.views.progress import Progress, is_any_open, list_alike, list_progress
+from cigri.flow.views.alike_campaigns import list_alike
+from cigri.flow.views.progress import Progress, is_any_open, list_progress
 from cigri.flow.views.service import list_ages, list_cluster_services, list_under_way
 from cigri.program.isolation import FAULTS, Isolation
 from cigri.program.time_limit import PURE_LIMIT, Stopped, refuse_stopped, time_limit
@@ -21,8 +27,8 @@ from modules.predictor.algorithms import MOST_JOBS, Flow, PredictFlow, Predictio
 from modules.predictor.campaign_pace import standing
 from modules.predictor.endings import Ending, endings
 from modules.predictor.estimates import deviation, estimate, mean, throughput, together
+from modules.predictor.eta.campaign_end import Interval, interval
 from modules.predictor.eta.dates import pressure, told
-from modules.predictor.eta.intervals import Interval, interval
 from modules.predictor.flows import MeasuredService, flow, measure
 from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook
 from modules.predictor.plausible import plausible_progress
@@ -49,19 +55,20 @@ def run_once(tools: Tools) -> Report:
         horizons = {cluster_id: service.horizon for cluster_id, service in services.items()}
         ending = endings(list_under_way(conn, horizons), horizons)
         ages, before = list_ages(conn, _few(progress)), list_in_all(conn, others)
-        known = EndConditions(tools.settings.policy.order, {id: whole.published for id, whole in before.items()}, ages)
+        published = {id: whole.published for id, whole in before.items()}
+        conditions = EndConditions(tools.settings.policy.order, published, ages)
         parts: dict[int, list[Progress]] = defaultdict(list)
         for part in progress:
             count = 1 + len(alike.get(part.campaign_id, ()))
             parts[part.campaign_id].append(part._replace(alike=count) if count > 1 else part)
 
         def forecast_of(campaign_ids: Collection[int]) -> tuple[list[NewForecast], list[NewForecast]]:
-            """And those of them that are news."""
-            some = [part for id in campaign_ids for part in parts[id]]
-            with time_limit(PURE_LIMIT + A_PART * len(some)):
-                flows, predictions = predict(some, services, ending, settings.algorithm, stopped)
-            forecasts = forecast(some, predictions, flows, time, known)
-            return forecasts, _changed(forecasts, some, before)
+            """All of these campaigns, and those of them that differ from what is written down."""
+            theirs = [part for id in campaign_ids for part in parts[id]]
+            with time_limit(PURE_LIMIT + A_PART * len(theirs)):
+                flows, predictions = predict(theirs, services, ending, settings.algorithm, stopped)
+            forecasts = forecast(theirs, predictions, flows, time, conditions)
+            return forecasts, _changed(forecasts, theirs, before)
 
         stopped: Counter[str] = Counter()
         forecasts, news = isolation.of_all(parts, forecast_of)
@@ -76,12 +83,12 @@ def run_once(tools: Tools) -> Report:
     return +Counter({"forecasts": number, "known tasks": matched})
 
 
-def _predicted(known: Flow, name: str, algorithms: dict[str, PredictFlow], stopped: Counter[str]) -> Prediction:
-    """As the algorithm of that name has it; those that were loaded or stopped before in this pass are known."""
+def _predicted(seen: Flow, name: str, algorithms: dict[str, PredictFlow], stopped: Counter[str]) -> Prediction:
+    """As the algorithm of that name has it; `algorithms` that were loaded, and how often `stopped`, in this pass."""
     refuse_stopped(name, stopped[name])
     try:
         algorithm = algorithms.get(name) or algorithms.setdefault(name, load(name))
-        return _possible(algorithm(known))
+        return _possible(algorithm(seen))
     except (*FAULTS, Stopped) as error:
         stopped[name] += isinstance(error, Stopped)
         error.add_note(f"in the algorithm {name!r}")
@@ -89,7 +96,7 @@ def _predicted(known: Flow, name: str, algorithms: dict[str, PredictFlow], stopp
 
 
 def _possible(prediction: Prediction) -> Prediction:
-    """Raise ValueError for what no jobs can be sent by."""
+    """The prediction itself; raise ValueError for a ratio, or numbers of jobs, that nobody can send by."""
     ratio, keep, send, _ = prediction
     if not 0 < ratio <= MOST_JOBS or (keep or 0) < 0 or (send or 0) < 0:
         raise ValueError(f"it predicts {prediction}; ratios are above 0 and at most {MOST_JOBS:g}, jobs not below 0")
@@ -118,14 +125,14 @@ def predict(
     flows, predictions = [], []
     for part, name in zip(progress, chosen, strict=True):
         asked = None if part.done or part.memory else _asked(part, name)
-        known = alike.get(asked)
-        if known is None:
+        answer = alike.get(asked)
+        if answer is None:
             seen = flow(part, services.get(part.cluster_id), endings)
-            known = seen, _predicted(seen, name, algorithms, stopped)
+            answer = seen, _predicted(seen, name, algorithms, stopped)
         if asked is not None:
-            alike[asked] = known
-        flows.append(known[0])
-        predictions.append(known[1])
+            alike[asked] = answer
+        flows.append(answer[0])
+        predictions.append(answer[1])
     return flows, predictions
 
 
@@ -143,7 +150,7 @@ def _algorithm(part: Progress, service: MeasuredService | None, otherwise: str) 
 def _changed(
     forecasts: Sequence[NewForecast], progress: Sequence[Progress], in_all: Mapping[int, NewForecast]
 ) -> list[NewForecast]:
-    """Those that do not say what is written down already."""
+    """Those forecasts that differ from the present one of their campaign and cluster, or of their campaign in all."""
     before = [part.before for part in progress]
     on_clusters, wholes = forecasts[: len(before)], forecasts[len(before) :]
     changed = [new for new, old in zip(on_clusters, before, strict=True) if new != old]
@@ -169,7 +176,7 @@ def forecast(
     predictions: Sequence[Prediction],
     flows: Sequence[Flow],
     now: datetime,
-    known: EndConditions = NO_CONDITIONS,
+    conditions: EndConditions = NO_CONDITIONS,
 ) -> list[NewForecast]:
     """Per campaign and cluster, as predicted, and in all (cluster None); pure."""
     progress = [plausible_progress(part) for part in progress]
@@ -180,30 +187,31 @@ def forecast(
         forecasts.append(_on_cluster(part, prediction, seen))
     means = {share: seconds for parts in campaigns.values() for share, seconds in _means(parts).items()}
     if means:
-        forecasts = [one._replace(mean=means.get((one.campaign_id, one.cluster_id), one.mean)) for one in forecasts]
+        forecasts = [new._replace(mean=means.get((new.campaign_id, new.cluster_id), new.mean)) for new in forecasts]
     free = {part.cluster_id: seen.free for part, seen in zip(progress, flows, strict=True)}
-    ends = _ends(campaigns, _outlooks(progress, flows), spare(progress, free, known.order), known)
-    return forecasts + [_in_all(parts, ends.get(id), now, known.published.get(id)) for id, parts in campaigns.items()]
+    ends = _ends(campaigns, _outlooks(progress, flows), spare(progress, free, conditions.order), conditions)
+    published = conditions.published
+    return forecasts + [_in_all(parts, ends.get(id), now, published.get(id)) for id, parts in campaigns.items()]
 
 
 def _ends(
     campaigns: Mapping[int, Sequence[Progress]],
     outlooks: Mapping[int, LocalLoadOutlook],
     free: Mapping[int, Mapping[int, float]],
-    known: EndConditions,
+    conditions: EndConditions,
 ) -> dict[int, Interval]:
-    """Of each campaign of which anything is known."""
+    """When each campaign ends, in seconds from now, by its number; one of which nothing is known is left out."""
     standings = {
-        id: found
+        id: pace
         for id, parts in campaigns.items()
-        if (found := standing(parts, known.ages.get(id, {}), outlooks[id].returns, free.get(id, {}))) is not None
+        if (pace := standing(parts, conditions.ages.get(id, {}), outlooks[id].returns, free.get(id, {}))) is not None
     }
     places = {id: [part.cluster_id for part in campaigns[id]] for id in standings}
-    begun = starts(standings, places, known.order)
+    begun = starts(standings, places, conditions.order)
     return {id: interval(standings[id], seconds, outlooks[id]) for id, seconds in begun.items()}
 
 
-def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForecast:
+def _on_cluster(part: Progress, prediction: Prediction, seen: Flow) -> NewForecast:
     """Free cores are kept only where they may have been used: they change for all campaigns at once."""
     is_there = part.running or part.waiting or part.submitted
     return NewForecast(
@@ -221,12 +229,15 @@ def _on_cluster(part: Progress, prediction: Prediction, known: Flow) -> NewForec
         send=prediction.send,
         memory=prediction.memory,
         submitted=part.submitted,
-        free=known.free if is_there else None,
+        free=seen.free if is_there else None,
     )
 
 
 def _means(parts: Sequence[Progress]) -> dict[tuple[int, int | None], float]:
-    """Seconds of a task to come on each cluster whose speed is known: what is sent there is not what goes elsewhere."""
+    """Seconds of a task to come on each cluster whose speed is known, by campaign and cluster: estimate / speed.
+
+    As long tasks go to fast clusters, the mean of those done there would say what these took, not what the next takes.
+    """
     if not parts[0].known:
         return {}
     works = {part.cluster_id: WorkDone(part.done, part.seconds, part.done_known, part.done_expected) for part in parts}
@@ -243,9 +254,9 @@ def _outlooks(progress: Sequence[Progress], flows: Sequence[Flow]) -> dict[int, 
         clusters[part.campaign_id].append(part.cluster_id)
         if part.cluster_id not in places:
             places[part.cluster_id] = SharedCluster(seen.total, seen.others, seen.restless, seen.drift, seen.watched)
-    several = {tuple(some) for some in clusters.values()}
-    outlooks = {some: outlook([places[one] for one in some]) for some in several}
-    return {id: outlooks[tuple(some)] for id, some in clusters.items()}
+    grids = {tuple(ids) for ids in clusters.values()}
+    outlooks = {ids: outlook([places[id] for id in ids]) for ids in grids}
+    return {campaign_id: outlooks[tuple(ids)] for campaign_id, ids in clusters.items()}
 
 
 def _in_all(parts: Sequence[Progress], left: Interval | None, now: datetime, published: datetime | None) -> NewForecast:

@@ -33,6 +33,7 @@ class Lasting(NamedTuple):
 def endings(jobs: Iterable[JobUnderWay], horizons: Mapping[int, float]) -> dict[int, Ending]:
     """By cluster, within the seconds to its horizon; one where no job runs is left out.
 
+    Expected cores: the sum of width * (jobs that end). Variance: the sum of width^2 * (variance of that number).
     Jobs of which it is known how long they last end each by itself: their variances add up. Of the others those of a
     campaign end together or not, as whatever is not known of one is not known of the others: their deviations add up.
     """
@@ -70,6 +71,11 @@ def lasting_of(job: JobUnderWay) -> Lasting | None:
 
 
 def _as_before(job: JobUnderWay) -> float | None:
+    """Seconds that its only task takes here if it takes as much work as when it ran before; None: that is not known.
+
+    The speed of the cluster is that of this campaign once enough known tasks have ended there, and no others: what
+    they were expected to take at speed 1, over what they took. Else it is that of earlier campaigns.
+    """
     if job.before is None:
         return None
     if FEWEST_FOR_SPEED <= job.known >= job.done and job.expected > 0:
@@ -84,7 +90,8 @@ def jobs_that_end(job: JobUnderWay, left: float, lasting: Lasting | None) -> flo
     of durations they are thought to have no scale of their own: a job that has lasted for `age` ends within `left` with
     probability left / (left + age) (Gott's delta-t argument). Else they are thought to be spread evenly over the mean
     +- sqrt(3) deviations, which has this deviation: none ends before that, and one that is `age` old ends within `left`
-    with probability left / (longest - age); of one that is older than the longest, a deviation may remain.
+    with probability left / (longest - age); of one that is older than the longest, a deviation may remain. For one that
+    is younger than the shortest that is too much, by what `left` reaches before the shortest.
     """
     if lasting is not None and lasting.mean <= left:
         return left / lasting.mean
@@ -99,5 +106,8 @@ def jobs_that_end(job: JobUnderWay, left: float, lasting: Lasting | None) -> flo
 
 
 def _variance(ends: float, lasting: Lasting) -> float:
-    """Of one that ends or not: p (1 - p). Of n that follow each other: n (deviation / mean)^2, as renewals have it."""
+    """Of one that ends or not: p (1 - p). Of n that follow each other: n (deviation / mean)^2, as renewals have it.
+
+    That holds for a large n, and is applied from one on, with a deviation of the mean at most.
+    """
     return ends * (1 - ends if ends <= 1 else min((lasting.deviation / lasting.mean) ** 2, 1.0))

@@ -1,4 +1,7 @@
-"""How fast a campaign goes and how long its tasks take, from successful tasks' real durations; pure."""
+"""How fast a campaign goes and how long its tasks take, from successful tasks' real durations; pure.
+
+Long form: docs/explanation/prediction.md#how-long-a-task-takes.
+"""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +17,11 @@ SHORTEST_MEAN = 1e-6  # seconds; a mean below is that of tasks that took no time
 
 
 def together(parts: Sequence[Progress]) -> Progress:
-    """A campaign on all its clusters."""
+    """A campaign on all its clusters: sums of what was done there, the widest job, the longest window and walltime.
+
+    What is said of the whole campaign anyway, as `remaining`, is that of the first part. `guess` is the mean of those
+    that were told, each cluster alike. What belongs to one cluster only (forecast, speed, algorithm) is left out.
+    """
     columns = zip(*parts, strict=True)
     every = SimpleNamespace(**dict(zip(Progress._fields, columns, strict=True)))  # in each field what the parts have
     guesses = [guess for guess in every.guess if guess]
@@ -44,10 +51,10 @@ def together(parts: Sequence[Progress]) -> Progress:
 
 
 def _average(parts: Sequence[Progress]) -> float | None:
-    """Each counts for the tasks that it has done."""
-    known = [(part.average, part.done) for part in parts if part.average is not None and part.done]
-    done = sum(number for _, number in known)
-    return sum(average * number for average, number in known) / done if done else None
+    """The mean of the clusters' moving averages in seconds; each counts for the tasks that it has done."""
+    averages = [(part.average, part.done) for part in parts if part.average is not None and part.done]
+    done = sum(number for _, number in averages)
+    return sum(average * number for average, number in averages) / done if done else None
 
 
 def throughput(part: Progress) -> float | None:
@@ -58,7 +65,10 @@ def throughput(part: Progress) -> float | None:
 
 
 def mean(part: Progress) -> float | None:
-    """Seconds of a successful task, those of late counting for more; None before the first."""
+    """Seconds of a successful task, those of late counting for more; None before the first.
+
+    The moving average of its buckets (cigri/estimates/durations.py: averaged), else the mean of all.
+    """
     seconds = part.seconds / part.done if part.average is None and part.done else part.average
     return seconds if seconds is None or seconds >= SHORTEST_MEAN else 0.0
 
@@ -66,7 +76,8 @@ def mean(part: Progress) -> float | None:
 def estimate(part: Progress) -> float | None:
     """Seconds that one of the remaining tasks is expected to take, on the mean.
 
-    As it took when it last succeeded, else as those of its campaign do, else as its user thinks.
+    As it took when it last succeeded, else as those of its campaign do, else as its user thinks: with k of the r
+    remaining tasks known, k/r of their mean before and (1 - k/r) of the usual.
     """
     others = usual(part)
     if not part.known or not part.remaining:
@@ -77,13 +88,13 @@ def estimate(part: Progress) -> float | None:
 
 
 def usual(part: Progress) -> float | None:
-    """The same of a task of which nothing is known by itself."""
+    """Seconds that a task takes which never ran before: the mean of its campaign's, else its user's guess; or None."""
     average = mean(part)
     return part.guess if average is None else average
 
 
 def deviation(part: Progress) -> float | None:
-    """Standard deviation of the duration, in seconds; None before the second success."""
+    """Standard deviation of the duration, in seconds; None before the second success. Unbiased: over n - 1."""
     if part.done < 2:
         return None
     variance = (part.squares - part.seconds**2 / part.done) / (part.done - 1)
@@ -91,5 +102,8 @@ def deviation(part: Progress) -> float | None:
 
 
 def longest(part: Progress, tasks: float, chance: float) -> float:
-    """Seconds that the longest of so many tasks does not exceed with this chance."""
+    """Seconds that the longest of so many tasks does not exceed with this chance; 0 of no tasks.
+
+    Of n tasks that last independently of each other, all with chance p stay below the p^(1/n) quantile of one.
+    """
     return (quantile(part.durations, chance ** (1.0 / tasks)) or 0.0) if tasks > 1e-3 else 0.0

@@ -54,7 +54,11 @@ class MeasuredService(NamedTuple):
 
 
 def measure(pace: ClusterService, now: datetime) -> MeasuredService:
-    """Rates of what was counted in the window."""
+    """Rates per second of what was counted in the window, and kills per core-second.
+
+    hazard = kills / (core-seconds of ours + UNHARMED): the mean of a Poisson rate by Bayes, if kills come at random, to
+    each core alike, and none came in UNHARMED core-seconds before.
+    """
     pace = plausible_pace(pace)
     cycle = _cycle(pace, now)
     seconds = pace.usage_seconds
@@ -75,7 +79,7 @@ def measure(pace: ClusterService, now: datetime) -> MeasuredService:
 def flow(part: Progress, service: MeasuredService | None, endings: Mapping[int, Ending]) -> Flow:
     """Of a cluster that was never visited only the campaign's own figures are known."""
     part = plausible_progress(part)
-    known = Flow(
+    of_campaign = Flow(
         width=part.width,
         running=part.running,
         waiting=part.waiting,
@@ -88,10 +92,10 @@ def flow(part: Progress, service: MeasuredService | None, endings: Mapping[int, 
         memory=part.memory,
     )
     if service is None:
-        return known
+        return of_campaign
     measured = service.measured
     ending = plausible_ending(endings[part.cluster_id]) if part.cluster_id in endings else None
-    return known._replace(
+    return of_campaign._replace(
         total=service.total,
         free=service.free,
         keep_waiting=service.config.keep_waiting,
@@ -116,7 +120,7 @@ def flow(part: Progress, service: MeasuredService | None, endings: Mapping[int, 
 
 
 def _cycle(pace: ClusterService, now: datetime) -> float:
-    """Half of it from the past, so that one long pass does not double it."""
+    """Seconds between two forecasts: half of it from the past, so that one long pass does not double it."""
     before = pace.cycle or FIRST_CYCLE
     passed = (now - pace.at).total_seconds() if pace.at else 0.0
     if not 0 < passed <= LONGEST_CYCLE:

@@ -1,4 +1,7 @@
-"""What is told of campaigns and clusters, as far as it can be; an odd figure spoils its own forecast only; pure."""
+"""What was measured of campaigns and clusters, made finite and not negative before anything is reckoned with it; pure.
+
+So an odd figure (a clock that jumped, a sum that overflowed) spoils its own forecast only.
+"""
 
 from cigri.estimates.plausible import LARGEST_PLAUSIBLE, LARGEST_TIME, are_within, known_speed, known_within, within
 from cigri.flow.views.progress import Progress
@@ -7,7 +10,7 @@ from modules.predictor.endings import Ending
 
 
 def plausible_progress(part: Progress) -> Progress:
-    """A guess of no time is none."""
+    """A guess of 0 seconds is no guess: None."""
     sums = part.seconds, part.squares, part.expected, part.done_expected
     times = part.window_seconds, part.walltime, part.guess or 0.0, part.average or 0.0, part.longest or 0.0
     speed = known_speed(part.speed)
@@ -29,6 +32,7 @@ def plausible_progress(part: Progress) -> Progress:
 
 
 def plausible_pace(pace: ClusterService) -> ClusterService:
+    """What is not known stays None; only `drift`, a net change, may be below 0."""
     return pace._replace(
         cycle=known_within(pace.cycle),
         start_rate=known_within(pace.start_rate),
@@ -45,4 +49,5 @@ def plausible_pace(pace: ClusterService) -> ClusterService:
 
 
 def plausible_ending(ending: Ending) -> Ending:
+    """The variance, a sum of squares, may be larger than a count of cores."""
     return Ending(within(ending.cores), within(ending.variance, LARGEST_PLAUSIBLE))

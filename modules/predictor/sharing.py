@@ -1,4 +1,9 @@
-"""When campaigns end that share a grid: whoever ends leaves its cores to others; pure."""
+"""When campaigns end that share a grid: whoever ends leaves its cores to others; pure.
+
+Work flows: a campaign of w core-seconds on c cores would end after w / c seconds alone, and cores may be divided at
+will. Campaigns that are submitted later are not foreseen, nor where on the grid the cores are: who has one cluster in
+common with another is thought to be able to use all that it leaves.
+"""
 
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
@@ -6,7 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from cigri.flow.views.progress import Progress
-from modules.predictor.campaign_pace import CampaignOnCluster
+from modules.predictor.campaign_pace import CampaignPace
 
 POLICIES_IN_LINE = ("fifo", "affinity")  # policies under which who is first has all that it can use
 
@@ -19,17 +24,17 @@ class Runner(NamedTuple):
     cores: float
 
 
-def starts(known: Mapping[int, CampaignOnCluster], places: Mapping[int, Sequence[int]], order: str) -> dict[int, float]:
+def starts(standings: Mapping[int, CampaignPace], places: Mapping[int, Sequence[int]], order: str) -> dict[int, float]:
     """Seconds until the last task of each begins; those that have a cluster in common share it, by the policy's order.
 
     `places`: the clusters of each.
     """
     ends = in_line if order in POLICIES_IN_LINE else side_by_side
-    found: dict[int, float] = {}
+    seconds: dict[int, float] = {}
     for group in groups(places):
-        runners = [Runner(id, known[id].work, known[id].cores) for id in sorted(group)]
-        found |= ends(runners)
-    return found
+        runners = [Runner(id, standings[id].work, standings[id].cores) for id in sorted(group)]
+        seconds |= ends(runners)
+    return seconds
 
 
 def spare(progress: Sequence[Progress], free: Mapping[int, int], order: str) -> dict[int, dict[int, float]]:
@@ -41,14 +46,14 @@ def spare(progress: Sequence[Progress], free: Mapping[int, int], order: str) -> 
     for part in sorted(progress, key=lambda part: part.campaign_id):
         if part.remaining > part.running and free.get(part.cluster_id, 0) >= part.width:
             asking.setdefault(part.cluster_id, []).append(part)
-    found: dict[int, dict[int, float]] = {}
+    spare_cores: dict[int, dict[int, float]] = {}
     for cluster_id, parts in asking.items():
         served = parts[:1] if order in POLICIES_IN_LINE else parts
         number = 1 if order in POLICIES_IN_LINE else sum(part.alike for part in parts)
         for part in served:
             cores = free[cluster_id] // part.width * part.width / number
-            found.setdefault(part.campaign_id, {})[cluster_id] = cores
-    return found
+            spare_cores.setdefault(part.campaign_id, {})[cluster_id] = cores
+    return spare_cores
 
 
 def groups(places: Mapping[int, Sequence[int]]) -> list[list[int]]:
@@ -56,28 +61,38 @@ def groups(places: Mapping[int, Sequence[int]]) -> list[list[int]]:
     of: dict[int, list[int]] = {}
     for id, clusters in places.items():
         group = [id]
-        for other in {one[0]: one for cluster in clusters if (one := of.get(cluster))}.values():
+        for other in {joined[0]: joined for cluster in clusters if (joined := of.get(cluster))}.values():
             group += other
-        of |= dict.fromkeys({*clusters, *(cluster for one in group for cluster in places[one])}, group)
+        of |= dict.fromkeys({*clusters, *(cluster for member in group for cluster in places[member])}, group)
     return list({group[0]: group for group in of.values()}.values())
 
 
 def side_by_side(runners: Sequence[Runner]) -> dict[int, float]:
-    """Seconds until each is done where those that stay share what is left in proportion to what they have."""
-    running = sorted((one for one in runners if one.cores > 0), key=_alone)
-    whole = left = sum(one.cores for one in running)
+    """Seconds until each is done where those that stay share what is left in proportion to what they have.
+
+    Processor sharing by weight (generalised: Parekh and Gallager, 1993): with C cores in all, each goes C / (cores of
+    those that stay) times as fast as alone. So they end in the order of a_i = work / cores, and from the end of one to
+    that of the next (a_i - a_(i-1)) (cores of those that stay) / C seconds pass. Who has no cores is left out.
+    """
+    running = sorted((runner for runner in runners if runner.cores > 0), key=_alone)
+    whole = left = sum(runner.cores for runner in running)
     ends, now, before = dict[int, float](), 0.0, 0.0
-    for one in running:
-        now += (_alone(one) - before) * left / whole if _alone(one) < inf else inf
-        before, left = _alone(one), max(left - one.cores, 0.0)
-        ends[one.campaign_id] = now
+    for runner in running:
+        now += (_alone(runner) - before) * left / whole if _alone(runner) < inf else inf
+        before, left = _alone(runner), max(left - runner.cores, 0.0)
+        ends[runner.campaign_id] = now
     return ends
 
 
 def in_line(runners: Sequence[Runner]) -> dict[int, float]:
-    """The same where all that one leaves goes to the first; `runners` in the order in which they are served."""
-    work, cores = [one.work for one in runners], [one.cores for one in runners]
-    due, since, first = [_alone(one) for one in runners], 0.0, 0
+    """The same where all that one leaves goes to the first; `runners` in the order in which they are served.
+
+    Event by event: at each end the first that goes on has used its own cores until now, and has from now on also those
+    that became free: its end moves to now + (what is left of its work) / (all its cores). Others keep their pace. Who
+    has no cores, and is never the first, is left out.
+    """
+    work, cores = [runner.work for runner in runners], [runner.cores for runner in runners]
+    due, since, first = [_alone(runner) for runner in runners], 0.0, 0
     coming = [(end, place) for place, end in enumerate(due)]
     heapify(coming)
     ended = set[int]()
@@ -99,5 +114,6 @@ def in_line(runners: Sequence[Runner]) -> dict[int, float]:
     return {runners[place].campaign_id: due[place] for place in ended}
 
 
-def _alone(one: Runner) -> float:
-    return one.work / one.cores if one.cores > 0 else inf
+def _alone(runner: Runner) -> float:
+    """Seconds with the cores that it has."""
+    return runner.work / runner.cores if runner.cores > 0 else inf

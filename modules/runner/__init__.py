@@ -49,16 +49,19 @@ def run_once(tools: Tools) -> Report:
         busy = list_busy(conn)
         paces, excluded = list_front_end_paces(conn), list_all_excluded(conn)
     clusters = [cluster for cluster in clusters if cluster.id in busy]
-    known = {id: ClusterOutset(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
+    outsets = {id: ClusterOutset(unclear, paces.get(id, 1.0), excluded.get(id, [])) for id, unclear in busy.items()}
     patience = tools.settings.almighty.patience
-    visit = isolated_visit(tools, "runner", partial(_visit, tools, key, known))
+    visit = isolated_visit(tools, "runner", partial(_visit, tools, key, outsets))
     report = summed(tools.gateway.visit(clusters, visit, patience))
     report["jobs given back"] = given_back
     return +report
 
 
 class ClusterOutset(NamedTuple):
-    """Of a cluster, when the pass begins; `is_unclear`: there are batches that nobody knows to be submitted or not."""
+    """Of a cluster, when the pass begins; `is_unclear`: there are batches that nobody knows to be submitted or not.
+
+    `pace`: the part of the usual that its front-end may be asked for, from 0 to 1.
+    """
 
     is_unclear: bool
     pace: float
@@ -86,22 +89,22 @@ class Prepared(NamedTuple):
     excluded: Sequence[str]
 
 
-def _visit(tools: Tools, key: str, all_known: Mapping[int, ClusterOutset], cluster: ClusterRow) -> Report:
+def _visit(tools: Tools, key: str, outsets: Mapping[int, ClusterOutset], cluster: ClusterRow) -> Report:
     """Serve each user; once the cluster itself is found away, the users not yet served are left for another pass."""
     report: Report = Counter()
-    known = all_known[cluster.id]
+    outset = outsets[cluster.id]
     with tools.database.lock(f"cigri.runner.{cluster.id}") as taken:
         if not taken:
             return Counter({"locked clusters": 1})
         tools.gateway.check(cluster)  # no driver for its configuration is the whole cluster's trouble, no account's
         with tools.database.read() as conn:
-            unsettled = list_launching(conn, cluster.id) if known.is_unclear else []
+            unsettled = list_launching(conn, cluster.id) if outset.is_unclear else []
             paused = {user for user, is_over in list_refused(conn, cluster).items() if not is_over}
-            room = max(1, int(known.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
-            max_array = max(1, int(known.pace * cluster.config.max_array))
+            room = max(1, int(outset.pace * cluster.config.max_waiting)) - count_waiting(conn, cluster.id)
+            max_array = max(1, int(outset.pace * cluster.config.max_array))
             launches = list_launches(conn, cluster.id, max(room, 0), max_array)
-        most = max(1, int(known.pace * BATCHES_AT_ONCE))
-        work: dict[str, UserWork] = defaultdict(lambda: UserWork([], [], known.excluded, most))
+        most = max(1, int(outset.pace * BATCHES_AT_ONCE))
+        work: dict[str, UserWork] = defaultdict(lambda: UserWork([], [], outset.excluded, most))
         for batch in unsettled:
             work[batch.local_user].unsettled.append(batch)
         for launch in launches if cluster.is_enabled else ():
@@ -113,8 +116,8 @@ def _visit(tools: Tools, key: str, all_known: Mapping[int, ClusterOutset], clust
         def serve(user: str) -> Report:
             return Counter() if away.is_set() else _serve(tools, cluster, key, user, work[user], away)
 
-        for some in tools.gateway.side_by_side(work, serve):
-            report.update(some)
+        for of_user in tools.gateway.side_by_side(work, serve):
+            report.update(of_user)
     return report
 
 
@@ -126,7 +129,7 @@ def _serve(tools: Tools, cluster: ClusterRow, key: str, user: str, work: UserWor
         for batch in work.unsettled:
             _reconcile(tools, cluster, key, batch, report)
         chosen = [_prepare(tools, cluster, key, launch, work.excluded) for launch in work.launches[: work.most]]
-        prepared = [one for one in chosen if one is not None]
+        prepared = [committed for committed in chosen if committed is not None]
         if prepared:
             _submit(tools, cluster, user, prepared, report)
     except (TransportError, AnswerUnreadable) as error:
@@ -183,11 +186,11 @@ def _prepare(tools: Tools, cluster: ClusterRow, key: str, launch: Launch, exclud
 
 def _submit(tools: Tools, cluster: ClusterRow, user: str, prepared: Sequence[Prepared], report: Report) -> None:
     """Send a user's batches in one command; whether one of no clear answer was submitted is asked at the next pass."""
-    answers = tools.gateway.ask_all(cluster, user, [one.submission for one in prepared])
+    answers = tools.gateway.ask_all(cluster, user, [sent.submission for sent in prepared])
     unclear = []
-    for one in prepared:
+    for sent in prepared:
         try:
-            _settle(tools, cluster, one, answers, report)
+            _settle(tools, cluster, sent, answers, report)
         except AnswerUnreadable as error:
             unclear.append(error)
     if unclear:
@@ -228,8 +231,8 @@ def _reconcile(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatc
     listed = ListJobs(batch.tag)
     history = ReadHistory([(batch.tag, index, "") for index in range(1, batch.size + 1)])
     answers = tools.gateway.ask_all(cluster, batch.local_user, [listed, history])
-    found = answers.of(listed) + answers.of(history)
-    remote_ids = {job.index: job.remote_id for job in found if job.tag == batch.tag}
+    jobs = answers.of(listed) + answers.of(history)
+    remote_ids = {job.index: job.remote_id for job in jobs if job.tag == batch.tag}
     if remote_ids or not _is_void(tools, cluster, key, batch):
         with tools.database.begin() as conn:
             put_submitted(conn, batch.id, remote_ids)
@@ -247,12 +250,12 @@ def _is_void(tools: Tools, cluster: ClusterRow, key: str, batch: LaunchingBatch)
 
 def _put_back(tools: Tools, cluster: ClusterRow, unsent: Sequence[Prepared], is_away: bool, message: str) -> None:
     """Nothing was sent: of a cluster that is away the tasks go elsewhere; an account that is closed refuses them."""
-    for one in unsent:
+    for prepared in unsent:
         if is_away:
             with tools.database.begin() as conn:
-                put_back(conn, cluster.id, one.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs)
+                put_back(conn, cluster.id, prepared.batch.id, Outcome.WITHDRAWN, message, tools.settings.jobs)
         else:
-            _refuse(tools, cluster, one.launch, one.batch, message)
+            _refuse(tools, cluster, prepared.launch, prepared.batch, message)
 
 
 def _refuse(tools: Tools, cluster: ClusterRow, launch: Launch, batch: PreparedBatch, message: str) -> None:

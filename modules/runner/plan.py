@@ -80,7 +80,10 @@ def plan_batch(
 
 
 def _due(launch: Launch, now: datetime) -> Due | None:
-    """Where nobody knows the end of the campaign, now; None goes first: tests, and steps that all tasks wait for."""
+    """When its tasks should start: now where nobody knows when the campaign ends.
+
+    None for what goes before all others: tests, and prologues and epilogues, which all tasks wait for.
+    """
     is_first = launch.kind is not JobKind.TASKS or launch.campaign_type is CampaignType.TEST
     return None if is_first else Due(launch.start_by or now, now)
 
@@ -117,16 +120,16 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: 
     for index, job in enumerate(launch.jobs, start=1):
         tasks = []
         for task in job.tasks:
-            about = {"campaign_id": launch.campaign_id, "number": task.number}
+            numbers = {"campaign_id": launch.campaign_id, "number": task.number}
             parameter = cast(Parameter, task.parameter)
             tasks.append(
                 TaskCall(
                     task.id,
                     task.number,
                     task.attempt,
-                    command.words(parameter, **about),
-                    command.environment(parameter, **about),
-                    command.directory(parameter, **about),
+                    command.words(parameter, **numbers),
+                    command.environment(parameter, **numbers),
+                    command.directory(parameter, **numbers),
                     task.continues,
                 )
             )

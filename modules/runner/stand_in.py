@@ -10,7 +10,10 @@ from cigri.drivers import BatchRequest, ResourceRequest
 
 
 def mapped(request: BatchRequest, pools: Mapping[str, int]) -> BatchRequest:
-    """The request as this host can take it."""
+    """The request as this host can take it: no more of each pool than it has, and nothing that it does not know.
+
+    `pools`: how much there is of each amount by name, `cpu` among them; mem and tmp in MB.
+    """
     wish = request.resources
     asked = {"cpu": wish.width, "mem": wish.nodes * wish.mem, "tmp": wish.nodes * wish.tmp, **wish.others}
     asked = {name: amount for name, amount in asked.items() if amount}

@@ -26,7 +26,7 @@ from cigri.rules.verdicts import FAULT_OF_TASK
 from cigri.states import JobKind
 from cigri.wrapper import Receipt
 from modules.updator.answers import Glimpse, JobQuestions, journal_key, questions, read
-from modules.updator.condition import about, note
+from modules.updator.condition import note, questions_about
 from modules.updator.discovery import discover
 from modules.updator.doubts import examine
 from modules.updator.notices import events, trials
@@ -73,7 +73,7 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], 
     name = tools.gateway.visitor(cluster)
     visitor = accounts.pop(name, Account(name, []))
     report: Report = Counter()
-    of_cluster = about(cluster)
+    of_cluster = questions_about(cluster)
     of_jobs = _questions(tools, cluster, key, visitor) if visitor.has_jobs else None
     try:
         wanted = [*of_cluster.orders(), *(of_jobs.orders() if of_jobs else [])]
@@ -92,8 +92,8 @@ def _look(tools: Tools, cluster: ClusterRow, key: str, relisted: Sequence[str], 
 
     steady = tools.gateway.side_by_side([user for user in accounts if user not in refused], ask)
     others = tools.gateway.aside(cluster, [user for user in accounts if refused.get(user)], ask)
-    for some in [*steady, *others]:
-        report.update(some)
+    for of_user in [*steady, *others]:
+        report.update(of_user)
     if report["moved jobs"] or report["missing jobs"] or report["ended jobs"]:
         with tools.database.begin() as conn:
             count_ours(conn, cluster.id)
@@ -148,16 +148,17 @@ def _take_in(
         time = server_time(conn)
         glimpse = read(asked, answers, jobs, time)
         attempts = _attempts_of(conn, jobs, glimpse)
-        tasks = {job_id: some[0].live for job_id, some in attempts.items()}
+        tasks = {job_id: of_job[0].live for job_id, of_job in attempts.items()}
         sight = _sight(glimpse)
         findings = find(jobs, tasks, sight, time, cluster.config)
     findings = revoked(tools, cluster, key, user, findings, sight)
     with tools.database.read() as conn:
         gone = [end.job.job_id for end in findings.ended if end.state is not None]
         attempts |= _grouped(list_attempts(conn, gone)) if gone else {}
-    ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.told)
+    ends = conclude(findings, attempts, glimpse.records, tools.settings.jobs, glimpse.journals)
     tails = _tails(tools, cluster, key, user, jobs, ends)
-    troubled = {job.campaign_id for job in jobs if any(one.is_troubled for one in attempts.get(job.job_id, ())[:1])}
+    first_of = {job_id: of_job[0] for job_id, of_job in attempts.items() if of_job}
+    troubled = {job.campaign_id for job in jobs if job.job_id in first_of and first_of[job.job_id].is_troubled}
     fresh = _settle(tools, cluster, jobs, findings, ends, tails, troubled)
     report.update(examine(tools, cluster, fresh))
     report.update(find_relisted(tools, cluster, account, glimpse.listed))
@@ -173,7 +174,7 @@ def _take_in(
 def _sight(glimpse: Glimpse) -> Sight:
     listed = None if glimpse.listed is None else {Element(job.tag, job.index): job for job in glimpse.listed}
     history = {Element(job.tag, job.index): job for job in glimpse.history}
-    return Sight(listed, history, glimpse.records, glimpse.told)
+    return Sight(listed, history, glimpse.records, glimpse.journals)
 
 
 def _attempts_of(conn: Connection, jobs: Sequence[WatchedJob], glimpse: Glimpse) -> dict[int, list[LiveAttempt]]:

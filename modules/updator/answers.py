@@ -1,4 +1,4 @@
-"""What one user's answer tells, read and not yet believed: pure."""
+"""What one account's answer to a visit says, parsed; whether it is believed, observation.py decides. Pure."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -23,21 +23,26 @@ class JobQuestions(NamedTuple):
     history: ReadHistory | None
 
     def orders(self) -> list[ListJobs | VisitOutbox | ReadJournals | ReadHistory]:
+        """What is sent, in this order; without jobs to ask after, neither journals nor history."""
         return [order for order in self if order is not None]
 
 
 class Glimpse(NamedTuple):
-    """What one user's answer tells; `listed` None when the batch system did not answer sensibly."""
+    """What one account's answer says; `listed` None when the batch system did not answer sensibly.
+
+    `records` by job and position of the task, `journals` by job; `problems` are sentences for the operator.
+    """
 
     listed: list[RemoteJob] | None
     history: list[RemoteJob]
     records: dict[int, dict[int, TaskRecord]]
     collected: Collected
-    told: dict[int, JournalReport]
+    journals: dict[int, JournalReport]
     problems: list[str]
 
 
 def questions(key: str, jobs: Sequence[WatchedJob], receipt: Receipt) -> JobQuestions:
+    """What to ask one account of its watched jobs; `key` of this grid, `receipt`: what is stored of its outbox."""
     journals, history = None, None
     if missing := list_asked_after(jobs):
         journals = ReadJournals(key, [journal_key(job) for job in missing])
@@ -46,6 +51,7 @@ def questions(key: str, jobs: Sequence[WatchedJob], receipt: Receipt) -> JobQues
 
 
 def read(asked: JobQuestions, answers: Answers, jobs: Sequence[WatchedJob], now: datetime) -> Glimpse:
+    """Never raises for what cannot be read: that becomes one of the glimpse's problems."""
     glimpse = Glimpse(None, [], defaultdict(dict), Collected((), {}, 0), {}, [])
     try:
         glimpse = glimpse._replace(listed=answers.of(asked.listed))
@@ -63,13 +69,13 @@ def read(asked: JobQuestions, answers: Answers, jobs: Sequence[WatchedJob], now:
     missing = {journal_key(job): job for job in list_asked_after(jobs)}
     try:
         glimpse = glimpse._replace(history=answers.of(asked.history))
-        for place, found in answers.of(asked.journals).items():
-            for record in found.records:
+        for place, journal in answers.of(asked.journals).items():
+            for record in journal.records:
                 _keep(glimpse, missing[place], record, now)
-            if found.state is JournalState.UNREAD and glimpse.listed is not None:
+            if journal.state is JournalState.UNREAD and glimpse.listed is not None:
                 glimpse.listed.append(_not_looked_at(missing[place]))
-            glimpse.told[missing[place].job_id] = JournalReport(
-                _seconds(found, missing[place], now), found.is_stopped, found.state
+            glimpse.journals[missing[place].job_id] = JournalReport(
+                _seconds(journal, missing[place], now), journal.is_stopped, journal.state
             )
     except AnswerUnreadable as error:
         glimpse.problems.append(str(error))
@@ -103,4 +109,5 @@ def list_asked_after(jobs: Sequence[WatchedJob]) -> list[WatchedJob]:
 
 
 def journal_key(job: WatchedJob) -> JobKey:
+    """How the files of a job are found on its cluster: by campaign, batch and place in the batch's array."""
     return JobKey(job.campaign_id, job.batch_id, job.array_index)

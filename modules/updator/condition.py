@@ -26,10 +26,12 @@ class ClusterQuestions(NamedTuple):
     load: ReadLoad | None
 
     def orders(self) -> list[ReadCapacity | ReadLoad]:
+        """What is sent, in this order: the load, where it is asked for, and then how full the cluster is."""
         return [self.capacity] if self.load is None else [self.load, self.capacity]
 
 
-def about(cluster: ClusterRow) -> ClusterQuestions:
+def questions_about(cluster: ClusterRow) -> ClusterQuestions:
+    """Its load is asked for only where commands run on another host, through SSH."""
     return ClusterQuestions(ReadCapacity(), ReadLoad() if cluster.config.in_use.transport == "ssh" else None)
 
 
@@ -58,7 +60,7 @@ def note(
 
 
 def _note_pace(conn: Connection, cluster: ClusterRow, load: float | None, seconds: float) -> None:
-    """What may be asked of it from now on."""
+    """Store the pace of its front-end (stress.py) while it is under stress, else once in NOTED_EVERY seconds."""
     before, refused, elapsed = take_front_end_pace(conn, cluster.id)
     strain = Strain(seconds, load, refused, elapsed)
     after = next_pace(before, strain, cluster.config.most_load)

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def discover(tools: Tools, cluster: ClusterRow) -> Report:
-    """Ask, and store what is news."""
+    """Ask for the classes of its nodes, and store them; an answer that cannot be had is noted and warned of."""
     report: Report = Counter()
     try:
         classes = tools.gateway.ask(cluster, tools.gateway.visitor(cluster), ListNodes()) or []

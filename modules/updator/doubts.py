@@ -44,15 +44,15 @@ def examine(tools: Tools, cluster: ClusterRow, fresh: Sequence[EndedAttempt]) ->
     with tools.database.read() as conn:
         here = list_spans_here(conn, campaigns, cluster.id, bin_of(LONGEST_SWALLOWED))
     suspected = here[0].suspected if here else []
-    report["results doubted"] += sum(_go_on(tools, one.span, suspected, fresh) for one in here)
+    report["results doubted"] += sum(_go_on(tools, campaign.span, suspected, fresh) for campaign in here)
     failing = {attempt.campaign_id for attempt in fresh if attempt.outcome in BAD}
-    mixed = {one.span.campaign_id for one in here if one.is_mixed}
+    mixed = {campaign.span.campaign_id for campaign in here if campaign.is_mixed}
     if not suspected and not failing and not mixed:
         return +report
     judged = campaigns if suspected else failing | mixed
     with tools.database.read() as conn:
-        mine = add_running(conn, [one.span for one in here if one.span.campaign_id in judged])
-    report.update(_judge_nodes(tools, ClusterName(cluster.id, cluster.name), mine))
+        spans = add_running(conn, [campaign.span for campaign in here if campaign.span.campaign_id in judged])
+    report.update(_judge_nodes(tools, ClusterName(cluster.id, cluster.name), spans))
     for campaign_id in sorted(mixed):
         report.update(_judge_clusters(tools, _read(tools, {campaign_id})))
     return +report
@@ -64,19 +64,20 @@ def _read(tools: Tools, campaigns: Collection[int]) -> list[Span]:
 
 
 def _go_on(tools: Tools, span: Span, suspected: Collection[str], fresh: Sequence[EndedAttempt]) -> int:
-    """Doubt the same of what has ended since."""
+    """Where results were doubted before, doubt those of the attempts that have ended since as soon; give how many."""
     below = span.doubted_below
     if below is None or not (span.is_sink or suspected):
         return 0
-    mine = (attempt for attempt in fresh if attempt.campaign_id == span.campaign_id)
-    jobs = {attempt.job_id for attempt in mine if attempt.outcome is Outcome.SUCCESS and (attempt.seconds or 0) < below}
+    done = [attempt for attempt in fresh if attempt.campaign_id == span.campaign_id]
+    jobs = {attempt.job_id for attempt in done if attempt.outcome is Outcome.SUCCESS and (attempt.seconds or 0) < below}
     if not jobs:
         return 0
     where = "there" if span.is_sink else f"on {', '.join(suspected)}"
     why = f"Tasks end within {below:.3g} s {where}, and last elsewhere"
-    about = (span.campaign_id, span.cluster_id, span.cluster, below, None if span.is_sink else suspected, why)
+    nodes = None if span.is_sink else suspected
+    doubted = Doubted(span.campaign_id, span.cluster_id, span.cluster, below, nodes, why)
     with tools.database.begin() as conn:
-        return put_doubts(conn, Doubted(*about), job_ids=jobs)
+        return put_doubts(conn, doubted, job_ids=jobs)
 
 
 def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span]) -> Report:
@@ -88,8 +89,8 @@ def _judge_nodes(tools: Tools, place: ClusterName, here: Sequence[Span]) -> Repo
     tallies = [tally for tally in _tallies(ends, here) if NODE_NAME.fullmatch(tally.node)]
     elsewhere = _elsewhere(tools, place, {tally.campaign_id for tally in tallies if tally.is_quick or tally.on_trial})
     verdicts = find_holes(tallies, elsewhere, [span.campaign_id for span in here if span.is_trusted])
-    known = max(there, len({tally.node for tally in tallies} | set(out)))
-    most = min(int(tools.settings.nodes.share * known), known - 1) - len(out)
+    nodes = max(there, len({tally.node for tally in tallies} | set(out)))
+    most = min(int(tools.settings.nodes.share * nodes), nodes - 1) - len(out)
     report: Report = Counter()
     with tools.database.begin() as conn:
         report["nodes healed"] = admit_nodes(conn, place.cluster_id, place.name, verdicts.healed, "cigri")
@@ -119,7 +120,7 @@ def _tallies(ends: Sequence[NodeEnds], spans: Sequence[Span]) -> list[Tally]:
 
 
 def _all(span: Span) -> list[int]:
-    """Ended or not."""
+    """Durations of those that ended and of those that run so far, in bins (cigri/estimates/durations.py)."""
     return added([span.durations, *span.running.values()])
 
 
@@ -146,15 +147,15 @@ def _judge_clusters(tools: Tools, spans: Sequence[Span]) -> Report:
             continue
         why = f"{doubt.quick} of {doubt.ended} tasks ended within {doubt.below:.3g} s, elsewhere they last"
         why += f" {doubt.usual:.0f} s"
-        about = (span.campaign_id, cluster_id, span.cluster, doubt.below, None, why)
+        doubted = Doubted(span.campaign_id, cluster_id, span.cluster, doubt.below, None, why)
         with tools.database.begin() as conn:
-            report["results doubted"] += put_doubts(conn, Doubted(*about))
+            report["results doubted"] += put_doubts(conn, doubted)
         report["sinks"] += 1
     return report
 
 
 def _sinks(spans: Sequence[Span]) -> dict[int, Doubt]:
     on_trial = {span.cluster_id for span in spans if span.doubted_below is not None}
-    found = find_sinks({span.cluster_id: _all(span) for span in spans}, on_trial)
+    doubts = find_sinks({span.cluster_id: _all(span) for span in spans}, on_trial)
     settled = {span.cluster_id for span in spans if span.is_sink or span.is_trusted}
-    return {cluster_id: doubt for cluster_id, doubt in found.items() if cluster_id not in settled}
+    return {cluster_id: doubt for cluster_id, doubt in doubts.items() if cluster_id not in settled}

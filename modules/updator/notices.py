@@ -61,7 +61,7 @@ def trials(attempts: Sequence[EndedAttempt], tails: Mapping[tuple[int, int], str
 
 
 def _how(outcome: Outcome, exit_code: int | None) -> str:
-    """Who was killed has no exit code."""
+    """An outcome in words, with the exit code; None: a job that was killed has none."""
     return str(outcome) if exit_code is None else f"{outcome}, exit code {exit_code}"
 
 

@@ -39,19 +39,19 @@ class JournalReport(NamedTuple):
         return self.state is JournalState.STARTED and not self.is_stopped
 
 
-UNTOLD = JournalReport()
+NO_JOURNAL = JournalReport()
 
 
 class Sight(NamedTuple):
     """All that one visit saw. `listed` is None when the list of live jobs could not be read: then nobody is missing.
 
-    `told` by the journals of the jobs that were asked after.
+    `journals` of the jobs that were asked after, by job.
     """
 
     listed: Mapping[Element, RemoteJob] | None
     history: Mapping[Element, RemoteJob]
     records: Mapping[int, Mapping[int, TaskRecord]]  # by job, then position
-    told: Mapping[int, JournalReport] = MappingProxyType({})
+    journals: Mapping[int, JournalReport] = MappingProxyType({})
 
 
 class JobEnd(NamedTuple):
@@ -100,11 +100,11 @@ def find(
         past = sight.history.get(key)
         if past is not None and not past.state.is_final:
             remote, past = remote or (past if past.state is not RemoteState.UNKNOWN else None), None
-        end, told = None, sight.told.get(job.job_id, UNTOLD)
+        end, journal = None, sight.journals.get(job.job_id, NO_JOURNAL)
         if remote is not None:
             _see(findings, job, remote)
-        elif sight.listed is not None and (end := _end_of_missing(job, past, told, now, config)):
-            if end.is_proven or not _may_run(job, told, now, config):
+        elif sight.listed is not None and (end := _end_of_missing(job, past, journal, now, config)):
+            if end.is_proven or not _may_run(job, journal, now, config):
                 findings.ended.append(end)
             else:
                 findings.unaccounted.append(job)
@@ -121,22 +121,22 @@ def conclude(
     attempts: Mapping[int, Sequence[LiveAttempt]],
     records: Mapping[int, Mapping[int, TaskRecord]],
     limits: JobSettings,
-    told: Mapping[int, JournalReport] = MappingProxyType({}),
+    journals: Mapping[int, JournalReport] = MappingProxyType({}),
 ) -> Ends:
-    """The end of each attempt and job, with the verdict on its task; `told` by the journals that were read."""
+    """The end of each attempt and job, with the verdict on its task; records and `journals` by job."""
     ends = Ends([], [])
     for job in findings.progressed:
-        known = records[job.job_id]
+        by_position = records[job.job_id]
         for attempt in attempts.get(job.job_id, ()):
-            if record := known.get(attempt.position):
+            if record := by_position.get(attempt.position):
                 ends.attempts.append(_by_record(job, attempt, record, limits))
     for end in findings.ended:
         job_id = end.job.job_id
-        known = records.get(job_id, {})
-        journal = told.get(job_id, UNTOLD)
-        mine = _attempts_of(end, attempts.get(job_id, ()), known, journal, limits)
-        ends.attempts.extend(mine)
-        ends.jobs.append(_job_end(end, mine, known, journal))
+        by_position = records.get(job_id, {})
+        journal = journals.get(job_id, NO_JOURNAL)
+        ended = _attempts_of(end, attempts.get(job_id, ()), by_position, journal, limits)
+        ends.attempts.extend(ended)
+        ends.jobs.append(_job_end(end, ended, by_position, journal))
     return ends
 
 
@@ -152,7 +152,7 @@ def _see(findings: Findings, job: WatchedJob, remote: RemoteJob) -> None:
 
 
 def _end_of_missing(
-    job: WatchedJob, past: RemoteJob | None, told: JournalReport, now: datetime, config: ClusterConfig
+    job: WatchedJob, past: RemoteJob | None, journal: JournalReport, now: datetime, config: ClusterConfig
 ) -> JobEnd | None:
     """Records are older than the queue's word: they had the time between two visits and the grace to appear.
 
@@ -163,7 +163,7 @@ def _end_of_missing(
     if job.missing_since is None:
         return None
     age = (now - job.missing_since).total_seconds()
-    if past is not None and (told.is_stopped or is_proof(past.state, past.exit_code)):
+    if past is not None and (journal.is_stopped or is_proof(past.state, past.exit_code)):
         is_over = age >= config.record_grace
         return JobEnd(job, past.state, past.exit_code, _reason(past), past.node, _seconds(past)) if is_over else None
     if job.kill is not None and (past is None or job.kill is KillReason.USER) and age >= config.record_grace:
@@ -178,10 +178,10 @@ def _end_of_missing(
     return JobEnd(job, past.state, past.exit_code, reason, past.node, _seconds(past), is_proven=False)
 
 
-def _may_run(job: WatchedJob, told: JournalReport, now: datetime, config: ClusterConfig) -> bool:
+def _may_run(job: WatchedJob, journal: JournalReport, now: datetime, config: ClusterConfig) -> bool:
     """It was started, and has left no record: until its walltime is over nobody knows that it does not run."""
     lag = timedelta(seconds=config.lost_after)
-    return told.may_run and job.runs_until is not None and now < job.runs_until + lag
+    return journal.may_run and job.runs_until is not None and now < job.runs_until + lag
 
 
 def _seconds(past: RemoteJob) -> float | None:
@@ -197,20 +197,20 @@ def _attempts_of(
     end: JobEnd,
     attempts: Sequence[LiveAttempt],
     records: Mapping[int, TaskRecord],
-    told: JournalReport,
+    journal: JournalReport,
     limits: JobSettings,
 ) -> list[EndedAttempt]:
     """Tasks are begun in order: of those without a record only the first `side` can have begun.
 
     The exit code of a job that several tasks share is not that of the one that has no record.
     """
-    ended, begun = [], 0 if told.is_stopped else end.job.side
+    ended, begun = [], 0 if journal.is_stopped else end.job.side
     for attempt in sorted(attempts, key=lambda attempt: attempt.position):
         if record := records.get(attempt.position):
             ended.append(_by_record(end.job, attempt, record, limits))
             continue
         if begun > 0:
-            seconds = None if end.seconds is None else max(0.0, end.seconds - told.seconds)
+            seconds = None if end.seconds is None else max(0.0, end.seconds - journal.seconds)
             exit_code = None if attempt.is_shared else end.exit_code
             outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill)
             ended.append(_ended(end.job, attempt, outcome, exit_code, None, seconds, limits))
@@ -241,22 +241,22 @@ def _ended(
         outcome = Outcome.PREEMPTED
     past = TaskPast(attempt.failures, attempt.deaths, attempt.resubmissions, attempt.retries, attempt.checkpoints)
     verdict = judge(outcome, past, limits)
-    about = (job.campaign_id, job.job_id, attempt.task_id, attempt.number)
-    return EndedAttempt(*about, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
+    ids = (job.campaign_id, job.job_id, attempt.task_id, attempt.number)
+    return EndedAttempt(*ids, outcome, exit_code, started, seconds, verdict, has_saved, attempt.position)
 
 
 def _job_end(
-    end: JobEnd, mine: Sequence[EndedAttempt], records: Mapping[int, TaskRecord], told: JournalReport
+    end: JobEnd, attempts: Sequence[EndedAttempt], records: Mapping[int, TaskRecord], journal: JournalReport
 ) -> EndedJob:
     """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says.
 
     One that stopped before a task gave way, though none of its tasks did.
     """
-    if mine:
-        odd = [attempt for attempt in mine if attempt.outcome is not Outcome.SUCCESS]
-        worst = next((attempt for attempt in odd if attempt.outcome is not Outcome.WITHDRAWN), (odd or mine)[-1])
+    if attempts:
+        odd = [attempt for attempt in attempts if attempt.outcome is not Outcome.SUCCESS]
+        worst = next((attempt for attempt in odd if attempt.outcome is not Outcome.WITHDRAWN), (odd or attempts)[-1])
         outcome, exit_code = worst.outcome, worst.exit_code
-        if outcome is Outcome.WITHDRAWN and told.is_stopped and end.job.kill is None:
+        if outcome is Outcome.WITHDRAWN and journal.is_stopped and end.job.kill is None:
             outcome = Outcome.PREEMPTED
     elif records:
         last = records[max(records)]

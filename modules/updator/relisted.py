@@ -25,6 +25,7 @@ class Account(NamedTuple):
 
     @property
     def has_jobs(self) -> bool:
+        """Is there anything to ask this account for: a watched job, or one that was listed though it is over?"""
         return bool(self.jobs) or self.is_relisted
 
 
@@ -32,8 +33,8 @@ def find_relisted(tools: Tools, cluster: ClusterRow, account: Account, listed: S
     """Ask for the death of those that are over for longer than a batch system's word may lag behind."""
     if listed is None:
         return Counter()
-    known = {(job.tag, job.array_index) for job in account.jobs}
-    others = [(job.tag, job.index, job.remote_id) for job in listed if (job.tag, job.index) not in known]
+    watched = {(job.tag, job.array_index) for job in account.jobs}
+    others = [(job.tag, job.index, job.remote_id) for job in listed if (job.tag, job.index) not in watched]
     remote_ids: dict[int, str] = {}
     if others:
         with tools.database.read() as conn:

@@ -73,10 +73,10 @@ def find_holes(
     holes: list[Hole] = []
     while True:  # one by one, since each is compared with the nodes that are not accused
         left = [tally for tally in tallies if tally.node not in {hole.node for hole in holes}]
-        found = [_add_up(node, left, elsewhere, trusting) for node in _suspects(left)]
-        accused = [hole for hole in found if _is_hole(hole, is_known=hole.node in on_trial)]
+        suspects = [_add_up(node, left, elsewhere, trusting) for node in _suspects(left)]
+        accused = [hole for hole in suspects if _is_hole(hole, is_known=hole.node in on_trial)]
         if not accused:
-            return Verdicts(holes, [hole.node for hole in found if hole.node in on_trial and hole.ended > 0])
+            return Verdicts(holes, [hole.node for hole in suspects if hole.node in on_trial and hole.ended > 0])
         holes.append(max(accused, key=lambda hole: hole.bad + hole.quick))
 
 
@@ -92,25 +92,30 @@ def _suspects(tallies: Sequence[Tally]) -> list[str]:
 def _add_up(
     node: str, tallies: Sequence[Tally], elsewhere: Mapping[int, Sequence[Sequence[int]]], trusted: frozenset[int]
 ) -> Hole:
+    """What ended on the node, of the campaigns that have enough elsewhere to be compared with.
+
+    `expected`, if the node were as others: of its ended tasks the part that is bad on other nodes, (bad + 1) / (ended
+    + 2) by Laplace's rule so that it is never 0; of its successful ones the chance to be quick (swallowing_clusters).
+    """
     ended = bad = quick = 0
     expected, doubted = 0.0, {}
-    for mine in (tally for tally in tallies if tally.node == node):
-        campaign = mine.campaign_id
+    for here in (tally for tally in tallies if tally.node == node):
+        campaign = here.campaign_id
         others = [tally for tally in tallies if tally.campaign_id == campaign and tally.node != node]
         doubt = None
-        if (mine.is_quick or mine.on_trial) and campaign not in trusted:
+        if (here.is_quick or here.on_trial) and campaign not in trusted:
             lasting = [added([tally.durations, tally.running]) for tally in others] + list(elsewhere.get(campaign, ()))
-            doubt = compare(mine.durations, lasting)
+            doubt = compare(here.durations, lasting)
         ended_elsewhere = sum(map(_ended, others))
         if doubt is None and ended_elsewhere < LEAST_ON_OTHER_NODES:
             continue
-        ended += _ended(mine)
+        ended += _ended(here)
         if ended_elsewhere >= LEAST_ON_OTHER_NODES:
-            bad += mine.bad
-            expected += _ended(mine) * (sum(tally.bad for tally in others) + 1) / (ended_elsewhere + 2)
+            bad += here.bad
+            expected += _ended(here) * (sum(tally.bad for tally in others) + 1) / (ended_elsewhere + 2)
         if doubt is not None and doubt.quick:
             quick += doubt.quick
-            expected += sum(mine.durations) * doubt.chance
+            expected += sum(here.durations) * doubt.chance
             doubted[campaign] = doubt.below
     return Hole(node, ended, bad, quick, min(expected, float(ended)), doubted)
 

@@ -19,7 +19,10 @@ QUICKER = 0.2  # of the difference, at each quicker answer
 
 
 def next_pace(before: FrontEndPace, seen: Strain, most_load: float) -> FrontEndPace:
-    """The pace after one more look."""
+    """The pace, the part of the usual that may be asked, after one more look.
+
+    Under stress pace * 2^(-seconds / REACTION), else pace + seconds / RECOVERY; between LOWEST and 1.
+    """
     usual = _usual(before.usual, seen)
     why = "; ".join(_signs(before.usual or seen.answer, seen, most_load))
     step = min(seen.elapsed, LONGEST_STEP)
@@ -40,6 +43,7 @@ def _signs(usual: float, seen: Strain, most_load: float) -> list[str]:
 
 
 def _usual(usual: float | None, seen: Strain) -> float:
+    """Seconds of a usual answer, averaged: a quicker one weighs QUICKER, a slower one its time / STRESS_FADES."""
     if usual is None:
         return seen.answer
     weight = QUICKER if seen.answer < usual else min(1.0, min(seen.elapsed, LONGEST_STEP) / STRESS_FADES)

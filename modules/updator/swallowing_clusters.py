@@ -68,7 +68,10 @@ def compare(here: Sequence[int], others: Sequence[Sequence[int]]) -> Doubt | Non
 
 
 def tail(least: int, tries: int, probability: float) -> float:
-    """At most so probable are so many of so many tries, when each has this probability (Chernoff's bound)."""
+    """At most so probable are `least` or more of so many tries, when each has this probability, by itself.
+
+    Chernoff's bound e^(-tries D) with D = q ln(q / p) + (1 - q) ln((1 - q) / (1 - p)), q = least / tries.
+    """
     part = least / tries
     if part <= probability:
         return 1.0

@@ -15,7 +15,7 @@ from cigri.states import EventLevel
 from cigri.text.units import as_utc
 from cigri.wrapper import JournalState
 from modules.updator.answers import journal_key
-from modules.updator.observation import UNTOLD, Findings, Sight
+from modules.updator.observation import NO_JOURNAL, Findings, Sight
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Fi
     unstarted = {
         journal_key(end.job): end
         for end in findings.ended
-        if end.state is not None and sight.told.get(end.job.job_id, UNTOLD).state is JournalState.ABSENT
+        if end.state is not None and sight.journals.get(end.job.job_id, NO_JOURNAL).state is JournalState.ABSENT
     }
     if not unstarted:
         return findings
@@ -45,7 +45,7 @@ def revoked(tools: Tools, cluster: ClusterRow, key: str, user: str, findings: Fi
 
 
 def tell(conn: Connection, cluster: ClusterRow, jobs: Sequence[WatchedJob], findings: Findings) -> None:
-    """People hear of jobs that perhaps still run, and that they were heard of again."""
+    """An event for each job that perhaps still runs, closed once the job is seen again or known to have ended."""
     news = [job for job in findings.unaccounted if not job.is_unaccounted]
     if news:
         mark_unaccounted(conn, [job.job_id for job in news], UNACCOUNTED_REASON)
@@ -65,5 +65,5 @@ def _event(cluster: ClusterRow, job: WatchedJob) -> NewEvent:
         f"{job.remote_id or job.tag} on {cluster.name} is gone from the batch system: {UNACCOUNTED_REASON} ({until}). "
         f"Its tasks are not done elsewhere before; `griddel -j {job.job_id}` gives them up"
     )
-    about = (job.campaign_id, cluster.id, job.job_id)
-    return NewEvent(JOB_UNACCOUNTED, EventLevel.WARNING, _subject(job), message, *about)
+    ids = (job.campaign_id, cluster.id, job.job_id)
+    return NewEvent(JOB_UNACCOUNTED, EventLevel.WARNING, _subject(job), message, *ids)

@@ -56,7 +56,7 @@ def program_of(path: Path, root: Path = ROOT) -> str | None:
     parts = path.relative_to(root).with_suffix("").parts
     if parts[0] == "modules":
         return parts[1].replace("_", " ")
-    return "users" if parts[:2] == ("cigri", "cli") else None
+    return "users" if parts[:2] in (("cigri", "cli"), ("cigri", "endpoints")) else None
 
 
 def read(path: Path, root: Path = ROOT) -> File:

@@ -3,7 +3,7 @@
 import argparse
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,7 @@ from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql
 
 from cigri.cli.command import Parser
+from cigri.endpoints import every
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.tables import everything
@@ -33,6 +34,33 @@ UNIT = re.compile(
 LIMITS = {"gt": "> ", "ge": "≥ ", "lt": "< ", "le": "≤ "}
 OF_ALL = ("help", "version")
 DATA_DIRECTORY = "~/.local/share/cigri"
+
+PORTAL = """\
+# The portal: who may do what
+
+<!-- {} -->
+
+```sh
+curl --unix-socket ~/.local/share/cigri/portal.sock http://localhost/api/v1/whoami
+```
+
+The socket of a site is `/run/cigri/portal.sock`. Commands ask the same; their `--json` is the body of the answer:
+[json.md](json.md) tells every field. `/openapi.json` describes all of it for programs. What goes wrong comes as
+`application/problem+json`, whose `detail` is the sentence that a command shows.
+
+Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridtoken), or a
+[proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts. Nothing else that is sent changes it.
+
+- **everybody**: who is known. Of others' campaigns they see name, numbers and state; parameters, environment,
+  description and what tasks wrote are null or left out.
+- **owner**: of the campaign, job or token, and `root` and operators. To anybody else it is not there (404).
+- **operator**: root, whom `portal.operators` names, and the account that runs the grid. Anybody else is refused (403).
+
+A token is for `read`, `submit` or `operate`; each allows what stands before it, too. Every change is in the audit
+trail together with what it changed: `gridevents --audit`. 202 means that a cluster is being asked: ask the same again
+for the answer.
+
+"""
 
 
 def settings_page() -> str:
@@ -205,7 +233,20 @@ def unit_of(field: FieldInfo) -> str:
     return found[1] if found else ""
 
 
+def portal_page() -> str:
+    rows = (
+        (f"`{endpoint.method} {endpoint.path}`", endpoint.may, endpoint.scope, _first_line(endpoint.function))
+        for endpoint in sorted(every(), key=lambda endpoint: (endpoint.path, endpoint.method))
+    )
+    return PORTAL.format(ORIGIN) + "\n".join(_table(("below `/api/v1`", "who", "scope", "what"), rows))
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").splitlines()[0]
+
+
 PAGES = {
+    "portal.md": portal_page,
     "cigri.md": operator_page,
     "settings.md": settings_page,
     "events.md": events_page,

@@ -10,7 +10,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for room in ("cigri", "modules", "migrations") for path in sorted((ROOT / room).rglob("*.py"))]
 OF_ITS_OWN = {
-    "cigri/cli/capabilities.py",  # whether hours ever open, before there is a database
     "cigri/database/virtual.py",  # what makes the virtual time, from the server's
     "cigri/localbatch/engine.py",  # a batch system, as others outside the grid
     "modules/operator/cluster/standing_in.py",  # in words for people

@@ -31,6 +31,7 @@ class Ground:
         self.directory = directory
         self.environment = {**os.environ, "CIGRI_SET_DATA_DIRECTORY": str(directory)}
         self.environment |= {f"CIGRI_SET_{name.upper()}": str(value) for name, value in settings.items()}
+        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)  # it would compile all of CiGri with each command
         self.run("cigri", "up", "--no-almighty")
         self.database = Database(embedded.url(directory / "database"))
 

@@ -10,7 +10,10 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "submission": (
         "cigri/cli/gridsub.py",
         "cigri/cli/submitting.py",
+        "cigri/endpoints/bodies.py",
         "cigri/jdl",
+        "cigri/submission",
+        "modules/portal/receiving.py",
         "cigri/flow/submissions.py",
         "migrations",
     ),

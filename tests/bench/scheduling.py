@@ -19,7 +19,7 @@ from typing import NamedTuple
 from cigri import shipped
 from cigri.settings.algorithms import names
 from modules.laboratory.evaluation.results import Results
-from modules.laboratory.report.words import percent, times
+from modules.laboratory.report.figures_as_text import percent, times
 from modules.operator.simulate import simulate
 from tests.bench.table import Row, row
 

@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 from cigri.database import Database, embedded, schema
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.tasks import redo_tasks
+from cigri.rules.callers import Caller
 from cigri.states import TaskState
 from tests.faults.memories import forget_copy, repair
 from tests.faults.test_kill import kill_group, start_almighty
@@ -61,7 +62,7 @@ class World:
         """As a user does with tasks that have failed: `gridsub --resubmit`."""
         self.resubmitted += [row["number"] for row in self.grid.rows("SELECT number FROM tasks WHERE state = 'failed'")]
         with self.grid.database.begin() as conn:
-            redo_tasks(conn, self.campaign_id, self.grid.site.user, chosen=None, states=[TaskState.FAILED])
+            redo_tasks(conn, self.campaign_id, Caller(self.grid.site.user), chosen=None, states=[TaskState.FAILED])
 
     def done(self, cluster: str = "") -> int:
         """Tasks done so far, on that cluster or anywhere; none while the database is away."""

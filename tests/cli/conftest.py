@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import adding, change, deeds, gridevents, resubmission, submitting
+from cigri.cli import grid as grid_way
+from cigri.cli import simulating, submitting
 from cigri.database import Database
+from cigri.rules.callers import SUPERUSER, Caller
+from cigri.settings.sections import Settings
 from tests.cli.running import Run, running
 from tests.factories import note_passes
+from tests.portal.conftest import Served, serving
 
 AsUser = Callable[[str], None]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -49,10 +53,33 @@ def run(
 @pytest.fixture
 def as_user(monkeypatch: pytest.MonkeyPatch) -> AsUser:
     def become(user: str) -> None:
-        for program in (change, submitting, adding, deeds, gridevents, resubmission):
+        for program in (grid_way, submitting, simulating):
             monkeypatch.setattr(program, "grid_user", lambda: user)
 
     return become
+
+
+@pytest.fixture(params=["here", "portal"])
+def both_ways(
+    request: pytest.FixtureRequest, grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """The test is played twice: on the database, and through a portal that knows who `as_user` says we are."""
+    if request.param == "here":
+        yield
+        return
+    from modules.portal.identity import Identities
+
+    monkeypatch.setattr(Identities, "caller", lambda *_: _known(vars(grid_way)["grid_user"]()))
+    with serving(grid, Settings(), tmp_path / "portal.sock") as served:
+        monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(served.place))
+        yield
+
+
+@pytest.fixture
+def portal(grid: Database, tmp_path: Path) -> Iterator[Served]:
+    """Of the commands' database."""
+    with serving(grid, Settings(), tmp_path / "portal.sock") as served:
+        yield served
 
 
 @pytest.fixture
@@ -74,3 +101,7 @@ def program() -> Program:
         return subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=dict(os.environ))
 
     return run
+
+
+def _known(user: str) -> Caller:
+    return Caller(user, is_operator=user == SUPERUSER)

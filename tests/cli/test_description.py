@@ -17,7 +17,7 @@ from cigri.jdl import Description, parse
 from tests.cli.conftest import AsUser
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
-pytestmark = pytest.mark.noon
+pytestmark = [pytest.mark.noon, pytest.mark.usefixtures("both_ways")]
 
 Show = Callable[[int], dict[str, Any]]
 

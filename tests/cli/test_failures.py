@@ -19,11 +19,14 @@ from cigri.tables.campaigns import Campaign
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt
 from cigri.tables.tasks import Task
-from cigri.text.alike_failures import STDERR, TaskFailure, alike, as_ranges, headline, last_said
+from cigri.text.alike_failures import STDERR, TaskFailure, alike, as_ranges, headline, kind_of, last_said
 from cigri.text.exit_codes import EXPLAINED, explain
+from tests.callers import ALICE
 from tests.cli.conftest import AsUser
 from tests.cli.running import Printed
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+
+pytestmark = pytest.mark.usefixtures("both_ways")
 
 COMMAND = gridsub
 Say = Callable[..., Printed]
@@ -62,7 +65,7 @@ def accepted(grid: Database, exit_codes: Sequence[int]) -> int:
     """Its failures were accepted, and it has ended."""
     campaign = failed(grid, exit_codes, [])
     with grid.begin() as conn:
-        fix_events(conn, list_fixable(conn, EventChoice("alice", [campaign])), "alice", resubmit=False)
+        fix_events(conn, list_fixable(conn, EventChoice(ALICE, [campaign])), ALICE, resubmit=False)
         assert close_campaigns(conn) == 1
     return campaign
 
@@ -162,7 +165,7 @@ def cancelled(grid: Database) -> int:
         campaign = a_campaign(conn, 3, clusters=["localhost"])
         fails, *killed = submitted_jobs(conn, campaign, cluster, 3)
         end_jobs(conn, cluster, [fails], Outcome.FAILURE, exit_code=1)
-        assert all(kill_job(conn, job, "alice") for job in killed)
+        assert all(kill_job(conn, job, ALICE) for job in killed)
         end_jobs(conn, cluster, killed[:1], Outcome.KILLED, exit_code=None)
         assert count_left(conn, campaign)[0] == {TaskState.FAILED: 1, TaskState.CANCELLED: 1, TaskState.ASSIGNED: 1}
     return campaign
@@ -184,7 +187,7 @@ def test_cancelled_tasks_are_done_again_by_number_and_their_ended_campaign_goes_
     campaign = cancelled(grid)
     with grid.begin() as conn:
         end_jobs(conn, 1, [3], Outcome.KILLED, exit_code=None)
-        fix_events(conn, list_fixable(conn, EventChoice("alice", [campaign])), "alice", resubmit=False)
+        fix_events(conn, list_fixable(conn, EventChoice(ALICE, [campaign])), ALICE, resubmit=False)
         close_campaigns(conn)
         assert conn.scalar(select(Campaign.c.state)) is CampaignState.TERMINATED
     assert say(gridsub, "--resubmit", campaign, "--tasks", "0-1").out == "2 tasks of campaign 1 will be done again\n"
@@ -211,7 +214,7 @@ def test_only_its_owner_does_them_again_and_only_what_is_there(grid: Database, s
     assert "you have no campaign 1" in say(gridsub, "--resubmit", campaign).err
     as_user("alice")
     with grid.begin() as conn:
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
     refused = say(gridsub, "--resubmit", campaign)
     assert (refused.status, "is cancelled; submit a new one" in refused.err) == (1, True)
 
@@ -280,7 +283,7 @@ def test_alike_is_what_differs_in_numbers_only() -> None:
     failures.append(TaskFailure(1, 8, "dahu", Outcome.WALLTIME, None, ""))
     kinds = [[failure.task for failure in some] for some in alike(failures)]
     assert kinds == [[0, 1, 3, 4], [2], [8], [9]]
-    assert headline([failures[-1]]) == "1 x walltime on dahu"
+    assert headline(kind_of([failures[-1]])) == "1 x walltime on dahu"
     assert alike([]) == []
 
 

@@ -42,6 +42,7 @@ def clusters(database: Database) -> None:
 
 
 @pytest.mark.noon
+@pytest.mark.usefixtures("both_ways")
 def test_clusters_are_listed_with_their_state(run: Run, clusters: None) -> None:
     why = "since 2026-03-01 12:00:00, tried again at 2026-03-01 12:00:05: away: no route to host"
     expected = f"""\
@@ -59,6 +60,7 @@ Id  Name  Driver  Host           State        Free  Total  Ours running  Ours wa
 
 
 @pytest.mark.noon
+@pytest.mark.usefixtures("both_ways")
 def test_no_secret_is_shown(run: Run, clusters: None) -> None:
     for argv in (("-i", "new"), ("--json", "new")):
         printed = run(*argv)
@@ -90,6 +92,7 @@ def test_a_bar_is_always_as_wide(amounts: list[int]) -> None:
     assert all(abs(width - amount * 80 / sum(amounts)) < 1 for width, amount in zip(found, amounts, strict=True))
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_usage_tells_the_past(run: Run, database: Database) -> None:
     with database.begin() as conn:
         now = server_time(conn)
@@ -113,6 +116,7 @@ def test_no_cluster_at_all_says_who_adds_one(run: Run) -> None:
 
 
 @pytest.mark.noon
+@pytest.mark.usefixtures("both_ways")
 def test_an_unknown_cluster_is_a_failure_with_a_hint(run: Run, clusters: None) -> None:
     printed = run("dahu", "nowhere", "77")
     assert (printed.status, printed.out) == (1, "")

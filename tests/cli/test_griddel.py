@@ -16,6 +16,7 @@ from cigri.states import CampaignState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event
 from cigri.tables.wishes import Kill
+from tests.callers import ALICE
 from tests.cli.conftest import AsUser, Program
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
@@ -23,7 +24,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def _alice(grid: Database, as_user: AsUser) -> None:
+def _alice(grid: Database, as_user: AsUser, both_ways: None) -> None:
     """Campaigns 1 to 4 of alice's, and 5 of bob's; job 1 of campaign 1 is in a queue."""
     as_user("alice")
     with grid.begin() as conn:
@@ -81,7 +82,7 @@ def test_an_ended_campaign_stays_ended(grid: Database, capsys: Capture) -> None:
     with grid.begin() as conn:
         a_campaign(conn, 0)
         close_campaigns(conn)
-        move_campaign(conn, 2, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, 2, ALICE, CampaignState.CANCELLED)
     for arguments, told in (
         (["6"], "campaign 6 is terminated and cannot be cancelled any more"),
         (["-r", "6"], "campaign 6 is terminated and cannot be resumed any more"),

@@ -50,6 +50,7 @@ def failed_and_waiting(grid: Database, campaign: int) -> tuple[int, int]:
     return tasks.get(TaskState.FAILED, 0), tasks.get(TaskState.WAITING, 0)
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_open_events_are_told_with_task_job_cluster_and_the_next_step(capsys: Capture) -> None:
     assert main([]) == 0
     said = capsys.readouterr()
@@ -62,6 +63,7 @@ def test_open_events_are_told_with_task_job_cluster_and_the_next_step(capsys: Ca
     assert "`gridevents -c 1 --fix` closes them; with --resubmit" in said.err
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_closed_events_are_shown_on_demand(capsys: Capture) -> None:
     assert main(["1", "--fix"]) == 0
     capsys.readouterr()
@@ -83,6 +85,7 @@ def test_fixed_events_are_closed_and_their_tasks_stay_failed(grid: Database, cap
     assert failed_and_waiting(grid, 1) == (2, 0)
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_fixed_and_resubmitted_their_tasks_wait_again(grid: Database, capsys: Capture) -> None:
     assert main(["1", "-f", "-r"]) == 0
     assert capsys.readouterr().out == "2 events are closed, failed tasks wait again\n"
@@ -96,12 +99,14 @@ def test_one_event_can_be_fixed_alone(grid: Database) -> None:
     assert failed_and_waiting(grid, 1) == (1, 1)
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_nothing_left_to_fix_is_no_failure(capsys: Capture) -> None:
     assert main(["1", "-f"]) == 0
     assert main(["1", "-f"]) == 0
     assert "nothing to fix" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_events_of_others_are_neither_seen_nor_fixed(grid: Database, capsys: Capture) -> None:
     for arguments in (["2"], ["2", "--fix"], ["1", "99"], ["-e", "3"], ["-e", "3", "-f"], ["-e", "4", "-f"]):
         assert main(arguments) == 1
@@ -111,12 +116,14 @@ def test_events_of_others_are_neither_seen_nor_fixed(grid: Database, capsys: Cap
     assert open_events(grid) == [1, 2, 3, 4]
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_root_sees_and_fixes_all(grid: Database, as_user: AsUser) -> None:
     as_user("root")
     assert main(["1-2", "--fix"]) == 0
     assert open_events(grid) == [4]
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_events_of_clusters_are_for_all_to_see(capsys: Capture) -> None:
     assert main(["--global"]) == 0
     said = capsys.readouterr()
@@ -128,7 +135,7 @@ def test_events_of_clusters_are_for_all_to_see(capsys: Capture) -> None:
 
 def test_events_of_clusters_are_fixed_by_the_operator_only(grid: Database, as_user: AsUser, capsys: Capture) -> None:
     assert main(["-g", "--fix"]) == 1
-    assert "the operator only (root or cigri), you are alice" in capsys.readouterr().err
+    assert "events of clusters are fixed by operators only, and you are alice" in capsys.readouterr().err
     assert open_events(grid) == [1, 2, 3, 4]
     as_user("cigri")
     assert main(["-g", "--fix"]) == 0
@@ -160,6 +167,7 @@ def test_foreign_text_cannot_steer_a_terminal(grid: Database, capsys: Capture) -
     assert "    evil \\x1b]0;title\\x07\\x9b2J\n    second line\n" in said
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_many_events_are_cut_and_said_to_be(grid: Database, capsys: Capture) -> None:
     assert main(["-n", "1"]) == 0
     said = capsys.readouterr()
@@ -171,13 +179,14 @@ def test_many_events_are_cut_and_said_to_be(grid: Database, capsys: Capture) -> 
     assert capsys.readouterr().out.startswith("1: ")
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_json_is_complete(capsys: Capture) -> None:
     assert main(["--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
     assert (first["id"], first["code"], first["task"], first["parameter"]) == (1, "TASK_FAILED", 0, "--seed 1")
     assert (second["id"], second["cluster"], second["closed_at"]) == (2, "dahu", None)
     assert main(["1", "--fix", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"fixed": 2}
+    assert json.loads(capsys.readouterr().out) == {"fixed": 2, "failed_before": {}}
     assert main(["--json"]) == 0
     assert json.loads(capsys.readouterr().out) == []
 
@@ -187,6 +196,7 @@ def test_json_is_complete(capsys: Capture) -> None:
     [
         (["-r", "1"], "--resubmit goes with --fix"),
         (["-f"], "fix what?"),
+        (["--audit", "1"], "stands alone"),
         (["-g", "1"], "belong to no campaign"),
         (["-g", "-f", "-r"], "have no tasks"),
         (["-f", "-a", "1"], "leave out --all"),
@@ -209,3 +219,20 @@ def test_the_program_tells_its_status(program: Program) -> None:
 
 def _put(conn: Connection, message: str) -> None:
     put_events(conn, [NewEvent("EVIL", EventLevel.ERROR, "campaign 1", message, 1)])
+
+
+@pytest.mark.usefixtures("both_ways")
+def test_the_audit_trail_is_for_operators(as_user: AsUser, capsys: Capture) -> None:
+    assert main(["-e", "2", "--fix"]) == 0
+    assert main(["1", "--fix", "--resubmit"]) == 0
+    assert main(["--audit"]) == 1
+    assert "this is for operators only, and you are alice" in capsys.readouterr().err
+    as_user("root")
+    capsys.readouterr()
+    assert main(["--audit", "-n", "1"]) == 0
+    heading, row = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["When", "Who", "Known", "by", "Did", "Asked"]
+    assert row.split()[2:5] == ["alice", "kernel", "fix_events"]
+    assert set(row.split()[5:]) == {'campaigns="1"', 'ids=""', "is_global=false", "resubmit=true"}
+    assert main(["--audit", "--json"]) == 0
+    assert [entry["asked"]["ids"] for entry in json.loads(capsys.readouterr().out)] == ["2", ""]

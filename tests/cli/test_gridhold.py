@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def _alice(grid: Database, as_user: AsUser) -> None:
+def _alice(grid: Database, as_user: AsUser, both_ways: None) -> None:
     """Campaign 1 of alice's with jobs 1 (running) and 2 (waiting), and campaign 2 of bob's."""
     as_user("alice")
     with grid.begin() as conn:

@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import text
 
 from cigri.cli import gridstat
-from cigri.cli.reasons import SENTENCES
 from cigri.database import Database, server_time
 from cigri.flow.archive import archive_campaign
 from cigri.flow.campaigns import close_campaigns, move_campaign, set_own_priority, set_priority
@@ -20,11 +19,15 @@ from cigri.flow.stops import kill_job
 from cigri.flow.tasks import WaitingTask, take_waiting
 from cigri.flow.trials import Trial, put_trials
 from cigri.flow.visits import put_failure
+from cigri.rules.reasons import SENTENCES
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
+from tests.callers import ALICE, BOB, ROOT
 from tests.cli.running import Run
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, set_time, submitted_jobs
 from tests.flow.test_buckets import SIZED, sized
+
+pytestmark = pytest.mark.usefixtures("both_ways")
 
 COMMAND = gridstat
 
@@ -51,9 +54,9 @@ def campaign(database: Database) -> int:
 def test_open_campaigns_are_listed(run: Run, campaign: int, database: Database) -> None:
     with database.begin() as conn:
         paused, cancelled = a_campaign(conn, 3, name="pause", user="bob"), a_campaign(conn, 1, name="gone")
-        move_campaign(conn, paused, "bob", CampaignState.PAUSED)
+        move_campaign(conn, paused, BOB, CampaignState.PAUSED)
         set_time(conn, NOON + timedelta(hours=1))
-        move_campaign(conn, cancelled, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, cancelled, ALICE, CampaignState.CANCELLED)
     header = "Campaign id  Name    User   Submission time      S   Progress   End\n"
     first = "1            povray  alice  2026-03-01 12:00:00  Re  2/6 (33%)  -\n"
     second = "2            pause   bob    2026-03-01 12:00:00  P   0/3 (0%)   -\n"
@@ -106,7 +109,7 @@ luke: the operator gives this cluster no new jobs
 def test_priorities_are_shown_where_somebody_gave_one(run: Run, campaign: int, database: Database) -> None:
     assert "Priority" not in run(str(campaign)).out
     with database.begin() as conn:
-        set_own_priority(conn, campaign, "root", 3)
+        set_own_priority(conn, campaign, ROOT, 3)
         set_priority(conn, campaign, -1)
     assert "3 among those of alice, -1 among all, by the operator" in run(str(campaign)).out
 
@@ -119,7 +122,7 @@ def test_the_end_is_told_as_a_date_and_as_a_duration(run: Run, campaign: int, da
     assert f"{eta:%Y-%m-%d %H:%M:%S} (in 5 h 30 min)" in run(campaign).out
     assert "in 5 h 30 min" in run().out
     with database.begin() as conn:
-        move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
+        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
     assert "5 h 30 min" not in run(campaign).out
 
 
@@ -263,7 +266,7 @@ def test_what_stands_in_the_way_is_said_per_cluster(run: Run, database: Database
     assert "exit code 7" in text
     assert "gridclusters -i away" in text
     with database.begin() as conn:
-        move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
+        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
     assert f"griddel --resume {campaign}" in run(campaign).out
 
 
@@ -288,7 +291,7 @@ def test_a_job_is_shown_with_its_tasks(run: Run, campaign: int, database: Databa
         assert line + "\n" in printed
     assert "1         2     1        failure  3          2026-03-01 11:59:50  10 s      2\n" in printed
     with database.begin() as conn:
-        kill_job(conn, 6, "root")
+        kill_job(conn, 6, ROOT)
     assert "Kill:       user, asked by root\n" in run("-j", 6).out
     assert run("-j", 6, "--json").json["attempts"][0]["task_number"] == 5
 

@@ -28,6 +28,7 @@ Capture = pytest.CaptureFixture[str]
 PLAIN: dict[str, Any] = {"name": "n", "exec_file": "$HOME/run", "clusters": {"dahu": {}}, "params": ["a", "b", "c"]}
 REFUSING = "from cigri.admission import refuse\ndef rule(campaign, user):\n    refuse(f'not for {user}')\n"
 CHANGING = "def rule(campaign, user):\n    return campaign.with_cluster('dahu', walltime=60)\n"
+BOTH_WAYS = pytest.mark.usefixtures("both_ways")
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +55,7 @@ def tasks(grid: Database) -> list[object]:
         return list(conn.scalars(select(Task.c.parameter).order_by(Task.c.id)))
 
 
+@BOTH_WAYS
 def test_a_file_is_submitted_and_its_number_told(grid: Database, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "campaign.json"
     path.write_text(described(max_jobs="4", resources={"cpu": 2, "nodes": 3}, prologue="true"))
@@ -78,6 +80,7 @@ def test_a_description_may_come_from_a_pipe(
     assert tasks(grid) == ["0", "1"]
 
 
+@BOTH_WAYS
 def test_formats_are_told_by_the_name_and_files_are_beside_it(grid: Database, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("one\ntwo\n")
     path = tmp_path / "campaign.toml"
@@ -86,6 +89,15 @@ def test_formats_are_told_by_the_name_and_files_are_beside_it(grid: Database, tm
     assert tasks(grid) == ["one", "two"]
 
 
+@BOTH_WAYS
+@pytest.mark.parametrize("name", ["l" * 300, "a\0b"], ids=["long", "NUL"])
+def test_a_file_of_parameters_that_cannot_be_is_told_in_one_line(name: str, grid: Database, capsys: Capture) -> None:
+    assert main(["-j", described(param_file=name, nb_jobs=None)]) == 1
+    assert "cannot be read: " in capsys.readouterr().err
+    assert stored(grid) == []
+
+
+@BOTH_WAYS
 def test_several_descriptions_are_several_campaigns(grid: Database, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "a.json").write_text(described(name="file"))
     assert main(["-j", described(name="first"), "-j", described(name="second"), str(tmp_path / "a.json")]) == 0
@@ -93,6 +105,7 @@ def test_several_descriptions_are_several_campaigns(grid: Database, tmp_path: Pa
     assert capsys.readouterr().out.count("CAMPAIGN_ID=") == 3
 
 
+@BOTH_WAYS
 def test_nothing_is_stored_when_one_of_several_is_wrong(grid: Database, tmp_path: Path, capsys: Capture) -> None:
     wrong = described(nam="x", walltime="banana")
     faraway = described(clusters={"dahuu": {}, "moon": {}})
@@ -137,12 +150,14 @@ def test_hostile_descriptions_are_refused_in_words(
     assert stored(grid) == []
 
 
+@BOTH_WAYS
 def test_hostile_parameters_are_stored_as_they_are(grid: Database) -> None:
     parameters = ['"\'"; DROP TABLE tasks; --', "tab\tnewline\n\\\\N", "é😀", "x" * 100_000]
     assert main(["-j", described(params=parameters)]) == 0
     assert tasks(grid) == parameters
 
 
+@BOTH_WAYS
 def test_a_test_takes_one_task_for_each_cluster(grid: Database, capsys: Capture) -> None:
     two = described(clusters={"dahu": {}, "luke": {}}, params=[str(i) for i in range(9)])
     assert main(["-t", "test", "-j", two]) == 0
@@ -181,6 +196,7 @@ def test_tests_run_as_normal_jobs_for_those_who_may_have_them(grid: Database) ->
         assert [tuple(row) for row in conn.execute(joined)] == [("dahu", "normal"), ("luke", "best-effort")]
 
 
+@BOTH_WAYS
 def test_admission_refuses_and_the_reason_is_told_beside_other_faults(
     grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -193,6 +209,7 @@ def test_admission_refuses_and_the_reason_is_told_beside_other_faults(
     assert stored(grid) == []
 
 
+@BOTH_WAYS
 def test_the_operator_hears_of_a_rule_that_is_broken(
     grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -251,6 +268,7 @@ def test_no_driver_is_loaded_for_a_core(grid: Database, monkeypatch: pytest.Monk
     assert "whether odd can take its jobs was not checked: no driver 'nowhere'" in capsys.readouterr().err
 
 
+@BOTH_WAYS
 def test_what_no_task_can_get_is_refused_with_the_task_and_the_line_that_would_change_it(
     grid: Database, capsys: Capture
 ) -> None:
@@ -289,6 +307,7 @@ def test_every_task_whose_amounts_cannot_be_computed_is_told(grid: Database, cap
     assert stored(grid) == []
 
 
+@BOTH_WAYS
 def test_tasks_that_compute_their_amounts_are_stored_in_buckets(grid: Database, capsys: Capture) -> None:
     with grid.begin() as conn:
         a_cluster(conn, "here", options={"spool": "/s", "pools": {"mem": 5000}})
@@ -301,6 +320,7 @@ def test_tasks_that_compute_their_amounts_are_stored_in_buckets(grid: Database, 
         assert len({*conn.scalars(select(Task.c.bucket_id))}) == 2
 
 
+@BOTH_WAYS
 def test_what_admission_changes_is_shown_and_stored(
     grid: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -312,6 +332,7 @@ def test_what_admission_changes_is_shown_and_stored(
         assert conn.execute(select(CampaignCluster.c.settings)).scalar_one()["walltime"] == 60
 
 
+@BOTH_WAYS
 def test_check_shows_what_would_run_and_stores_nothing(grid: Database, capsys: Capture) -> None:
     description = described(
         exec_file="~/run 'a b' {index}",
@@ -373,6 +394,7 @@ def test_a_database_of_another_version_is_the_operators_to_mend(
     assert "cigri db upgrade" in capsys.readouterr().err
 
 
+@BOTH_WAYS
 def test_details_and_json_tell_what_was_stored(capsys: Capture) -> None:
     assert main(["-d", "-j", described()]) == 0
     assert "CAMPAIGN_ID=1\ncampaign n (default) of alice: 3 tasks\n" in capsys.readouterr().out
@@ -382,6 +404,7 @@ def test_details_and_json_tell_what_was_stored(capsys: Capture) -> None:
     assert answer["clusters"]["dahu"]["commands"] == ["run 2 a"]
 
 
+@BOTH_WAYS
 def test_tasks_are_added(grid: Database, tmp_path: Path, capsys: Capture) -> None:
     assert main(["-j", described()]) == 0
     (tmp_path / "more.json").write_text('["d"]')
@@ -392,6 +415,7 @@ def test_tasks_are_added(grid: Database, tmp_path: Path, capsys: Capture) -> Non
     assert len(tasks(grid)) == 6
 
 
+@BOTH_WAYS
 def test_more_tasks_are_looked_at_with_the_words_of_their_campaign(grid: Database, capsys: Capture) -> None:
     assert main(["-j", described(exec_file="run --a={a}", params=[{"a": 1}])]) == 0
     for length, status in ((131_068, 1), (131_067, 0)):  # with --a= one byte above what is taken, and just that
@@ -436,6 +460,7 @@ def test_a_priority_is_of_ones_own_open_campaigns_only(grid: Database, as_user: 
     assert own_priorities(grid) == [0]
 
 
+@BOTH_WAYS
 def test_wrong_tasks_are_all_told_and_none_added(grid: Database, capsys: Capture) -> None:
     assert main(["-j", described()]) == 0
     assert main(["-c", "1", "-J", '["d", {"x": 1}]', "-J", '"e"', "-F", "missing.json"]) == 1
@@ -445,6 +470,7 @@ def test_wrong_tasks_are_all_told_and_none_added(grid: Database, capsys: Capture
     assert len(tasks(grid)) == 3
 
 
+@BOTH_WAYS
 def test_tasks_are_added_to_ones_own_living_campaigns_only(grid: Database, capsys: Capture) -> None:
     with grid.begin() as conn:
         theirs = a_campaign(conn, 1, user="bob")
@@ -567,6 +593,7 @@ def test_a_wrong_description_is_told_though_the_database_is_away(
     assert "the database does not answer" in said
 
 
+@BOTH_WAYS
 def test_one_unknown_cluster_among_several_is_left_out(grid: Database, capsys: Capture) -> None:
     assert main(["-j", described(clusters={"dahu": {}, "dauh": {}})]) == 0
     assert "left out: clusters.dauh: there is no such cluster (did you mean 'dahu'?" in capsys.readouterr().err
@@ -597,6 +624,7 @@ def used(grid: Database) -> list[str]:
         return sorted(conn.scalars(names))
 
 
+@BOTH_WAYS
 def test_what_a_description_does_not_say_operators_have_said(grid: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("WALLTIME", "120"), ("CPU", "2"), ("MEM", "500")):
         monkeypatch.setenv(f"CIGRI_SET_JOBS__{name}", value)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from cigri.cli import gridclusters, griddel, gridevents, gridstat, gridsub
+from cigri.cli import gridclusters, griddel, gridevents, gridstat, gridsub, gridtoken
 from cigri.database import Database
+from cigri.flow.audit import put_audit
 from cigri.flow.clusters import find_cluster, map_user
 from cigri.flow.cuts import Cut, put_cuts
 from cigri.flow.discovered_nodes import put_nodes
@@ -22,6 +23,7 @@ from cigri.resources.nodes import NodeClass
 from cigri.settings.sections import NodeSettings
 from cigri.states import CutReason, Outcome
 from modules import operator
+from tests.callers import ALICE
 from tests.cli.conftest import AsUser
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
@@ -34,6 +36,7 @@ MAINS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "gridevents": gridevents.main,
     "griddel": griddel.main,
     "gridsub": gridsub.main,
+    "gridtoken": gridtoken.main,
     "cigri": operator.main,
 }
 PLAIN = json.dumps({"name": "n", "exec_file": "run", "nb_jobs": 2, "clusters": {"dahu": {}}})
@@ -51,6 +54,7 @@ ASKED = {
     "gridclusters -p --json": ["gridclusters --json -p"],
     "gridclusters --where EXPRESSION --json": ["gridclusters --json --where cores>=1"],
     "gridevents --json": ["gridevents --json"],
+    "gridevents --audit --json": ["gridevents --json --audit"],
     "gridevents --fix --json": ["gridevents --json 1 --fix"],
     "griddel --json": ["griddel --json --pause 2"],
     "gridsub --check --output json": ["gridsub --check --output json -f DESCRIPTION"],
@@ -59,12 +63,16 @@ ASKED = {
         "gridsub -c 2 --output json -J [1]",
         "gridsub -c 2 --output json --priority 3",
     ],
+    "gridtoken create --json": ["gridtoken create --json --root"],
+    "gridtoken list --json": ["gridtoken list --json", "gridtoken revoke 1 --json"],
     "cigri status --json": ["cigri status --json"],
     "cigri doctor --json": ["cigri doctor --json"],
     "cigri cluster list --json": ["cigri cluster list --json", "cigri cluster show dahu --json"],
     "cigri cluster nodes --json": ["cigri cluster nodes --json"],
 }
 OF_OPERATOR = "Lists of the operator"
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 Tell = Callable[[str], Any]
 
 
@@ -147,6 +155,7 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
         a_campaign(conn, 2, name="second")
         put_pass(conn, Pass("updator", "here", 1, 0.1, {"visits": 1}, ""))
         put_description(conn, read_document(""), "", "root")
+        put_audit(conn, ALICE, "kill_job", {"job_id": 1})
     for words in (
         ("limit", "set", "matlab", "4"),
         ("quota", "set", "user", "alice", "4"),
@@ -164,6 +173,7 @@ def tell(grid: Database, as_user: AsUser, tmp_path: Path, capsys: pytest.Capture
     def tell(call: str) -> Any:
         capsys.readouterr()
         name, *argv = call.replace("DESCRIPTION", str(path)).split()
+        as_user("root" if "--audit" in argv else "alice")
         MAINS[name](argv)
         return json.loads(capsys.readouterr().out)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import gridclusters, griddel, gridevents, gridhold, gridstat, gridsub
+from cigri.cli import gridclusters, griddel, gridevents, gridhold, gridstat, gridsub, gridtoken
 from modules import operator
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +22,11 @@ PROGRAMS = {
     "gridhold": gridhold.hold,
     "gridresume": gridhold.resume,
     "gridevents": gridevents.main,
+    "gridtoken": gridtoken.main,
     "cigri": operator.main,
 }
+OF_SEVERAL = ("cigri", "gridtoken")
+TOKEN_ACTIONS = ("gridtoken create", "gridtoken list", "gridtoken revoke")
 EVERYWHERE = {"-h", "--help", "--version"}
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*(?!\w)")
 CALL = re.compile(rf"(?<![\w/.-])({'|'.join(PROGRAMS)})((?: +[^ `\n|;&)]+)+)")
@@ -47,7 +50,7 @@ def calls(page: str) -> Iterator[tuple[tuple[str, ...], str]]:
     for program, rest in CALL.findall(page):
         words = re.split(" {2,}", QUOTED.sub("TEXT", rest).rstrip())[0].split()
         command = [program]
-        while program == "cigri" and words and options(*command, words[0]):
+        while program in OF_SEVERAL and words and options(*command, words[0]):
             command.append(words.pop(0))
         yield from ((tuple(command), option) for word in words for option in OPTION.findall(word.partition("=")[0]))
 
@@ -77,7 +80,7 @@ def test_pages_show_many_calls() -> None:
     assert (("cigri", "cluster", "add"), "--driver") in found
 
 
-@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "cigri"])
+@pytest.mark.parametrize("program", [*(name for name in PROGRAMS if name not in OF_SEVERAL), *TOKEN_ACTIONS])
 def test_the_page_of_commands_says_what_each_option_does(program: str) -> None:
-    said = set(OPTION.findall(section(program)))
-    assert options(program) - EVERYWHERE - said == set()
+    said = set(OPTION.findall(section(program.split()[0])))
+    assert options(*program.split()) - EVERYWHERE - said == set()

@@ -20,6 +20,7 @@ from cigri.program.tools import Tools
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, metascheduler, predictor, runner, updator
+from tests.cli.conftest import AsUser
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 from tests.localbatch.host import Host
@@ -75,9 +76,8 @@ def run_campaign(database: Database) -> int:
         assert time.monotonic() < deadline, view
 
 
-def test_an_output_comes_as_it_was_written(
-    run: Run, database: Database, cluster: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("both_ways")
+def test_an_output_comes_as_it_was_written(run: Run, database: Database, cluster: Path, as_user: AsUser) -> None:
     campaign = run_campaign(database)
     tasks = run("-f", campaign, "--json").json[0]["tasks"]
     first, second = (task["job_id"] for task in tasks)
@@ -100,14 +100,17 @@ def test_an_output_comes_as_it_was_written(
     with database.begin() as conn:
         put_purged(conn, [campaign])
     assert "were removed from the clusters on" in run("-j", second, "-E").err
-    monkeypatch.setattr(gridstat, "grid_user", lambda: "mallory")
+    as_user("mallory")
+    others = run("-j", first, "--json").json["attempts"]
+    assert [attempt["parameter"] for attempt in others] == [None], "parameters are the owner's"
     refused = run("-j", first, "-O")
     assert (refused.status, refused.out) == (1, "")
     assert f"belongs to {command.grid_user()}" in refused.err
-    monkeypatch.setattr(gridstat, "grid_user", lambda: "root")
+    as_user("root")
     assert run("-j", first, "-O").status == 0
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_a_job_that_has_not_started_has_no_output_yet(run: Run, database: Database, cluster: Path) -> None:
     with database.begin() as conn:
         a_cluster(conn, "dahu", options={"spool": str(cluster)}, directory=str(cluster))

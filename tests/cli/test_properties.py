@@ -43,6 +43,7 @@ def described(database: Database) -> None:
         put_nodes(conn, cluster, [NodeClass(thin, 20), NodeClass(thick, 4)])
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_each_value_is_shown_with_its_source_and_the_nodes_that_have_it(run: Run) -> None:
     lines = [line.split() for line in run("-p", "-H").out.splitlines()]
     assert lines == [
@@ -63,6 +64,7 @@ def test_each_value_is_shown_with_its_source_and_the_nodes_that_have_it(run: Run
     ]
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_it_is_told_when_a_cluster_gave_no_sensible_answer(run: Run, database: Database) -> None:
     before = run("-p").out
     with database.begin() as conn:
@@ -85,14 +87,20 @@ def test_a_project_sees_what_is_said_for_it(run: Run) -> None:
     assert line.endswith("cluster dahu + cluster dahu, project chem")
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_programs_get_the_same(run: Run) -> None:
     default, fat = json.loads(run("-p", "dahu", "--json").out)
     assert (default["queue"], default["site"], default["requires"]) == ("", "grenoble", None)
     assert (fat["queue"], fat["remote_name"], fat["driver"]) == ("fat", "fatmem", "local")
     assert [some["nodes"] for some in fat["classes"]] == [20, 4]
-    assert fat["classes"][1]["properties"]["memory"] == {"value": 2048 * GB, "source": "queue fat@dahu"}
+    assert fat["classes"][1]["properties"]["memory"] == {
+        "value": 2048 * GB,
+        "shown": "2 TB",
+        "source": "queue fat@dahu",
+    }
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_queues_that_satisfy_an_expression_are_shown_as_a_tree(run: Run) -> None:
     assert run("--where", "memory >= 1 TB").out == "grenoble\n  dahu\n    fat\n"
     assert run("--where", "gpus >= 2").out == "grenoble\n  dahu\n    (default)\n    fat\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from cigri.cli import foresight
+from cigri.cli import simulating
 from cigri.cli.gridsub import main
 from cigri.database import Database
 from tests.cli.conftest import AsUser
@@ -63,7 +63,7 @@ def test_a_real_campaign_ends_in_the_interval(local: Grid, grid: Database, as_us
 def test_an_end_that_was_not_reached_in_time_is_not_known(cut: int, told: str) -> None:
     counts = {"tasks": 9, "runs": 2, "cut": cut, "unfinished": 2, "cores": 1, "together": 1}
     campaign = {"name": "n", "expected": None, "task": 1.0, "durations": "5 of these tasks", **counts}
-    lines = list(foresight._lines(campaign, {"at": NOON.isoformat(), "ahead": 0, "closed": {}}))
+    lines = list(simulating._lines(campaign, {"at": NOON.isoformat(), "ahead": 0, "closed": {}}))
     assert lines[2].startswith(f"  expected end  {told}")
 
 

@@ -7,7 +7,6 @@ import psycopg
 import pytest
 
 from cigri.cli import gridstat, watching
-from cigri.cli.standstill import LATE_PASS, standstills
 from cigri.database import Database
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import find_cluster
@@ -16,7 +15,9 @@ from cigri.flow.quarantines import put_campaign_failures, put_visit_failure
 from cigri.flow.views.pulse import ModulePulse, Pulse, find_pulse
 from cigri.flow.visits import put_failure
 from cigri.program.cycle import CYCLE
+from cigri.rules.standstill import LATE_PASS, standstills
 from cigri.states import CampaignState
+from tests.callers import ALICE
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, note_passes
 from tests.waiting import looks
@@ -87,7 +88,7 @@ def note(database: Database, error: str = "", *, by_almighty: bool = False) -> N
 
 
 @pytest.fixture
-def campaign(database: Database) -> int:
+def campaign(database: Database, both_ways: None) -> int:
     with database.begin() as conn:
         a_cluster(conn)
         return a_campaign(conn, 2)
@@ -160,7 +161,7 @@ def test_what_is_left_out_or_set_aside_is_named_with_the_reason(run: Run, databa
 
 def test_a_campaign_that_has_ended_misses_nothing(run: Run, database: Database, campaign: int) -> None:
     with database.begin() as conn:
-        assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
     assert run(campaign).err == ""
 
 
@@ -189,7 +190,7 @@ def test_a_watch_says_what_has_stopped_meanwhile(
                 break
             assert left > 0
         with database.begin() as conn:
-            assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+            assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
 
     stopper = threading.Thread(target=stop)
     stopper.start()

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cigri.answers.failures import ErrorView
 from cigri.cli.campaigns import print_errors
 from cigri.cli.command import complain
 from cigri.cli.folding import folded, width_of
 from cigri.cli.tables import fitted, print_fields, print_table
 from cigri.cli.wording import parameter_words, shortened
-from cigri.flow.views.campaigns import ErrorView
 from tests.cli.running import Terminal
 from tests.cli.screens import WIDTHS, screen, stored
 from tests.factories import NOON
@@ -108,6 +108,7 @@ def test_fields_on_a_terminal_go_on_beneath_their_beginning(monkeypatch: pytest.
     ("parameter", "words"),
     [
         ("frame1 -w 320", "frame1 -w 320"),
+        (None, ""),
         (["first image.png", "1"], "'first image.png' 1"),
         ({"seed": 1, "model": "a"}, "seed=1 model=a"),
         ({"x": "1", "y": 1.5, "z": True, "w": "true"}, 'x="1" y=1.5 z=true w="true"'),
@@ -131,7 +132,8 @@ def test_the_end_of_a_long_message_which_tells_most_is_shown_on_a_terminal(monke
     message = f"30 tasks in a row failed; {'the cluster is set aside ' * 12}Last failure: no disk"
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
-    print_errors([ErrorView(1, "CLUSTER_SET_ASIDE", 1, "dahu", None, None, 1, NOON, NOON, message)], headerless=True)
+    error = ErrorView(1, "CLUSTER_SET_ASIDE", 1, "alice", "dahu", None, None, 1, NOON, NOON, message)
+    print_errors([error], headerless=True)
     assert message in " ".join(terminal.getvalue().split())
 
 

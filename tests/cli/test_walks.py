@@ -1,6 +1,7 @@
 """The walks of docs/reference/commands.md and the pages of docs/how-to, played on a real cluster: they stay true."""
 
 import getpass
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +29,7 @@ def here(database: Database, database_url: str, tmp_path: Path, monkeypatch: pyt
     config = {"driver": "local", "directory": str(tmp_path / "files"), "options": options}
     quick = {"poll_interval": 0.0, "record_grace": 0.5, "keep_waiting": 50, "n_max_queued_jobs": 50}
     grid = Grid(database, Site("localhost", {**config, **quick}, getpass.getuser()), str(tmp_path))
-    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: grid.cycle()))
+    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: grid.cycle(), monotonic=time.monotonic))
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setenv("CIGRI_SET_DATABASE__URL", database_url)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))

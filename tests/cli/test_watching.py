@@ -10,8 +10,11 @@ from cigri.cli import gridstat, watching
 from cigri.database import Database
 from cigri.flow.campaigns import close_campaigns, move_campaign
 from cigri.states import CampaignState, Outcome
+from tests.callers import ALICE
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+
+pytestmark = pytest.mark.usefixtures("both_ways")
 
 COMMAND = gridstat
 DEADLINE = 20.0
@@ -53,7 +56,7 @@ def test_a_watch_ends_with_the_campaign(
         with database.begin() as conn:
             jobs = submitted_jobs(conn, campaign, cluster, 2)
             run_jobs(conn, jobs)
-        watched.wait_for(lambda look: look.running == 2)
+        watched.wait_for(lambda look: look.campaign.running == 2)
         with database.begin() as conn:
             end_jobs(conn, cluster, jobs[:1])
         watched.wait_for(lambda look: look.campaign.done == 1)
@@ -87,7 +90,7 @@ def test_a_watch_of_nothing_ends_at_once(run: Run, database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 1)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
     assert run("-w", campaign).status == 1
 
 

@@ -13,7 +13,7 @@ from tests.cli.running import Run
 from tests.factories import NOON, a_cluster, set_time
 from tests.pools.made import GB, a_queue, put_nodes, split, submit, two_clusters
 
-pytestmark = pytest.mark.noon
+pytestmark = [pytest.mark.noon, pytest.mark.usefixtures("both_ways")]
 
 COMMAND = gridstat
 

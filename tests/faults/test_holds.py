@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from cigri.flow.holds import hold_campaign, resume_campaign
+from cigri.rules.callers import Caller
 from tests.grid import Grid
 
 pytestmark = pytest.mark.cluster
@@ -25,7 +26,7 @@ def test_what_waits_is_held_and_what_runs_runs_on(alpha: Grid) -> None:
     campaign = alpha.submit(["1", "2", "3", "4"], command=wait, resources={"cpu": 8})
     alpha.run_until(lambda: stand(alpha) == {"running": 2, "submitted": 2})
     with alpha.database.begin() as conn:
-        hold_campaign(conn, campaign, alpha.site.user)
+        hold_campaign(conn, campaign, Caller(alpha.site.user))
     alpha.run_until(lambda: stand(alpha) == {"running": 2, "held": 2})
     alpha.site.sh(f"touch {go}")
     alpha.run_until(lambda: stand(alpha) == {"held": 2})
@@ -36,7 +37,7 @@ def test_what_waits_is_held_and_what_runs_runs_on(alpha: Grid) -> None:
     told = "SELECT message FROM events WHERE code = 'SUSPEND_PROBLEM' AND closed_at IS NULL"
     assert "2 jobs could not be suspended" in alpha.one(told)
     with alpha.database.begin() as conn:
-        resume_campaign(conn, campaign, alpha.site.user)
+        resume_campaign(conn, campaign, Caller(alpha.site.user))
     assert alpha.rows(told) == []
     alpha.run_to_end()
     alpha.assert_each_ran_once(4)
@@ -48,11 +49,11 @@ def test_what_waits_is_held_until_the_campaign_is_resumed(each_kind: Grid) -> No
     campaign = grid.submit(["1", "2", "3"], command=wait, resources={"cpu": 8})
     grid.run_until(lambda: stand(grid) == {"running": 2, "submitted": 1})
     with grid.database.begin() as conn:
-        hold_campaign(conn, campaign, grid.site.user, waiting_only=True)
+        hold_campaign(conn, campaign, Caller(grid.site.user), waiting_only=True)
     grid.run_until(lambda: stand(grid) == {"running": 2, "held": 1})
     grid.site.sh(f"touch {go}")
     grid.run_until(lambda: stand(grid) == {"held": 1})
     with grid.database.begin() as conn:
-        resume_campaign(conn, campaign, grid.site.user)
+        resume_campaign(conn, campaign, Caller(grid.site.user))
     grid.run_to_end()
     grid.assert_each_ran_once(3)

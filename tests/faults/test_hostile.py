@@ -7,6 +7,7 @@ import pytest
 
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.home import grid_key
+from cigri.rules.callers import Caller
 from cigri.states import CampaignState
 from tests.grid import Grid, until
 
@@ -71,7 +72,7 @@ def test_a_hostile_campaign_can_be_cancelled(grid: Grid, base: str, what: str) -
     grid.submit(["1", "2"])
     let_it_plant(grid, base, campaign, what)
     with grid.database.begin() as conn:
-        assert move_campaign(conn, campaign, grid.site.user, CampaignState.CANCELLED)
+        assert move_campaign(conn, campaign, Caller(grid.site.user), CampaignState.CANCELLED)
     grid.run_until(lambda: grid.counts() == {"done": 2, "cancelled": 2})
     assert_nobody_else_was_hurt(grid)
 

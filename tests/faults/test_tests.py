@@ -2,11 +2,11 @@
 
 import pytest
 
-from cigri.cli.obstacles import obstacle
-from cigri.cli.tried import results_of
 from cigri.flow.clusters import enable_cluster
 from cigri.flow.views.campaigns import list_campaigns, list_parts, present
 from cigri.flow.views.clusters import list_tried
+from cigri.rules.cluster_tests import results_of
+from cigri.rules.obstacles import obstacle
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
@@ -27,7 +27,7 @@ def results(grid: Grid, campaign_id: int) -> dict[str, tuple[str, str]]:
         parts, tried = list_parts(conn, [campaign_id]), list_tried(conn, campaign_id)
         found = results_of(campaign, parts, tried, present(conn))
         assert all(obstacle(campaign, part, present(conn)).state != "ended" for part in parts) is campaign.is_open
-    return {one.cluster: (result.word, result.why) for one, result in zip(tried, found, strict=True)}
+    return {test.tried.cluster: (test.result, test.why) for test in found}
 
 
 def ran(site: Site, place: str) -> list[str]:

@@ -18,6 +18,7 @@ from cigri.states import CampaignType
 from cigri.tables.campaigns import Bucket
 from cigri.tables.resources import NodeClass
 from cigri.tables.tasks import Task
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster
 
 pytestmark = pytest.mark.noon
@@ -50,7 +51,7 @@ def test_tasks_are_sorted_into_buckets_while_they_are_copied(
         a_cluster(conn, options={"spool": "/s", "pools": {"mem": 99}})
         campaign = sized(conn, [1, 9, 2, 1, 9.5, 8, 9.7])
         assert buckets(conn, campaign) == {10: [0, 3], 96: [1, 4], 20: [2], 80: [5], 99: [6]}
-        assert put_tasks(conn, campaign, "alice", ["2", "13"]) == 2
+        assert put_tasks(conn, campaign, ALICE, ["2", "13"]) == 2
         assert buckets(conn, campaign) == {10: [0, 3], 96: [1, 4], 20: [2, 7], 80: [5], 99: [6], 160: [8]}
         assert examine(conn) == []
 
@@ -87,7 +88,7 @@ def test_clusters_that_a_campaign_may_get_later_count_too(database: Database) ->
         campaign = put_campaign(conn, new._replace(anywhere={"luke": later}), ["3", "3.2"])
         mine = select(Bucket.c.requirements).where(Bucket.c.campaign_id == campaign)
         assert conn.scalars(mine).all() == [{"amounts": {"mem": {"{} * 10": 32, "{} * 30": 96}}}]
-        assert put_tasks(conn, campaign, "alice", ["3.3"]) == 1
+        assert put_tasks(conn, campaign, ALICE, ["3.3"]) == 1
         assert len(conn.scalars(mine).all()) == 2
 
 
@@ -95,7 +96,7 @@ def test_a_campaign_has_one_bucket_where_nothing_is_computed(database: Database)
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 5)
-        put_tasks(conn, campaign, "alice", ["a"])
+        put_tasks(conn, campaign, ALICE, ["a"])
         assert conn.execute(select(Bucket.c.campaign_id, Bucket.c.requirements)).all() == [(campaign, {})]
 
 
@@ -103,7 +104,7 @@ def test_tasks_come_to_a_campaign_that_had_none(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         campaign = sized(conn, [])
-        assert put_tasks(conn, campaign, "alice", ["2", "3", "2"]) == 3
+        assert put_tasks(conn, campaign, ALICE, ["2", "3", "2"]) == 3
         assert buckets(conn, campaign) == {20: [0, 2], 32: [1]}
 
 
@@ -117,7 +118,7 @@ def test_a_task_whose_amounts_cannot_be_computed_is_told_by_its_number(
         sized(conn, [1, 1, "x"])
     with database.begin() as conn:
         with pytest.raises(CigriError, match="task 1: "):
-            put_tasks(conn, campaign, "alice", ["y"])
+            put_tasks(conn, campaign, ALICE, ["y"])
 
 
 def test_jobs_of_one_bucket_that_ask_for_different_amounts_are_different_batches(database: Database) -> None:

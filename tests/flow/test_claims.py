@@ -21,6 +21,7 @@ from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState, Outcome, TaskState
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task
+from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
 
@@ -125,7 +126,7 @@ def test_an_offer_to_a_campaign_that_was_paused_meanwhile_is_void(database: Data
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
         put_offers(conn, [Offer(campaign, cluster, 1, 1, 0)])
-        move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
+        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
         assert take_offers(conn) == []
 
 
@@ -135,7 +136,7 @@ def test_a_batch_travels_only_whole(database: Database) -> None:
         campaign = a_campaign(conn, 2)
         put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 2)])
         (launch,) = list_launches(conn, cluster, 10, 10)
-        kill_job(conn, launch.jobs[0].id, "alice")
+        kill_job(conn, launch.jobs[0].id, ALICE)
         assert put_batch(conn, launch, cluster, grid_key(conn)) is None
         assert conn.scalars(select(Batch.c.id)).all() == []
         (launch,) = list_launches(conn, cluster, 10, 10)

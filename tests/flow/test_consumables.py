@@ -19,6 +19,7 @@ from cigri.flow.tasks import take_waiting
 from cigri.flow.withdrawals import put_back, put_back_unlaunched
 from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, CampaignType, Outcome
+from tests.callers import ALICE
 from tests.factories import a_cluster, end_jobs, launch_jobs
 
 pytestmark = pytest.mark.noon
@@ -101,7 +102,7 @@ class Charging(RuleBasedStateMachine):
     def move(self, which: int, state: CampaignState) -> None:
         with self.database.begin() as conn:
             if self.tokens:
-                move_campaign(conn, sorted(self.tokens)[which % len(self.tokens)], "alice", state)
+                move_campaign(conn, sorted(self.tokens)[which % len(self.tokens)], ALICE, state)
             put_back_unlaunched(conn, JobSettings())
 
     def used(self) -> Counter[str]:

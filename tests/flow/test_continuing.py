@@ -19,6 +19,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import CheckpointRequest
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -144,7 +145,7 @@ def test_what_a_campaign_declares_comes_with_its_attempts(database: Database) ->
         declare(conn, checkpoint=CHECKPOINT, idempotent=False)
         assert list_attempts(conn, [job])[0].saving == Saving(has_checkpoint=True, period=900)
         run_jobs(conn, [job])
-        ask_checkpoints(conn, "alice", campaign_id=1)
+        ask_checkpoints(conn, ALICE, campaign_id=1)
         put_heard(conn, [job])
         assert list_attempts(conn, [job])[0].saving.was_heard
 
@@ -172,7 +173,7 @@ def test_running_jobs_are_asked_and_looked_after_ever_more_seldom(
 ) -> None:
     cluster, (first, second, _) = running
     with database.begin() as conn:
-        assert ask_checkpoints(conn, "alice", campaign_id=1) == 2
+        assert ask_checkpoints(conn, ALICE, campaign_id=1) == 2
     assert orders(database, cluster, NOON) == [(first, True), (second, True)]
     due = [s for s in range(200) if orders(database, cluster, NOON + timedelta(seconds=s))]
     assert due == [5, 10, 20, 40, 80, 160]
@@ -186,21 +187,21 @@ def test_a_request_that_did_not_arrive_is_sent_again_and_one_may_ask_twice(
 ) -> None:
     cluster, (first, *_) = running
     with database.begin() as conn:
-        assert ask_checkpoints(conn, "alice", job_id=first) == 1
+        assert ask_checkpoints(conn, ALICE, job_id=first) == 1
     for _ in range(2):
         assert orders(database, cluster, NOON) == [(first, True)]
         with database.begin() as conn:
             unsend_checkpoints(conn, [first])
     with database.begin() as conn:
         put_heard(conn, [first])
-        assert ask_checkpoints(conn, "alice", job_id=first) == 1
+        assert ask_checkpoints(conn, ALICE, job_id=first) == 1
     assert orders(database, cluster, NOON) == [(first, True)]
 
 
 def test_a_request_ends_with_its_job(database: Database, running: tuple[int, list[int]]) -> None:
     cluster, (first, second, _) = running
     with database.begin() as conn:
-        ask_checkpoints(conn, "alice", campaign_id=1)
+        ask_checkpoints(conn, ALICE, campaign_id=1)
         end_jobs(conn, cluster, [first])
     assert orders(database, cluster, NOON) == [(second, True)]
     with database.begin() as conn:

@@ -31,6 +31,7 @@ from modules.predictor.campaign_pace import standing
 from modules.predictor.endings import endings
 from modules.predictor.estimates import estimate, usual
 from modules.predictor.eta.dates import pressure
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 from tests.modules.test_predictor import progress
 
@@ -283,7 +284,7 @@ def test_tasks_that_are_added_later_are_looked_up_too(database: Database) -> Non
         do(conn, cluster, ["a"], 10.0)
         campaign = a_campaign(conn, ["x"])
         match_tasks(conn)
-        put_tasks(conn, campaign, "alice", ["y", "a"])
+        put_tasks(conn, campaign, ALICE, ["y", "a"])
         assert match_tasks(conn) == 1
         assert expected(conn, campaign) == [None, None, 10.0]
 

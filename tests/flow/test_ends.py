@@ -17,6 +17,7 @@ from cigri.tables.campaigns import CampaignCluster, Completion
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -114,7 +115,7 @@ def test_a_task_of_a_cancelled_campaign_never_waits_again(
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 1)
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         put_ended(conn, cluster, *the_end(conn, job, outcome, verdict))
         assert conn.execute(select(Task.c.state)).scalar_one() is expected
         assert examine(conn) == []
@@ -124,7 +125,7 @@ def test_an_ended_job_is_neither_seen_nor_missed_again(database: Database) -> No
     with database.begin() as conn:
         cluster = a_cluster(conn)
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
-        kill_job(conn, job, "alice")
+        kill_job(conn, job, ALICE)
         end_jobs(conn, cluster, [job])
         move_seen(conn, [SeenJob(job, JobState.RUNNING, "r9", "n9")])
         mark_missing(conn, [job])
@@ -157,5 +158,5 @@ def test_progress_tells_totals_and_what_is_there_now(database: Database) -> None
         (part,) = list_progress(conn, 3600.0)
         assert (part.done, part.seconds, part.squares) == (1, 10.0, 100.0)
         assert (part.running, part.waiting, part.remaining, part.window_tasks) == (2, 2, 5, 1)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         assert list_progress(conn, 3600.0) == []

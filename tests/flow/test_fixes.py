@@ -21,6 +21,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
 from cigri.tables.tasks import Task
+from tests.callers import ALICE, BOB, ROOT
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -30,40 +31,40 @@ def test_fixed_without_resubmission_the_task_stays_failed_and_the_campaign_may_e
     with database.begin() as conn:
         campaign = _failed(conn, 2)
         assert close_campaigns(conn) == 0
-        events = list_fixable(conn, EventChoice("alice", [campaign]))
-        assert fix_events(conn, events, "alice", resubmit=False) == 2
+        events = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        assert fix_events(conn, events, ALICE, resubmit=False) == 2
         assert count_left(conn, campaign)[0] == {TaskState.FAILED: 2}
-        assert list_fixable(conn, EventChoice("alice")) == []
+        assert list_fixable(conn, EventChoice(ALICE)) == []
         assert close_campaigns(conn) == 1
-        assert fix_events(conn, events, "alice", resubmit=True) == 0
+        assert fix_events(conn, events, ALICE, resubmit=True) == 0
         assert examine(conn) == []
 
 
 def test_a_resubmitted_task_goes_first_with_a_clean_past(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 2)
-        first, second = list_fixable(conn, EventChoice("alice", [campaign]))
-        assert fix_events(conn, [first], "alice", resubmit=True) == 1
+        first, second = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        assert fix_events(conn, [first], ALICE, resubmit=True) == 1
         row = Task
         states = conn.execute(
             select(row.c.state, row.c.priority, row.c.failures, row.c.deaths).order_by(row.c.number)
         ).all()
         assert tuple(states[0]) == (TaskState.WAITING, 20, 0, 0)
         assert states[1].state is TaskState.FAILED
-        assert list_fixable(conn, EventChoice("alice")) == [second]
-        assert own_campaign(conn, campaign, "alice") is CampaignState.IN_TREATMENT
+        assert list_fixable(conn, EventChoice(ALICE)) == [second]
+        assert own_campaign(conn, campaign, ALICE) is CampaignState.IN_TREATMENT
         assert examine(conn) == []
 
 
 def test_resubmission_opens_an_ended_campaign_and_its_steps_again(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 1)
-        (event,) = list_fixable(conn, EventChoice("alice"))
+        (event,) = list_fixable(conn, EventChoice(ALICE))
         conn.execute(update(Event).values(code="OTHER"))  # nothing keeps the campaign open
         conn.execute(update(CampaignCluster).values(prologue=StepState.DONE, epilogue=StepState.DONE))
         assert close_campaigns(conn) == 1
-        fix_events(conn, [event], "alice", resubmit=True)
-        assert own_campaign(conn, campaign, "alice") is CampaignState.IN_TREATMENT
+        fix_events(conn, [event], ALICE, resubmit=True)
+        assert own_campaign(conn, campaign, ALICE) is CampaignState.IN_TREATMENT
         steps = conn.execute(select(CampaignCluster.c.prologue, CampaignCluster.c.epilogue)).one()
         assert tuple(steps) == (StepState.WAITING, StepState.WAITING)
         assert examine(conn) == []
@@ -79,7 +80,7 @@ def test_a_failed_step_runs_again_when_it_is_resubmitted(database: Database, ste
         for resubmit, then in ((False, StepState.FAILED), (True, StepState.WAITING)):
             code, subject = f"{step.upper()}_FAILED", f"campaign {campaign} on dahu"
             put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, "no", campaign, cluster)])
-            assert fix_events(conn, list_fixable(conn, EventChoice("alice")), "alice", resubmit=resubmit) == 1
+            assert fix_events(conn, list_fixable(conn, EventChoice(ALICE)), ALICE, resubmit=resubmit) == 1
             assert conn.execute(select(column)).scalar_one() is then
 
 
@@ -92,7 +93,7 @@ def test_a_step_that_runs_again_already_is_not_begun_twice(database: Database, s
         conn.execute(update(CampaignCluster).values({step: StepState.RUNNING}))
         code, subject = f"{step.name.upper()}_FAILED", f"campaign {campaign} on dahu"
         put_events(conn, [NewEvent(code, EventLevel.ERROR, subject, "no", campaign, cluster)])
-        fix_events(conn, list_fixable(conn, EventChoice("alice")), "alice", resubmit=True)
+        fix_events(conn, list_fixable(conn, EventChoice(ALICE)), ALICE, resubmit=True)
         assert conn.execute(select(step)).scalar_one() is StepState.RUNNING
 
 
@@ -102,8 +103,8 @@ def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:
         campaign, other = a_campaign(conn, 1), a_campaign(conn, 1)
         trial = Trial(has_success=False, failures=10, example="no")
         put_trials(conn, cluster, "dahu", {campaign: trial, other: trial}, BudgetSettings())
-        events = list_fixable(conn, EventChoice("alice", [campaign]))
-        assert fix_events(conn, events, "alice", resubmit=False) == 1
+        events = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        assert fix_events(conn, events, ALICE, resubmit=False) == 1
         part = CampaignCluster
         columns = (part.c.errors, part.c.strikes, part.c.blocked_until)
         assert tuple(conn.execute(select(*columns).where(part.c.campaign_id == campaign)).one()) == (0, 0, None)
@@ -113,8 +114,8 @@ def test_a_cluster_set_aside_is_given_back_at_once(database: Database) -> None:
 def test_very_many_events_are_fixed_at_once(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 1)
-        (event,) = list_fixable(conn, EventChoice("alice", [campaign]))
-        assert fix_events(conn, [event, *range(event + 1, event + 70_000)], "alice", resubmit=True) == 1
+        (event,) = list_fixable(conn, EventChoice(ALICE, [campaign]))
+        assert fix_events(conn, [event, *range(event + 1, event + 70_000)], ALICE, resubmit=True) == 1
 
 
 def test_very_many_events_are_opened_counted_up_and_closed_at_once(database: Database) -> None:
@@ -142,28 +143,28 @@ def test_an_event_about_an_odd_name_is_closed_by_that_name(database: Database) -
 def test_nobody_sees_or_fixes_the_events_of_somebody_else(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 1)
-        (event,) = list_fixable(conn, EventChoice("alice"))
-        assert fix_events(conn, [event], "bob", resubmit=True) == 0
-        for choice in (EventChoice("bob"), EventChoice("bob", [campaign]), EventChoice("bob", (), [event])):
+        (event,) = list_fixable(conn, EventChoice(ALICE))
+        assert fix_events(conn, [event], BOB, resubmit=True) == 0
+        for choice in (EventChoice(BOB), EventChoice(BOB, [campaign]), EventChoice(BOB, (), [event])):
             assert list_events(conn, choice) == []
             assert count_events(conn, choice) == 0
             assert list_fixable(conn, choice) == []
         with pytest.raises(NotFound, match=f"you have no campaign {campaign}, 99"):
-            require_own(conn, [campaign, 99], "bob")
-        require_own(conn, [campaign], "alice")
-        require_own(conn, [campaign], "root")
-        assert fix_events(conn, [event], "root", resubmit=False) == 1
+            require_own(conn, [campaign, 99], BOB)
+        require_own(conn, [campaign], ALICE)
+        require_own(conn, [campaign], ROOT)
+        assert fix_events(conn, [event], ROOT, resubmit=False) == 1
 
 
 def test_an_event_tells_its_task_and_cluster(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 3)
         put_events(conn, [NewEvent("NEWS", EventLevel.INFO, "campaign", "hello", campaign)])
-        last, other = list_events(conn, EventChoice("alice"), 2)
+        last, other = list_events(conn, EventChoice(ALICE), 2)
         assert (last.code, last.task, last.parameter, last.cluster) == ("TASK_FAILED", 1, "1", "dahu")
         assert last.id < other.id
-        assert count_events(conn, EventChoice("alice")) == 3
-        assert [event.code for event in list_events(conn, EventChoice("alice", closed_too=True))][-1] == "NEWS"
+        assert count_events(conn, EventChoice(ALICE)) == 3
+        assert [event.code for event in list_events(conn, EventChoice(ALICE, closed_too=True))][-1] == "NEWS"
 
 
 def test_the_wish_to_purge_is_withdrawn_only_by_name(database: Database) -> None:
@@ -172,10 +173,10 @@ def test_the_wish_to_purge_is_withdrawn_only_by_name(database: Database) -> None
         campaign = a_campaign(conn, 1)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
         close_campaigns(conn)
-        purge_campaign(conn, campaign, "alice")
-        (event,) = list_events(conn, EventChoice("alice", [campaign]))
-        assert list_fixable(conn, EventChoice("alice", [campaign])) == []
-        assert list_fixable(conn, EventChoice("alice", (), [event.id])) == [event.id]
+        purge_campaign(conn, campaign, ALICE)
+        (event,) = list_events(conn, EventChoice(ALICE, [campaign]))
+        assert list_fixable(conn, EventChoice(ALICE, [campaign])) == []
+        assert list_fixable(conn, EventChoice(ALICE, (), [event.id])) == [event.id]
 
 
 def test_fixing_the_event_of_a_cluster_lets_it_be_visited_again(database: Database) -> None:
@@ -184,23 +185,21 @@ def test_fixing_the_event_of_a_cluster_lets_it_be_visited_again(database: Databa
         dahu = find_cluster(conn, "dahu")
         assert dahu is not None
         put_failure(conn, dahu, "CLUSTER_UNREACHABLE", "no route")
-        events = list_fixable(conn, EventChoice("bob", is_global=True))
-        assert [event.code for event in list_events(conn, EventChoice("bob", is_global=True))] == [
-            "CLUSTER_UNREACHABLE"
-        ]
-        assert fix_events(conn, events, "alice", resubmit=False) == 0
-        assert fix_global_events(conn, list_fixable(conn, EventChoice("alice")), "root") == 0
-        assert fix_global_events(conn, events, "root") == 1
+        events = list_fixable(conn, EventChoice(BOB, is_global=True))
+        assert [event.code for event in list_events(conn, EventChoice(BOB, is_global=True))] == ["CLUSTER_UNREACHABLE"]
+        assert fix_events(conn, events, ALICE, resubmit=False) == 0
+        assert fix_global_events(conn, list_fixable(conn, EventChoice(ALICE)), ROOT) == 0
+        assert fix_global_events(conn, events, ROOT) == 1
         row = conn.execute(select(Cluster.c.failures, Cluster.c.blocked_until)).one()
         assert tuple(row) == (0, None)
-        assert len(list_fixable(conn, EventChoice("alice", [campaign]))) == 1
+        assert len(list_fixable(conn, EventChoice(ALICE, [campaign]))) == 1
 
 
 def test_events_of_a_cancelled_campaign_are_closed(database: Database) -> None:
     with database.begin() as conn:
         campaign = _failed(conn, 2)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
-        assert list_fixable(conn, EventChoice("alice")) == []
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
+        assert list_fixable(conn, EventChoice(ALICE)) == []
         assert count_left(conn, campaign)[0] == {TaskState.CANCELLED: 2}
         assert examine(conn) == []
 

@@ -22,6 +22,7 @@ from cigri.settings.sections import JobSettings
 from cigri.states import CampaignState, JobState
 from cigri.tables.campaigns import Hold
 from cigri.tables.grid import Event
+from tests.callers import ALICE, BOB, ROOT
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -45,17 +46,17 @@ def test_a_wish_is_one_whatever_is_asked_again(database: Database) -> None:
         campaign = a_campaign(conn, 3)
         (job, other) = submitted_jobs(conn, campaign, cluster, 2)
         run_jobs(conn, [other])
-        assert hold_campaign(conn, campaign, "alice") == [HeldShare("dahu", {"driver": "local"}, 1, 1)]
-        hold_campaign(conn, campaign, "alice", waiting_only=True)
-        hold_campaign(conn, campaign, "alice", cluster="dahu")
-        assert hold_job(conn, job, "alice") == [HeldShare("dahu", {"driver": "local"}, 1, 0)]
-        hold_job(conn, job, "alice")
+        assert hold_campaign(conn, campaign, ALICE) == [HeldShare("dahu", {"driver": "local"}, 1, 1)]
+        hold_campaign(conn, campaign, ALICE, waiting_only=True)
+        hold_campaign(conn, campaign, ALICE, cluster="dahu")
+        assert hold_job(conn, job, ALICE) == [HeldShare("dahu", {"driver": "local"}, 1, 0)]
+        hold_job(conn, job, ALICE)
         assert wishes(conn) == [
             (campaign, None, None, True),
             (campaign, cluster, None, False),
             (campaign, None, job, False),
         ]
-        resume_campaign(conn, campaign, "alice")
+        resume_campaign(conn, campaign, ALICE)
         assert wishes(conn) == []
         assert conn.scalars(select(Event.c.code).order_by(Event.c.id)).all() == ["HELD"] * 5 + ["RELEASED"]
         assert examine(conn) == []
@@ -67,24 +68,24 @@ def test_a_part_goes_on_only_if_the_whole_does(database: Database) -> None:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 2, clusters=("dahu", "luke"))
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
-        hold_campaign(conn, campaign, "alice")
-        hold_job(conn, job, "alice")
+        hold_campaign(conn, campaign, ALICE)
+        hold_job(conn, job, ALICE)
         way_on = f"`gridresume {campaign}` lets campaign {campaign} go on"
         with pytest.raises(CigriError, match=way_on):
-            resume_job(conn, job, "alice")
+            resume_job(conn, job, ALICE)
         with pytest.raises(CigriError, match=way_on):
-            resume_campaign(conn, campaign, "alice", cluster="dahu")
-        resume_campaign(conn, campaign, "alice")
-        hold_campaign(conn, campaign, "alice", cluster="dahu")
+            resume_campaign(conn, campaign, ALICE, cluster="dahu")
+        resume_campaign(conn, campaign, ALICE)
+        hold_campaign(conn, campaign, ALICE, cluster="dahu")
         with pytest.raises(CigriError, match=f"campaign {campaign} is not held there"):
-            resume_campaign(conn, campaign, "alice", cluster="luke")
+            resume_campaign(conn, campaign, ALICE, cluster="luke")
         with pytest.raises(CigriError, match="it is held with its campaign"):
-            resume_job(conn, job, "alice")
-        resume_campaign(conn, campaign, "alice", cluster="dahu")
+            resume_job(conn, job, ALICE)
+        resume_campaign(conn, campaign, ALICE, cluster="dahu")
         with pytest.raises(CigriError, match=r"is not held$"):
-            resume_job(conn, job, "alice")
+            resume_job(conn, job, ALICE)
         with pytest.raises(CigriError, match=r"is not held$"):
-            resume_campaign(conn, campaign, "alice")
+            resume_campaign(conn, campaign, ALICE)
 
 
 def test_nobody_holds_what_is_somebody_elses(database: Database) -> None:
@@ -92,13 +93,13 @@ def test_nobody_holds_what_is_somebody_elses(database: Database) -> None:
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 2)
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
-        hold_campaign(conn, campaign, "root")
+        hold_campaign(conn, campaign, ROOT)
         for act in (hold_campaign, resume_campaign):
             with pytest.raises(NotFound, match=f"you have no campaign {campaign}"):
-                act(conn, campaign, "bob")
+                act(conn, campaign, BOB)
         for deed in (hold_job, resume_job):
             with pytest.raises(NotFound, match=f"you have no job {job}"):
-                deed(conn, job, "bob")
+                deed(conn, job, BOB)
         assert wishes(conn) == [(campaign, None, None, False)]
 
 
@@ -109,13 +110,13 @@ def test_what_is_over_or_elsewhere_is_not_held(database: Database) -> None:
         campaign = a_campaign(conn, 1)
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
         with pytest.raises(NotFound, match="does not use cluster luke; it uses dahu"):
-            hold_campaign(conn, campaign, "alice", cluster="luke")
+            hold_campaign(conn, campaign, ALICE, cluster="luke")
         end_jobs(conn, cluster, [job])
         with pytest.raises(CigriError, match=f"job {job} has ended already"):
-            hold_job(conn, job, "alice")
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+            hold_job(conn, job, ALICE)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         with pytest.raises(CigriError, match=f"campaign {campaign} is cancelled"):
-            hold_campaign(conn, campaign, "alice")
+            hold_campaign(conn, campaign, ALICE)
 
 
 def test_no_new_jobs_of_a_held_share(database: Database) -> None:
@@ -124,7 +125,7 @@ def test_no_new_jobs_of_a_held_share(database: Database) -> None:
         campaign, other = (a_campaign(conn, 9, clusters=("dahu", "luke")) for _ in range(2))
         for cluster in (luke, dahu):
             put_jobs(conn, campaign, [NewJob(cluster, 1, 60, take_waiting(conn, campaign, 1))])
-        hold_campaign(conn, campaign, "alice", cluster="dahu")
+        hold_campaign(conn, campaign, ALICE, cluster="dahu")
         wanted = [(want.campaign_id, want.cluster_id) for want in list_wants(conn, 10, 60.0)]
         assert wanted == [(campaign, luke), (other, luke), (other, dahu)]
         assert [len(list_launches(conn, cluster, 9, 9)) for cluster in (luke, dahu)] == [1, 0]
@@ -139,12 +140,12 @@ def test_a_held_job_that_was_not_launched_yet_keeps_its_place_here(database: Dat
         cluster = a_cluster(conn)
         campaign = a_campaign(conn, 2)
         put_jobs(conn, campaign, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, campaign, 2)])
-        hold_job(conn, 1, "alice")
+        hold_job(conn, 1, ALICE)
         (launch,) = list_launches(conn, cluster, 9, 9)
         assert [job.id for job in launch.jobs] == [2]
         assert put_back_unlaunched(conn, JobSettings()) == 0
         assert put_batch(conn, launch, cluster, grid_key(conn)) is not None
-        resume_job(conn, 1, "alice")
+        resume_job(conn, 1, ALICE)
         (launch,) = list_launches(conn, cluster, 9, 9)
         assert [job.id for job in launch.jobs] == [1]
 
@@ -166,7 +167,7 @@ def test_only_what_is_not_as_wished_is_told(database: Database) -> None:
         submitted_jobs(conn, other, cluster, 1)
         run_jobs(conn, [running])
         assert not is_any_held(conn)
-        hold_campaign(conn, campaign, "alice")
+        hold_campaign(conn, campaign, ALICE)
         conn.execute(text(f"UPDATE jobs SET remote_id = NULL WHERE id = {unknown}"))
         conn.execute(
             text(f"INSERT INTO kills (job_id, reason, asked_at, asked_by) VALUES ({killed}, 'user', now(), 'a')")
@@ -176,9 +177,9 @@ def test_only_what_is_not_as_wished_is_told(database: Database) -> None:
         assert ordered(conn, cluster) == {}
         run_jobs(conn, [waiting])  # it slipped through: now it is to be suspended
         assert ordered(conn, cluster) == {waiting: True}
-        hold_campaign(conn, campaign, "alice", waiting_only=True)
+        hold_campaign(conn, campaign, ALICE, waiting_only=True)
         assert ordered(conn, cluster) == {waiting: False, running: False}
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         conn.execute(text("UPDATE jobs SET state = 'ended', outcome = 'killed', ended_at = now()"))
         assert ordered(conn, cluster) == {}
         assert not is_any_held(conn)

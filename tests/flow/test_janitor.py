@@ -19,6 +19,7 @@ from cigri.tables.clusters import ClusterUsage
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task, TaskHistory
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -36,7 +37,7 @@ def test_the_history_has_one_row_per_task_with_its_last_attempt(database: Databa
         end_jobs(conn, cluster, first[2:], Outcome.PREEMPTED, exit_code=None)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1), seconds=3.0)
         submitted_jobs(conn, other, cluster, 1)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         before = count_left(conn, campaign)
         assert archive_campaign(conn, campaign) == 4
         row = TaskHistory
@@ -73,7 +74,7 @@ def test_only_what_ended_long_ago_is_old(database: Database) -> None:
             end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
         submitted_jobs(conn, live, cluster, 1)
         assert close_campaigns(conn) == 2
-        move_campaign(conn, live, "alice", CampaignState.CANCELLED)  # its job lives on for a while
+        move_campaign(conn, live, ALICE, CampaignState.CANCELLED)  # its job lives on for a while
         later = NOON + 10 * DAY
         conn.execute(update(Campaign).where(Campaign.c.id == fresh).values(ended_at=later - 9 * DAY))
         set_time(conn, later)

@@ -115,7 +115,7 @@ def nodes_of(database: Database, look: Callable[[Connection], object]) -> list[N
 
 def walk(plan: dict[str, Any], found: list[Node]) -> None:
     touched = float(plan["Actual Rows"]) * float(plan["Actual Loops"])
-    removed = plan.get("Rows Removed by Filter", 0) + plan.get("Rows Removed by Index Recheck", 0)
+    removed = sum(plan.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter", "Index Recheck"))
     table = plan.get("Relation Name", "")
     found.append(Node(plan["Node Type"], table, plan.get("Index Name", ""), touched + removed))
     for below in plan.get("Plans", ()):

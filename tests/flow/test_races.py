@@ -15,6 +15,7 @@ from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
 from cigri.flow.views.invariants import examine
 from cigri.states import CampaignState, CampaignType
 from cigri.tables.campaigns import Campaign
+from tests.callers import ALICE
 
 
 def a_campaign(database: Database, tasks: int) -> int:
@@ -28,11 +29,11 @@ def a_campaign(database: Database, tasks: int) -> int:
 
 
 def cancel(conn: Connection, campaign: int) -> None:
-    assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+    assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
 
 
 def add(conn: Connection, campaign: int) -> None:
-    assert put_tasks(conn, campaign, "alice", ["2"]) == 1
+    assert put_tasks(conn, campaign, ALICE, ["2"]) == 1
 
 
 @pytest.mark.parametrize("give", [put_prologues, put_epilogues])

@@ -25,6 +25,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 from cigri.tables.wishes import Kill
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, launch_jobs, run_jobs, set_time, submitted_jobs
 from tests.waiting import looks
 
@@ -235,7 +236,7 @@ def test_who_kills_one_attempt_ends_the_task(database: Database, is_launched: bo
         begin(conn, campaign, 2, [1])
         if is_launched:
             launch_jobs(conn, 2, 1)
-        kill_job(conn, 2, "alice")
+        kill_job(conn, 2, ALICE)
         if is_launched:
             end_jobs(conn, 2, [2], Outcome.KILLED, exit_code=None)
         assert standing(conn)[0] is TaskState.CANCELLED

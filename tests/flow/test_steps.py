@@ -22,6 +22,7 @@ from cigri.settings.sections import BudgetSettings, JobSettings
 from cigri.states import CampaignState, EventLevel, JobKind, JobState, Outcome, StepState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.jobs import Job
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -81,7 +82,7 @@ def test_no_step_on_a_cluster_that_cannot_take_it(database: Database, why: str) 
             if why == "set aside":
                 put_refusal(conn, campaign, cluster, "dahu", "no", BudgetSettings())
             elif why == "paused":
-                move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
+                move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
         row = find_cluster(conn, "dahu")
         assert row is not None
         if why == "disabled":
@@ -126,7 +127,7 @@ def test_no_epilogue_where_nothing_ran(database: Database, how: str) -> None:
             put_refusal(conn, campaign, luke, "luke", "no", BudgetSettings())
             end_jobs(conn, dahu, submitted_jobs(conn, campaign, dahu, 2))
         else:
-            kill_job(conn, launch.jobs[0].id, "alice")
+            kill_job(conn, launch.jobs[0].id, ALICE)
             end_jobs(conn, dahu, submitted_jobs(conn, campaign, dahu, 1))
         with_steps(conn, campaign)
         assert put_epilogues(conn) == 1

@@ -15,11 +15,13 @@ from cigri.flow.steps import put_prologues
 from cigri.flow.stops import count_left, kill_job
 from cigri.flow.tasks import take_waiting
 from cigri.flow.views.invariants import examine
+from cigri.rules.callers import Caller, Scope
 from cigri.states import CampaignState, JobState, KillReason, Outcome, StepState, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Job
 from cigri.tables.wishes import Kill
+from tests.callers import ALICE, BOB, ROOT
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 
 MANY = 70_000  # more than a statement may have parameters
@@ -55,10 +57,10 @@ def test_moves_of_a_campaign(database: Database, before: CampaignState, target: 
         if before is ENDED:
             close_campaigns(conn)
         elif before is not RUNNING:
-            move_campaign(conn, campaign, "alice", before)
+            move_campaign(conn, campaign, ALICE, before)
         events = _count_events(conn)
-        assert move_campaign(conn, campaign, "alice", target) is allowed
-        assert own_campaign(conn, campaign, "alice") is (target if allowed else before)
+        assert move_campaign(conn, campaign, ALICE, target) is allowed
+        assert own_campaign(conn, campaign, ALICE) is (target if allowed else before)
         assert _count_events(conn) - events == int(allowed)
         assert examine(conn) == []
 
@@ -74,7 +76,7 @@ def test_cancelling_ends_what_is_here_and_asks_for_what_is_there(database: Datab
         run_jobs(conn, [running])
         launching = _launching(conn, campaign, cluster)
         _to_launch(conn, campaign, cluster, jobs=2, tasks=2)
-        assert move_campaign(conn, campaign, "alice", CANCELLED)
+        assert move_campaign(conn, campaign, ALICE, CANCELLED)
     with database.begin() as conn:
         tasks, live = count_left(conn, campaign)
         assert tasks == {TaskState.DONE: 1, TaskState.ASSIGNED: 3, TaskState.CANCELLED: 8}
@@ -103,7 +105,7 @@ def test_a_campaign_with_very_many_jobs_can_be_cancelled(database: Database) -> 
         copied = "campaign_id, cluster_id, bucket_id, kind, state, width, walltime, created_at"
         copy = f"INSERT INTO jobs ({copied}) SELECT {copied} FROM jobs, generate_series(2, {MANY})"
         conn.execute(text(copy))
-        assert move_campaign(conn, campaign, "alice", CANCELLED)
+        assert move_campaign(conn, campaign, ALICE, CANCELLED)
         assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
         assert examine(conn) == []
 
@@ -114,7 +116,7 @@ def test_a_prologue_that_was_never_launched_does_not_run_after_a_cancel(database
         campaign = a_campaign(conn, 1)
         conn.execute(update(CampaignCluster).values(prologue=StepState.WAITING))
         assert put_prologues(conn) == 1
-        move_campaign(conn, campaign, "alice", CANCELLED)
+        move_campaign(conn, campaign, ALICE, CANCELLED)
         assert list_launches(conn, cluster, 10, 10) == []
         assert conn.execute(select(CampaignCluster.c.prologue)).scalar_one() is StepState.FAILED
         assert count_left(conn, campaign) == ({TaskState.CANCELLED: 1}, 0)
@@ -127,7 +129,7 @@ def test_no_kill_is_sent_for_a_job_that_is_missing_as_its_remote_id_may_be_anoth
         missing, listed = submitted_jobs(conn, campaign, cluster, 2)
         mark_missing(conn, [missing])
         for job in (missing, listed):
-            assert kill_job(conn, job, "alice")
+            assert kill_job(conn, job, ALICE)
         assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [listed]
         run_jobs(conn, [missing])  # it is listed again, by whatever id
         assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [missing]
@@ -139,15 +141,15 @@ def test_a_killed_job_takes_its_tasks_with_it(database: Database) -> None:
         campaign = a_campaign(conn, 5)
         (queued,) = submitted_jobs(conn, campaign, cluster, 1)
         (waiting,) = _to_launch(conn, campaign, cluster, jobs=1, tasks=2)
-        assert kill_job(conn, queued, "alice")
+        assert kill_job(conn, queued, ALICE)
         assert [order.job_id for order in take_kills(conn, cluster, 60.0)] == [queued]
-        assert kill_job(conn, waiting, "alice")
+        assert kill_job(conn, waiting, ALICE)
         assert count_left(conn, campaign)[0] == {
             TaskState.WAITING: 2,
             TaskState.ASSIGNED: 1,
             TaskState.CANCELLED: 2,
         }
-        assert not kill_job(conn, waiting, "alice")
+        assert not kill_job(conn, waiting, ALICE)
         row = conn.execute(select(Job.c.state, Job.c.outcome).where(Job.c.id == waiting)).one()
         assert tuple(row) == (JobState.ENDED, Outcome.KILLED)
         assert examine(conn) == []
@@ -159,7 +161,7 @@ def test_a_job_that_dies_before_it_was_sent_leaves_no_wish_behind_and_counts_as_
         campaign = a_campaign(conn, 1)
         (waiting,) = _to_launch(conn, campaign, cluster, jobs=1, tasks=1)
         ask_kills(conn, [waiting], KillReason.SUPERSEDED, "cigri")
-        assert kill_job(conn, waiting, "alice")
+        assert kill_job(conn, waiting, ALICE)
         assert conn.scalars(select(Kill.c.is_open)).all() == [False]
         part = CampaignCluster.c
         totals = select(part.done, part.failed, part.resubmitted)
@@ -183,14 +185,15 @@ def test_nobody_steers_the_campaigns_of_somebody_else(database: Database) -> Non
         (job,) = submitted_jobs(conn, campaign, cluster, 1)
         for target in (PAUSED, CANCELLED):
             with pytest.raises(NotFound, match=f"you have no campaign {campaign}"):
-                move_campaign(conn, campaign, "bob", target)
-        for user, wanted in (("bob", job), ("alice", job + 1)):
+                move_campaign(conn, campaign, BOB, target)
+        reader = Caller("carol", is_operator=True, scope=Scope.READ)
+        for caller, wanted in ((BOB, job), (reader, job), (ALICE, job + 1)):
             with pytest.raises(NotFound, match=f"you have no job {wanted}"):
-                kill_job(conn, wanted, user)
-        assert own_campaign(conn, campaign, "alice") is RUNNING
+                kill_job(conn, wanted, caller)
+        assert own_campaign(conn, campaign, ALICE) is RUNNING
         assert conn.scalars(select(Kill.c.job_id)).all() == []
-        assert kill_job(conn, job, "root")
-        assert move_campaign(conn, campaign, "root", PAUSED)
+        assert kill_job(conn, job, ROOT)
+        assert move_campaign(conn, campaign, Caller("carol", is_operator=True), PAUSED)
 
 
 def _to_launch(conn: Connection, campaign: int, cluster: int, *, jobs: int, tasks: int) -> list[int]:

@@ -11,10 +11,12 @@ from cigri.flow.campaigns import close_campaigns, move_campaign, own_campaign
 from cigri.flow.stops import count_left
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster, find_company, put_campaign, put_tasks
 from cigri.flow.views.invariants import examine
+from cigri.rules.callers import Caller
 from cigri.states import CampaignState, CampaignType, StepState, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.grid import Event, Project
 from cigri.tables.tasks import Task
+from tests.callers import ALICE, ROOT
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -93,11 +95,11 @@ def test_more_tasks_open_an_ended_campaign_again(database: Database) -> None:
         campaign = a_campaign(conn, 2)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 2))
         assert close_campaigns(conn) == 1
-        assert own_campaign(conn, campaign, "alice") is CampaignState.TERMINATED
-        company = find_company(conn, campaign, "alice")
+        assert own_campaign(conn, campaign, ALICE) is CampaignState.TERMINATED
+        company = find_company(conn, campaign, ALICE)
         assert (company.parameter, company.settings["dahu"]["exec_file"]) == ("0", "/bin/true")
-        assert put_tasks(conn, campaign, "alice", ["a", "b", "c"]) == 3
-        assert own_campaign(conn, campaign, "alice") is CampaignState.IN_TREATMENT
+        assert put_tasks(conn, campaign, ALICE, ["a", "b", "c"]) == 3
+        assert own_campaign(conn, campaign, ALICE) is CampaignState.IN_TREATMENT
         numbers = conn.scalars(
             select(Task.c.number).where(Task.c.campaign_id == campaign).order_by(Task.c.number)
         ).all()
@@ -111,18 +113,18 @@ def test_no_more_tasks_open_nothing(database: Database) -> None:
         a_cluster(conn)
         campaign = a_campaign(conn, 0)
         close_campaigns(conn)
-        assert find_company(conn, campaign, "alice").parameter is None
-        assert put_tasks(conn, campaign, "alice", []) == 0
-        assert own_campaign(conn, campaign, "alice") is CampaignState.TERMINATED
+        assert find_company(conn, campaign, ALICE).parameter is None
+        assert put_tasks(conn, campaign, ALICE, []) == 0
+        assert own_campaign(conn, campaign, ALICE) is CampaignState.TERMINATED
 
 
 def test_a_paused_campaign_stays_paused_when_it_gets_tasks(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
         campaign = a_campaign(conn, 1)
-        move_campaign(conn, campaign, "alice", CampaignState.PAUSED)
-        put_tasks(conn, campaign, "alice", ["a"])
-        assert own_campaign(conn, campaign, "alice") is CampaignState.PAUSED
+        move_campaign(conn, campaign, ALICE, CampaignState.PAUSED)
+        put_tasks(conn, campaign, ALICE, ["a"])
+        assert own_campaign(conn, campaign, ALICE) is CampaignState.PAUSED
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_steps_run_again_only_after_an_epilogue(
         a_cluster(conn)
         campaign = a_campaign(conn, 0)
         conn.execute(update(part).values(prologue=prologue, epilogue=epilogue))
-        put_tasks(conn, campaign, "alice", ["a"])
+        put_tasks(conn, campaign, ALICE, ["a"])
         assert tuple(conn.execute(select(part.c.prologue, part.c.epilogue)).one()) == then
 
 
@@ -153,13 +155,13 @@ def test_a_campaign_that_lives_again_is_neither_purged_nor_to_be_purged(database
         campaign = a_campaign(conn, 1)
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
         close_campaigns(conn)
-        assert purge_campaign(conn, campaign, "alice")
-        put_tasks(conn, campaign, "alice", ["a"])
+        assert purge_campaign(conn, campaign, ALICE)
+        put_tasks(conn, campaign, ALICE, ["a"])
         end_jobs(conn, cluster, submitted_jobs(conn, campaign, cluster, 1))
         close_campaigns(conn)
         assert list_leftovers(conn, 30) == []
         put_purged(conn, [campaign])
-        put_tasks(conn, campaign, "alice", ["b"])
+        put_tasks(conn, campaign, ALICE, ["b"])
         assert conn.execute(select(Campaign.c.purged_at)).scalar_one() is None
         assert conn.scalars(select(Event.c.code).where(Event.c.closed_at.is_(None))).all() == []
 
@@ -168,14 +170,14 @@ def test_cancelled_and_archived_campaigns_take_no_tasks(database: Database) -> N
     with database.begin() as conn:
         a_cluster(conn)
         cancelled, archived = a_campaign(conn, 1), a_campaign(conn, 0)
-        move_campaign(conn, cancelled, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, cancelled, ALICE, CampaignState.CANCELLED)
         close_campaigns(conn)
         archive_campaign(conn, archived)
         for campaign, why in ((cancelled, "is cancelled"), (archived, "is archived")):
             with pytest.raises(NotFound, match=why):
-                put_tasks(conn, campaign, "alice", ["a"])
+                put_tasks(conn, campaign, ALICE, ["a"])
             with pytest.raises(NotFound, match=why):
-                find_company(conn, campaign, "alice")
+                find_company(conn, campaign, ALICE)
 
 
 def test_only_the_owner_and_root_add_tasks(database: Database) -> None:
@@ -184,8 +186,8 @@ def test_only_the_owner_and_root_add_tasks(database: Database) -> None:
         campaign = a_campaign(conn, 1)
         for user, wanted in (("bob", campaign), ("alice", campaign + 1), ("", campaign)):
             with pytest.raises(NotFound, match="you have no campaign"):
-                put_tasks(conn, wanted, user, ["a"])
-        assert put_tasks(conn, campaign, "root", ["a"]) == 1
+                put_tasks(conn, wanted, Caller(user), ["a"])
+        assert put_tasks(conn, campaign, ROOT, ["a"]) == 1
 
 
 def _new() -> NewCampaign:

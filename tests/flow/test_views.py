@@ -32,6 +32,7 @@ from cigri.flow.views.jobs import (
 from cigri.flow.visits import put_failure
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, JobState, KillReason, Outcome, TaskState
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -56,7 +57,7 @@ def test_open_campaigns_are_listed_and_ended_ones_on_demand(database: Database) 
     with database.begin() as conn:
         a_cluster(conn)
         first, second = a_campaign(conn, 1), a_campaign(conn, 1, user="bob")
-        move_campaign(conn, first, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, first, ALICE, CampaignState.CANCELLED)
         assert [view.id for view in list_campaigns(conn)] == [second]
         assert [view.id for view in list_campaigns(conn, with_ended=True)] == [first, second]
         assert [view.id for view in list_campaigns(conn, with_ended=True, user="alice")] == [first]
@@ -104,7 +105,7 @@ def test_errors_are_the_open_ones_of_the_chosen_campaigns(database: Database) ->
         assert [error.campaign_id for error in list_errors(conn, user="bob")] == [second]
         (error,) = list_errors(conn, [first])
         assert (error.code, error.cluster, error.times) == ("TASK_FAILED", "dahu", 1)
-        move_campaign(conn, first, "alice", CampaignState.CANCELLED)  # nobody needs to fix it now
+        move_campaign(conn, first, ALICE, CampaignState.CANCELLED)  # nobody needs to fix it now
         assert not list_errors(conn, [first])
 
 
@@ -153,7 +154,7 @@ def test_a_job_shows_its_tasks_in_order_and_who_wants_it_dead(database: Database
     with database.begin() as conn:
         cluster = a_cluster(conn)
         (job_id,) = submitted_jobs(conn, a_campaign(conn, ["a", {"x": 1}]), cluster, 1, tasks=2)
-        kill_job(conn, job_id, "alice")
+        kill_job(conn, job_id, ALICE)
         job = find_job(conn, job_id)
         attempts = list_attempts_of_job(conn, job_id)
         assert find_job(conn, 99) is None

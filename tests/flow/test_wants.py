@@ -9,6 +9,7 @@ from cigri.database import Database
 from cigri.flow.campaigns import set_own_priority, set_priority
 from cigri.flow.views.rooms import list_rooms
 from cigri.flow.views.wants import Want, list_claims, list_wants
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -34,7 +35,7 @@ def test_a_claim_says_whose_campaign_it_is_and_what_it_wants(database: Database)
         a_campaign(conn, 1, user="bob")
         a_campaign(conn, [], user="carol")
         set_priority(conn, 2, 7)
-        set_own_priority(conn, 1, "alice", 4)
+        set_own_priority(conn, 1, ALICE, 4)
         claims = list_claims(conn, list_wants(conn, 10, 60.0))
     found = [(claim.campaign_id, claim.user, claim.priority, claim.own_priority, claim.clusters) for claim in claims]
     assert found == [(1, "alice", 0, 4, (1, 2)), (2, "bob", 7, 0, (1,))]

@@ -297,17 +297,17 @@ def test_the_longest_words_that_are_taken_start_a_program(fields: dict[str, Any]
 def test_words_of_more_tasks_are_looked_at_too() -> None:
     clusters = read(described()).clusters
     with pytest.raises(DescriptionError, match=r"params\[1\]: a word of 131072 bytes"):
-        additional(json.dumps(["a", "x" * (LONGEST_WORD + 1)]), clusters)
+        additional(["a", "x" * (LONGEST_WORD + 1)], clusters)
     with pytest.raises(DescriptionError, match=r"params\[0\]: words and variables of"):
-        additional(json.dumps([["x"] * 200_000]), clusters, like=["a"])
+        additional([["x"] * 200_000], clusters, like=["a"])
 
 
 def test_words_of_more_tasks_are_looked_at_with_the_campaigns_own() -> None:
     """The parameter alone is short enough."""
-    longer = json.dumps([{"a": "x"}, {"a": "x" * (LONGEST_WORD - 1)}])
+    longer = [{"a": "x"}, {"a": "x" * (LONGEST_WORD - 1)}]
     clusters = read(described(exec_file="e a={a}", params=[{"a": 1}], nb_jobs=None)).clusters
     with pytest.raises(DescriptionError, match=r"params\[1\]: a word of 131072 bytes"):
         additional(longer, clusters, like={"a": 1})
-    many = json.dumps([["x" * 9] * (MOST_BYTES // 20)])
+    many = [["x" * 9] * (MOST_BYTES // 20)]
     with pytest.raises(DescriptionError, match=r"params\[0\]: words and variables of"):
         additional(many, read(described(exec_file="e " + "y " * (MOST_BYTES // 19))).clusters, like=["a"])

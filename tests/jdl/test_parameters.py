@@ -12,6 +12,7 @@ import pytest
 
 from cigri.errors import DescriptionError
 from cigri.jdl import Description, Parameter, additional, parse
+from cigri.jdl.syntax import read_list
 
 FLAT = "run"
 NAMED = "run {a} {b}"
@@ -150,7 +151,7 @@ def test_a_wrong_parameter_file_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_parameters_are_added(text: str, like: Parameter | None, parameters: list[Parameter]) -> None:
-    assert additional(text, {}, like=like) == parameters
+    assert list(additional(read_list(text, None), {}, like=like)) == parameters
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_parameters_are_added(text: str, like: Parameter | None, parameters: lis
 )
 def test_parameters_that_do_not_fit_are_not_added(text: str, like: Parameter | None) -> None:
     with pytest.raises(DescriptionError):
-        additional(text, {}, like=like)
+        additional(read_list(text, None), {}, like=like)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from cigri.admission import admit
-from cigri.cli.preview import preview, preview_json
+from cigri.admission import admit, find_rules
+from cigri.cli.preview import preview
 from cigri.errors import DescriptionError
 from cigri.jdl import Description, Format, parse
 from cigri.submission import new_campaign
+from cigri.submission.outline import outline
 
 RFC = {"SoftwareTag": ["AppVersion1", "AppVersion2"], "CPUModel": "Intel Xeon", "Memory": 4000}
 
@@ -83,7 +84,7 @@ def test_they_are_those_of_the_campaign_as_a_whole() -> None:
 def test_an_admission_rule_may_change_them_and_the_user_is_told(tmp_path: Path) -> None:
     changes = "requirements={'where': 'not old', 'Memory': '8 GB'}"
     (tmp_path / "a.py").write_text(f"def rule(campaign, user):\n    return campaign.with_changes({changes})\n")
-    changed, told = admit(read({"Memory": 4000}), "alice", tmp_path, {})
+    changed, told = admit(read({"Memory": 4000}), "alice", find_rules(tmp_path, ["10-normal-jobs.py"]), {})
     assert changed.requirements == {"where": "not old", "Memory": "8 GB"}
     assert told == [
         "requirements.Memory: 4000 -> 8 GB (by a.py)",
@@ -92,12 +93,12 @@ def test_an_admission_rule_may_change_them_and_the_user_is_told(tmp_path: Path) 
 
 
 def test_they_are_shown_with_the_campaign() -> None:
-    description = read(RFC)
+    campaign = outline(read(RFC), "alice", None)
     shown = (
         "requirements cpumodel == 'Intel Xeon' and memory >= 4000 MB and softwaretag in ['AppVersion1', 'AppVersion2']"
     )
-    assert f"  {shown}" in [*preview(description, "alice", (), None)]
-    assert preview_json(description, "alice", None)["requirements"] == RFC
+    assert f"  {shown}" in [*preview(campaign, ())]
+    assert campaign.requirements == RFC
 
 
 def test_they_are_handed_over() -> None:
@@ -111,17 +112,19 @@ def test_they_are_handed_over() -> None:
 
 
 def test_clusters_that_the_grid_may_choose_are_shown_as_one() -> None:
-    description = read(None, clusters="any").on_any(["dahu", "luke"]).with_cluster("luke", walltime=60)
-    headings = [line for line in preview(description, "alice", (), None) if line.startswith("  on ")]
+    described = read(None, clusters="any").on_any(["dahu", "luke"]).with_cluster("luke", walltime=60)
+    campaign = outline(described, "alice", None)
+    headings = [line for line in preview(campaign, ()) if line.startswith("  on ")]
     assert headings == ["  on any eligible cluster:", "  on luke:"]
-    assert preview_json(description, "alice", None)["anywhere"]["walltime"] == 3600
+    assert campaign.anywhere
+    assert campaign.anywhere["walltime"] == 3600
 
 
 def test_rules_are_asked_about_each_cluster_that_the_grid_may_choose(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def rule(campaign, user):\n    return campaign.without_cluster('dahu')\n")
     description = read(None, clusters="any").on_any(["dahu", "luke"])
-    assert list(admit(description, "alice", tmp_path, {})[0].clusters) == ["luke"]
+    assert list(admit(description, "alice", find_rules(tmp_path, ["10-normal-jobs.py"]), {})[0].clusters) == ["luke"]
     (tmp_path / "b.py").write_text("def rule(campaign, user):\n    return campaign.with_changes(name='m')\n")
     (tmp_path / "a.py").unlink()
     named = read(None, clusters="any", params=[{"x": 1}], nb_jobs=None, exec_file="run {x}")
-    assert admit(named, "alice", tmp_path, {})[0].name == "m"
+    assert admit(named, "alice", find_rules(tmp_path, ["10-normal-jobs.py"]), {})[0].name == "m"

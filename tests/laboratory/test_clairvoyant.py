@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modules.laboratory.evaluation.clairvoyant import Burden, Profile, idle_seconds, makespan_bound
+from modules.laboratory.evaluation.clairvoyant import Burden, Profile, makespan_bound
 from modules.laboratory.load import LocalJob
 from tests.laboratory.clusters import EXACT, OWNER, a_cluster, grid_jobs, submit
 from tests.laboratory.test_conservation import LOADS
@@ -54,12 +54,6 @@ def test_nothing_to_do_takes_no_time_and_nowhere_takes_for_ever() -> None:
     assert makespan_bound([Profile(STEPS)], [Burden(0.0)]) == 0.0
     assert makespan_bound([], [Burden(1.0)]) == inf
     assert makespan_bound([Profile([(0.0, 0.0)])], [Burden(1.0)]) == inf
-
-
-def test_idle_core_seconds_are_those_between_two_times() -> None:
-    assert idle_seconds(STEPS, 0.0, 30.0) == 60.0
-    assert idle_seconds(STEPS, 5.0, 25.0) == 30.0
-    assert idle_seconds(STEPS, 12.0, 18.0) == 0.0
 
 
 @given(LOADS, st.lists(st.tuples(st.floats(1.0, 60.0), st.integers(1, 4)), min_size=1, max_size=30))

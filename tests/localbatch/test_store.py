@@ -1,10 +1,12 @@
 """What is remembered, and for how long."""
 
+import sqlite3
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from cigri.localbatch.store import Job, State, Store
+from cigri.localbatch.store import Job, State, Store, read_rows
 from cigri.localbatch.waiting import Array
 
 
@@ -56,3 +58,31 @@ def test_what_has_no_row_still_waits(store: Store) -> None:
 
 def test_another_boot_is_noticed_once(store: Store) -> None:
     assert [store.boot(boot) for boot in ("a", "a", "b", "b")] == [False, False, True, False]
+
+
+def test_jobs_and_arrays_are_read_as_they_were_written(store: Store) -> None:
+    array = Array(0, 7, "array", 9, {"cpu": 2, "mem": 30}, 60, 5, ("/bin/echo", "a b"))
+    array.id = store.add_array(array)
+    job = Job(array.id, 8, State.FAILED, "token", 1.5, 2.5, 33, 44, "cancelled", 5.5, 66, "because")
+    store.put_jobs([job])
+    assert store.find_array(7, "array") == array
+    assert store.get_job(array.id, 8) == job
+
+
+class Parcel(NamedTuple):
+    """What the statements below select."""
+
+    sender: str
+    weight: int
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["3 AS weight, 'ada' AS sender", "'ada' AS sender, 3 AS size", "'ada' AS sender", "'ada' AS sender, 3, 4"],
+)
+def test_rows_with_other_columns_than_the_fields_are_refused(columns: str) -> None:
+    db = sqlite3.connect(":memory:")
+    assert read_rows(Parcel, db.execute("SELECT 'ada' AS sender, 3 AS weight")) == [Parcel("ada", 3)]
+    with pytest.raises(TypeError, match="Parcel has the fields sender, weight, not"):
+        read_rows(Parcel, db.execute(f"SELECT {columns}"))
+    db.close()

@@ -14,6 +14,7 @@ from cigri.database import Database, embedded, schema
 from cigri.errors import ConfigError
 from cigri.flow.holds import hold_job
 from cigri.tables import everything
+from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 BEFORE_HOLDS = "0003"
@@ -76,7 +77,7 @@ def test_jobs_of_the_schema_before_do_not_stand_still(empty_url: str) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn)
         (job,) = submitted_jobs(conn, a_campaign(conn, 1), cluster, 1)
-        hold_job(conn, job, "alice")
+        hold_job(conn, job, ALICE)
     schema.downgrade(database, BEFORE_HOLDS)
     schema.upgrade(database)
     with database.begin() as conn:

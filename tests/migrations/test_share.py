@@ -7,6 +7,7 @@ from cigri.flow.campaigns import set_own_priority
 from cigri.flow.cuts import Cut, list_cuts, put_cuts
 from cigri.flow.kills import ask_kills
 from cigri.states import CutReason, KillReason
+from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster, submitted_jobs
 
 REASONS = text("SELECT reason::text FROM kills ORDER BY job_id")
@@ -15,7 +16,7 @@ REASONS = text("SELECT reason::text FROM kills ORDER BY job_id")
 def test_campaigns_of_before_are_equal_to_their_users(database: Database) -> None:
     with database.begin() as conn:
         a_cluster(conn)
-        set_own_priority(conn, a_campaign(conn, 1), "alice", 7)
+        set_own_priority(conn, a_campaign(conn, 1), ALICE, 7)
     schema.downgrade(database, "0023")
     schema.upgrade(database)
     with database.begin() as conn:

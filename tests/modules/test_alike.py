@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Row, text
 
 from cigri.database import Database
-from cigri.flow.views.progress import list_alike
+from cigri.flow.views.alike_campaigns import list_alike
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.settings.sections import Settings

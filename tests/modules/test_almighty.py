@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from cigri.cli.standstill import standstills
 from cigri.database import Database
 from cigri.flow.offers import Offer, put_offers
 from cigri.flow.quarantines import list_quarantines
 from cigri.flow.views.pulse import find_pulse
+from cigri.rules.standstill import standstills
 from cigri.settings.sections import AlmightySettings, Settings
 from modules.almighty import Almighty
 from modules.almighty.worker import PRELOADED, Worker

@@ -8,6 +8,7 @@ from cigri.database import Database
 from cigri.flow.clusters import find_cluster
 from cigri.flow.ends import EndedAttempt, EndedJob
 from cigri.flow.fixes import fix_events
+from cigri.rules.callers import Caller
 from cigri.rules.verdicts import Verdict
 from cigri.settings.sections import BudgetSettings
 from cigri.states import JobKind, Outcome, TaskState
@@ -113,7 +114,7 @@ def test_a_person_gives_a_set_aside_cluster_back_at_once(local: Grid) -> None:
     before = jobs(local)
     with local.database.begin() as conn:
         (event,) = conn.scalars(text("SELECT id FROM events WHERE code = 'CLUSTER_SET_ASIDE'"))
-        fix_events(conn, [event], local.site.user, resubmit=False)
+        fix_events(conn, [event], Caller(local.site.user), resubmit=False)
     local.cycle()
     assert jobs(local) == before + 1
     local.run_to_end()

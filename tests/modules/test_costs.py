@@ -17,6 +17,7 @@ from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import ClusterRow, put_cluster
 from cigri.flow.launches import NewJob, put_jobs
 from cigri.flow.tasks import take_waiting
+from cigri.flow.views.alike_campaigns import list_alike
 from cigri.flow.views.progress import list_progress
 from cigri.flow.views.wants import list_wants
 from cigri.gateway import Gateway
@@ -29,6 +30,7 @@ from modules.metascheduler.policies import load
 from modules.metascheduler.share import share
 from modules.metascheduler.why_not import explain
 from tests.bench.share import large_grid
+from tests.callers import ALICE
 from tests.factories import a_campaign, a_cluster
 from tests.flow.test_plans import nodes_of
 from tests.grid import Grid
@@ -39,7 +41,7 @@ DECIDING = (predictor, matcher, metascheduler, campaign_schedulers)
 VISITING = (updator, runner, killer)
 CLUSTERS = ("dahu", "luke", "ceci")
 LOOKS = pytest.mark.parametrize(
-    "look", [lambda conn: list_wants(conn, 10, 60.0), lambda conn: list_progress(conn, 60.0)]
+    "look", [lambda conn: list_wants(conn, 10, 60.0), lambda conn: list_progress(conn, 60.0), list_alike]
 )
 
 
@@ -117,7 +119,7 @@ def test_a_cancel_costs_the_same_however_many_jobs_were_not_sent(database: Datab
             waiting = take_waiting(conn, campaign, tasks)
             put_jobs(conn, campaign, [NewJob(1 + n % 3, 1, 60, [task]) for n, task in enumerate(waiting)])
         with one.begin() as conn, counted(one) as counts:
-            assert move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+            assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         statements.append(counts["statements"])
     assert statements[0] == statements[1] <= 13
 

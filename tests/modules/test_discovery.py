@@ -15,6 +15,7 @@ from cigri.flow.views.events import EventChoice, list_events
 from cigri.flow.views.queues import list_queues, list_sourced, resources_version
 from cigri.resources.nodes import NodeClass
 from cigri.script.answers import Answer
+from tests.callers import ROOT
 from tests.factories import NOON, a_cluster, set_time
 from tests.grid import Grid
 
@@ -87,10 +88,10 @@ def test_an_answer_that_makes_no_sense_is_told_and_what_was_known_holds_on(datab
         assert cores(conn) == [32]
         assert resources_version(conn) == version
         assert list_undiscovered(conn, 900.0) == set()
-        [event] = list_events(conn, EventChoice("root", is_global=True))
+        [event] = list_events(conn, EventChoice(ROOT, is_global=True))
         assert (event.code, event.subject) == ("NODES_UNREADABLE", "cluster dahu")
         put(conn, [THIN])
-        assert list_events(conn, EventChoice("root", is_global=True)) == []
+        assert list_events(conn, EventChoice(ROOT, is_global=True)) == []
 
 
 def test_a_visit_finds_the_pools_of_this_host(local: Grid, monkeypatch: pytest.MonkeyPatch) -> None:

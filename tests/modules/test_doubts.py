@@ -21,6 +21,7 @@ from cigri.settings.sections import NodeSettings, Settings
 from cigri.states import Outcome, TaskState
 from cigri.tables.resources import NodeClass
 from modules.updator.doubts import examine
+from tests.callers import ALICE
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
@@ -83,7 +84,7 @@ class Grid:
 
     def fix(self, *, resubmit: bool) -> None:
         with self.tools.database.begin() as conn:
-            assert fix_events(conn, self.events(conn), "alice", resubmit=resubmit) == 1
+            assert fix_events(conn, self.events(conn), ALICE, resubmit=resubmit) == 1
 
     def excluded(self, now: datetime = NOON) -> list[str]:
         with self.tools.database.begin() as conn:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cigri.flow.fixes import fix_events
+from cigri.rules.callers import Caller
 from modules import updator
 from tests.grid import Grid, until
 
@@ -13,7 +14,7 @@ def open_events(grid: Grid) -> list[int]:
 
 def fix(grid: Grid, *, resubmit: bool) -> None:
     with grid.database.begin() as conn:
-        assert fix_events(conn, open_events(grid), grid.site.user, resubmit=resubmit) > 0
+        assert fix_events(conn, open_events(grid), Caller(grid.site.user), resubmit=resubmit) > 0
 
 
 def order(grid: Grid) -> list[int]:

@@ -9,6 +9,7 @@ from cigri.drivers import Control
 from cigri.drivers.local import Local
 from cigri.flow.holds import hold_campaign, hold_job, resume_campaign, resume_job
 from cigri.flow.stops import kill_job
+from cigri.rules.callers import Caller
 from modules import killer, updator
 from tests.grid import Grid, Site, local_site, until
 from tests.localbatch.host import Host
@@ -48,12 +49,12 @@ def go(grid: Grid) -> None:
 
 def hold(grid: Grid, campaign: int, **how: object) -> None:
     with grid.database.begin() as conn:
-        hold_campaign(conn, campaign, grid.site.user, **how)  # type: ignore[arg-type]  # as each test wants
+        hold_campaign(conn, campaign, Caller(grid.site.user), **how)  # type: ignore[arg-type]  # as each test wants
 
 
 def resume(grid: Grid, campaign: int, cluster: str = "") -> None:
     with grid.database.begin() as conn:
-        resume_campaign(conn, campaign, grid.site.user, cluster=cluster)
+        resume_campaign(conn, campaign, Caller(grid.site.user), cluster=cluster)
 
 
 def events(grid: Grid) -> list[str]:
@@ -149,7 +150,7 @@ def test_one_job_and_never_its_successor(local: Grid) -> None:
     full(local, 4)
     (job,) = local.rows("SELECT id FROM jobs ORDER BY id LIMIT 1")
     with local.database.begin() as conn:
-        hold_job(conn, job["id"], local.site.user)
+        hold_job(conn, job["id"], Caller(local.site.user))
     local.run_until(lambda: stand(local) == {"running": 3, "suspended": 1})
     driver = Local(local.site.config["options"])
     remote = local.one("SELECT remote_id FROM jobs WHERE id = :id", id=job["id"])
@@ -168,12 +169,12 @@ def test_one_job_goes_on_again(local: Grid) -> None:
     full(local, 5)
     (waiting,) = local.rows("SELECT id FROM jobs WHERE state = 'submitted'")
     with local.database.begin() as conn:
-        hold_job(conn, waiting["id"], local.site.user)
+        hold_job(conn, waiting["id"], Caller(local.site.user))
     local.run_until(lambda: stand(local) == {"running": 4, "held": 1})
     go(local)
     local.run_until(lambda: local.counts() == {"done": 4, "assigned": 1})
     with local.database.begin() as conn:
-        resume_job(conn, waiting["id"], local.site.user)
+        resume_job(conn, waiting["id"], Caller(local.site.user))
     local.run_to_end()
     local.assert_each_ran_once(5)
 
@@ -184,7 +185,7 @@ def test_held_and_suspended_jobs_can_be_killed(local: Grid) -> None:
     local.run_until(lambda: stand(local) == {"suspended": 4, "held": 2})
     for row in local.rows("SELECT id FROM jobs"):
         with local.database.begin() as conn:
-            assert kill_job(conn, row["id"], local.site.user)
+            assert kill_job(conn, row["id"], Caller(local.site.user))
     local.run_until(lambda: local.counts() == {"cancelled": 6})
     local.assert_sane()
 

@@ -9,7 +9,7 @@ import pytest
 from cigri.estimates.durations import counted
 from cigri.flow.views.progress import Progress
 from modules.predictor.campaign_pace import standing
-from modules.predictor.eta.intervals import Interval, interval
+from modules.predictor.eta.campaign_end import Interval, interval
 from modules.predictor.eta.last_task import Bag, RunningTasks, last_end
 from modules.predictor.lifetimes import Lifetimes
 from modules.predictor.local_load import LocalLoadOutlook, done

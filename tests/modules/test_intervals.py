@@ -13,8 +13,8 @@ from cigri.estimates.durations import counted
 from cigri.flow.views.progress import Progress
 from modules.predictor import EndConditions, forecast
 from modules.predictor.algorithms import Prediction
-from modules.predictor.campaign_pace import CampaignOnCluster, standing
-from modules.predictor.eta.intervals import Interval, interval
+from modules.predictor.campaign_pace import CampaignPace, standing
+from modules.predictor.eta.campaign_end import Interval, interval
 from modules.predictor.flows import flow
 from modules.predictor.local_load import LocalLoadOutlook
 from tests.modules.test_predictor import NOW, progress
@@ -24,7 +24,7 @@ STEADY = progress(durations=(100.0,) * 360, window=3600, running=10, remaining=2
 UNEVEN = STEADY._replace(durations=counted([20.0, 180.0] * 180))
 
 
-def stands(part: Progress, ages: Mapping[int, Sequence[int]] | None = None, returns: float = 0.0) -> CampaignOnCluster:
+def stands(part: Progress, ages: Mapping[int, Sequence[int]] | None = None, returns: float = 0.0) -> CampaignPace:
     found = standing([part], ages or {}, returns)
     assert found is not None
     return found

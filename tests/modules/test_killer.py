@@ -10,6 +10,7 @@ from cigri.drivers.local import Local
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import put_cluster
 from cigri.flow.stops import kill_job
+from cigri.rules.callers import Caller
 from cigri.states import CampaignState
 from modules import killer, updator
 from tests.grid import Grid, Site, local_site, until
@@ -50,12 +51,12 @@ def test_a_user_kills_a_waiting_and_a_running_job(local: Grid) -> None:
     (waiting,) = local.rows("SELECT id FROM jobs WHERE state = 'submitted' LIMIT 1")
     with local.database.begin() as conn:
         for row in (running, waiting):
-            assert kill_job(conn, row["id"], local.site.user)
+            assert kill_job(conn, row["id"], Caller(local.site.user))
     local.run_until(lambda: local.counts() == {"assigned": 4, "cancelled": 2})
     assert local.rows("SELECT DISTINCT outcome::text FROM jobs WHERE state = 'ended'") == [{"outcome": "killed"}]
     assert local.one("SELECT count(*) FROM kills WHERE is_open") == 0
     with local.database.begin() as conn:
-        move_campaign(conn, 1, local.site.user, CampaignState.CANCELLED)
+        move_campaign(conn, 1, Caller(local.site.user), CampaignState.CANCELLED)
     local.run_until(lambda: local.counts() == {"cancelled": 6})
     assert not local.one("SELECT count(*) FROM events WHERE level <> 'info'")
     local.assert_sane()

@@ -6,6 +6,7 @@ import pytest
 
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
+from cigri.rules.callers import Caller
 from cigri.states import CampaignState
 from modules import campaign_schedulers, metascheduler, updator
 from tests.grid import Grid
@@ -13,7 +14,7 @@ from tests.grid import Grid
 
 def move(grid: Grid, campaign: int, target: CampaignState) -> None:
     with grid.database.begin() as conn:
-        assert move_campaign(conn, campaign, grid.site.user, target)
+        assert move_campaign(conn, campaign, Caller(grid.site.user), target)
 
 
 def jobs(grid: Grid, where: str = "state <> 'ended'") -> int:

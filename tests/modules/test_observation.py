@@ -56,17 +56,17 @@ def look(
     past: RemoteJob | None = None,
     records: tuple[TaskRecord, ...] = (),
     tasks: int = 1,
-    told: JournalReport | None = None,
+    journal: JournalReport | None = None,
 ) -> tuple[Findings, Ends]:
     sight = Sight(
         ({PLACE: listed} if listed else {}) if answered else None,
         {PLACE: past} if past else {},
         {7: {record.position: record for record in records}} if records else {},
-        {7: told} if told else {},
+        {7: journal} if journal else {},
     )
     findings = find([job], {7: tasks} if records else {}, sight, NOW, CONFIG)
     carried = attempts(tasks) if job.kind is JobKind.TASKS else {}
-    return findings, conclude(findings, carried, sight.records, LIMITS, {7: told} if told else {})
+    return findings, conclude(findings, carried, sight.records, LIMITS, {7: journal} if journal else {})
 
 
 def outcome(ends: Ends) -> Outcome:
@@ -184,7 +184,7 @@ STARTED = JournalReport(state=JournalState.STARTED)
 def test_a_job_that_started_perhaps_runs_until_its_walltime_is_over(
     past: RemoteJob | None, left: float, lost: bool
 ) -> None:
-    findings, ends = look(a_job(missing=9999, left=left), past=past, told=STARTED)
+    findings, ends = look(a_job(missing=9999, left=left), past=past, journal=STARTED)
     assert [job.outcome for job in ends.jobs] == ([Outcome.LOST] if lost else [])
     assert [job.job_id for job in findings.unaccounted] == ([] if lost else [7])
 
@@ -195,19 +195,19 @@ def test_a_job_that_started_perhaps_runs_until_its_walltime_is_over(
     ids=["killed", "node failed", "proven by its second start"],
 )
 def test_a_job_that_started_has_ended_once_there_is_proof(past: RemoteJob) -> None:
-    findings, ends = look(a_job(missing=11), past=past, told=STARTED)
+    findings, ends = look(a_job(missing=11), past=past, journal=STARTED)
     assert len(ends.jobs) == 1
     assert not findings.unaccounted
 
 
 def test_a_job_that_says_itself_that_it_has_ended_does_not_run() -> None:
-    findings, ends = look(a_job(missing=9999), told=STARTED._replace(is_stopped=True))
+    findings, ends = look(a_job(missing=9999), journal=STARTED._replace(is_stopped=True))
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WITHDRAWN]
     assert not findings.unaccounted
 
 
 def test_a_job_that_perhaps_runs_keeps_what_its_other_tasks_have_told() -> None:
-    findings, ends = look(a_job(missing=9999), records=(a_record(1),), tasks=2, told=STARTED)
+    findings, ends = look(a_job(missing=9999), records=(a_record(1),), tasks=2, journal=STARTED)
     assert [attempt.task_id for attempt in ends.attempts] == [101]
     assert not ends.jobs
     assert len(findings.unaccounted) == 1
@@ -220,7 +220,7 @@ def test_a_job_that_perhaps_runs_keeps_what_its_other_tasks_have_told() -> None:
 def test_a_job_that_was_gone_before_it_was_killed_perhaps_runs_unless_a_user_gives_it_up(
     kill: KillReason, was_killed: bool, ended: bool
 ) -> None:
-    _, ends = look(a_job(missing=500, kill=kill)._replace(was_killed=was_killed), told=STARTED)
+    _, ends = look(a_job(missing=500, kill=kill)._replace(was_killed=was_killed), journal=STARTED)
     assert bool(ends.jobs) is ended
 
 
@@ -267,7 +267,7 @@ def test_preemption_is_free_and_first_in_line() -> None:
 
 def test_a_second_start_that_proves_the_end_of_the_first_is_a_free_death_that_says_so() -> None:
     past = replace(remote(RemoteState.FAILED, 76), reason="NonZeroExitCode", restarts=1)
-    _, ends = look(a_job(missing=11), past=past, told=STARTED)
+    _, ends = look(a_job(missing=11), past=past, journal=STARTED)
     assert outcome(ends) is Outcome.LOST
     assert ends.attempts[0].verdict[:4] == (TaskState.WAITING, 20, 0, 1)
     assert ends.jobs[0].reason == "NonZeroExitCode; begun again by the batch system, restarts: 1"
@@ -290,7 +290,7 @@ def test_of_a_killed_job_only_the_task_that_ran_is_to_blame() -> None:
 def test_a_shared_job_that_stopped_in_order_began_no_other_task() -> None:
     past = remote(RemoteState.FAILED, 3)
     _, ends = look(
-        a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, told=JournalReport(2.5, is_stopped=True)
+        a_job(missing=11), past=past, records=(a_record(1, 3),), tasks=3, journal=JournalReport(2.5, is_stopped=True)
     )
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.FAILURE, Outcome.WITHDRAWN, Outcome.WITHDRAWN]
 
@@ -304,7 +304,9 @@ def test_a_job_that_stopped_before_a_task_was_preempted_unless_by_us(
     state: RemoteState, done: int, kill: KillReason | None, expected: Outcome
 ) -> None:
     job, records = a_job(missing=11, kill=kill), tuple(a_record(place) for place in range(1, done + 1))
-    _, ends = look(job, past=remote(state), records=records, tasks=3, told=JournalReport(2.5 * done, is_stopped=True))
+    _, ends = look(
+        job, past=remote(state), records=records, tasks=3, journal=JournalReport(2.5 * done, is_stopped=True)
+    )
     assert {attempt.outcome for attempt in ends.attempts[done:]} == {Outcome.WITHDRAWN}
     assert [end.outcome for end in ends.jobs] == [expected]
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cigri.flow.fixes import fix_events
+from cigri.rules.callers import Caller
 from tests.grid import Grid
 
 
@@ -48,7 +49,7 @@ def test_a_failing_prologue_lets_no_task_run_until_it_is_mended(local: Grid) -> 
     assert local.one("SELECT count(*) FROM jobs") == 1
     mended.touch()
     with local.database.begin() as conn:
-        fix_events(conn, [event["id"]], local.site.user, resubmit=True)
+        fix_events(conn, [event["id"]], Caller(local.site.user), resubmit=True)
     local.run_to_end()
     assert lines(local) == ["prologue 1 600"] * 2
     local.assert_each_ran_once(2)
@@ -60,6 +61,6 @@ def test_a_failing_epilogue_keeps_the_campaign_open_until_it_is_fixed(local: Gri
     local.cycle()
     assert local.one("SELECT state::text FROM campaigns") == "in_treatment"
     with local.database.begin() as conn:
-        fix_events(conn, range(1, 9), local.site.user, resubmit=False)
+        fix_events(conn, range(1, 9), Caller(local.site.user), resubmit=False)
     local.cycle()
     assert local.one("SELECT state::text FROM campaigns") == "terminated"

@@ -11,6 +11,7 @@ from cigri.flow.batches import PreparedBatch
 from cigri.flow.clusters import enable_cluster, find_cluster, put_cluster
 from cigri.flow.fixes import fix_events
 from cigri.flow.launches import list_launches
+from cigri.rules.callers import Caller
 from modules import campaign_schedulers, metascheduler, updator
 from modules.runner.plan import plan_batch
 from tests.cli.running import Run, running
@@ -101,7 +102,7 @@ def test_what_fails_on_one_cluster_is_tried_there_again_and_told_with_its_words(
     (Path(two.place) / "fixed").touch()
     with two.database.begin() as conn:
         failed = conn.execute(text("SELECT id FROM events WHERE code = 'TASK_FAILED'")).scalars().all()
-        assert fix_events(conn, failed, two.site.user, resubmit=True) == 1
+        assert fix_events(conn, failed, Caller(two.site.user), resubmit=True) == 1
     two.run_to_end()
     assert done_on(two) == ["here", "there", "there"]
 

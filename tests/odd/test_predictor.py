@@ -18,8 +18,8 @@ from modules.predictor.algorithms import MOST_JOBS, Flow, Prediction, load
 from modules.predictor.campaign_pace import standing
 from modules.predictor.endings import Ending
 from modules.predictor.estimates import deviation, estimate, longest, mean, throughput, together
+from modules.predictor.eta.campaign_end import interval
 from modules.predictor.eta.dates import pressure, told
-from modules.predictor.eta.intervals import interval
 from modules.predictor.flows import flow, measure
 from modules.predictor.lifetimes import Lifetimes
 from modules.predictor.local_load import LocalLoadOutlook, SharedCluster, outlook, reached

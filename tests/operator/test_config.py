@@ -1,5 +1,9 @@
 import json
+import os
+import pwd
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -76,3 +80,34 @@ def test_a_password_is_never_shown(url: str, shown: str) -> None:
 def test_the_table_of_settings_hides_the_password(cigri: Cigri, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CIGRI_SET_DATABASE__URL", "postgresql://me:hunter2@nowhere.invalid/x")
     assert "hunter2" not in cigri("config").out + cigri("config", "--json").out
+
+
+READ = """\
+import os, sys
+from pathlib import Path
+from cigri.errors import ConfigError
+from cigri.settings import sources
+sources.SYSTEM_FILE = Path(sys.argv[1])
+os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
+print(sources.gather({}, is_client=True).values)
+try:
+    sources.gather({})
+except ConfigError as error:
+    print(error)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+def test_the_file_of_a_site_may_be_closed_to_its_users(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    file = tmp_path / "cigri.toml"
+    file.write_text('[database]\nurl = "postgresql://cigri:secret@host/cigri"\n')
+    file.chmod(0o640)
+    nobody = str(pwd.getpwnam("nobody").pw_uid)
+    argv = [sys.executable, "-P", "-c", READ, file.name, nobody]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        "{}",
+        "cigri.toml: may be read by the account that runs the grid only, and you are another",
+    ], done.stderr

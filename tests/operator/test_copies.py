@@ -197,7 +197,8 @@ def test_up_notices_that_its_data_directory_is_a_copy(install: Callable[..., Ins
     assert original.run("up").status == 0
     assert original.run("down").status == 0
     copy = install()
-    shutil.copytree(original.data, copy.data, symlinks=True, ignore=shutil.ignore_patterns(".s.PGSQL*", "socket"))
+    sockets = shutil.ignore_patterns(".s.PGSQL*", "socket", "portal.sock")
+    shutil.copytree(original.data, copy.data, symlinks=True, ignore=sockets)
     said = copy.run("up")
     assert said.status == 2
     assert f"its grid last ran in {original.data}" in said.err

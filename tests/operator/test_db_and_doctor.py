@@ -1,4 +1,5 @@
 from datetime import timedelta
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -53,6 +54,19 @@ def test_a_broken_promise_is_told_with_ids_and_advice(cigri: Cigri, database: Da
     assert said.status == 1
     assert "✗ the counts of tasks are those of the tasks: not so\n  1 times, campaigns.id 4711" in said.out
     assert "keep a dump" in said.out
+
+
+def test_who_can_read_the_url_is_looked_at(
+    cigri: Cigri, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "cigri.toml"
+    file.write_text(f'[database]\nurl = "{database_url}"\n')
+    monkeypatch.delenv("CIGRI_SET_DATABASE__URL")
+    monkeypatch.setenv("CIGRI_CONFIG", str(file))
+    file.chmod(0o644)
+    assert f"! nobody else can read where the database is: not so\n  everybody can read {file}" in cigri("doctor").out
+    file.chmod(0o640)
+    assert "\N{CHECK MARK} nobody else can read where the database is\n" in cigri("doctor").out
 
 
 def test_old_events_are_told_and_young_ones_not(cigri: Cigri, database: Database) -> None:

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cigri.cli.wording import TRACEBACK
 from cigri.flow.passes import ModuleStanding
 from cigri.program.cycle import CYCLE
+from cigri.text.tracebacks import TRACEBACK
 from modules.operator.health import Health, problems
 from tests.operator.conftest import Cigri
 
@@ -19,7 +19,7 @@ def standing(name: str, age: float = 5, error: str | None = None) -> ModuleStand
 
 
 def health(*modules: ModuleStanding, almighty: int | None = 7) -> Health:
-    return Health("here", "", "1", "1", NOW, almighty, False, modules, (), {})
+    return Health("here", "", "1", "1", NOW, almighty, False, None, False, modules, (), {})
 
 
 def all_of_the_cycle(age: float = 5) -> list[ModuleStanding]:

@@ -1,11 +1,20 @@
 """One real grid, started by `cigri up`; whatever of it is killed, it goes on."""
 
+import getpass
 import os
 import signal
+import stat
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from cigri.database import schema
+from cigri.endpoints import Endpoint, R
+from cigri.endpoints.callers import whoami
+from cigri.endpoints.remote import Remote
+from cigri.errors import DatabaseUnavailable
+from cigri.installation import PORTAL_SOCKET
 from tests.operator.conftest import Installation, until
 
 STATE = "SELECT state::text FROM campaigns WHERE id = {}"
@@ -14,6 +23,18 @@ DONE = "SELECT coalesce(sum(n), 0)::int FROM task_counts WHERE campaign_id = {} 
 
 def finish(grid: Installation, campaign: int) -> None:
     until(lambda: grid.one(STATE.format(campaign)) == "terminated", 90, f"the end of campaign {campaign}")
+
+
+def portal(grid: Installation) -> int:
+    return int((grid.data / "portal.pid").read_text().split()[0])
+
+
+def asked_of(grid: Installation, endpoint: Endpoint[[], R]) -> R:
+    remote = Remote(grid.data / PORTAL_SOCKET)
+    try:
+        return remote.ask(endpoint)
+    finally:
+        remote.close()
 
 
 def kill(pid: int) -> None:
@@ -93,6 +114,45 @@ def test_a_killed_almighty_is_seen_and_started_again(grid: Installation) -> None
     assert grid.one(DONE.format(campaign)) == 4
 
 
+def test_the_portal_serves_those_who_ask(grid: Installation) -> None:
+    told = asked_of(grid, whoami)
+    assert (told.user, told.is_operator, told.how) == (getpass.getuser(), True, "kernel")
+    assert stat.S_IMODE((grid.data / PORTAL_SOCKET).stat().st_mode) == 0o600, "this grid is its owner's alone"
+    assert f"serves at {grid.data / PORTAL_SOCKET} as process {portal(grid)}" in grid.run("status").out
+
+
+def test_a_killed_portal_is_seen_and_started_again(grid: Installation) -> None:
+    pid = portal(grid)
+    kill(pid)
+    said = grid.run("status")
+    assert said.status == 1
+    assert "the portal has died; run `cigri up`" in said.err
+    said = grid.run("up")
+    assert said.status == 0, said
+    assert "The portal is process " in said.out
+    assert portal(grid) != pid
+    assert asked_of(grid, whoami).is_operator
+
+
+def test_a_portal_that_cannot_start_says_why(grid: Installation) -> None:
+    kill(portal(grid))
+    said = grid.run("up", more={"CIGRI_SET_PORTAL__SOCKET": str(grid.data / "none" / "portal.sock")})
+    assert said.status == 1
+    assert "the portal does not start" in said.err
+    assert "portal.socket" in said.err
+    assert grid.run("up").status == 0
+
+
+def test_the_portal_outlives_the_database(grid: Installation) -> None:
+    pid = portal(grid)
+    kill(int((grid.data / "database/data/postmaster.pid").read_text().split()[0]))
+    with pytest.raises(DatabaseUnavailable):
+        asked_of(grid, whoami)
+    assert grid.run("up").status == 0
+    assert asked_of(grid, whoami).is_operator
+    assert portal(grid) == pid
+
+
 def test_a_killed_database_is_started_again_under_the_almighty(grid: Installation) -> None:
     campaign = grid.submit(4, "sleep 1")
     pid = grid.almighty()
@@ -125,8 +185,10 @@ def test_jobs_go_on_while_the_grid_is_down_and_are_found_again(grid: Installatio
     assert said.status == 0, said
     assert "1 jobs go on" in said.out
     assert "The embedded database has ended" in said.out
+    assert not (grid.data / PORTAL_SOCKET).exists()
+    assert (grid.data / "portal.pid").read_text() == "", "it did not die"
     assert grid.run("status").status == 1
-    assert grid.run("down").out.count("was not running") == 3
+    assert grid.run("down").out.count("was not running") == 4
     (tmp_path / "go").touch()
     assert grid.run("up").status == 0
     finish(grid, campaign)

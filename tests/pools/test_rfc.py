@@ -23,6 +23,7 @@ from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.pools import BucketPool, SubmitPool, SubmitPoolQueue, SubmitPoolReject
 from cigri.tables.resources import DeclaredProperty
 from modules import janitor
+from tests.callers import ALICE
 from tests.factories import NOON, a_cluster, end_jobs, launch_jobs, set_time
 from tests.pools.made import (
     GB,
@@ -198,7 +199,7 @@ def _over(database: Database) -> None:
     with database.begin() as conn:
         two_clusters(conn)
         submit(conn, {"memory": "4 GB"})
-        move_campaign(conn, 1, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, 1, ALICE, CampaignState.CANCELLED)
 
 
 def _count(database: Database) -> int:
@@ -226,7 +227,7 @@ def test_a_pool_is_not_removed_as_soon_as_its_last_job_is_picked_up(database: Da
         set_time(conn, NOON)
         end_jobs(conn, fat, jobs)
         set_time(conn, NOON + DAYS)
-        move_campaign(conn, campaign, "alice", CampaignState.CANCELLED)
+        move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
         set_time(conn, NOON + DAYS + timedelta(hours=23))
         assert forget_pools(conn, 1.0) == 0, "it was in use until then"
         set_time(conn, NOON + DAYS + timedelta(hours=25))
@@ -241,7 +242,7 @@ def test_what_is_rescheduled_after_its_pool_was_removed_gets_it_again(database: 
         set_time(conn, NOON + DAYS)
         assert forget_pools(conn, 1.0) == 1
         assert pools_of(conn, campaign) == []
-        put_tasks(conn, campaign, "alice", ["1"])
+        put_tasks(conn, campaign, ALICE, ["1"])
         assert len(pools_of(conn, campaign)) == 1
         assert refused(conn, campaign) == {"thin": "too_small"}
 

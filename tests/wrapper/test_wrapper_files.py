@@ -130,8 +130,9 @@ def test_thousand_jobs_are_written_quickly(dash: Cluster) -> None:
 def test_records_are_collected_until_they_are_stored(cluster: Cluster) -> None:
     assert parse_collect(cluster.ask(collect(BASE, Receipt()))) == ((), {}, 0)
     cluster.write("exit 1", "exit 2", "exit 3")
-    nothing = cluster.ask(f"sort() {{ echo sort >&2; }}\nawk() {{ echo awk >&2; }}\n{collect(BASE, Receipt())}")
-    assert (parse_collect(nothing), nothing.err) == (((), {}, 0), "")  # nor is either of them started
+    told = "".join(f"{name}() {{ echo {name} >&2; }}\n" for name in ("find", "head", "sort", "awk"))
+    nothing = cluster.ask(told + collect(BASE, Receipt()))
+    assert (parse_collect(nothing), nothing.err) == (((), {}, 0), "")  # nor is any of them started
     for index in (1, 2, 3):
         cluster.run(index)
     collected = parse_collect(cluster.ask(collect(BASE, Receipt(), limit=2)))

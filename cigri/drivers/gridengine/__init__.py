@@ -137,14 +137,14 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return f'{self._environment}{asking}{shlex.join(words)}{amounts} /bin/sh "$PWD/job" "$PWD"'
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
-        told = answer.err.strip()
-        if answer.status != 0 and REFUSED.search(answer.err) and not NO_GRID_ENGINE.search(told):
-            largest = TOO_LARGE.search(told)
-            raise ArrayTooLarge(told, int(largest[1])) if largest else SubmissionRefused(told)
-        found = re.search(rf"^(\d+)\.1-{request.size}:1\n\Z", answer.out, re.MULTILINE)
-        if answer.status != 0 or not found:
+        message = answer.err.strip()
+        if answer.status != 0 and REFUSED.search(answer.err) and not NO_GRID_ENGINE.search(message):
+            largest = TOO_LARGE.search(message)
+            raise ArrayTooLarge(message, int(largest[1])) if largest else SubmissionRefused(message)
+        array = re.search(rf"^(\d+)\.1-{request.size}:1\n\Z", answer.out, re.MULTILINE)
+        if answer.status != 0 or not array:
             raise unreadable("qsub", answer)
-        return {index: f"{found[1]}.{index}" for index in range(1, request.size + 1)}
+        return {index: f"{array[1]}.{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
         return self._environment + QSTAT
@@ -159,7 +159,7 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         indexes: dict[str, list[int]] = {}
         for tag, index, _ in jobs:
             indexes.setdefault(to_name(tag), []).append(index)
-        wanted = [f"{name}:{first}:{last}" for name, some in indexes.items() for first, last in _ranges(some)]
+        wanted = [f"{name}:{first}:{last}" for name, numbers in indexes.items() for first, last in _ranges(numbers)]
         accounting = ACCOUNTING % "\n".join(wanted) if self._options.accounting else "true"
         names = f"printf '%s\\n' {shlex.quote(' '.join(indexes))}"
         return f"{self._environment}{names} && {QSTAT} && echo {END} && {{\n{accounting} && echo {END}\n}}"
@@ -167,11 +167,11 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
     def parse_history(self, answer: Answer) -> list[RemoteJob]:
         """What lives comes first: a job that was begun anew is in accounting too."""
         names, _, tables = answer.out.partition("\n")
-        listed, _, rest = tables.partition(f"{END}\n")
-        if answer.status != 0 or not rest.endswith(f"{END}\n"):
+        listed, _, accounting = tables.partition(f"{END}\n")
+        if answer.status != 0 or not accounting.endswith(f"{END}\n"):
             raise unreadable("qstat or accounting", answer)
         tags = {to_tag(name) for name in names.split()}
-        ended = [ended_job(read_row(line)) for line in rest.removesuffix(f"{END}\n").splitlines()]
+        ended = [ended_job(read_row(line)) for line in accounting.removesuffix(f"{END}\n").splitlines()]
         jobs = [*ended, *(job for job in live_jobs(answer, listed) if job.tag in tags)]
         return list({(job.tag, job.index): job for job in jobs}.values())
 
@@ -211,24 +211,24 @@ trap 'case $? in 99 | 100) exit 1 ;; esac' EXIT
         return f"{self._environment}qstat -help | head -n 1 && qconf -sss >/dev/null && echo {END}"
 
     def parse_probe(self, answer: Answer) -> str:
-        found = re.fullmatch(rf"(\S*GE\S*) (\S+)\n{END}\n", answer.out)
-        if answer.status != 0 or not found:
+        version = re.fullmatch(rf"(\S*GE\S*) (\S+)\n{END}\n", answer.out)
+        if answer.status != 0 or not version:
             raise unreadable("qstat or qconf", answer)
-        return f"Grid Engine {found[2]}" if found[1] == "SGE" else f"Grid Engine {found[1]} {found[2]}"
+        return f"Grid Engine {version[2]}" if version[1] == "SGE" else f"Grid Engine {version[1]} {version[2]}"
 
     def _each(self, command: str, remote_ids: Sequence[str]) -> str:
         """The command for so many jobs at a time; its exit status tells nothing, its lines do."""
         words = list(_words(remote_ids))
         parts = (words[start : start + WORDS_AT_ONCE] for start in range(0, len(words), WORDS_AT_ONCE))
-        lines = [f"{command} {shlex.join(some)} 2>&1" for some in parts]
+        lines = [f"{command} {shlex.join(chunk)} 2>&1" for chunk in parts]
         return self._environment + "\n".join([*lines, f"echo {END}"])
 
 
-def _check(command: str, answer: Answer, known: re.Pattern[str]) -> None:
+def _check(command: str, answer: Answer, harmless: re.Pattern[str]) -> None:
     """Each line must be one that says done, or nothing to do."""
     lines = answer.out.removesuffix(f"{END}\n").splitlines()
     is_whole = answer.status == 0 and answer.out.endswith(f"{END}\n")
-    wrong = [line for line in lines if line.strip() and not known.fullmatch(line.strip())]
+    wrong = [line for line in lines if line.strip() and not harmless.fullmatch(line.strip())]
     if not is_whole or wrong:
         raise unreadable(command, answer._replace(err="\n".join([*wrong[:5], answer.err])))
 

@@ -55,10 +55,12 @@ def to_name(tag: str) -> str:
 
 
 def to_tag(name: str) -> str:
+    """The tag of a batch from its name in Grid Engine, as to_name has made it."""
     return name.removeprefix("_")
 
 
 def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
+    """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
     return AnswerUnreadable(f"{command} (exit status {answer.status}): {text[-300:]}")
 
@@ -104,16 +106,16 @@ def state_of(letters: str) -> RemoteState:
     """From a word such as hqw, Eqw, dRr."""
     if not set(letters) <= set(KNOWN_LETTERS):
         return RemoteState.UNKNOWN
-    return next((state for some, state in KIND_OF_LETTERS if set(some) & set(letters)), RemoteState.UNKNOWN)
+    return next((state for kind, state in KIND_OF_LETTERS if set(kind) & set(letters)), RemoteState.UNKNOWN)
 
 
 def _indexes(text: str) -> Iterator[int]:
     """The indexes of a task list such as `1,3,17-29:1`; a job that is no array has none."""
     for part in text.split(",") if text else ():
-        found = re.fullmatch(r"(\d+)(?:-(\d+):(\d+))?", part)
-        if not found:
+        steps = re.fullmatch(r"(\d+)(?:-(\d+):(\d+))?", part)
+        if not steps:
             raise AnswerUnreadable(f"Grid Engine's list of tasks cannot be read: {text[:100]!r}")
-        yield from range(int(found[1]), int(found[2] or found[1]) + 1, int(found[3] or 1))
+        yield from range(int(steps[1]), int(steps[2] or steps[1]) + 1, int(steps[3] or 1))
 
 
 def _time(text: str) -> float | None:
@@ -191,11 +193,11 @@ def read_capacity(answer: Answer, queues: Sequence[str]) -> Capacity:
     A queue that is suspended because others have jobs on the host starts none, so that nothing of the host is free.
     """
     hosts = [_host(host, queues) for host in read_xml("qhost", answer, answer.out, "qhost").iter("host")]
-    known = [host for host in hosts if host is not None]
-    if answer.status != 0 or not known:
+    counted = [host for host in hosts if host is not None]
+    if answer.status != 0 or not counted:
         raise unreadable("qhost", answer._replace(err=answer.err or f"no queue {' or '.join(queues)}"))
-    total, used = sum(host.total for host in known), sum(host.used for host in known)
-    free = sum(max(0, host.usable - host.used) for host in known)
+    total, used = sum(host.total for host in counted), sum(host.used for host in counted)
+    free = sum(max(0, host.usable - host.used) for host in counted)
     return Capacity(total, free, used, total - free - used)
 
 

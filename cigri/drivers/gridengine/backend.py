@@ -39,7 +39,7 @@ BACKEND = BackendTable(
 
 def read_backend(words: Sequence[str]) -> dict[str, str]:
     """Values by the options' names; ValueError tells all that is wrong."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     problems: list[str] = []
     section = "-hard"
     remaining = iter(list(_unfolded(words)))
@@ -52,13 +52,13 @@ def read_backend(words: Sequence[str]) -> dict[str, str]:
             if word in SECTIONS:
                 section = word
             else:
-                put_option(found, *_taken(word, section, remaining))
+                put_option(values, *_taken(word, section, remaining))
         except ValueError as problem:
             problems.append(str(problem))
             is_known = False
     if problems:
         raise ValueError("; ".join(problems))
-    return found
+    return values
 
 
 def _unfolded(words: Sequence[str]) -> Iterator[str]:

@@ -38,43 +38,44 @@ class Configuration(NamedTuple):
 
 def read_nodes(answer: Answer, own: Collection[str], complexes: Mapping[str, str]) -> list[NodeClass]:
     """By queue; jobs that name none go to `own`, or to any. `complexes`: what properties are called there."""
-    *parts, rest = answer.out.split(f"{END_OF_SGE_ANSWER}\n")
-    if answer.status != 0 or len(parts) != 4 or rest:
+    *parts, after_end = answer.out.split(f"{END_OF_SGE_ANSWER}\n")
+    if answer.status != 0 or len(parts) != 4 or after_end:
         raise unreadable("qconf or qhost", answer)
     types, queues, hosts, table = parts
-    names = {found[1]: name for name, text in complexes.items() if (found := COMPLEX.fullmatch(text)) and found[1]}
-    known_things = Configuration(_types(types, names), _blocks(queues, "qname"), _blocks(hosts, "hostname"))
-    if not known_things.types or not known_things.queues or not known_things.hosts:
+    spelled = {name: COMPLEX.fullmatch(text) for name, text in complexes.items()}
+    names = {spelling[1]: name for name, spelling in spelled.items() if spelling and spelling[1]}
+    configuration = Configuration(_types(types, names), _blocks(queues, "qname"), _blocks(hosts, "hostname"))
+    if not configuration.types or not configuration.queues or not configuration.hosts:
         raise unreadable("qconf", answer)
     classes = []
     for host in read_xml("qhost", answer, table, "qhost").iter("host"):
-        told = {value.get("name", ""): value.text or "" for value in host.iter("hostvalue")}
+        facts = {value.get("name", ""): value.text or "" for value in host.iter("hostvalue")}
         for queue in host.iter("queue"):
             values = {value.get("name", ""): value.text or "" for value in queue.iter("queuevalue")}
             name, slots = queue.get("name", ""), values.get("slots", "")
-            if not slots.isdigit() or name not in known_things.queues:
+            if not slots.isdigit() or name not in configuration.queues:
                 raise AnswerUnreadable(f"qhost does not tell the slots of queue {name}, or qconf does not know it")
-            if int(slots) and told.get("num_proc", "-") != "-":  # of a host that is down nothing is known
-                one = NodeClass(_properties(known_things, host.get("name", ""), name, int(slots), told), 1, name)
-                classes += [one, one._replace(queue="")] if name in own or not own else [one]
+            if int(slots) and facts.get("num_proc", "-") != "-":  # of a host that is down nothing is known
+                nodes = NodeClass(_properties(configuration, host.get("name", ""), name, int(slots), facts), 1, name)
+                classes += [nodes, nodes._replace(queue="")] if name in own or not own else [nodes]
     return alike(classes)
 
 
 def _properties(
-    known_things: Configuration, host: str, queue: str, slots: int, told: Mapping[str, str]
+    configuration: Configuration, host: str, queue: str, slots: int, facts: Mapping[str, str]
 ) -> dict[str, Value]:
-    fields = known_things.queues[queue]
+    fields = configuration.queues[queue]
     given: dict[str, Value | None] = {}
-    for source in (known_things.hosts.get("global", {}), known_things.hosts.get(host, {}), fields):
-        given |= _complexes(source.get("complex_values", ""), known_things.types)
+    for source in (configuration.hosts.get("global", {}), configuration.hosts.get(host, {}), fields):
+        given |= _complexes(source.get("complex_values", ""), configuration.types)
     limit = given.pop("slots", None)
     gpus = next((given[name] for name in GPU_NAMES if isinstance(given.get(name), int)), None)
-    memory = _size(told.get("mem_total", ""))
+    memory = _size(facts.get("mem_total", ""))
     plain: dict[str, Value | None] = {
         "cores": min(slots, limit) if isinstance(limit, int) else slots,
         "memory": memory // MEGABYTE * MEGABYTE if memory else None,
         "gpus": gpus,
-        "platform": told.get("arch_string") or None,
+        "platform": facts.get("arch_string") or None,
         "max_walltime": _seconds(fields.get("h_rt", "").partition(",")[0]),
     }
     return known(given | plain)

@@ -38,22 +38,22 @@ def _wish(part: Condition, complexes: Mapping[str, str]) -> ComplexRequest:
         part = _either(part)
     literal = part.part if isinstance(part, Not) else part
     if not isinstance(literal, Compare | Flag):
-        raise NotSelectable(part, "Grid Engine is asked for each complex alone")
-    found = COMPLEX.fullmatch(complexes.get(literal.name, ""))
-    if not found:
+        raise NotSelectable(part, "Grid Engine is asked for each spelling alone")
+    spelling = COMPLEX.fullmatch(complexes.get(literal.name, ""))
+    if not spelling:
         raise NotSelectable(part, f"{literal.name} is not among the cluster's complexes (its option of this name)")
-    return ComplexRequest(found[1] or literal.name, found[2], _value(part, found[2]))
+    return ComplexRequest(spelling[1] or literal.name, spelling[2], _value(part, spelling[2]))
 
 
 def _either(part: Or) -> Condition:
     """Several values of one property are one pattern."""
     values: set[str] = set()
     names: set[str] = set()
-    for one in part.parts:
-        match one:
+    for choice in part.parts:
+        match choice:
             case Compare(operator=Operator.EQ | Operator.IN, kind=Kind.STRING, value=value):
                 values.update(map(str, value if isinstance(value, tuple) else (value,)))
-                names.add(one.name)
+                names.add(choice.name)
             case _:
                 names.add("")
     if len(names) > 1 or "" in names:

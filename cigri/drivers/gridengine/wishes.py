@@ -101,6 +101,7 @@ class GridEngineOptions(BaseModel):
         return self
 
     def priority_of(self, due: Due | None) -> int | None:
+        """What qsub -p gets: with use_nice by the date at which a task should start, else `priority`; None: no -p."""
         return priority(due) if self.use_nice and due else self.priority
 
 
@@ -108,10 +109,10 @@ def find_problems(options: GridEngineOptions, request: BatchRequest) -> Iterator
     """Why qsub could not be asked for this."""
     wish = request.resources
     if wish.nodes > 1 and str(wish.cpu) not in options.node_pes:
-        known = ", ".join(options.node_pes) or "none"
+        widths = ", ".join(options.node_pes) or "none"
         yield (
             f"{wish.nodes} nodes need a parallel environment with {wish.cpu} cores on each node (the cluster's option "
-            f"node_pes); there are those with: {known}; write nodes = 1"
+            f"node_pes); there are those with: {widths}; write nodes = 1"
         )
     if wish.nodes == 1 and wish.cpu > 1 and options.pe is None and options.cores is None:
         yield f"{wish.cpu} cores on one node need a parallel environment (the cluster's option pe); write cpu = 1"
@@ -140,7 +141,7 @@ def _said_twice(options: GridEngineOptions, request: BatchRequest) -> Iterator[s
     if request.requirement is None:
         return
     site = read_properties((request.besteffort and options.besteffort_properties) or options.properties or "")
-    asked = [wish for one in (*site.hard, *read_properties(request.properties).hard) for wish in one.split(",")]
+    asked = [wish for words in (*site.hard, *read_properties(request.properties).hard) for wish in words.split(",")]
     names = {wish.partition("=")[0] for wish in asked} | set(request.resources.others)
     with suppress(NotSelectable):  # said elsewhere
         for name in (wish.partition("=")[0] for wish in requests(request.requirement, options.complexes)):
@@ -167,7 +168,7 @@ def placement(options: GridEngineOptions, request: BatchRequest, chosen: Mapping
         words += ["-P", project]
     words += _others(options, request, chosen)
     soft = (*site.soft, *user.soft)
-    return words + (["-soft"] if soft else []) + [word for one in soft for word in ("-l", one)]
+    return words + (["-soft"] if soft else []) + [word for wish in soft for word in ("-l", wish)]
 
 
 def sizes(options: GridEngineOptions, request: BatchRequest) -> tuple[str, str]:
@@ -207,7 +208,7 @@ def _without(hard: Sequence[str], nodes: Sequence[str]) -> list[str]:
     """On none of these nodes: one request for the host, since of several Grid Engine heeds the last only."""
     if not nodes:
         return list(hard)
-    wishes = [wish for one in hard for wish in one.split(",")]
+    wishes = [wish for words in hard for wish in words.split(",")]
     hosts = [f"({wish.partition('=')[2]})" for wish in wishes if wish.partition("=")[0] in HOST]
     others = [wish for wish in wishes if wish.partition("=")[0] not in HOST]
     return [*others, "h=" + "&".join([*hosts, f"!({'|'.join(nodes)})"])]

@@ -122,7 +122,7 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         if warning > 0:
             words += [f"--checkpoint={warning}", f"--signal={SIGNAL}"]
         types = dict.fromkeys(["besteffort", *request.types] if request.besteffort else request.types)
-        words += [f"--type={one}" for one in types]
+        words += [f"--type={kind}" for kind in types]
         words += self._place(request)
         command = shlex.quote(f'exec ./job "$OAR_WORKDIR" {warning} {request.notice}')
         return f'{AWAKE}{shlex.join(words)} --directory="$PWD" {command} 2>&1; echo "{END_OF_OAR_ANSWER} $?"'
@@ -144,20 +144,20 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
 
     def parse_submit(self, answer: Answer, request: BatchRequest) -> dict[int, str]:
         """After exit status 9 (nobody listens) the jobs are in OAR's database all the same, and are found by tag."""
-        found = re.search(rf"^{END_OF_OAR_ANSWER} (\d+)\n\Z", answer.out, re.MULTILINE)
-        if not found:
+        ended = re.search(rf"^{END_OF_OAR_ANSWER} (\d+)\n\Z", answer.out, re.MULTILINE)
+        if not ended:
             raise unreadable("oarsub", answer)
         ids = sorted(map(int, re.findall(r"^OAR_JOB_ID=(\d+)$", answer.out, re.MULTILINE)))
-        said = NEWS.sub("", answer.out[: found.start()]).strip()
-        if not ids and int(found[1]) in REFUSALS and said and not NO_DATABASE.search(said):
-            raise SubmissionRefused(said)
-        if int(found[1]) != 0 or len(set(ids)) != request.size:
+        message = NEWS.sub("", answer.out[: ended.start()]).strip()
+        if not ids and int(ended[1]) in REFUSALS and message and not NO_DATABASE.search(message):
+            raise SubmissionRefused(message)
+        if int(ended[1]) != 0 or len(set(ids)) != request.size:
             raise unreadable("oarsub", answer)
         return {index: str(job) for index, job in enumerate(ids, start=1)}
 
     def status(self, prefix: str) -> str:
-        mine = f"job_user = '$cigri_me' AND {ALIVE} AND job_name LIKE '{_name(prefix)}%'"
-        return f"{OAR_LISTS}cigri_list '' \"{mine}\""
+        condition = f"job_user = '$cigri_me' AND {ALIVE} AND job_name LIKE '{_name(prefix)}%'"
+        return f"{OAR_LISTS}cigri_list '' \"{condition}\""
 
     def parse_status(self, answer: Answer, prefix: str) -> list[RemoteJob]:
         jobs = jobs_of(read_answers("oarstat", answer))
@@ -169,11 +169,14 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         for tag, index, _ in jobs:
             indexes.setdefault(tag, []).append(index)
         conditions = [
-            f"job_name = '{_name(tag)}' AND array_index IN ({', '.join(map(str, some))})"
-            for tag, mine in indexes.items()
-            for some in _chunks(mine)
+            f"job_name = '{_name(tag)}' AND array_index IN ({', '.join(map(str, chunk))})"
+            for tag, numbers in indexes.items()
+            for chunk in _chunks(numbers)
         ]
-        lines = [f"cigri_list -f \"job_user = '$cigri_me' AND ({' OR '.join(some)})\"" for some in _joined(conditions)]
+        lines = [
+            f"cigri_list -f \"job_user = '$cigri_me' AND ({' OR '.join(question)})\""
+            for question in _joined(conditions)
+        ]
         return OAR_LISTS + "\n".join(lines)
 
     def parse_history(self, answer: Answer) -> list[RemoteJob]:
@@ -182,8 +185,8 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
     def cancel(self, remote_ids: Sequence[str]) -> str:
         """Whatever goes on living is listed: oardel has one message for jobs that are gone and for those of others."""
         lines = []
-        for some in _chunks(remote_ids):
-            ids = [str(int(one)) for one in some]
+        for chunk in _chunks(remote_ids):
+            ids = [str(int(remote_id)) for remote_id in chunk]
             doomed = "job_id NOT IN (SELECT frag_id_job FROM frag_jobs)"
             lines.append(f"oardel {' '.join(ids)} >/dev/null")
             lines.append(f"cigri_list '' \"job_id IN ({', '.join(ids)}) AND {ALIVE} AND {doomed}\"")
@@ -200,7 +203,9 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
             Control.SUSPEND: "oarhold -r",
             Control.RESUME: "oarresume",
         }[verb]
-        lines = [f"{command} {' '.join(str(int(one)) for one in some)} 2>&1" for some in _chunks(remote_ids)]
+        lines = [
+            f"{command} {' '.join(str(int(remote_id)) for remote_id in chunk)} 2>&1" for chunk in _chunks(remote_ids)
+        ]
         return AWAKE + "\n".join([*lines, f"echo {END_OF_OAR_ANSWER}"])
 
     def parse_control(self, answer: Answer) -> None:
@@ -236,13 +241,13 @@ trap 'cigri_oar_warned && kill "-$cigri_oar_signal" $$' ALRM
         return f'{OAR_LISTS}oarstat -V && oarnodes -J -s --sql "{seen}" && echo {END_OF_OAR_ANSWER}'
 
     def parse_probe(self, answer: Answer) -> str:
-        version, _, rest = answer.out.partition("\n")
-        found = re.search(r"(?:version *:? *)?(\d+\.\d\S*)", version)
-        if answer.status != 0 or not found or not rest.endswith(f"{END_OF_OAR_ANSWER}\n"):
+        version, _, lists = answer.out.partition("\n")
+        number = re.search(r"(?:version *:? *)?(\d+\.\d\S*)", version)
+        if answer.status != 0 or not number or not lists.endswith(f"{END_OF_OAR_ANSWER}\n"):
             raise unreadable("oarstat or oarnodes", answer)
-        if not re.search(r'"\d+"', rest):
+        if not re.search(r'"\d+"', lists):
             raise AnswerUnreadable("OAR's scheduler was not seen in the last ten minutes: does Almighty run?")
-        return f"OAR {found[1]}"
+        return f"OAR {number[1]}"
 
 
 def _name(text: str) -> str:
@@ -257,14 +262,14 @@ def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 def _joined(conditions: Sequence[str]) -> Iterator[list[str]]:
     """Some conditions for each question, so that none is longer than a word of a command may be."""
-    some: list[str] = []
+    question: list[str] = []
     for condition in conditions:
-        if some and sum(map(len, some)) + len(condition) > 60_000:
-            yield some
-            some = []
-        some.append(condition)
-    if some:
-        yield some
+        if question and sum(map(len, question)) + len(condition) > 60_000:
+            yield question
+            question = []
+        question.append(condition)
+    if question:
+        yield question
 
 
 DRIVER = Oar

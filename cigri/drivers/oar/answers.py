@@ -36,34 +36,34 @@ WARNINGS = {"metasched": RemoteState.PREEMPTED, "sarko": RemoteState.TIMEOUT}
 
 def read_answers(command: str, answer: Answer) -> list[dict[str, Any]]:
     """The entries of all lists; each ends with our line, and an empty one has a resource as its witness."""
-    *lists, rest = answer.out.split(f"{END_OF_OAR_ANSWER}\n")
-    if answer.status != 0 or not lists or rest.strip():
+    *lists, after_end = answer.out.split(f"{END_OF_OAR_ANSWER}\n")
+    if answer.status != 0 or not lists or after_end.strip():
         raise unreadable(command, answer)
     read = []
     for text in lists:
-        found = list(entries(text, command, answer))
-        if not found:
+        members = list(entries(text, command, answer))
+        if not members:
             raise unreadable(command, answer)
-        read += [entry for entry in found if isinstance(entry, dict)]
+        read += [entry for entry in members if isinstance(entry, dict)]
     return read
 
 
 def jobs_of(entries: Iterable[Mapping[str, Any]]) -> list[RemoteJob]:
     """Of jobs with the same name and index the last one: OAR has submitted it in place of those before it."""
-    found: dict[tuple[str, int], RemoteJob] = {}
+    jobs: dict[tuple[str, int], RemoteJob] = {}
     for entry in sorted(entries, key=_id):
         job = _job(entry)
-        if before := found.get((job.tag, job.index)):
+        if before := jobs.get((job.tag, job.index)):
             job = replace(job, restarts=before.restarts + 1)
-        found[job.tag, job.index] = job
-    return list(found.values())
+        jobs[job.tag, job.index] = job
+    return list(jobs.values())
 
 
 def capacity_of(answer: Answer, core: str) -> Capacity:
     """Some sites have several resources for a core."""
-    text, _, rest = answer.out.partition(f"{END_OF_OAR_ANSWER}\n")
+    text, _, after_end = answer.out.partition(f"{END_OF_OAR_ANSWER}\n")
     cores: dict[object, list[Mapping[str, Any]]] = {}
-    if answer.status == 0 and f"{END_OF_OAR_ANSWER}\n" in answer.out and not rest:
+    if answer.status == 0 and f"{END_OF_OAR_ANSWER}\n" in answer.out and not after_end:
         for entry in entries(text, "oarnodes", answer):
             if not isinstance(entry, dict):
                 raise unreadable("oarnodes", answer)
@@ -72,12 +72,13 @@ def capacity_of(answer: Answer, core: str) -> Capacity:
     if not cores:
         raise unreadable("oarnodes", answer)
     total = len(cores)
-    up = [some for some in cores.values() if all(map(_is_up, some))]
-    used = sum(any(entry.get("jobs") for entry in some) for some in up)
+    up = [resources for resources in cores.values() if all(map(_is_up, resources))]
+    used = sum(any(entry.get("jobs") for entry in resources) for resources in up)
     return Capacity(total, len(up) - used, used, total - len(up))
 
 
 def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
+    """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
     return AnswerUnreadable(f"{command} (exit status {answer.status}): {text[-300:]}")
 
@@ -85,14 +86,14 @@ def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
 def entries(text: str, command: str, answer: Answer) -> Iterator[Any]:
     """The values of an object, or the members of a list, as OAR 3 has them."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except json.JSONDecodeError:
         raise unreadable(command, answer) from None
-    if isinstance(found, dict) and isinstance(found.get("items"), list):
-        found = found["items"]
-    if not isinstance(found, dict | list):
+    if isinstance(document, dict) and isinstance(document.get("items"), list):
+        document = document["items"]
+    if not isinstance(document, dict | list):
         raise unreadable(command, answer)
-    yield from found.values() if isinstance(found, dict) else found
+    yield from document.values() if isinstance(document, dict) else document
 
 
 def _is_up(entry: Mapping[str, Any]) -> bool:
@@ -108,10 +109,10 @@ def _first(entry: Mapping[str, Any], *names: str) -> Any:
 
 
 def _id(entry: Mapping[str, Any]) -> int:
-    found = _first(entry, "Job_Id", "job_id", "id")
-    if not isinstance(found, int | str) or not str(found).isdigit():
+    job_id = _first(entry, "Job_Id", "job_id", "id")
+    if not isinstance(job_id, int | str) or not str(job_id).isdigit():
         raise AnswerUnreadable(f"a job of oarstat has no id: {str(entry)[:200]}")
-    return int(found)
+    return int(job_id)
 
 
 def _job(entry: Mapping[str, Any]) -> RemoteJob:
@@ -179,8 +180,8 @@ def _exit_code(entry: Mapping[str, Any]) -> int | None:
 
 
 def _node(entry: Mapping[str, Any]) -> str:
-    found = _first(entry, "assigned_network_address", "network_addresses", "nodes") or [""]
-    first = found[0] if isinstance(found, list) else found
+    nodes = _first(entry, "assigned_network_address", "network_addresses", "nodes") or [""]
+    first = nodes[0] if isinstance(nodes, list) else nodes
     return str(first.get("network_address", "") if isinstance(first, dict) else first)
 
 

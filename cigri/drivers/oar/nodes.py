@@ -25,8 +25,8 @@ def read_nodes(answer: Answer, core: str, memory: str | None, columns: Mapping[s
 
     `columns`: what properties are called there, if not by their names.
     """
-    text, _, rest = answer.out.partition(f"{END_OF_OAR_ANSWER}\n")
-    if answer.status != 0 or f"{END_OF_OAR_ANSWER}\n" not in answer.out or rest:
+    text, _, after_end = answer.out.partition(f"{END_OF_OAR_ANSWER}\n")
+    if answer.status != 0 or f"{END_OF_OAR_ANSWER}\n" not in answer.out or after_end:
         raise unreadable("oarnodes", answer)
     nodes: dict[str, list[Mapping[str, Any]]] = {}
     for entry in entries(text, "oarnodes", answer):
@@ -40,14 +40,14 @@ def read_nodes(answer: Answer, core: str, memory: str | None, columns: Mapping[s
 def _properties(
     resources: Sequence[Mapping[str, Any]], core: str, memory: str | None, columns: Mapping[str, str]
 ) -> dict[str, Value]:
-    shared = {name: value for name, value in resources[0].items() if all(one.get(name) == value for one in resources)}
+    shared = {name: value for name, value in resources[0].items() if all(row.get(name) == value for row in resources)}
     size = shared.get(memory) if memory else None
-    said = {name: value for name, value in shared.items() if isinstance(value, str | int | float) and value != ""}
+    values = {name: value for name, value in shared.items() if isinstance(value, str | int | float) and value != ""}
     plain: dict[str, Value | None] = {
         name: value
-        for name, value in said.items()
+        for name, value in values.items()
         if not OWN_PROPERTIES.fullmatch(name) and name != core and name not in columns.values()
     }
-    plain["cores"] = len({one.get(core) or one.get("resource_id") for one in resources})
+    plain["cores"] = len({row.get(core) or row.get("resource_id") for row in resources})
     plain["memory"] = size * MEGABYTE if isinstance(size, int) and size > 0 else None
-    return known(plain | {name: said[column] for name, column in columns.items() if column in said})
+    return known(plain | {name: values[column] for name, column in columns.items() if column in values})

@@ -47,13 +47,13 @@ def resource_problems(wish: ResourceRequest, options: OarOptions) -> Iterator[st
 def type_problems(types: Sequence[str], options: OarOptions) -> Iterator[str]:
     """A type of the site's own is known by what stands before its value."""
     allowed = [*(SPELLED.get(name, name) for name in JOB_TYPES), *options.types]
-    for one in types:
-        name = re.split("[=:]", one)[0]
-        if one == "idempotent":
+    for word in types:
+        name = re.split("[=:]", word)[0]
+        if word == "idempotent":
             yield "oar must not submit a job again by itself, as idempotent would: CiGri does; leave it out"
         elif (
             name not in options.types
-            and one not in options.types
-            and not re.fullmatch(JOB_TYPES.get(name, "(?!)"), one)
+            and word not in options.types
+            and not re.fullmatch(JOB_TYPES.get(name, "(?!)"), word)
         ):
-            yield f"no type of jobs {one!r} is allowed on this cluster; allowed are: {', '.join(allowed)}"
+            yield f"no type of jobs {word!r} is allowed on this cluster; allowed are: {', '.join(allowed)}"

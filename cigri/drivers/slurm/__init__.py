@@ -122,10 +122,10 @@ cigri_nodes() {
         is_told = "sbatch: error:" in answer.err and answer.err.endswith("\n")
         if answer.status != 0 and is_told and not NO_SLURM.search(answer.err):
             raise _refusal(answer, request)
-        found = re.search(rf"^(\d+)(?:;\S+)?\n{END_OF_ANSWER}\n\Z", answer.out, re.MULTILINE)
-        if answer.status != 0 or not found:
+        array = re.search(rf"^(\d+)(?:;\S+)?\n{END_OF_ANSWER}\n\Z", answer.out, re.MULTILINE)
+        if answer.status != 0 or not array:
             raise unreadable("sbatch", answer)
-        return {index: f"{found[1]}_{index}" for index in range(1, request.size + 1)}
+        return {index: f"{array[1]}_{index}" for index in range(1, request.size + 1)}
 
     def status(self, prefix: str) -> str:
         return f"{self._clean}{_squeue()} && echo {END_OF_ANSWER}"
@@ -147,16 +147,16 @@ cigri_nodes() {
         sacct = f"sacct -X -P --duplicates -o {SACCT_HEADER.replace('|', ',')}"
         recent = f'{sacct} -u "$(id -u)" -S now-7days -E now -s {SACCT_STATES}'
         lines = [
-            f"{_squeue()} -t all -n {_comma(some)} && echo {END_OF_ANSWER} || exit"
-            for some in _chunks(tags, NAMES_AT_ONCE)
+            f"{_squeue()} -t all -n {_comma(chunk)} && echo {END_OF_ANSWER} || exit"
+            for chunk in _chunks(tags, NAMES_AT_ONCE)
         ]
         lines.append("if command -v sacct >/dev/null; then :")
         lines += [
-            f"{sacct} -j {_comma(some)} && echo {END_OF_ANSWER} || exit" for some in _chunks(arrays, NAMES_AT_ONCE)
+            f"{sacct} -j {_comma(chunk)} && echo {END_OF_ANSWER} || exit" for chunk in _chunks(arrays, NAMES_AT_ONCE)
         ]
         lines += [
-            f"{recent} --name={_comma(some)} && echo {END_OF_ANSWER} || exit"
-            for some in _chunks(unnamed, NAMES_AT_ONCE)
+            f"{recent} --name={_comma(chunk)} && echo {END_OF_ANSWER} || exit"
+            for chunk in _chunks(unnamed, NAMES_AT_ONCE)
         ]
         return self._clean + "\n".join([*lines, "fi", f"echo {END_OF_ANSWER} of all"])
 
@@ -176,7 +176,7 @@ cigri_nodes() {
 
     def cancel(self, remote_ids: Sequence[str]) -> str:
         return self._clean + _each(
-            "scancel", (" ".join(_words(some)) for some in _chunks(remote_ids, SLURM_JOBS_AT_ONCE))
+            "scancel", (" ".join(_words(chunk)) for chunk in _chunks(remote_ids, SLURM_JOBS_AT_ONCE))
         )
 
     def parse_cancel(self, answer: Answer) -> None:
@@ -184,15 +184,15 @@ cigri_nodes() {
 
     def control(self, verb: Control, remote_ids: Sequence[str]) -> str:
         """scontrol takes one array at a time, and its words do not tell a dead controller from a job that is gone."""
-        words = (word for some in _chunks(remote_ids, SLURM_JOBS_AT_ONCE) for word in _words(some))
+        words = (word for chunk in _chunks(remote_ids, SLURM_JOBS_AT_ONCE) for word in _words(chunk))
         return self._clean + _each(f"scontrol {verb}", words, "scontrol ping | grep -q ' UP$' && ")
 
     def parse_control(self, answer: Answer) -> None:
         if DENIED.search(answer.err):
-            told = (
+            message = (
                 f"{answer.err.strip()[-300:]} (only operators of Slurm may suspend and resume jobs, or touch others')"
             )
-            raise AnswerUnreadable(f"scontrol: {told}")
+            raise AnswerUnreadable(f"scontrol: {message}")
         _check("scontrol", answer, NOTHING_TO_DO)
 
     def capacity(self, queue: str) -> str:
@@ -202,10 +202,10 @@ cigri_nodes() {
         return f"{self._clean}sinfo -h -o %C{where} && echo {END_OF_ANSWER}"
 
     def parse_capacity(self, answer: Answer) -> Capacity:
-        found = re.fullmatch(rf"(\d+)/(\d+)/(\d+)/(\d+)\s*\n{END_OF_ANSWER}\s*", answer.out)
-        if answer.status != 0 or not found:
+        counts = re.fullmatch(rf"(\d+)/(\d+)/(\d+)/(\d+)\s*\n{END_OF_ANSWER}\s*", answer.out)
+        if answer.status != 0 or not counts:
             raise unreadable("sinfo", answer)  # an unknown partition is an empty answer
-        used, free, unavailable, total = map(int, found.groups())
+        used, free, unavailable, total = map(int, counts.groups())
         return Capacity(total, free, used, unavailable)
 
     def nodes(self) -> str:
@@ -230,10 +230,10 @@ cigri_nodes() {
 
 def _refusal(answer: Answer, request: BatchRequest) -> SubmissionRefused:
     """The limit is that of an index, which begins at 0."""
-    told = answer.err.strip()
-    found = re.search(r"^MaxArraySize\s*= (\d+)\n", answer.out, re.MULTILINE) if NO_SUCH_ARRAY in told else None
-    largest = int(found[1]) - 1 if found else 0
-    return ArrayTooLarge(told, largest) if 0 < largest < request.size else SubmissionRefused(told)
+    message = answer.err.strip()
+    limit = re.search(r"^MaxArraySize\s*= (\d+)\n", answer.out, re.MULTILINE) if NO_SUCH_ARRAY in message else None
+    largest = int(limit[1]) - 1 if limit else 0
+    return ArrayTooLarge(message, largest) if 0 < largest < request.size else SubmissionRefused(message)
 
 
 def _squeue() -> str:
@@ -243,7 +243,7 @@ def _squeue() -> str:
 
 def _each(command: str, words: Iterable[str], proof: str = "") -> str:
     """The command once for each of the words, whatever becomes of the others; `proof` must hold before the end."""
-    lines = [f"{command} {some} || status=$?" for some in words]
+    lines = [f"{command} {word} || status=$?" for word in words]
     return "\n".join(["status=0", *lines, f"{proof}echo {END_OF_ANSWER}", "exit $status"])
 
 

@@ -16,9 +16,9 @@ ONE_SHAPE = "Slurm takes no arrays of heterogeneous jobs, so that all nodes of a
 
 def _amount(value: str) -> str:
     """In MB, as Slurm has it; 0 would be the whole of a node."""
-    if not (found := AMOUNT.fullmatch(value)):
+    if not (amount := AMOUNT.fullmatch(value)):
         raise ValueError(f"expected an amount as 512M or 2G, in MB without a letter, not {value!r}")
-    return f"{found[1]}{found[2].upper() or 'M'}"
+    return f"{amount[1]}{amount[2].upper() or 'M'}"
 
 
 NODE_LIST = matching(HOSTS, "names of nodes, as n[1-4],m7 (no file)")

@@ -19,18 +19,18 @@ _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 
 def read_nodes(answer: Answer, own: Collection[str]) -> list[NodeClass]:
     """By partition; jobs that name none go to `own`, or to the default one."""
-    text, _, rest = answer.out.partition(f"{END_OF_ANSWER}\n")
-    if answer.status != 0 or not text or rest or f"{END_OF_ANSWER}\n" not in answer.out:
+    text, _, after_end = answer.out.partition(f"{END_OF_ANSWER}\n")
+    if answer.status != 0 or not text or after_end or f"{END_OF_ANSWER}\n" not in answer.out:
         raise unreadable("sinfo", answer)
     classes = []
     for line in text.splitlines():
-        found = _LINE.fullmatch(line.rstrip())
-        if not found:
+        fields = _LINE.fullmatch(line.rstrip())
+        if not fields:
             raise unreadable("sinfo", answer)
-        partition, is_default, nodes, *about = found.groups()
-        one = NodeClass(_properties(*about), int(nodes), partition)
-        classes += [one, one._replace(queue="")] if (partition in own if own else is_default) else [one]
-    return alike(one for one in classes if one.nodes)
+        partition, is_default, nodes, *properties = fields.groups()
+        queues = [partition, ""] if (partition in own if own else is_default) else [partition]
+        classes += [NodeClass(_properties(*properties), int(nodes), queue) for queue in queues]
+    return alike(kind for kind in classes if kind.nodes)
 
 
 def _properties(cores: str, memory: str, features: str, gres: str, longest: str) -> dict[str, Value]:
@@ -54,9 +54,9 @@ def _properties(cores: str, memory: str, features: str, gres: str, longest: str)
 def _gres(text: str) -> Iterator[tuple[str, str, int]]:
     """Name, type ("" if none) and number of each of `gpu:a100:4(S:0-1),scratch:2T`."""
     for word in re.sub(r"\([^)]*\)", "", text).split(","):
-        name, *rest = word.split(":")
-        number = _NUMBER.fullmatch(rest[-1]) if rest else None
-        model = rest[0] if len(rest) > 1 or (rest and not number) else ""
+        name, *details = word.split(":")
+        number = _NUMBER.fullmatch(details[-1]) if details else None
+        model = details[0] if len(details) > 1 or (details and not number) else ""
         if name:
             yield name.lower(), model, int(number[1]) * 1024 ** MULTIPLES[number[2]] if number else 1
 

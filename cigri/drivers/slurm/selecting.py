@@ -60,7 +60,8 @@ def constraint(wishes: Iterable[str], clauses: Iterable[Clause]) -> str:
     chosen = ["|".join(sorted(clause)) for clause in clauses]
     if len(wishes) + len(chosen) < 2:
         return "".join(wishes + chosen)
-    return "&".join([*(_grouped(wish) for wish in wishes), *(f"({one})" if "|" in one else one for one in chosen)])
+    grouped = [f"({words})" if "|" in words else words for words in chosen]
+    return "&".join([*map(_grouped, wishes), *grouped])
 
 
 def _grouped(wish: str) -> str:
@@ -87,11 +88,11 @@ def _clauses(part: Condition) -> list[Clause]:
                 raise NotSelectable(part, "a name has a character that means something else to Slurm")
             return [features]
         case And(parts=parts):
-            return [clause for one in parts for clause in _clauses(one)]
+            return [clause for inner in parts for clause in _clauses(inner)]
         case Or(parts=parts):
-            ways = [_clauses(one) for one in parts]
+            ways = [_clauses(inner) for inner in parts]
             if math.prod(map(len, ways)) > MOST_CLAUSES:
                 raise NotSelectable(part, f"it would be more than {MOST_CLAUSES} constraints")
-            return [frozenset[str]().union(*some) for some in product(*ways)]
+            return [frozenset[str]().union(*chosen) for chosen in product(*ways)]
         case _:
             raise NotSelectable(part, HOW_SLURM)

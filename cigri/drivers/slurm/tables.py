@@ -53,8 +53,8 @@ class SlurmRow(NamedTuple):
 
 def read_tables(answer: Answer) -> Iterator[tuple[str, list[SlurmRow]]]:
     """Header and rows of each table; each is ended by our own line."""
-    *tables, rest = answer.out.split(f"{END_OF_ANSWER}\n")
-    if not tables or rest.strip():
+    *tables, after_end = answer.out.split(f"{END_OF_ANSWER}\n")
+    if not tables or after_end.strip():
         raise unreadable("squeue or sacct", answer)
     for table in tables:
         header, *lines = table.split("\n")
@@ -68,8 +68,8 @@ def _squeue_row(line: str) -> SlurmRow | None:
     fields = line.split("|", 8)
     if len(fields) < 9:
         return None
-    array, indexes, word, status, restarts, started, ended, nodes, rest = fields
-    reason, _, name = rest.removesuffix("|").rpartition("|")
+    array, indexes, word, status, restarts, started, ended, nodes, reason_and_name = fields
+    reason, _, name = reason_and_name.removesuffix("|").rpartition("|")
     if word == "FAILED" and reason == "BadConstraints":
         return None  # a refused submission leaves such a record
     wait = _number(status)
@@ -79,15 +79,15 @@ def _squeue_row(line: str) -> SlurmRow | None:
 
 def _sacct_row(line: str) -> SlurmRow | None:
     fields = line.split("|", 7)
-    found = len(fields) == 8 and re.fullmatch(r"(\d+)_(?:(\d+)|\[(.*)\])", fields[0])
-    if not found:
+    job = len(fields) == 8 and re.fullmatch(r"(\d+)_(?:(\d+)|\[(.*)\])", fields[0])
+    if not job:
         return None
     _, word, codes, submitted, started, ended, nodes, name = fields
-    if word == "FAILED" and found[3]:
+    if word == "FAILED" and job[3]:
         return None  # a refused submission leaves such a record
     code, _, signal = codes.partition(":")
     exit_code = 128 + int(signal) if signal not in ("", "0") else int(code)
-    return SlurmRow(found[1], found[2] or found[3], word, exit_code, 0, started, ended, nodes, "", name, submitted)
+    return SlurmRow(job[1], job[2] or job[3], word, exit_code, 0, started, ended, nodes, "", name, submitted)
 
 
 READERS = {SQUEUE_HEADER: _squeue_row, SACCT_HEADER: _sacct_row}
@@ -102,6 +102,7 @@ def in_order(rows: list[SlurmRow]) -> list[SlurmRow]:
 
 
 def jobs_of(row: SlurmRow) -> list[RemoteJob]:
+    """One for each index of a row of squeue or sacct; what squeue only estimates of waiting jobs is left out."""
     if row.indexes == "N/A":
         return []  # 22.05 forgets which tasks they were when a waiting array is cancelled by name
     state = SLURM_STATES.get(row.word.split(" ")[0], RemoteState.UNKNOWN)  # "CANCELLED by 1001"
@@ -130,10 +131,10 @@ def ended_unseen(job: RemoteJob) -> RemoteJob:
 def _indexes(text: str) -> Iterator[int]:
     """The indexes of a task list such as `1,3,7-9,20-30:2%4`."""
     for part in text.partition("%")[0].split(","):
-        found = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
-        if not found:
+        steps = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
+        if not steps:
             raise AnswerUnreadable(f"Slurm's list of array tasks cannot be read: {text[:100]!r}")
-        yield from range(int(found[1]), int(found[2] or found[1]) + 1, int(found[3] or 1))
+        yield from range(int(steps[1]), int(steps[2] or steps[1]) + 1, int(steps[3] or 1))
 
 
 def _number(text: str) -> int:
@@ -146,10 +147,11 @@ def _time(text: str) -> float | None:
 
 def _first_node(text: str) -> str:
     """`n[03-05,9]` -> `n03`; squeue writes nothing and sacct "None assigned" when there is none."""
-    found = re.match(r"([^\s\[,]+)(?:\[(\d+)[^]]*\]([^\s\[,]*))?", text)
-    return "".join(part or "" for part in found.groups()) if found and text != "None assigned" else ""
+    parts = re.match(r"([^\s\[,]+)(?:\[(\d+)[^]]*\]([^\s\[,]*))?", text)
+    return "".join(part or "" for part in parts.groups()) if parts and text != "None assigned" else ""
 
 
 def unreadable(command: str, answer: Answer) -> AnswerUnreadable:
+    """The error to raise: command, exit status, and the end of what stderr says, or else stdout."""
     text = answer.err.strip() or answer.out.strip() or "no answer at all"
     return AnswerUnreadable(f"{command} (exit status {answer.status}): {text[-300:]}")

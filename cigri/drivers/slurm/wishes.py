@@ -45,6 +45,7 @@ class SlurmOptions(BaseModel):
         return self
 
     def nice_of(self, due: Due | None) -> int | None:
+        """What sbatch --nice gets: with use_nice by the date at which a task should start, else `nice`; None: none."""
         return nice(due, self.time_origin, self.nice_factor) if self.use_nice and due else self.nice
 
     @property
@@ -55,13 +56,13 @@ class SlurmOptions(BaseModel):
 
 def find_problems(options: SlurmOptions, request: BatchRequest) -> Iterator[str]:
     """A heterogeneous job is never an array, so that each task of a campaign would be a submission of its own."""
-    for one in request.resources.native:
+    for words in request.resources.native:
         yield (
-            f"slurm takes nodes, cpu, mem and resources in figures and one shape for all nodes of a job, not {one!r}; "
-            f"write a campaign for each shape"
+            f"slurm takes nodes, cpu, mem and resources in figures and one shape for all nodes of a job, "
+            f"not {words!r}; write a campaign for each shape"
         )
-    for one in request.types:
-        yield f"slurm has no type of jobs {one!r}; write a queue, a project or properties"
+    for kind in request.types:
+        yield f"slurm has no type of jobs {kind!r}; write a queue, a project or properties"
     for name in request.resources.others:
         if not SLURM_NAME.fullmatch(name):
             yield f"{name!r} cannot be the name of a resource of Slurm; write letters, digits and _"
@@ -82,8 +83,8 @@ def sorted_by_slurm(
 
     It leaves them in the variables `cigri_gres` and `cigri_licenses`; a user's own `chosen` one is not added to.
     """
-    known = {*options.known, *dict(select(request.requirement).gres)}
-    others = {name: count for name, count in request.resources.others.items() if name not in known and count > 0}
+    placed = {*options.known, *dict(select(request.requirement).gres)}
+    others = {name: count for name, count in request.resources.others.items() if name not in placed and count > 0}
     if not others:
         return ""
     lines = [f"cigri_{kind}={shlex.quote(words.pop(kind, ''))}" for kind in SORTED]

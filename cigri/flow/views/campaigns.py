@@ -4,135 +4,38 @@ Read by: users.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, and_, cast, func, literal, or_, select, true
-from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect
+from sqlalchemy import BigInteger, Connection, Row, and_, case, cast, func, literal, or_, select, true
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.sql.elements import ColumnElement, Label
+from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect, Select
 
-from cigri.database import server_time
+from cigri.answers.campaigns import CampaignView, PartView
+from cigri.answers.failures import ErrorView
+from cigri.database import among, server_time
 from cigri.database.typed_rows import read_all
 from cigri.flow.holds import HALT_PROBLEMS, is_share_held
 from cigri.flow.views.destinations import is_closed
-from cigri.states import OPEN_CAMPAIGNS, CampaignState, CampaignType, EventLevel, JobState, StepState, TaskState
+from cigri.rules.scheduler_in_use import USUAL_SCHEDULER, serving
+from cigri.states import OPEN_CAMPAIGNS, EventLevel, JobState, StepState, TaskState
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster, Forecast, Hold
 from cigri.tables.clusters import Cluster, ClusterState, Drain
 from cigri.tables.grid import Event, Project
 from cigri.tables.jobs import Job
 from cigri.tables.tasks import TaskCount
+from cigri.text.units import HOUR
 
 OBSTACLES = ("CLUSTER_SET_ASIDE", "RESULTS_DOUBTED", "PROLOGUE_FAILED", "EPILOGUE_FAILED", *HALT_PROBLEMS)
 
 
-class CampaignView(NamedTuple):
-    """A campaign; its tasks by state (`assigned`: in jobs), its open `errors`, and what is forecast of it.
-
-    The end, `eta`, lies between `eta_low` and `eta_high` with a probability of 90 %; as others are told it is
-    `published`, and `pressure` is the time in seconds of the critical path to it.
-    `is_held`: its user wants it to stand still as a whole. `scheduler`: the one it names; `max_replicas` None: its last
-    tasks are not replicated. `priority` is the operator's, `own_priority` the user's.
-    """
-
-    id: int
-    name: str
-    user: str
-    project: str
-    type: CampaignType
-    state: CampaignState
-    submitted_at: datetime
-    ended_at: datetime | None
-    archived_at: datetime | None
-    waiting: int
-    assigned: int
-    done: int
-    failed: int
-    cancelled: int
-    errors: int
-    throughput: float | None
-    mean: float | None
-    deviation: float | None
-    median: float | None
-    p95: float | None
-    eta: datetime | None
-    eta_low: datetime | None
-    eta_high: datetime | None
-    is_held: bool
-    scheduler: str
-    max_replicas: int | None
-    published: datetime | None
-    pressure: float | None
-    priority: int
-    own_priority: int
-
-    @property
-    def total(self) -> int:
-        return self.waiting + self.assigned + self.done + self.failed + self.cancelled
-
-    @property
-    def is_open(self) -> bool:
-        return self.state in OPEN_CAMPAIGNS
-
-
-class PartView(NamedTuple):
-    """A campaign on one of its clusters: live jobs by state, steps, ended attempts, rates, and what stands in the way.
-
-    `set_aside_until` and `why` are this campaign's; what follows, to `fallback_because`, is the cluster's.
-    `cluster_hours` is what its configuration says of them, which jobs of some types follow.
-    `is_held` is the user's wish; so many of the waiting jobs are `held` there, and of the running ones `suspended`.
-    `doubted` tasks are done, and seem not to have been; `is_sink`: for that the cluster is set aside. `is_barred`: no
-    queue there is eligible for any of its buckets.
-    """
-
-    campaign_id: int
-    cluster: str
-    to_launch: int
-    waiting: int
-    running: int
-    prologue: StepState
-    epilogue: StepState
-    done: int
-    failed: int
-    resubmitted: int
-    throughput: float | None
-    mean: float | None
-    deviation: float | None
-    median: float | None
-    p95: float | None
-    set_aside_until: datetime | None
-    why: str | None
-    is_enabled: bool
-    paused_until: datetime | None
-    free: int | None
-    fallback_because: str
-    drained_by: datetime | None
-    is_held: bool
-    held: int
-    suspended: int
-    job_type: str
-    walltime: int
-    doubted: int
-    is_sink: bool
-    is_barred: bool
-    cluster_hours: dict[str, Any]
-
-
-class ErrorView(NamedTuple):
-    """An open event that a user should deal with."""
-
-    id: int
-    code: str
-    campaign_id: int
-    cluster: str | None
-    job_id: int | None
-    task_id: int | None
-    times: int
-    opened_at: datetime
-    last_at: datetime
-    message: str
-
-
 def list_campaigns(
-    conn: Connection, ids: Sequence[int] | None = None, *, user: str = "", with_ended: bool = False
+    conn: Connection,
+    ids: Sequence[int] | None = None,
+    *,
+    user: str = "",
+    with_ended: bool = False,
+    default_scheduler: str = USUAL_SCHEDULER,
 ) -> list[CampaignView]:
     """In the order of their ids: the named ones, or all open ones, or all; `user` empty: everybody's."""
     counts = _counts()
@@ -157,7 +60,7 @@ def list_campaigns(
             Campaign.c.archived_at,
             *(counts.c[state.value] for state in TaskState),
             errors.c.n.label("errors"),
-            Forecast.c.throughput,
+            _throughput(counts.c[TaskState.DONE.value]),
             Forecast.c.mean,
             Forecast.c.deviation,
             Forecast.c.median,
@@ -172,6 +75,9 @@ def list_campaigns(
             Forecast.c.pressure,
             Campaign.c.priority,
             Campaign.c.own_priority,
+            counts.c.total,
+            _running_jobs().label("running"),
+            _failed_epilogues().exists().label("has_failed_epilogue"),
         )
         .select_from(Campaign)
         .join(counts, true())
@@ -181,11 +87,26 @@ def list_campaigns(
         .where(_wanted(ids, user, with_ended))
         .order_by(Campaign.c.id)
     )
-    return read_all(conn, CampaignView, statement)
+    return read_all(conn, CampaignView, statement, served_by=lambda row: _served_by(row, default_scheduler))
+
+
+def list_open(conn: Connection, ids: Sequence[int] | None = None, *, user: str = "") -> list[int]:
+    """Of the named campaigns, or of all, those that are open; `user` empty: everybody's."""
+    is_open = and_(_wanted(ids, user, False), Campaign.c.state.in_(OPEN_CAMPAIGNS))
+    return list(conn.scalars(select(Campaign.c.id).where(is_open).order_by(Campaign.c.id)))
+
+
+def _served_by(row: Row[*tuple[Any, ...]], default: str) -> str:
+    marks = {
+        "has_done": row.done > 0,
+        "has_waiting": row.waiting > 0,
+        "is_replicated": row.max_replicas is not None,
+    }
+    return serving(row.type, row.scheduler, default, **marks)
 
 
 def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
-    """These campaigns on each of their clusters."""
+    """These campaigns on each of their clusters, sorted by campaign and the cluster's name."""
     part, live = CampaignCluster, _live()
     statement = (
         select(
@@ -199,7 +120,7 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
             part.c.done,
             part.c.failed,
             part.c.resubmitted,
-            Forecast.c.throughput,
+            _throughput(part.c.done),
             Forecast.c.mean,
             Forecast.c.deviation,
             Forecast.c.median,
@@ -223,13 +144,14 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
         )
         .select_from(part)
         .join(live, true())
+        .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
         .outerjoin(Drain, Drain.c.cluster_id == part.c.cluster_id)
         .outerjoin(ClusterState, ClusterState.c.cluster_id == part.c.cluster_id)
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
-        .where(part.c.campaign_id.in_(ids))
+        .where(part.c.campaign_id.in_(among(ids)))
         .order_by(part.c.campaign_id, Cluster.c.name)
     )
     return read_all(conn, PartView, statement, cluster_hours=_hours)
@@ -237,8 +159,8 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
 
 def _is_barred() -> ColumnElement[bool]:
     closed = is_closed(Bucket.c.id, CampaignCluster.c.cluster_id)
-    mine = select(func.bool_and(closed)).where(Bucket.c.campaign_id == CampaignCluster.c.campaign_id)
-    return func.coalesce(mine.correlate(CampaignCluster).scalar_subquery(), False)
+    are_closed = select(func.bool_and(closed)).where(Bucket.c.campaign_id == CampaignCluster.c.campaign_id)
+    return func.coalesce(are_closed.correlate(CampaignCluster).scalar_subquery(), False)
 
 
 def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str = "") -> list[ErrorView]:
@@ -248,6 +170,7 @@ def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str
             Event.c.id,
             Event.c.code,
             Campaign.c.id.label("campaign_id"),
+            Campaign.c.grid_user.label("user"),
             Cluster.c.name.label("cluster"),
             Event.c.job_id,
             Event.c.task_id,
@@ -277,7 +200,26 @@ def _counts() -> Any:
         )
         for state in TaskState
     )
-    return select(*sums).where(TaskCount.c.campaign_id == Campaign.c.id).lateral()
+    total = cast(func.coalesce(func.sum(TaskCount.c.n), 0), BigInteger).label("total")
+    return select(*sums, total).where(TaskCount.c.campaign_id == Campaign.c.id).lateral()
+
+
+def _throughput(done: ColumnElement[int]) -> Label[float | None]:
+    """Tasks per hour: of an ended campaign those of its whole life, of another one those of late."""
+    lived = func.nullif(func.extract("epoch", Campaign.c.ended_at - Campaign.c.submitted_at), 0)
+    over_life = cast(done * HOUR / lived, DOUBLE_PRECISION)
+    return case((Campaign.c.ended_at.is_not(None), over_life), else_=Forecast.c.throughput).label("throughput")
+
+
+def _running_jobs() -> ScalarSelect[int]:
+    is_running = and_(Job.c.campaign_id == Campaign.c.id, Job.c.state == JobState.RUNNING)
+    return select(func.count()).where(is_running).correlate(Campaign).scalar_subquery()
+
+
+def _failed_epilogues() -> Select[int]:
+    part = CampaignCluster.c
+    has_failed = and_(part.campaign_id == Campaign.c.id, part.epilogue == StepState.FAILED)
+    return select(part.cluster_id).where(has_failed).correlate(Campaign)
 
 
 def _live() -> LateralFromClause:
@@ -301,7 +243,7 @@ def _live() -> LateralFromClause:
 
 
 def _obstacle() -> ScalarSelect[str]:
-    """What the last open event that stands in a share's way says."""
+    """The message of the newest open event that stands in a share's way; null: nothing does."""
     subject = func.concat("campaign ", CampaignCluster.c.campaign_id, " on ", Cluster.c.name)
     return (
         select(Event.c.message)
@@ -318,7 +260,7 @@ def _hours(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 
 def _wanted(ids: Sequence[int] | None, user: str, with_ended: bool) -> ColumnElement[bool]:
     if ids is not None:
-        chosen: ColumnElement[bool] = Campaign.c.id.in_(ids)
+        chosen: ColumnElement[bool] = Campaign.c.id.in_(among(ids))
     else:
         chosen = or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), literal(with_ended))
     return and_(chosen, Campaign.c.grid_user == user) if user else chosen

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, Connection, Text, and_, cast, func, or_, select, true
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Table, Text, and_, cast, func, or_, select, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
-from sqlalchemy.sql.selectable import Select
+from sqlalchemy.sql.selectable import LateralFromClause, Select
 
+from cigri.answers.campaigns import TriedCluster
+from cigri.answers.clusters import ClusterView, Usage
 from cigri.database.typed_rows import nothing, read_all
-from cigri.states import WAITING_JOBS, CampaignType, JobState, Outcome, TaskState
+from cigri.states import WAITING_JOBS, CampaignType, JobState
 from cigri.tables.campaigns import Bucket, Campaign
 from cigri.tables.clusters import (
     Cluster,
@@ -27,65 +29,6 @@ from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskHistory
 from cigri.text.units import as_utc
-
-
-class ClusterView(NamedTuple):
-    """A cluster: cores at the last visit (None: never visited), our live jobs, since when and why it is away.
-
-    `drained_by`: when it is to be empty, if the operator drains it. `sick_nodes` and `drained_nodes` get no jobs now.
-    `pace`: the part of the usual that is asked of it, for the `stress` it is under.
-    """
-
-    id: int
-    name: str
-    config: dict[str, Any]
-    is_enabled: bool
-    paused_until: datetime | None
-    visited_at: datetime | None
-    total: int | None
-    free: int | None
-    used: int | None
-    used_by_us: int | None
-    unavailable: int | None
-    waiting: int
-    running: int
-    away_since: datetime | None
-    why: str | None
-    drained_by: datetime | None
-    sick_nodes: list[str]
-    drained_nodes: list[str]
-    pace: float
-    stress: str
-
-
-class Usage(NamedTuple):
-    """Mean cores of a cluster in the period that begins `at`."""
-
-    cluster: str
-    at: datetime
-    total: int
-    free: int
-    used: int
-    used_by_us: int
-    unavailable: int
-
-
-class TriedCluster(NamedTuple):
-    """A cluster that a test campaign tries, the task that does, its last attempt, and what was `said` of its failure.
-
-    Once the campaign is archived nobody knows any more of its job, nor of clusters where there was none.
-    """
-
-    cluster: str
-    task_number: int
-    state: TaskState
-    job_id: int | None
-    job_state: JobState | None
-    outcome: Outcome | None
-    exit_code: int | None
-    seconds: float | None
-    node: str | None
-    said: str | None
 
 
 class ClusterStanding(NamedTuple):
@@ -107,6 +50,7 @@ class ClusterStanding(NamedTuple):
 
     @property
     def state(self) -> str:
+        """In words for operators; failures go before a drain, and that before being disabled."""
         if self.failures:
             return "failing" if self.is_enabled else "failing, disabled"
         if self.drained_by is not None:
@@ -117,7 +61,7 @@ class ClusterStanding(NamedTuple):
 
 
 def list_tried(conn: Connection, campaign_id: int) -> list[TriedCluster]:
-    """By cluster; empty if the campaign is no test, or one whose tasks any of its clusters might take."""
+    """Sorted by cluster; empty if the campaign is no test, or one whose tasks any of its clusters may take."""
     last = and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts)
     said = (
         select(Event.c.message)
@@ -155,31 +99,9 @@ def _archived_tests(campaign_id: int) -> Select[*tuple[Any, ...]]:
 
 
 def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> list[ClusterView]:
-    """All clusters, or those of these names or ids."""
-    live = (
-        select(
-            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
-            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
-        )
-        .where(Job.c.cluster_id == Cluster.c.id, Job.c.state != JobState.ENDED)
-        .lateral()
-    )
-    away = (
-        select(Event.c.opened_at, Event.c.message)
-        .where(Event.c.subject == func.concat("cluster ", Cluster.c.name), Event.c.closed_at.is_(None))
-        .where(Event.c.code.in_(("CLUSTER_UNREACHABLE", "CLUSTER_ANSWER")))
-        .order_by(Event.c.id.desc())
-        .limit(1)
-        .lateral()
-    )
-    sick, drained = (
-        select(func.array_agg(aggregate_order_by(nodes.c.node, nodes.c.node), type_=ARRAY(Text)))
-        .where(nodes.c.cluster_id == Cluster.c.id)
-        .correlate(Cluster)
-        for nodes in (ExcludedNode, NodeDrain)
-    )
-    sick = sick.where(ExcludedNode.c.until > func.now())
-    state = ClusterState
+    """By id: all clusters, or those that are named, each by its name or its id in digits."""
+    live, away, state = _live(), _away(), ClusterState
+    sick, drained = _nodes_of(ExcludedNode, ExcludedNode.c.until > func.now()), _nodes_of(NodeDrain)
     statement = (
         select(
             Cluster.c.id,
@@ -198,8 +120,8 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
             away.c.opened_at.label("away_since"),
             away.c.message.label("why"),
             Drain.c.deadline.label("drained_by"),
-            func.coalesce(sick.scalar_subquery(), []).label("sick_nodes"),
-            func.coalesce(drained.scalar_subquery(), []).label("drained_nodes"),
+            sick.label("sick_nodes"),
+            drained.label("drained_nodes"),
             func.coalesce(ClusterPace.c.pace, 1.0).label("pace"),
             func.coalesce(ClusterPace.c.why, "").label("stress"),
         )
@@ -215,6 +137,37 @@ def list_cluster_views(conn: Connection, names: Sequence[str] | None = None) -> 
         ids = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 19]
         statement = statement.where(or_(Cluster.c.name.in_(names), Cluster.c.id.in_(ids)))
     return read_all(conn, ClusterView, statement)
+
+
+def _live() -> LateralFromClause:
+    """Our jobs on the cluster of the statement around it that have not ended."""
+    return (
+        select(
+            func.count().filter(Job.c.state.in_(WAITING_JOBS)).label("waiting"),
+            func.count().filter(Job.c.state == JobState.RUNNING).label("running"),
+        )
+        .where(Job.c.cluster_id == Cluster.c.id, Job.c.state != JobState.ENDED)
+        .lateral()
+    )
+
+
+def _away() -> LateralFromClause:
+    """The last open event of the cluster in the statement around it that says why it is not visited."""
+    return (
+        select(Event.c.opened_at, Event.c.message)
+        .where(Event.c.subject == func.concat("cluster ", Cluster.c.name), Event.c.closed_at.is_(None))
+        .where(Event.c.code.in_(("CLUSTER_UNREACHABLE", "CLUSTER_ANSWER")))
+        .order_by(Event.c.id.desc())
+        .limit(1)
+        .lateral()
+    )
+
+
+def _nodes_of(nodes: Table[Any], *which: ColumnElement[bool]) -> ColumnElement[list[str]]:
+    """The names in this table of nodes of the cluster in the statement around it, sorted."""
+    named = select(func.array_agg(aggregate_order_by(nodes.c.node, nodes.c.node), type_=ARRAY(Text)))
+    here = named.where(nodes.c.cluster_id == Cluster.c.id, *which).correlate(Cluster)
+    return func.coalesce(here.scalar_subquery(), [])
 
 
 def list_usage(conn: Connection, cluster_ids: Sequence[int], past: timedelta, period: timedelta) -> list[Usage]:
@@ -272,14 +225,15 @@ def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
 
 def list_mappings(conn: Connection, name: str) -> list[tuple[str, str]]:
     """Grid users with another name on the cluster: (grid user, local user)."""
-    found = conn.execute(
+    mappings = conn.execute(
         select(UserMapping.c.grid_user, UserMapping.c.local_user)
         .join(Cluster, Cluster.c.id == UserMapping.c.cluster_id)
         .where(Cluster.c.name == name)
         .order_by(UserMapping.c.grid_user)
     )
-    return [(row.grid_user, row.local_user) for row in found]
+    return [(row.grid_user, row.local_user) for row in mappings]
 
 
 def has_clusters(conn: Connection) -> bool:
+    """Is any declared, be it disabled?"""
     return conn.scalar(select(Cluster.c.id).limit(1)) is not None

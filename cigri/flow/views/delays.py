@@ -26,7 +26,8 @@ NO_DELAYS = Delays()
 
 
 def list_delays(conn: Connection) -> dict[int, Delays]:
-    """The time to submit a batch is the mean of the latest ones."""
+    """By cluster id. `delay` and `hazard` as forecast; `sending` is the mean over those of the latest SENDINGS batches
+    of the grid that went there."""
     forecast, batch = ClusterForecast.c, Batch.c
     latest = (
         select(batch.cluster_id, func.extract("epoch", batch.settled_at - batch.created_at).label("seconds"))
@@ -42,5 +43,5 @@ def list_delays(conn: Connection) -> dict[int, Delays]:
         row.cluster_id: Delays(row.queue_delay or 0.0, row.hazard or 0.0)
         for row in conn.execute(select(forecast.cluster_id, forecast.queue_delay, forecast.hazard))
     }
-    known = measured.keys() | sending.keys()
-    return {id: measured.get(id, NO_DELAYS)._replace(sending=sending.get(id, 0.0)) for id in known}
+    cluster_ids = measured.keys() | sending.keys()
+    return {id: measured.get(id, NO_DELAYS)._replace(sending=sending.get(id, 0.0)) for id in cluster_ids}

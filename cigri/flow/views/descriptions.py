@@ -2,7 +2,6 @@
 Read by: users.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
@@ -12,8 +11,6 @@ from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
 from cigri.tables.tasks import Task, TaskHistory
-
-READ_AT_ONCE = 10_000
 
 
 class StoredDescription(NamedTuple):
@@ -35,6 +32,7 @@ class StoredDescription(NamedTuple):
 
 
 def find_description(conn: Connection, campaign_id: int) -> StoredDescription | None:
+    """None: there is no such campaign."""
     row = conn.execute(
         select(
             Campaign.c.name,
@@ -75,11 +73,14 @@ def find_description(conn: Connection, campaign_id: int) -> StoredDescription | 
     )
 
 
-def list_parameters(conn: Connection, campaign_id: int) -> Iterator[object]:
-    """Of all tasks in their order, archived or not, a few at a time."""
+def list_parameters(conn: Connection, campaign_id: int, first: int, number: int) -> list[object]:
+    """Of so many tasks from the number `first` on, in their order, archived or not."""
     for kept in (Task, TaskHistory):
-        chosen = select(kept.c.parameter).where(kept.c.campaign_id == campaign_id).order_by(kept.c.number)
-        yield from conn.execute(chosen, execution_options={"yield_per": READ_AT_ONCE}).scalars()
+        chosen = select(kept.c.parameter).where(kept.c.campaign_id == campaign_id)
+        chosen = chosen.where(kept.c.number.between(first, first + number - 1)).order_by(kept.c.number)
+        if listed := conn.scalars(chosen).all():
+            return list(listed)
+    return []
 
 
 def is_chosen_by_grid(conn: Connection, campaign_id: int) -> bool:

@@ -65,11 +65,11 @@ _QUEUE = (
 
 
 def list_closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, set[BucketShare]]:
-    """By campaign in treatment (None: all) the buckets and clusters that are not for each other."""
+    """By campaign in treatment (None: all) the pairs of bucket and cluster that are not for each other."""
     closed = _closed(conn, campaign_ids)
     return {
-        campaign_id: {(bucket_id, one) for bucket_id, clusters in some.items() for one in clusters}
-        for campaign_id, some in closed.items()
+        campaign_id: {(bucket_id, cluster_id) for bucket_id, clusters in buckets.items() for cluster_id in clusters}
+        for campaign_id, buckets in closed.items()
     }
 
 
@@ -80,9 +80,11 @@ def list_barred(conn: Connection) -> set[BucketShare]:
         return set()
     barred: set[BucketShare] = set()
     for campaign_id, buckets in _buckets(conn, closed).items():
-        mine = closed[campaign_id]
-        clusters = set(mine.get(buckets[0], ())).intersection(*(mine.get(one, ()) for one in buckets[1:]))
-        barred.update((campaign_id, one) for one in clusters)
+        closed_clusters = closed[campaign_id]
+        clusters = set(closed_clusters.get(buckets[0], ())).intersection(
+            *(closed_clusters.get(bucket_id, ()) for bucket_id in buckets[1:])
+        )
+        barred.update((campaign_id, cluster_id) for cluster_id in clusters)
     return barred
 
 
@@ -90,10 +92,10 @@ def is_closed(bucket_id: ColumnElement[Any], cluster_id: ColumnElement[Any]) -> 
     """Has the bucket no eligible queue on the cluster, or is it there to test another? Null goes anywhere."""
     pooled, tested = BucketPool.alias("pooled"), Bucket.alias("tested")
     pool, bucket = pooled.c, tested.c
-    there = _eligible(SubmitPoolQueue.c.pool_id == pool.pool_id).where(Queue.c.cluster_id == pool.cluster_id)
-    mine = select(pool.pool_id).where(pool.bucket_id == bucket_id, pool.cluster_id == cluster_id)
+    eligible = _eligible(SubmitPoolQueue.c.pool_id == pool.pool_id).where(Queue.c.cluster_id == pool.cluster_id)
+    own_pool = select(pool.pool_id).where(pool.bucket_id == bucket_id, pool.cluster_id == cluster_id)
     other = select(bucket.id).where(bucket.id == bucket_id, bucket.cluster_id != cluster_id)
-    is_lost = mine.where(~there.exists()).correlate_except(pooled).exists()
+    is_lost = own_pool.where(~eligible.exists()).correlate_except(pooled).exists()
     return or_(is_lost, other.correlate_except(tested).exists())
 
 
@@ -102,8 +104,8 @@ def find_destination(conn: Connection, campaign_id: int, bucket_id: int | None, 
 
     What has no bucket, as a prologue, goes where one of the campaign's buckets may go, or else anywhere.
     """
-    about = {"campaign": campaign_id, "bucket": bucket_id, "here": cluster_id}
-    pool = conn.execute(_POOL, about).one_or_none()
+    parameters = {"campaign": campaign_id, "bucket": bucket_id, "here": cluster_id}
+    pool = conn.execute(_POOL, parameters).one_or_none()
     if pool is None:
         return ANYWHERE
     queue = conn.execute(_QUEUE, {"pool": pool.id, "here": cluster_id}).one_or_none()
@@ -132,9 +134,9 @@ def _closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> di
         .group_by(bucket.campaign_id, bucket.id)
     )
     closed: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for found in (lost, tested):
-        some = found if campaign_ids is None else found.where(Campaign.c.id.in_(campaign_ids))
-        for campaign_id, bucket_id, clusters in conn.execute(some):
+    for statement in (lost, tested):
+        wanted = statement if campaign_ids is None else statement.where(Campaign.c.id.in_(campaign_ids))
+        for campaign_id, bucket_id, clusters in conn.execute(wanted):
             closed[campaign_id][bucket_id] += clusters
     return dict(closed)
 
@@ -142,17 +144,22 @@ def _closed(conn: Connection, campaign_ids: Collection[int] | None = None) -> di
 def _buckets(conn: Connection, campaigns: Collection[int]) -> dict[int, Sequence[int]]:
     """Of each of these campaigns its buckets; of several only those that have tasks waiting, unless none has."""
     buckets: dict[int, list[int]] = defaultdict(list)
-    found = select(Bucket.c.campaign_id, Bucket.c.id).where(Bucket.c.campaign_id.in_(campaigns)).order_by(Bucket.c.id)
-    for campaign_id, bucket_id in conn.execute(found):
+    statement = (
+        select(Bucket.c.campaign_id, Bucket.c.id).where(Bucket.c.campaign_id.in_(campaigns)).order_by(Bucket.c.id)
+    )
+    for campaign_id, bucket_id in conn.execute(statement):
         buckets[campaign_id].append(bucket_id)
     return only_waiting(conn, buckets)
 
 
 def only_waiting(conn: Connection, buckets: Mapping[int, Sequence[int]]) -> dict[int, Sequence[int]]:
     """By campaign: of several buckets only those that have tasks waiting, unless none has."""
-    several = [bucket_id for some in buckets.values() if len(some) > 1 for bucket_id in some]
+    several = [bucket_id for bucket_ids in buckets.values() if len(bucket_ids) > 1 for bucket_id in bucket_ids]
     waiting = set(conn.scalars(_waiting(several))) if several else set()
-    return {campaign_id: [one for one in some if one in waiting] or some for campaign_id, some in buckets.items()}
+    return {
+        campaign_id: [bucket_id for bucket_id in bucket_ids if bucket_id in waiting] or bucket_ids
+        for campaign_id, bucket_ids in buckets.items()
+    }
 
 
 def _waiting(bucket_ids: Collection[int]) -> Select[int]:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, select
 
-from cigri.database.typed_rows import read_one
 from cigri.flow.views.destinations import is_closed
 from cigri.flow.views.queues import list_queues, property_kinds
 from cigri.rules.choosing import NO_AMOUNTS, ClusterChoice, Unheard, choose, queue_name, unheard
-from cigri.states import RejectCode, TaskState
+from cigri.rules.whys import BucketVerdict, pool_on, sum_up
+from cigri.states import RejectCode
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
@@ -42,21 +42,8 @@ class QueueWhy(NamedTuple):
 
     @property
     def place(self) -> str:
+        """The queue as a person names it: `queue@cluster`, or of a default queue its cluster."""
         return queue_name(self.queue, self.cluster)
-
-
-class TaskPlace(NamedTuple):
-    campaign_id: int
-    bucket_id: int
-    state: TaskState
-
-
-class _QueueVerdict(NamedTuple):
-    code: RejectCode | None
-    name: str
-    wanted: str
-    found: str
-    since: datetime | None
 
 
 def choose_clusters(
@@ -80,11 +67,11 @@ def unheard_of(conn: Connection, project: str, raw: str | Mapping[str, Any] | No
 
 def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple[int, str]]:
     """Of these buckets those that have no eligible queue on their campaign's clusters, and what is nearest to one."""
-    mine = BucketPool.c.bucket_id == Bucket.c.id
-    is_open = select(BucketPool.c.pool_id).where(mine, ~is_closed(BucketPool.c.bucket_id, BucketPool.c.cluster_id))
-    part, about = CampaignCluster.c, (Bucket.c.id, Bucket.c.campaign_id, Bucket.c.requirements, Campaign.c.wanted)
+    is_pooled = BucketPool.c.bucket_id == Bucket.c.id
+    is_open = select(BucketPool.c.pool_id).where(is_pooled, ~is_closed(BucketPool.c.bucket_id, BucketPool.c.cluster_id))
+    part, columns = CampaignCluster.c, (Bucket.c.id, Bucket.c.campaign_id, Bucket.c.requirements, Campaign.c.wanted)
     lost = conn.execute(
-        select(*about, func.coalesce(Project.c.name, ""))
+        select(*columns, func.coalesce(Project.c.name, ""))
         .join(Campaign, Campaign.c.id == Bucket.c.campaign_id)
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .where(Bucket.c.id.in_(bucket_ids), ~is_open.exists())
@@ -92,8 +79,8 @@ def list_misses(conn: Connection, bucket_ids: Collection[int]) -> Iterator[tuple
     )
     for bucket_id, campaign_id, bucket, raw, project in lost.all():
         parts = select(Cluster.c.name, part.settings).join(Cluster, Cluster.c.id == part.cluster_id)
-        found = conn.execute(parts.where(part.campaign_id == campaign_id))
-        settings = {name: own for name, own in found}
+        shares = conn.execute(parts.where(part.campaign_id == campaign_id))
+        settings = {name: own for name, own in shares}
         yield bucket_id, choose_clusters(conn, project, raw, settings, bucket).miss
 
 
@@ -104,12 +91,12 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
     """
     part, pool = CampaignCluster.c, BucketPool.c
     used = set(conn.scalars(select(part.cluster_id).where(part.campaign_id == campaign_id)))
-    mine = select(pool.bucket_id, pool.cluster_id, pool.pool_id).join(Bucket, Bucket.c.id == pool.bucket_id)
-    mine = mine.where(Bucket.c.campaign_id == campaign_id).order_by(pool.bucket_id, pool.cluster_id)
+    pooled = select(pool.bucket_id, pool.cluster_id, pool.pool_id).join(Bucket, Bucket.c.id == pool.bucket_id)
+    pooled = pooled.where(Bucket.c.campaign_id == campaign_id).order_by(pool.bucket_id, pool.cluster_id)
     if bucket_id is not None:
-        mine = mine.where(pool.bucket_id == bucket_id)
+        pooled = pooled.where(pool.bucket_id == bucket_id)
     pools: dict[int, dict[int, int]] = defaultdict(dict)
-    for bucket, cluster_id, pool_id in conn.execute(mine):
+    for bucket, cluster_id, pool_id in conn.execute(pooled):
         pools[bucket][cluster_id] = pool_id
     verdicts = _verdicts(conn, {pool_id for by_cluster in pools.values() for pool_id in by_cluster.values()})
     queues = select(Queue.c.id, Queue.c.cluster_id, Cluster.c.name.label("cluster"), Queue.c.name)
@@ -117,39 +104,30 @@ def list_whys(conn: Connection, campaign_id: int, bucket_id: int | None = None) 
     for queue in conn.execute(
         queues.join(Cluster, Cluster.c.id == Queue.c.cluster_id).order_by(Cluster.c.name, Queue.c.name)
     ):
-        chosen = [some.get(queue.cluster_id, next(iter(some.values()))) for some in pools.values()]
-        found = [verdicts[key] for one in chosen if (key := (one, queue.id)) in verdicts]
-        refused = [verdict for verdict in found if verdict.code is not None]
-        first = next(iter(refused or found), _QueueVerdict(None, "", "", "", None))
-        why = QueueWhy(
-            cluster=queue.cluster,
-            queue=queue.name,
-            is_used=queue.cluster_id in used,
-            buckets=len(found),
-            eligible=len(found) - len(refused),
-            **first._asdict(),
+        keys = [(pool_on(queue.cluster_id, by_cluster), queue.id) for by_cluster in pools.values()]
+        summed = sum_up([verdicts[key] for key in keys if key in verdicts])
+        is_used = queue.cluster_id in used
+        whys.append(
+            QueueWhy(queue.cluster, queue.name, is_used, summed.buckets, summed.eligible, **summed.shown._asdict())
         )
-        whys.append(why)
     return whys
 
 
-def find_bucket(conn: Connection, campaign_id: int | None, number: int) -> TaskPlace | None:
-    """Of a task in the hot tables, by its number in a campaign or (None) by its own."""
-    which = Task.c.id == number
-    if campaign_id is not None:
-        which = and_(Task.c.campaign_id == campaign_id, Task.c.number == number)
-    return read_one(conn, TaskPlace, select(Task.c.campaign_id, Task.c.bucket_id, Task.c.state).where(which))
+def find_bucket(conn: Connection, campaign_id: int, number: int) -> int | None:
+    """Of a task by its number in its campaign; None: there is no such task, or it is archived."""
+    is_it = and_(Task.c.campaign_id == campaign_id, Task.c.number == number)
+    return conn.scalar(select(Task.c.bucket_id).where(is_it))
 
 
-def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, int], _QueueVerdict]:
-    """By pool and queue."""
+def _verdicts(conn: Connection, pool_ids: Collection[int]) -> dict[tuple[int, int], BucketVerdict]:
+    """By the ids of pool and queue; a pair that was not judged yet is missing."""
     yes, no = SubmitPoolQueue.c, SubmitPoolReject.c
     verdicts = {}
     for pool_id, queue_id, since in conn.execute(
         select(yes.pool_id, yes.queue_id, yes.at).where(yes.pool_id.in_(pool_ids))
     ):
-        verdicts[pool_id, queue_id] = _QueueVerdict(None, "", "", "", since)
+        verdicts[pool_id, queue_id] = BucketVerdict(None, "", "", "", since)
     reason = (no.code, no.name, no.wanted, no.found, no.at)
     for row in conn.execute(select(no.pool_id, no.queue_id, *reason).where(no.pool_id.in_(pool_ids))):
-        verdicts[row.pool_id, row.queue_id] = _QueueVerdict(row.code, row.name, row.wanted, row.found, row.at)
+        verdicts[row.pool_id, row.queue_id] = BucketVerdict(row.code, row.name, row.wanted, row.found, row.at)
     return verdicts

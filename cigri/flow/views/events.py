@@ -3,17 +3,18 @@ Read by: users.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, func, literal, literal_column, or_, select, text
+from sqlalchemy import Connection, and_, func, literal_column, select, text
 from sqlalchemy.sql.elements import ColumnElement
 
+from cigri.answers.events import SeenEvent
 from cigri.database import IDS, rows
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.archive import PURGE
-from cigri.states import EventLevel, Outcome
+from cigri.flow.views.owners import is_own
+from cigri.rules.callers import Caller
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Event
@@ -21,35 +22,10 @@ from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task
 
 
-class SeenEvent(NamedTuple):
-    """An event; `parameter` is that of the task it is about, `closed_at` None while it is open.
-
-    `outcome` and `exit_code` are those of the attempt at its task, or of its job.
-    """
-
-    id: int
-    code: str
-    level: EventLevel
-    subject: str
-    message: str
-    campaign_id: int | None
-    cluster: str | None
-    job_id: int | None
-    task: int | None
-    parameter: object | None
-    times: int
-    opened_at: datetime
-    last_at: datetime
-    closed_at: datetime | None
-    closed_by: str | None
-    outcome: Outcome | None
-    exit_code: int | None
-
-
 class EventChoice(NamedTuple):
-    """Which events: of the `user`'s campaigns (of these only, when given), or those that concern no campaign."""
+    """Which events: of the `caller`'s campaigns (of these only, when given), or those that concern no campaign."""
 
-    user: str
+    caller: Caller
     campaign_ids: Sequence[int] = ()
     event_ids: Sequence[int] = ()
     is_global: bool = False
@@ -57,7 +33,7 @@ class EventChoice(NamedTuple):
 
 
 def list_events(conn: Connection, choice: EventChoice, limit: int | None = None) -> list[SeenEvent]:
-    """The latest ones at most, in the order in which they were opened."""
+    """The latest `limit`, the one that was opened first at the beginning; None: all."""
     statement = (
         select(
             Event.c.id,
@@ -91,12 +67,13 @@ def list_events(conn: Connection, choice: EventChoice, limit: int | None = None)
 
 
 def count_events(conn: Connection, choice: EventChoice) -> int:
+    """As many as `list_events` gives without a limit."""
     statement = select(func.count()).select_from(Event).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
     return conn.execute(statement.where(*_chosen(choice))).scalar_one()
 
 
 def list_fixable(conn: Connection, choice: EventChoice) -> list[int]:
-    """Open events; the wish to purge a campaign is none of them, unless it is named."""
+    """Ids of open events; a wish to purge a campaign is none of them, unless it is named."""
     statement = select(Event.c.id).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id)
     statement = statement.where(*_chosen(choice), Event.c.closed_at.is_(None))
     if not choice.event_ids:
@@ -104,11 +81,18 @@ def list_fixable(conn: Connection, choice: EventChoice) -> list[int]:
     return list(conn.scalars(statement.order_by(Event.c.id)))
 
 
-def require_own(conn: Connection, campaign_ids: Iterable[int], user: str) -> None:
-    """Raise NotFound unless all these campaigns are the user's."""
+def list_missing(conn: Connection, choice: EventChoice) -> list[int]:
+    """Those of the numbered events that are not there, or not to be seen so."""
+    wanted = rows("wanted", IDS, [(event_id,) for event_id in choice.event_ids])
+    seen = select(Event.c.id).outerjoin(Campaign, Campaign.c.id == Event.c.campaign_id).where(*_chosen(choice))
+    return list(conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(seen)).order_by(wanted.c.id)))
+
+
+def require_own(conn: Connection, campaign_ids: Iterable[int], caller: Caller) -> None:
+    """Raise NotFound unless all these campaigns are the caller's."""
     wanted = rows("wanted", IDS, [(campaign_id,) for campaign_id in campaign_ids])
-    mine = select(Campaign.c.id).where(_is_owner(user))
-    strange = conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(mine)).order_by(wanted.c.id)).all()
+    own = select(Campaign.c.id).where(is_own(caller))
+    strange = conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(own)).order_by(wanted.c.id)).all()
     if strange:
         raise NotFound(f"you have no campaign {', '.join(map(str, strange))}; `gridstat` lists yours")
 
@@ -120,20 +104,16 @@ def database_owner(conn: Connection) -> str:
 
 
 def _chosen(choice: EventChoice) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = []
+    conditions: list[ColumnElement[bool]] = []
     if choice.is_global:
-        found.append(Event.c.campaign_id.is_(None))
+        conditions.append(Event.c.campaign_id.is_(None))
     else:
-        found.append(Event.c.campaign_id.is_not(None))
-        found.append(_is_owner(choice.user))
+        conditions.append(Event.c.campaign_id.is_not(None))
+        conditions.append(is_own(choice.caller))
     for column, ids in ((Event.c.campaign_id, choice.campaign_ids), (Event.c.id, choice.event_ids)):
         if ids:
-            wanted = rows("wanted", IDS, [(one,) for one in ids])
-            found.append(column.in_(select(wanted.c.id)))
+            wanted = rows("wanted", IDS, [(id,) for id in ids])
+            conditions.append(column.in_(select(wanted.c.id)))
     if not choice.closed_too:
-        found.append(Event.c.closed_at.is_(None))
-    return found
-
-
-def _is_owner(user: str) -> ColumnElement[bool]:
-    return or_(Campaign.c.grid_user == user, literal(user == "root"))
+        conditions.append(Event.c.closed_at.is_(None))
+    return conditions

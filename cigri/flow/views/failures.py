@@ -17,8 +17,9 @@ from cigri.text.alike_failures import TASK_FAILED, TaskFailure, last_said
 
 
 def list_failures(conn: Connection, campaign_id: int, most: int) -> list[TaskFailure]:
-    """The last `most` of a campaign, in order."""
-    told = (
+    """The `most` failed tasks of the highest numbers, in the order of their numbers; of an archived campaign without
+    event and job."""
+    event = (
         select(Event.c.id, Event.c.message)
         .where(Event.c.task_id == Task.c.id, Event.c.code == TASK_FAILED)
         .order_by(Event.c.id.desc())
@@ -31,19 +32,19 @@ def list_failures(conn: Connection, campaign_id: int, most: int) -> list[TaskFai
             Cluster.c.name.label("cluster"),
             Attempt.c.outcome,
             Attempt.c.exit_code,
-            func.coalesce(told.c.message, "").label("message"),
+            func.coalesce(event.c.message, "").label("message"),
             Attempt.c.job_id,
-            told.c.id.label("event_id"),
+            event.c.id.label("event_id"),
         )
         .outerjoin(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == Task.c.attempts))
         .outerjoin(Job, Job.c.id == Attempt.c.job_id)
         .outerjoin(Cluster, Cluster.c.id == Job.c.cluster_id)
-        .outerjoin(told, true())
+        .outerjoin(event, true())
         .where(Task.c.campaign_id == campaign_id, Task.c.state == TaskState.FAILED)
         .order_by(Task.c.number.desc())
         .limit(most)
     )
-    found = conn.execute(failed).all() or conn.execute(_archived(campaign_id, most)).all()
+    tasks = conn.execute(failed).all() or conn.execute(_archived(campaign_id, most)).all()
     return [
         TaskFailure(
             campaign_id,
@@ -55,7 +56,7 @@ def list_failures(conn: Connection, campaign_id: int, most: int) -> list[TaskFai
             row.job_id,
             row.event_id,
         )
-        for row in reversed(found)
+        for row in reversed(tasks)
     ]
 
 

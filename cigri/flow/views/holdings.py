@@ -66,7 +66,7 @@ def _waiting() -> Select[int]:
 
 
 def list_holdings(conn: Connection) -> list[Holding]:
-    """Of each campaign on each cluster where a job of it runs or waits."""
+    """One for each campaign on each cluster where a job of it runs or waits."""
     waits = _waits()
     runs = and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None))
     statement = (
@@ -103,6 +103,6 @@ def list_recalled(conn: Connection, recalls: Sequence[Recall], moves: int, most:
 
 
 def _waits() -> ColumnElement[bool]:
-    """In the queue of a cluster, and nothing keeps it from its start."""
+    """Is the job in the queue of a cluster, with nothing that keeps it from its start?"""
     dies = select(Kill.c.job_id).where(Kill.c.job_id == Job.c.id, Kill.c.is_open).exists()
     return and_(Job.c.state == JobState.SUBMITTED, is_there(), ~dies)

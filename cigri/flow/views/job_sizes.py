@@ -5,11 +5,12 @@ Read by: campaign schedulers.
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Row, and_, cast, func, select, true
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, and_, cast, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from cigri.database.typed_rows import read_all, read_by
-from cigri.jdl import ClusterSettings
+from cigri.rules.side_by_side import tasks_side_by_side
 from cigri.states import WAITING_JOBS, JobState, Outcome, TaskState
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.clusters import Cluster, ClusterForecast, ClusterState
@@ -80,7 +81,7 @@ class Crew(NamedTuple):
 
 
 def list_crews(conn: Connection, campaign_id: int) -> dict[int, Crew]:
-    """By cluster."""
+    """By cluster id, for each cluster of the campaign; its free cores are counted in jobs of the campaign's width."""
     part = CampaignCluster
     age = func.greatest(func.extract("epoch", func.now() - Job.c.started_at) - Job.c.halted_seconds, 0.0)
     runs, waits = Job.c.started_at.is_not(None), Job.c.state.in_(WAITING_JOBS)
@@ -111,7 +112,7 @@ def list_crews(conn: Connection, campaign_id: int) -> dict[int, Crew]:
 
 
 def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
-    """A campaign on each of its clusters."""
+    """The campaign on each of its clusters, sorted by cluster id."""
     part = CampaignCluster
     statement = (
         select(
@@ -136,43 +137,11 @@ def list_grounds(conn: Connection, campaign_id: int) -> list[Ground]:
 
 
 def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[SharePace]:
-    """Each of these campaigns on each of its clusters."""
+    """Each of these campaigns on each of its clusters, in no certain order."""
     part = CampaignCluster
-    here = and_(Job.c.campaign_id == part.c.campaign_id, Job.c.cluster_id == part.c.cluster_id)
-    age = func.extract("epoch", ClusterState.c.at - Job.c.started_at) - Job.c.halted_seconds
-    load = select(func.max(Attempt.c.position)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
-    live = (
-        select(
-            and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("runs"),
-            func.greatest(age, 0.0).label("age"),
-            load.label("load"),
-        )
-        .select_from(Job)
-        .outerjoin(ClusterState, ClusterState.c.cluster_id == Job.c.cluster_id)
-        .where(here, Job.c.state != JobState.ENDED)
-        .correlate(part)
-        .lateral()
-    )
-    crew = select(
-        func.count().label("live"),
-        func.sum(live.c.age).filter(live.c.runs, live.c.load == 1).label("under_way"),
-        func.sum(live.c.load).label("carried"),
-    ).lateral()
-    last = (
-        select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
-        .where(here, Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
-        .order_by(Job.c.id.desc())
-        .limit(RECENT)
-        .correlate(part)
-        .lateral()
-    )
-    recent = select(
-        func.array_agg(func.extract("epoch", last.c.started_at)).label("starts"),
-        func.count().filter(last.c.outcome.in_(DEATHS)).label("deaths"),
-        func.sum(func.extract("epoch", last.c.ended_at - last.c.started_at)).label("lived"),
-    ).lateral()
-    mine = and_(TaskCount.c.campaign_id == part.c.campaign_id, TaskCount.c.state == TaskState.WAITING)
-    waiting = select(func.coalesce(func.sum(TaskCount.c.n), 0)).where(mine).scalar_subquery()
+    crew, recent = _crew(), _recent()
+    is_waiting = and_(TaskCount.c.campaign_id == part.c.campaign_id, TaskCount.c.state == TaskState.WAITING)
+    waiting = select(func.coalesce(func.sum(TaskCount.c.n), 0)).where(is_waiting).scalar_subquery()
     statement = (
         select(
             part.c.campaign_id,
@@ -189,7 +158,8 @@ def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Sh
             cast(func.coalesce(crew.c.under_way, 0.0), DOUBLE_PRECISION).label("under_way"),
             cast(func.coalesce(crew.c.carried, 0), BigInteger).label("carried"),
             func.coalesce(ClusterForecast.c.cycle, 0.0).label("cycle"),
-            (func.coalesce(Cluster.c.config["node_cores"].as_integer(), 1) // part.c.width).label("on_a_node"),
+            func.coalesce(Cluster.c.config["node_cores"].as_integer(), 1).label("node_cores"),
+            part.c.width,
             part.c.settings,
         )
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
@@ -202,5 +172,50 @@ def list_share_paces(conn: Connection, campaign_ids: Collection[int]) -> list[Sh
 
 
 def _side(row: Row[*tuple[Any, ...]]) -> int:
-    may_share = row.on_a_node > 1 and ClusterSettings.model_validate(row.settings).may_share_a_node
-    return row.on_a_node if may_share else 1
+    return tasks_side_by_side(row.node_cores, row.width, row.settings)
+
+
+def _is_here() -> ColumnElement[bool]:
+    """Is the job of the share in the statement around it?"""
+    part = CampaignCluster.c
+    return and_(Job.c.campaign_id == part.campaign_id, Job.c.cluster_id == part.cluster_id)
+
+
+def _crew() -> LateralFromClause:
+    """Of a share's jobs that have not ended: their number, the seconds of single tasks under way, tasks carried."""
+    age = func.extract("epoch", ClusterState.c.at - Job.c.started_at) - Job.c.halted_seconds
+    load = select(func.max(Attempt.c.position)).where(Attempt.c.job_id == Job.c.id).scalar_subquery()
+    live = (
+        select(
+            and_(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("runs"),
+            func.greatest(age, 0.0).label("age"),
+            load.label("load"),
+        )
+        .select_from(Job)
+        .outerjoin(ClusterState, ClusterState.c.cluster_id == Job.c.cluster_id)
+        .where(_is_here(), Job.c.state != JobState.ENDED)
+        .correlate(CampaignCluster)
+        .lateral()
+    )
+    return select(
+        func.count().label("live"),
+        func.sum(live.c.age).filter(live.c.runs, live.c.load == 1).label("under_way"),
+        func.sum(live.c.load).label("carried"),
+    ).lateral()
+
+
+def _recent() -> LateralFromClause:
+    """Of a share's RECENT jobs that ended last: when each started, how many were killed, the seconds of them all."""
+    last = (
+        select(Job.c.started_at, Job.c.ended_at, Job.c.outcome)
+        .where(_is_here(), Job.c.state == JobState.ENDED, Job.c.started_at.is_not(None))
+        .order_by(Job.c.id.desc())
+        .limit(RECENT)
+        .correlate(CampaignCluster)
+        .lateral()
+    )
+    return select(
+        func.array_agg(func.extract("epoch", last.c.started_at)).label("starts"),
+        func.count().filter(last.c.outcome.in_(DEATHS)).label("deaths"),
+        func.sum(func.extract("epoch", last.c.ended_at - last.c.started_at)).label("lived"),
+    ).lateral()

@@ -2,16 +2,16 @@
 Read by: users.
 """
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, and_, case, select, true
 from sqlalchemy.sql.selectable import Select
 
+from cigri.answers.jobs import JobView
+from cigri.answers.tasks import AttemptView, TaskView
 from cigri.database.typed_rows import nothing, read_all, read_one
 from cigri.flow.holds import is_job_held
-from cigri.states import JobKind, JobState, KillReason, Outcome, TaskState
+from cigri.states import JobKind, JobState, Outcome, TaskState
 from cigri.tables.campaigns import Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.jobs import Attempt, Batch, Job
@@ -23,96 +23,12 @@ _IS_LIVE = Job.c.state != JobState.ENDED
 _IS_HALTED = and_(_IS_LIVE, Job.c.halted_since.is_not(None))
 
 
-class TaskView(NamedTuple):
-    """A task and the attempt that was a success, or the last.
-
-    `id` and what is known of the job are None once the campaign is archived.
-    """
-
-    id: int | None
-    campaign_id: int
-    number: int
-    parameter: object
-    state: TaskState
-    attempts: int
-    job_id: int | None
-    job_state: JobState | None
-    cluster: str | None
-    remote_id: str | None
-    outcome: Outcome | None
-    exit_code: int | None
-    started_at: datetime | None
-    seconds: float | None
-    node: str | None
-    is_halted: bool | None
-
-
-class AttemptView(NamedTuple):
-    """One try of a task; `position` is its place in the job."""
-
-    task_id: int
-    task_number: int
-    number: int
-    is_replica: bool
-    job_id: int
-    position: int
-    job_state: JobState
-    cluster: str
-    remote_id: str | None
-    node: str | None
-    outcome: Outcome | None
-    exit_code: int | None
-    started_at: datetime | None
-    seconds: float | None
-    reason: str | None
-    parameter: object
-    is_halted: bool
-
-
-class JobView(NamedTuple):
-    """A job; `kill` is why somebody wanted it dead, `purged_at` when its campaign's files left the clusters.
-
-    `halted_since`: it is held in the queue, or suspended; `is_held`: its user wants it so. `resources`: what each task
-    of its campaign asks for there, as it is described.
-    """
-
-    id: int
-    campaign_id: int
-    user: str
-    kind: JobKind
-    state: JobState
-    cluster: str
-    width: int
-    walltime: int
-    batch_id: int | None
-    tag: str | None
-    array_index: int | None
-    remote_id: str | None
-    local_user: str | None
-    node: str | None
-    created_at: datetime
-    submitted_at: datetime | None
-    started_at: datetime | None
-    ended_at: datetime | None
-    outcome: Outcome | None
-    exit_code: int | None
-    reason: str | None
-    kill: KillReason | None
-    kill_asked_by: str | None
-    checkpoint_asked_at: datetime | None
-    checkpoint_heard_at: datetime | None
-    purged_at: datetime | None
-    halted_since: datetime | None
-    is_held: bool
-    resources: Mapping[str, Any] | None = None
-
-
 def list_tasks(conn: Connection, campaign_id: int, first: int, number: int) -> list[TaskView]:
     """`number` tasks of a campaign from the number `first` on, in order, archived or not."""
     last = first + number - 1
     chosen = _tasks().where(Task.c.campaign_id == campaign_id, Task.c.number.between(first, last))
-    if found := read_all(conn, TaskView, chosen.order_by(Task.c.number)):
-        return found
+    if tasks := read_all(conn, TaskView, chosen.order_by(Task.c.number)):
+        return tasks
     row = TaskHistory
     old = _archived().where(row.c.campaign_id == campaign_id, row.c.number.between(first, last))
     return read_all(conn, TaskView, old.order_by(row.c.number))
@@ -135,10 +51,12 @@ def list_latest_tasks(conn: Connection, campaign_id: int, number: int) -> list[T
 
 
 def find_task(conn: Connection, task_id: int) -> TaskView | None:
+    """None: there is no such task, or its campaign is archived."""
     return read_one(conn, TaskView, _tasks().where(Task.c.id == task_id))
 
 
 def find_job(conn: Connection, job_id: int) -> JobView | None:
+    """None: there is no such job, or its campaign is archived."""
     part = CampaignCluster.c
     statement = (
         select(
@@ -184,17 +102,17 @@ def find_job(conn: Connection, job_id: int) -> JobView | None:
 
 
 def list_attempts_of_job(conn: Connection, job_id: int) -> list[AttemptView]:
-    """In the order in which the job runs its tasks."""
+    """Sorted by their place in the job."""
     return read_all(conn, AttemptView, _attempts().where(Attempt.c.job_id == job_id).order_by(Attempt.c.position))
 
 
 def list_attempts_of_task(conn: Connection, task_id: int) -> list[AttemptView]:
-    """From the first to the last."""
+    """Sorted by number, the first one first."""
     return read_all(conn, AttemptView, _attempts().where(Attempt.c.task_id == task_id).order_by(Attempt.c.number))
 
 
 def _tasks() -> Select[*tuple[Any, ...]]:
-    """With the attempt that was a success, or the last."""
+    """Tasks, each with the attempt that was a success, or else the last."""
     other = Attempt.alias()
     won = select(other.c.number).where(other.c.task_id == Task.c.id, other.c.outcome.in_(RESULTS))
     shown = case((Task.c.state == TaskState.DONE, won.scalar_subquery()), else_=Task.c.attempts)

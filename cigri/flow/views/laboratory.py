@@ -95,15 +95,15 @@ def has_work(conn: Connection) -> bool:
 
 
 def list_doubts(conn: Connection) -> list[int]:
-    """Events of doubted results that somebody has to decide on."""
+    """Ids of the open events of doubted results, which somebody has to decide on."""
     return list(conn.scalars(select(Event.c.id).where(Event.c.code == DOUBTED, Event.c.closed_at.is_(None))))
 
 
 def count_left(conn: Connection, campaign_id: int) -> int:
-    """Its tasks that wait or are under way."""
+    """Tasks of the campaign that wait or are in jobs."""
     count = TaskCount.c
-    mine = select(func.coalesce(func.sum(count.n), 0)).where(count.campaign_id == campaign_id)
-    return int(conn.execute(mine.where(count.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))).scalar_one())
+    tasks = select(func.coalesce(func.sum(count.n), 0)).where(count.campaign_id == campaign_id)
+    return int(conn.execute(tasks.where(count.state.in_((TaskState.WAITING, TaskState.ASSIGNED)))).scalar_one())
 
 
 def list_demands(conn: Connection) -> list[Demand]:
@@ -157,7 +157,7 @@ def list_demands(conn: Connection) -> list[Demand]:
 
 
 def list_ended_tasks(conn: Connection) -> list[EndedTask]:
-    """Every task that is done, by its end."""
+    """Every task that is done, sorted by its end."""
     ended = Attempt.c.started_at + interval(Attempt.c.seconds)
     statement = (
         select(
@@ -179,12 +179,12 @@ def list_ended_tasks(conn: Connection) -> list[EndedTask]:
 
 
 def list_lost(conn: Connection) -> dict[str, Lost]:
-    """By cluster; those without are left out."""
+    """By cluster name; one where no attempt has lost is left out."""
     part = CampaignCluster
     lasted = func.coalesce(Attempt.c.seconds, func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)
     work = cast(func.coalesce(func.sum(lasted * part.c.width), 0.0), Float)
     killed = cast(func.coalesce(func.sum(lasted * part.c.width).filter(Attempt.c.exit_code.is_(None)), 0.0), Float)
-    found = conn.execute(
+    lost = conn.execute(
         select(Cluster.c.name, work, killed)
         .select_from(Attempt)
         .join(Job, Job.c.id == Attempt.c.job_id)
@@ -193,7 +193,7 @@ def list_lost(conn: Connection) -> dict[str, Lost]:
         .where(Attempt.c.outcome == Outcome.SUPERSEDED)
         .group_by(Cluster.c.name)
     )
-    return {name: Lost(seconds, killed) for name, seconds, killed in found}
+    return {name: Lost(seconds, killed) for name, seconds, killed in lost}
 
 
 def list_seen_campaigns(conn: Connection) -> list[SeenCampaign]:
@@ -221,7 +221,7 @@ def list_seen_campaigns(conn: Connection) -> list[SeenCampaign]:
 
 
 def list_foretellings(conn: Connection) -> list[Foretelling]:
-    """What was said of the ends of campaigns, as long as there was something to say."""
+    """Each forecast of the history that names an end with its interval."""
     history = ForecastHistory
     statement = (
         select(history.c.campaign_id, history.c.at, history.c.eta)

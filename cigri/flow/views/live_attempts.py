@@ -51,7 +51,7 @@ def list_attempts(conn: Connection, job_ids: Sequence[int]) -> list[LiveAttempt]
 
 
 def list_attempts_at(conn: Connection, places: Sequence[tuple[int, int]]) -> list[LiveAttempt]:
-    """Those of them at these places: (job, position); with the number of live ones of each job."""
+    """Live attempts at these places (job, position); `live` is the number of live ones of each job."""
     return read_all(conn, LiveAttempt, _attempts_at(), {"wanted": packed(ATTEMPT_PLACES, places)}) if places else []
 
 

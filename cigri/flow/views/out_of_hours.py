@@ -27,18 +27,18 @@ class ShutShare(NamedTuple):
 
 
 def list_shut(conn: Connection, grid: HoursSettings) -> set[ShutShare]:
-    """Of the campaigns in treatment."""
+    """Of open campaigns whose jobs are nightly; one on a cluster whose configuration cannot be read is shut."""
     part = CampaignCluster
-    found = conn.execute(
+    shares = conn.execute(
         select(part.c.campaign_id, part.c.cluster_id, _WALLTIME, Cluster.c.name, Cluster.c.config)
         .join(Campaign, Campaign.c.id == part.c.campaign_id)
         .join(Cluster, Cluster.c.id == part.c.cluster_id)
         .where(text(FOLLOWS_HOURS), part.c.settings["type"].astext == NIGHTLY)
         .where(Campaign.c.state.in_(OPEN_CAMPAIGNS))
     ).all()
-    time = server_time(conn) if found else None
+    time = server_time(conn) if shares else None
     shut = set()
-    for campaign_id, cluster_id, walltime, name, values in found:
+    for campaign_id, cluster_id, walltime, name, values in shares:
         config = read_config(name, values)
         assert time is not None
         if config is None or not may_start(
@@ -49,9 +49,10 @@ def list_shut(conn: Connection, grid: HoursSettings) -> set[ShutShare]:
 
 
 def list_out_of_hours(conn: Connection, grid: HoursSettings) -> dict[int, list[int]]:
-    """By cluster the jobs that have to leave it now; one that is held in the queue is in nobody's way."""
+    """By cluster id the jobs that have to leave it now, by id; one that is held in the queue is in nobody's way and may
+    stay."""
     part = CampaignCluster
-    found = conn.execute(
+    jobs = conn.execute(
         select(
             Job.c.id,
             Job.c.cluster_id,
@@ -73,10 +74,10 @@ def list_out_of_hours(conn: Connection, grid: HoursSettings) -> dict[int, list[i
         .where(Job.c.state.in_((JobState.SUBMITTED, JobState.RUNNING)), Job.c.kind == JobKind.TASKS)
         .order_by(Job.c.id)
     ).all()
-    time = server_time(conn) if found else None
-    configs = {row.cluster_id: read_config(row.name, row.config) for row in found}
+    time = server_time(conn) if jobs else None
+    configs = {row.cluster_id: read_config(row.name, row.config) for row in jobs}
     leaving: dict[int, list[int]] = defaultdict(list)
-    for row in found:
+    for row in jobs:
         config, is_running = configs[row.cluster_id], row.state is JobState.RUNNING
         assert time is not None
         if config is None:

@@ -4,14 +4,14 @@ Read by: predictor.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Row, Subquery, and_, case, cast, func, literal, select, text
+from sqlalchemy import BigInteger, Connection, Row, Select, Subquery, and_, case, cast, func, literal, select, text
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
-from sqlalchemy.sql.elements import ColumnElement, Label
 
-from cigri.database import among
+from cigri.database import among_given
 from cigri.database.typed_rows import read_all
 from cigri.flow.forecasts import NewForecast
 from cigri.states import OPEN_CAMPAIGNS, BatchState, CampaignType, JobState, TaskState
@@ -21,6 +21,7 @@ from cigri.tables.jobs import Batch, Job
 from cigri.tables.tasks import REMAINS, Task, TaskCount
 
 COUNTED = ("n", "known", "expected")
+NOT_DONE_YET = (TaskState.WAITING, TaskState.ASSIGNED)
 
 FIGURES = ("throughput", "mean", "deviation", "remaining", "median", "p95", "keep", "send", "submitted")
 """What the present forecast says of a campaign on a cluster, besides `ratio`, `free` and `memory`."""
@@ -76,15 +77,23 @@ class Progress(NamedTuple):
 
 
 def is_any_open(conn: Connection) -> bool:
-    """Is there any campaign to be forecast?"""
+    """Is there any campaign to be forecast: in treatment or paused?"""
     return conn.scalar(select(Campaign.c.id).where(Campaign.c.state.in_(OPEN_CAMPAIGNS)).limit(1)) is not None
 
 
 def list_progress(conn: Connection, window: float, besides: Collection[int] = ()) -> list[Progress]:
-    """Every open campaign on each of its clusters, `besides` some."""
+    """Every open campaign but those of `besides` on each of its clusters, by both ids; `window` in seconds."""
+    parameters = {"besides": list(besides)}
+    return read_all(
+        conn, Progress, _progress(window), parameters, memory=lambda row: row.memory or NO_MEMORY, before=_before
+    )
+
+
+@cache
+def _progress(window: float) -> Select[*tuple[Any, ...]]:
     part = CampaignCluster
     recent, live, sent, left, averages = _recent(window), _live(), _sent(), _remaining(), _averages()
-    statement = (
+    return (
         select(
             part.c.campaign_id,
             part.c.cluster_id,
@@ -129,70 +138,13 @@ def list_progress(conn: Connection, window: float, besides: Collection[int] = ()
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
-        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), part.c.campaign_id.not_in(among(besides)))
+        .where(Campaign.c.state.in_(OPEN_CAMPAIGNS), Campaign.c.id.not_in(among_given("besides")))
         .order_by(part.c.campaign_id, part.c.cluster_id)
     )
-    return read_all(conn, Progress, statement, memory=lambda row: row.memory or NO_MEMORY, before=_before)
-
-
-def list_alike(conn: Connection) -> dict[int, dict[int, int]]:
-    """Open campaigns of which no job was ever made: by the first of those that differ only in how many tasks they have,
-    the others, with the tasks that each has left.
-    """
-    asked, told, left = _asked(), _told(), _remaining()
-    alike = (
-        select(
-            func.array_agg(asked.c.campaign_id).label("ids"),
-            func.array_agg(cast(left.c.n, BigInteger)).label("remaining"),
-        )
-        .join(left, left.c.campaign_id == asked.c.campaign_id)
-        .outerjoin(told, told.c.campaign_id == asked.c.campaign_id)
-        .where(left.c.n > 0, left.c.known == 0, told.c.fewest.is_not_distinct_from(told.c.most))
-        .group_by(asked.c.shape, asked.c.replicates, told.c.shape, told.c.most == left.c.n)
-        .having(func.count() > 1)
-    )
-    found = {}
-    for row in conn.execute(alike):
-        remaining = dict(sorted(zip(row.ids, row.remaining, strict=True)))
-        first = next(iter(remaining))
-        del remaining[first]
-        found[first] = remaining
-    return found
-
-
-def _asked() -> Subquery:
-    """Of campaigns without jobs, all that their forecasts go by besides the clusters and the number of tasks."""
-    part, campaign = CampaignCluster.c, Campaign.c
-    settings = (part.settings[name] for name in ("walltime", "algorithm", "duration"))
-    shape = _shape(part.cluster_id, part.width, part.speed, *settings)
-    has_jobs = select(Job.c.id).where(Job.c.campaign_id == campaign.id).exists()
-    replicates = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
-    return (
-        select(part.campaign_id, func.bool_or(replicates).label("replicates"), shape)
-        .join(Campaign, campaign.id == part.campaign_id)
-        .where(campaign.state.in_(OPEN_CAMPAIGNS), ~has_jobs)
-        .group_by(part.campaign_id)
-        .having(func.bool_and(and_(part.done == 0, part.failed == 0, part.resubmitted == 0, part.doubted == 0)))
-        .subquery()
-    )
-
-
-def _told() -> Subquery:
-    """Of each campaign the present forecasts, and of how many tasks they are."""
-    forecast = Forecast.c
-    shape = _shape(*(forecast[name] for name in NewForecast._fields[1:] if name != "remaining"))
-    fewest, most = func.min(forecast.remaining).label("fewest"), func.max(forecast.remaining).label("most")
-    is_open = and_(Campaign.c.id == forecast.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS))
-    each = select(forecast.campaign_id, shape, fewest, most).join(Campaign, is_open)
-    return each.group_by(forecast.campaign_id).subquery()
-
-
-def _shape(*about: ColumnElement[Any]) -> Label[int]:
-    """One number for what rows say, one of which is of each cluster: two of 2^64 are the same by chance alone."""
-    return func.bit_xor(func.hash_record_extended(func.row(*about), 0), type_=BigInteger).label("shape")
 
 
 def _before(row: Row[*tuple[Any, ...]]) -> NewForecast | None:
+    """The present forecast of the cluster, as it was put last; None: there is none."""
     if row.ratio is None:
         return None
     return NewForecast(
@@ -215,7 +167,12 @@ def _before(row: Row[*tuple[Any, ...]]) -> NewForecast | None:
 
 
 def _recent(window: float) -> Subquery:
-    """What was done in the window."""
+    """Tasks done in the window, and the seconds over which they are spread; throughput is the one over the other.
+
+    Completions are counted minute by minute (table completions), so the seconds reach from the beginning of the first
+    minute with a completion until now: a campaign that began to end tasks within the window is not taken for slower
+    than it is. It is assumed that the rate is steady since then.
+    """
     since = func.now() - timedelta(seconds=window)
     return (
         select(
@@ -231,7 +188,7 @@ def _recent(window: float) -> Subquery:
 
 
 def _live() -> Subquery:
-    """Jobs that have not ended."""
+    """Jobs that have not ended: those that run, and all others, from chosen to queued."""
     return (
         select(
             Job.c.campaign_id,
@@ -246,7 +203,10 @@ def _live() -> Subquery:
 
 
 def _sent() -> Subquery:
-    """Jobs sent since the last pass of the predictor."""
+    """Jobs of batches that clusters accepted since the last pass of the predictor (the latest cluster forecast).
+
+    No row before the first pass: nothing is known yet of what was sent in between.
+    """
     return (
         select(Batch.c.campaign_id, Batch.c.cluster_id, func.sum(Batch.c.size).label("jobs"))
         .where(Batch.c.state == BatchState.SUBMITTED)
@@ -259,8 +219,9 @@ def _sent() -> Subquery:
 def _averages() -> Subquery:
     """Seconds that a task takes on a cluster: sum(seconds x weight) / sum(weight) over the campaign's buckets.
 
-    Of each the moving average, and of how many durations it is, at most (cigri/estimates/durations.py). It is thought
-    that the tasks that remain are spread over the buckets as those that were done.
+    Each bucket has a moving average of its durations, and as weight their number, at most WEIGHT of
+    cigri/estimates/durations.py. It is assumed that the tasks that remain are spread over the buckets as those that
+    were done.
     """
     mean = func.sum(BucketAverage.c.seconds * BucketAverage.c.weight) / func.sum(BucketAverage.c.weight)
     return (
@@ -273,12 +234,16 @@ def _averages() -> Subquery:
 
 
 def _remaining() -> Subquery:
-    """Tasks that are not done yet, and what is known of them."""
-    states = TaskState.WAITING, TaskState.ASSIGNED
+    """Tasks that wait or are assigned, by campaign: `n`, and those of them that succeeded in an earlier campaign.
+
+    `known` of them took `expected` seconds in all at speed 1, by the counts that triggers keep; `longest`, of the
+    longest of them, is looked up in an index where any is known. It is assumed that a task takes as long as it did
+    last (flow/known_tasks.py).
+    """
     left = (
         select(TaskCount.c.campaign_id, *(func.sum(TaskCount.c[name]).label(name) for name in COUNTED))
         .join(Campaign, and_(Campaign.c.id == TaskCount.c.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
-        .where(TaskCount.c.state.in_(states))
+        .where(TaskCount.c.state.in_(NOT_DONE_YET))
         .group_by(TaskCount.c.campaign_id)
         .subquery()
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, select, text, true
 from sqlalchemy.sql.elements import ColumnElement
 
+from cigri.database import among
 from cigri.database.typed_rows import read_all
 from cigri.flow.views.campaigns import present
 from cigri.tables.campaigns import CampaignCluster
@@ -41,7 +42,7 @@ class Pulse(NamedTuple):
 
 
 class AwayCluster(NamedTuple):
-    """It has failed since then, and why as far as an event tells; it is tried again at `until`."""
+    """A cluster that has failed `since` then, `why` as far as an event tells; it is tried again at `until`."""
 
     name: str
     since: datetime | None
@@ -50,6 +51,7 @@ class AwayCluster(NamedTuple):
 
 
 def find_pulse(conn: Connection) -> Pulse:
+    """Of each module that ever noted a pass, and whether an almighty holds its lock at this moment."""
     row = ModuleState.c
     modules = select(row.name, row.started_at.label("at"), row.by_almighty, row.failing_since, row.error)
     return Pulse(bool(conn.scalar(_IS_HELD)), read_all(conn, ModulePulse, modules), present(conn))
@@ -58,11 +60,11 @@ def find_pulse(conn: Connection) -> Pulse:
 def list_away(conn: Connection, campaign_ids: Collection[int]) -> list[AwayCluster]:
     """Clusters of these campaigns that are set aside because they fail."""
     part = CampaignCluster.c
-    return _list_away(conn, Cluster.c.id.in_(select(part.cluster_id).where(part.campaign_id.in_(campaign_ids))))
+    return _list_away(conn, Cluster.c.id.in_(select(part.cluster_id).where(part.campaign_id.in_(among(campaign_ids)))))
 
 
 def list_all_away(conn: Connection) -> list[AwayCluster]:
-    """The same of the whole grid."""
+    """Clusters of the whole grid that are set aside because they fail."""
     return _list_away(conn, true())
 
 
@@ -73,11 +75,11 @@ def _list_away(conn: Connection, which: ColumnElement[bool]) -> list[AwayCluster
         event.closed_at.is_(None),
         event.code.in_(("CLUSTER_UNREACHABLE", "CLUSTER_ANSWER")),
     )
-    found = conn.execute(
+    failing = conn.execute(
         select(Cluster.c.name, event.opened_at, Cluster.c.blocked_until, event.message)
         .outerjoin(Event, is_told)
         .where(Cluster.c.failures > 0, which)
         .order_by(Cluster.c.name, event.last_at)
     )
-    latest = {name: AwayCluster(name, since, until, why) for name, since, until, why in found if until is not None}
+    latest = {name: AwayCluster(name, since, until, why) for name, since, until, why in failing if until is not None}
     return list(latest.values())

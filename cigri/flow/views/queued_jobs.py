@@ -7,10 +7,11 @@ that cluster (CampaignCluster.asked), what its user requires of nodes, and the a
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
+from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Text, and_, cast, func, select
+from sqlalchemy import Connection, Select, Text, and_, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from cigri.flow.views.running_jobs import is_there
@@ -40,26 +41,30 @@ def lock_queues(conn: Connection) -> None:
 
 def list_queued(conn: Connection) -> dict[int, Queued]:
     """By cluster, where any wait, of all campaigns; a held job does not wait, nor one that is no longer listed."""
+    queued: dict[int, Counter[int | None]] = defaultdict(Counter)
+    for row in conn.execute(_waiting()):
+        queued[row.cluster_id][row.asked] += row.jobs
+    return {
+        cluster_id: Queued(jobs.total(), {number: count for number, count in jobs.items() if number is not None})
+        for cluster_id, jobs in queued.items()
+    }
+
+
+@cache
+def _waiting() -> Select[*tuple[Any, ...]]:
     waiting = (
         select(Job.c.cluster_id, Job.c.campaign_id, Job.c.bucket_id, func.count().label("jobs"))
         .where(Job.c.state.in_(WAITING_JOBS), is_there())
         .group_by(Job.c.cluster_id, Job.c.campaign_id, Job.c.bucket_id)
         .subquery()
     )
-    part, one = CampaignCluster.c, waiting.c
-    found = conn.execute(
-        select(one.cluster_id, asked().label("asked"), one.jobs)
-        .join(CampaignCluster, and_(part.campaign_id == one.campaign_id, part.cluster_id == one.cluster_id))
-        .join(Campaign, Campaign.c.id == one.campaign_id)
-        .outerjoin(Bucket, Bucket.c.id == one.bucket_id)
+    part, waits = CampaignCluster.c, waiting.c
+    return (
+        select(waits.cluster_id, asked().label("asked"), waits.jobs)
+        .join(CampaignCluster, and_(part.campaign_id == waits.campaign_id, part.cluster_id == waits.cluster_id))
+        .join(Campaign, Campaign.c.id == waits.campaign_id)
+        .outerjoin(Bucket, Bucket.c.id == waits.bucket_id)
     )
-    queued: dict[int, Counter[int | None]] = defaultdict(Counter)
-    for row in found:
-        queued[row.cluster_id][row.asked] += row.jobs
-    return {
-        cluster_id: Queued(jobs.total(), {number: some for number, some in jobs.items() if number is not None})
-        for cluster_id, jobs in queued.items()
-    }
 
 
 def list_asked(conn: Connection, campaign_ids: Collection[int] | None = None) -> dict[int, dict[int, int]]:
@@ -71,10 +76,10 @@ def list_asked(conn: Connection, campaign_ids: Collection[int] | None = None) ->
     )
     if campaign_ids is not None:
         statement = statement.where(Bucket.c.campaign_id.in_(campaign_ids))
-    found: dict[int, dict[int, int]] = defaultdict(dict)
+    by_campaign: dict[int, dict[int, int]] = defaultdict(dict)
     for campaign_id, bucket_id, number in conn.execute(statement).all():
-        found[campaign_id][bucket_id] = number
-    return dict(found)
+        by_campaign[campaign_id][bucket_id] = number
+    return dict(by_campaign)
 
 
 def _asked_anywhere() -> ColumnElement[int]:

@@ -68,14 +68,14 @@ def list_queues(conn: Connection, project: str = "") -> list[QueueView]:
 
 
 def see_queues(conn: Connection, projects: Iterable[str]) -> SeenQueues:
-    """What jobs of these projects are held against."""
+    """By project, as its jobs see them. The version is read first: a change meanwhile makes the result stale."""
     version = resources_version(conn)
     return SeenQueues(version, property_kinds(conn), {project: list_queues(conn, project) for project in projects})
 
 
 def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
     """As list_queues, with where each value comes from."""
-    declared, found = list_declared(conn, project), _found(conn)
+    declared, discovered = list_declared(conn, project), _discovered(conn)
     is_away = func.coalesce(Cluster.c.config["fallback_because"].astext, "") != ""
     queues = conn.execute(
         select(Queue.c.id, Queue.c.cluster_id, Queue.c.name, Queue.c.remote_name, Queue.c.requires)
@@ -88,7 +88,7 @@ def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
     for queue_id, cluster_id, name, remote_name, requires, cluster, site, driver, stands_in, options in queues:
         place = Lineage("local" if stands_in else driver, site or cluster, cluster, name)
         chooser = ("", "{}") if stands_in else (driver, options)
-        nodes = [*found.get((cluster_id, None), []), *found.get((cluster_id, remote_name), [])]
+        nodes = [*discovered.get((cluster_id, None), []), *discovered.get((cluster_id, remote_name), [])]
         classes = [SourcedClass(effective(place, project, declared, values), number) for values, number in nodes]
         if not classes:
             classes = [SourcedClass(effective(place, project, declared), None)]
@@ -97,7 +97,7 @@ def list_sourced(conn: Connection, project: str = "") -> list[SourcedQueue]:
 
 
 def list_declared(conn: Connection, project: str) -> Declarations:
-    """What is declared for all, and for this project."""
+    """By place the properties that are declared for jobs of all projects, and of this one."""
     row = DeclaredProperty
     declared: dict[Where, dict[str, Declared]] = defaultdict(dict)
     for level, place, whose, name, value, extends in conn.execute(
@@ -110,16 +110,18 @@ def list_declared(conn: Connection, project: str) -> Declarations:
 
 
 def property_kinds(conn: Connection) -> Kinds:
-    """What the values of properties are: those that any node may have, and those that are declared."""
-    found = conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))
-    return {**BUILT_IN, **{name: Kind(kind) for name, kind in found}}
+    """By name of the property: those that any node may have, and those that are declared."""
+    declared = conn.execute(select(PropertyKind.c.name, PropertyKind.c.kind))
+    return {**BUILT_IN, **{name: Kind(kind) for name, kind in declared}}
 
 
 def list_unreadable(conn: Connection) -> dict[str, str]:
-    """What is wrong with the last answers of clusters about their nodes, by cluster."""
+    """By cluster name, what was wrong with its last answer about its nodes."""
     row = Discovery
-    found = select(Cluster.c.name, row.c.problem).join(row, row.c.cluster_id == Cluster.c.id).where(row.c.problem != "")
-    return {name: problem for name, problem in conn.execute(found.order_by(Cluster.c.name))}
+    statement = (
+        select(Cluster.c.name, row.c.problem).join(row, row.c.cluster_id == Cluster.c.id).where(row.c.problem != "")
+    )
+    return {name: problem for name, problem in conn.execute(statement.order_by(Cluster.c.name))}
 
 
 def resources_version(conn: Connection) -> int:
@@ -134,20 +136,22 @@ def count_nodes(conn: Connection, cluster_id: int) -> int:
     return max(conn.scalars(of_each), default=0)
 
 
-def _found(conn: Connection) -> dict[tuple[int, str | None], list[tuple[Mapping[str, Value], int]]]:
+def _discovered(conn: Connection) -> dict[tuple[int, str | None], list[tuple[Mapping[str, Value], int]]]:
     """Classes of nodes with their numbers, by cluster and remote name of their queue."""
-    found = defaultdict(list)
+    classes = defaultdict(list)
     row = NodeClass
     for cluster_id, queue, properties, nodes in conn.execute(
         select(row.c.cluster_id, row.c.queue, row.c.properties, row.c.nodes).order_by(row.c.id)
     ):
-        found[cluster_id, queue].append((properties, nodes))
-    return found
+        classes[cluster_id, queue].append((properties, nodes))
+    return classes
 
 
 def _view(queue: SourcedQueue) -> QueueView:
     place = queue.place
     own = {"site": place.site, "cluster": place.cluster, "queue": place.queue}
-    classes = tuple({name: one.value for name, one in some.properties.items()} | own for some in queue.classes)
-    about = (queue.queue_id, queue.cluster_id, place.cluster, place.site, place.queue)
-    return QueueView(*about, queue.remote_name, queue.requires, classes, queue.driver, queue.options)
+    classes = tuple(
+        {name: sourced.value for name, sourced in node_class.properties.items()} | own for node_class in queue.classes
+    )
+    names = (queue.queue_id, queue.cluster_id, place.cluster, place.site, place.queue)
+    return QueueView(*names, queue.remote_name, queue.requires, classes, queue.driver, queue.options)

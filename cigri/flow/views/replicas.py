@@ -2,28 +2,18 @@
 Read by: users.
 """
 
-from typing import NamedTuple
-
 from sqlalchemy import Connection, and_, cast, func, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
+from cigri.answers.campaigns import ReplicasView
 from cigri.database.typed_rows import read_all
 from cigri.states import Outcome
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.jobs import Attempt, Job
 
 
-class ReplicasView(NamedTuple):
-    """So many replicas were `begun`: some `won`, some are `live`. Losers, replicas or not, `burnt` core-seconds."""
-
-    begun: int
-    won: int
-    live: int
-    burnt: float
-
-
 def count_replicas(conn: Connection, campaign_id: int) -> ReplicasView:
-    """Of a campaign, as long as it is not archived."""
+    """Of a campaign that is not archived; all 0 of any other."""
     part = CampaignCluster
     here = and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id)
     lasted = func.coalesce(Attempt.c.seconds, func.extract("epoch", Job.c.ended_at - Job.c.started_at), 0.0)

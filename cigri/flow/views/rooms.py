@@ -3,14 +3,14 @@ Read by: metascheduler.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, and_, cast, func, select
+from sqlalchemy import BigInteger, Connection, Row, Select, Subquery, and_, cast, func, select
 
 from cigri.flow.cluster_states import cores_of_a_node
 from cigri.flow.quarantines import is_cluster_left_out
-from cigri.flow.views.queued_jobs import list_queued
+from cigri.flow.views.queued_jobs import Queued, list_queued
 from cigri.flow.views.running_jobs import is_there
 from cigri.settings.cluster import ClusterConfig, look, read_config
 from cigri.states import WAITING_JOBS, JobState
@@ -18,7 +18,7 @@ from cigri.tables.clusters import Cluster, ClusterForecast, ClusterPace, Cluster
 from cigri.tables.jobs import Job
 from cigri.tables.resources import NodeClass
 
-NO_ROOMS: Mapping[int, int] = MappingProxyType({})
+NOTHING_QUEUED = Queued()
 
 
 class Room(NamedTuple):
@@ -44,7 +44,7 @@ class Room(NamedTuple):
     stress: str = ""
     starts: float = 0.0
     node: int = 0
-    queued: Mapping[int, int] = NO_ROOMS
+    queued: Mapping[int, int] = NOTHING_QUEUED.asked
 
     def is_wide(self, width: int) -> bool:
         """Does a job of so many cores take half a node, or more?"""
@@ -53,21 +53,40 @@ class Room(NamedTuple):
 
 def list_rooms(conn: Connection) -> list[Room]:
     """Enabled clusters whose last visit succeeded, the emptiest first."""
-    is_waiting = and_(Job.c.state.in_(WAITING_JOBS), is_there())
-    counts = (
-        select(
-            Job.c.cluster_id,
-            func.count().filter(is_waiting).label("waiting"),
-            cast(func.sum(Job.c.width).filter(is_waiting), BigInteger).label("waiting_cores"),
-            func.count().filter(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("running"),
-        )
-        .where(Job.c.state != JobState.ENDED)
-        .group_by(Job.c.cluster_id)
-        .subquery()
+    queued = list_queued(conn)
+    rooms = (_room(row, queued.get(row.id, NOTHING_QUEUED)) for row in conn.execute(_usable()).all())
+    return [room for room in rooms if room is not None]
+
+
+def _room(row: Row[*tuple[Any, ...]], queued: Queued) -> Room | None:
+    """None: the configuration of the cluster cannot be read."""
+    config = read_config(row.name, row.config)
+    if config is None:
+        return None
+    return Room(
+        cluster_id=row.id,
+        name=row.name,
+        config=config,
+        free=row.free,
+        waiting=row.waiting,
+        running=row.running,
+        waiting_cores=row.waiting_cores,
+        total=row.total,
+        pace=row.pace,
+        stress=row.stress,
+        starts=row.start_rate * look(row.cycle, config.poll_interval),
+        node=row.node,
+        queued=queued.asked,
     )
-    about_nodes = select(NodeClass.c.cluster_id, cores_of_a_node().label("cores"))
-    nodes = about_nodes.group_by(NodeClass.c.cluster_id).subquery()
-    statement = (
+
+
+@cache
+def _usable() -> Select[*tuple[Any, ...]]:
+    """Enabled clusters whose last visit succeeded, and that the runner does not leave out."""
+    counts = _counts()
+    cores = select(NodeClass.c.cluster_id, cores_of_a_node().label("cores"))
+    nodes = cores.group_by(NodeClass.c.cluster_id).subquery()
+    return (
         select(
             Cluster.c.id,
             Cluster.c.name,
@@ -91,26 +110,19 @@ def list_rooms(conn: Connection) -> list[Room]:
         .where(Cluster.c.is_enabled, Cluster.c.failures == 0, ~is_cluster_left_out("runner"))
         .order_by(ClusterState.c.free.desc(), Cluster.c.id)
     )
-    rooms, queued = [], list_queued(conn)
-    for row in conn.execute(statement).all():
-        config = read_config(row.name, row.config)
-        if config is None:
-            continue
-        rooms.append(
-            Room(
-                cluster_id=row.id,
-                name=row.name,
-                config=config,
-                free=row.free,
-                waiting=row.waiting,
-                running=row.running,
-                waiting_cores=row.waiting_cores,
-                total=row.total,
-                pace=row.pace,
-                stress=row.stress,
-                starts=row.start_rate * look(row.cycle, config.poll_interval),
-                node=row.node,
-                queued=queued[row.id].asked if row.id in queued else NO_ROOMS,
-            )
+
+
+def _counts() -> Subquery:
+    """By cluster our jobs that have not ended: those that wait for cores, the cores they ask for, those that run."""
+    is_waiting = and_(Job.c.state.in_(WAITING_JOBS), is_there())
+    return (
+        select(
+            Job.c.cluster_id,
+            func.count().filter(is_waiting).label("waiting"),
+            cast(func.sum(Job.c.width).filter(is_waiting), BigInteger).label("waiting_cores"),
+            func.count().filter(Job.c.state == JobState.RUNNING, Job.c.missing_since.is_(None)).label("running"),
         )
-    return rooms
+        .where(Job.c.state != JobState.ENDED)
+        .group_by(Job.c.cluster_id)
+        .subquery()
+    )

@@ -36,11 +36,11 @@ def is_there() -> ColumnElement[bool]:
 
 def list_running(conn: Connection, *, cluster_id: int | None = None, job_id: int | None = None) -> list[RunningJob]:
     """Running jobs of a cluster that nobody has asked to kill yet, or this one job."""
-    part, mine = CampaignCluster, Attempt.c.job_id == Job.c.id
+    part, is_carried = CampaignCluster, Attempt.c.job_id == Job.c.id
     side = func.greatest(Job.c.width // part.c.width, 1)
     end = cast(extract("epoch", Attempt.c.started_at) + Attempt.c.seconds, Float)
-    ends = select(end).where(mine, end.is_not(None)).order_by(end.desc()).limit(side).correlate(Job, part)
-    left = select(func.count()).where(mine, Attempt.c.outcome.is_(None)).scalar_subquery()
+    ends = select(end).where(is_carried, end.is_not(None)).order_by(end.desc()).limit(side).correlate(Job, part)
+    left = select(func.count()).where(is_carried, Attempt.c.outcome.is_(None)).scalar_subquery()
     started = cast(extract("epoch", Job.c.started_at), Float)
     statement = (
         select(
@@ -85,5 +85,6 @@ def _running(row: Row[Any]) -> RunningJob:
     begun = sorted(max(time, row.started) for time in [*row.ends, *[row.started] * row.side])
     starts = tuple(begun[-now_running:]) if now_running else ()
     job = AssessedJob(row.id, row.grid_user, row.width, starts, row.mean, row.limit, row.side)
-    key, told = JobKey(row.campaign_id, row.batch_id, row.array_index), None if row.machine_only else row.machine_told
-    return RunningJob(job, key, row.local_user, told, row.machine_told, row.node)
+    key = JobKey(row.campaign_id, row.batch_id, row.array_index)
+    shutdown = None if row.machine_only else row.machine_told
+    return RunningJob(job, key, row.local_user, shutdown, row.machine_told, row.node)

@@ -8,14 +8,15 @@ one function: of 500 starts on each of 100 clusters that took 0.4 to 0.9 s, and 
 import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import CTE, BigInteger, Connection, Integer, Subquery, and_, case, cast, func, literal, or_, select
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.sql.elements import ColumnElement, Label
-from sqlalchemy.sql.selectable import LateralFromClause
+from sqlalchemy.sql.selectable import LateralFromClause, Select
 
-from cigri.database import among
+from cigri.database import among_given
 from cigri.database.typed_rows import read_all
 from cigri.estimates.durations import BINS_PER_DOUBLING, LAST_BIN, SHORTEST_DURATION
 from cigri.estimates.speeds import FEWEST_FOR_SPEED
@@ -93,16 +94,23 @@ def list_cluster_services(conn: Connection, window: float, long_window: float = 
     """Every cluster that was visited, over the last `window` seconds; kills and the swing over `long_window`, for what
     comes now and then is to be remembered when it comes again.
     """
+    statement = _services(window, long_window, SAMPLE)
+    services = read_all(conn, ClusterService, statement, config=lambda row: read_config(row.name, row.config))
+    return {service.cluster_id: service for service in services if service.config is not None}  # those that can be read
+
+
+@cache
+def _services(window: float, long_window: float, most: int) -> Select[*tuple[Any, ...]]:
     since, long_since = func.now() - timedelta(seconds=window), func.now() - timedelta(seconds=long_window)
-    starts = _starts(since)
-    rates, sendings, delays = _start_rates(starts), _sendings(starts), _delays(starts, since)
+    starts = _starts(since, most)
+    rates, sendings, delays = _start_rates(starts), _sendings(starts), _delays(starts, since, most)
     kills = (
         select(func.count().label("n"))
         .where(Job.c.cluster_id == Cluster.c.id, Job.c.outcome == Outcome.PREEMPTED, Job.c.ended_at > long_since)
         .lateral()
     )
     usage = _usage(since, long_since)
-    statement = (
+    return (
         select(
             Cluster.c.id.label("cluster_id"),
             ClusterState.c.total,
@@ -129,8 +137,6 @@ def list_cluster_services(conn: Connection, window: float, long_window: float = 
         .join(kills, literal(True))
         .join(usage, literal(True))
     )
-    services = read_all(conn, ClusterService, statement, config=lambda row: read_config(row.name, row.config))
-    return {one.cluster_id: one for one in services if one.config is not None}  # those that can be read
 
 
 def _or_0(figure: ColumnElement[Any]) -> Label[float]:
@@ -139,12 +145,17 @@ def _or_0(figure: ColumnElement[Any]) -> Label[float]:
 
 def list_under_way(conn: Connection, cluster_ids: Iterable[int]) -> list[JobUnderWay]:
     """Every job of tasks that runs on these clusters, and is not suspended."""
+    return read_all(conn, JobUnderWay, _under_way(), {"clusters": list(cluster_ids)})
+
+
+@cache
+def _under_way() -> Select[*tuple[Any, ...]]:
     part = CampaignCluster.c
     tasks = select(Attempt.c.position.label("n"), Attempt.c.task_id).where(Attempt.c.job_id == Job.c.id)
     last = tasks.order_by(Attempt.c.position.desc()).limit(1).lateral()
     has_speed = or_(part.known >= FEWEST_FOR_SPEED, part.speed.is_not(None))
     before = select(Task.c.expected).where(Task.c.id == last.c.task_id).scalar_subquery()
-    statement = (
+    return (
         select(
             Job.c.campaign_id,
             Job.c.cluster_id,
@@ -157,10 +168,9 @@ def list_under_way(conn: Connection, cluster_ids: Iterable[int]) -> list[JobUnde
         )
         .join(CampaignCluster, and_(part.campaign_id == Job.c.campaign_id, part.cluster_id == Job.c.cluster_id))
         .join(last, literal(True), isouter=True)
-        .where(Job.c.cluster_id.in_(among(cluster_ids)), Job.c.state == JobState.RUNNING)
+        .where(Job.c.cluster_id.in_(among_given("clusters")), Job.c.state == JobState.RUNNING)
         .where(Job.c.halted_since.is_(None), Job.c.started_at.is_not(None), Job.c.kind == JobKind.TASKS)
     )
-    return read_all(conn, JobUnderWay, statement)
 
 
 def list_ages(conn: Connection, campaign_ids: Sequence[int]) -> dict[int, dict[int, list[int]]]:
@@ -168,20 +178,25 @@ def list_ages(conn: Connection, campaign_ids: Sequence[int]) -> dict[int, dict[i
 
     A job of several tasks is older than the one that it runs: it is left out.
     """
+    counts: dict[int, dict[int, list[int]]] = {}
+    for campaign_id, cluster_id, bin_, jobs in conn.execute(_ages(), {"campaigns": list(campaign_ids)}):
+        ages = counts.setdefault(campaign_id, {}).setdefault(cluster_id, [])
+        ages += [0] * (bin_ + 1 - len(ages))
+        ages[bin_] = jobs
+    return counts
+
+
+@cache
+def _ages() -> Select[*tuple[Any, ...]]:
     place = bin_in_sql(_age())
     is_one_of_several = select(Attempt.c.job_id).where(Attempt.c.job_id == Job.c.id, Attempt.c.position > 1).exists()
-    statement = (
+    return (
         select(Job.c.campaign_id, Job.c.cluster_id, place, func.count())
-        .where(Job.c.campaign_id.in_(campaign_ids), Job.c.state == JobState.RUNNING, Job.c.kind == JobKind.TASKS)
+        .where(Job.c.campaign_id.in_(among_given("campaigns")))
+        .where(Job.c.state == JobState.RUNNING, Job.c.kind == JobKind.TASKS)
         .where(Job.c.halted_since.is_(None), Job.c.started_at.is_not(None), ~is_one_of_several)
         .group_by(Job.c.campaign_id, Job.c.cluster_id, place)
     )
-    found: dict[int, dict[int, list[int]]] = {}
-    for campaign_id, cluster_id, bin_, jobs in conn.execute(statement):
-        ages = found.setdefault(campaign_id, {}).setdefault(cluster_id, [])
-        ages += [0] * (bin_ + 1 - len(ages))
-        ages[bin_] = jobs
-    return found
 
 
 def _age() -> ColumnElement[float]:
@@ -198,8 +213,8 @@ def bin_in_sql(seconds: ColumnElement[float]) -> ColumnElement[int]:
     return case((seconds < SHORTEST_DURATION, 0), else_=func.least(1 + cast(steps, Integer), LAST_BIN))
 
 
-def _starts(since: ColumnElement[datetime]) -> CTE:
-    """Each cluster's latest starts since then, SAMPLE at most, with what the figures below are made of.
+def _starts(since: ColumnElement[datetime], most: int) -> CTE:
+    """Each cluster's latest starts since then, `most` of them, with what the figures below are made of.
 
     `burst`, `sending`, `waited`: seconds. `has_found_core`: with what was submitted before in the same minute it needed
     no more cores than were free at the last visit before (cluster_usage).
@@ -208,7 +223,7 @@ def _starts(since: ColumnElement[datetime]) -> CTE:
         select(Job.c.id.label("job_id"), Job.c.width, Job.c.started_at, Job.c.submitted_at, Job.c.created_at)
         .where(Job.c.cluster_id == Cluster.c.id, Job.c.started_at > since)
         .order_by(Job.c.started_at.desc())
-        .limit(SAMPLE)
+        .limit(most)
         .lateral()
     )
     waited = func.greatest(func.extract("epoch", started.c.started_at - started.c.submitted_at), 0.0)
@@ -256,13 +271,13 @@ def _burst() -> ColumnElement[float]:
 
     The longer of the cluster's own interval and the grid's last cycle, from BRIEFEST_BURST to BURST.
     """
-    told = Cluster.c.config["poll_interval"]
-    interval = case((func.jsonb_typeof(told) == "number", told.as_float()), else_=POLL_INTERVAL)
+    declared = Cluster.c.config["poll_interval"]
+    interval = case((func.jsonb_typeof(declared) == "number", declared.as_float()), else_=POLL_INTERVAL)
     look = func.greatest(interval, func.coalesce(ClusterForecast.c.cycle, BURST))
     return cast(func.least(func.greatest(look, BRIEFEST_BURST), BURST), DOUBLE_PRECISION)
 
 
-def _delays(starts: CTE, since: ColumnElement[datetime]) -> Subquery:
+def _delays(starts: CTE, since: ColumnElement[datetime], most: int) -> Subquery:
     """Seconds from submission to start where a core is free: the median, over batches, of the shortest wait in each.
 
     Of batches that were submitted while nothing waited, and of jobs that found cores free: the rest waits as long as we
@@ -270,23 +285,23 @@ def _delays(starts: CTE, since: ColumnElement[datetime]) -> Subquery:
     submitted before the sample began is not in it as a whole.
     """
     first = func.min(starts.c.started_at).over(partition_by=starts.c.id)
-    is_cut = func.count().over(partition_by=starts.c.id) >= SAMPLE
+    is_cut = func.count().over(partition_by=starts.c.id) >= most
     is_whole = and_(starts.c.submitted_at > since, or_(~is_cut, starts.c.submitted_at >= first))
-    known = select(starts, is_whole.label("is_whole")).subquery()
+    sample = select(starts, is_whole.label("is_whole")).subquery()
     batches = (
         select(
-            known.c.id,
-            known.c.submitted_at,
-            func.min(known.c.waited).filter(known.c.has_found_core, known.c.is_whole).label("delay"),
-            func.max(known.c.started_at).label("last"),
+            sample.c.id,
+            sample.c.submitted_at,
+            func.min(sample.c.waited).filter(sample.c.has_found_core, sample.c.is_whole).label("delay"),
+            func.max(sample.c.started_at).label("last"),
         )
-        .group_by(known.c.id, known.c.submitted_at)
+        .group_by(sample.c.id, sample.c.submitted_at)
         .subquery()
     )
     earlier = func.max(batches.c.last).over(partition_by=batches.c.id, order_by=batches.c.submitted_at, rows=(None, -1))
-    found = select(batches.c.id, batches.c.delay, (earlier > batches.c.submitted_at).label("is_behind")).subquery()
-    median = func.percentile_cont(0.5).within_group(found.c.delay).filter(found.c.is_behind.is_not(True))
-    return select(found.c.id, median.label("delay")).group_by(found.c.id).subquery()
+    waits = select(batches.c.id, batches.c.delay, (earlier > batches.c.submitted_at).label("is_behind")).subquery()
+    median = func.percentile_cont(0.5).within_group(waits.c.delay).filter(waits.c.is_behind.is_not(True))
+    return select(waits.c.id, median.label("delay")).group_by(waits.c.id).subquery()
 
 
 def _usage(since: ColumnElement[datetime], long_since: ColumnElement[datetime]) -> LateralFromClause:

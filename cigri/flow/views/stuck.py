@@ -43,15 +43,15 @@ class KnownJob(NamedTuple):
 
 
 def count_open_events(conn: Connection) -> dict[str, int]:
-    """By level."""
-    found = conn.execute(
+    """By level's name, without levels that have none."""
+    counts = conn.execute(
         select(Event.c.level, func.count().label("n")).where(Event.c.closed_at.is_(None)).group_by(Event.c.level)
     )
-    return {row.level.value: row.n for row in found}
+    return {row.level.value: row.n for row in counts}
 
 
 def list_old_events(conn: Connection, age: timedelta) -> list[OpenEvent]:
-    """Open for longer than `age`, the oldest first."""
+    """Those that have been open for longer than `age`, the oldest first."""
     columns = (
         Event.c.id,
         Event.c.code,
@@ -103,7 +103,8 @@ def list_stuck(conn: Connection) -> list[str]:
 
 
 def list_accounts(conn: Connection, cluster_id: int) -> list[str]:
-    """Whose jobs may be on a cluster, as far as campaigns tell: what was sent may be forgotten since a restore."""
+    """Sorted: accounts that may have jobs on a cluster, by batches, mappings and campaigns, for after a restore of an
+    older database what was sent may be forgotten."""
     had = select(Batch.c.local_user.label("account")).where(Batch.c.cluster_id == cluster_id)
     mapped = select(UserMapping.c.local_user).where(UserMapping.c.cluster_id == cluster_id)
     part, mapping = CampaignCluster.c, UserMapping.c

@@ -37,13 +37,13 @@ class LiveTry(NamedTuple):
 
 
 def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[LiveTry]:
-    """At the tasks of a campaign, replicas and then the oldest first."""
-    mine = and_(Job.c.campaign_id == campaign_id, Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS)
+    """At most `limit` live attempts at tasks of the campaign: replicas, then those of the oldest jobs."""
+    is_of_campaign = and_(Job.c.campaign_id == campaign_id, Job.c.state != JobState.ENDED, Job.c.kind == JobKind.TASKS)
     part, side = CampaignCluster, func.greatest(Job.c.width // CampaignCluster.c.width, 1)
     over = (
         select(Attempt.c.job_id, func.sum(Attempt.c.seconds).label("seconds"))
         .join(Job, Job.c.id == Attempt.c.job_id)
-        .where(mine, Attempt.c.outcome.is_not(None))
+        .where(is_of_campaign, Attempt.c.outcome.is_not(None))
         .group_by(Attempt.c.job_id)
         .subquery()
     )
@@ -69,7 +69,7 @@ def list_tries(conn: Connection, campaign_id: int, limit: int) -> list[LiveTry]:
         .join(Cluster, Cluster.c.id == Job.c.cluster_id)
         .join(part, and_(part.c.campaign_id == Job.c.campaign_id, part.c.cluster_id == Job.c.cluster_id))
         .outerjoin(over, over.c.job_id == Job.c.id)
-        .where(mine, Attempt.c.outcome.is_(None), Task.c.state == TaskState.ASSIGNED)
+        .where(is_of_campaign, Attempt.c.outcome.is_(None), Task.c.state == TaskState.ASSIGNED)
         .order_by(Attempt.c.is_replica.desc(), Job.c.id, Attempt.c.position)
         .limit(limit)
     )

@@ -4,13 +4,30 @@ Read by: killer, metascheduler, updator.
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import CTE, BigInteger, Connection, Float, and_, case, cast, func, literal, or_, select, union_all
+from sqlalchemy import (
+    CTE,
+    BigInteger,
+    Connection,
+    Float,
+    Interval,
+    Text,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select, TableValuedAlias
 
-from cigri.database import interval, rows
+from cigri.database import given, interval, packed, rows
 from cigri.database.typed_rows import read_all
 from cigri.estimates.plausible import LARGEST_INTEGER
 from cigri.flow.listed_again import LISTED
@@ -48,7 +65,7 @@ class Unwanted(NamedTuple):
 
 
 def list_queues(conn: Connection) -> list[Queue]:
-    """Of clusters that were visited, and where jobs of ours wait that are not held."""
+    """One for each cluster that was visited, and where jobs of ours wait that are not held."""
     waiting = (
         select(Job.c.cluster_id, func.count().label("jobs"), cast(func.sum(Job.c.width), BigInteger).label("cores"))
         .where(Job.c.state == JobState.SUBMITTED, is_there())
@@ -58,11 +75,12 @@ def list_queues(conn: Connection) -> list[Queue]:
     kept = case(
         (Forecast.c.send.is_not(None), LARGEST_INTEGER), else_=Forecast.c.keep
     )  # what is sent in any case is of use
-    keep = select(func.max(kept)).where(Forecast.c.cluster_id == waiting.c.cluster_id).scalar_subquery()
+    keep = select(Forecast.c.cluster_id, func.max(kept).label("jobs")).group_by(Forecast.c.cluster_id).subquery()
     statement = (
         select(waiting.c.cluster_id, waiting.c.jobs.label("waiting"), waiting.c.cores.label("waiting_cores"))
-        .add_columns(ClusterState.c.free, func.coalesce(keep, 0).label("keep"))
+        .add_columns(ClusterState.c.free, func.coalesce(keep.c.jobs, 0).label("keep"))
         .join(ClusterState, ClusterState.c.cluster_id == waiting.c.cluster_id)
+        .outerjoin(keep, keep.c.cluster_id == waiting.c.cluster_id)
         .order_by(waiting.c.cluster_id)
     )
     return read_all(conn, Queue, statement)
@@ -75,29 +93,35 @@ def list_unwanted(conn: Connection, max_waiting: Mapping[int, tuple[int, int]], 
     """
     columns = dict.fromkeys(("id", "max_waiting", "useful"), BigInteger())
     clusters = rows("visited", columns, [(cluster_id, *most) for cluster_id, most in max_waiting.items()])
-    found = conn.execute(
+    jobs = conn.execute(
         union_all(
             _excess(clusters, patience),
             _waiting_too_long(clusters, patience),
             _late(clusters, patience.walltime),
         )
     )
-    return sorted(Unwanted(job_id, KillReason(reason)) for job_id, reason in found)
+    return sorted(Unwanted(job_id, KillReason(reason)) for job_id, reason in jobs)
 
 
 def list_over(
     conn: Connection, cluster_id: int, account: str, listed: Sequence[tuple[str, int, str]], lag: float
 ) -> dict[int, str]:
     """Of these (tag, index, remote id) the jobs of the account that are over for `lag` seconds, as they are listed."""
-    there = rows("listed", LISTED, listed)
-    over = (
+    about = {"here": cluster_id, "account": account, "lag": timedelta(seconds=lag)}
+    return {row.id: row.remote_id for row in conn.execute(_over(), {"listed": packed(LISTED, listed), **about})}
+
+
+@cache
+def _over() -> Select[int, str]:
+    there = given("listed", LISTED)
+    here, account = bindparam("here", type_=BigInteger), bindparam("account", type_=Text)
+    return (
         select(Job.c.id, there.c.remote_id)
         .join(Batch, Batch.c.id == Job.c.batch_id)
         .join(there, and_(there.c.tag == Batch.c.tag, there.c.array_index == Job.c.array_index))
-        .where(Batch.c.cluster_id == cluster_id, Batch.c.local_user == account)
-        .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= func.now() - timedelta(seconds=lag))
+        .where(Batch.c.cluster_id == here, Batch.c.local_user == account)
+        .where(Job.c.state == JobState.ENDED, Job.c.ended_at <= func.now() - bindparam("lag", type_=Interval))
     )
-    return {row.id: row.remote_id for row in conn.execute(over)}
 
 
 def _excess(clusters: TableValuedAlias, patience: Patience) -> Select[int, str]:
@@ -119,13 +143,13 @@ def _waiting_too_long(clusters: TableValuedAlias, patience: Patience) -> Select[
 
     The time for which they were held does not count.
     """
-    told = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
+    halted = select(Halt.c.job_id).where(Halt.c.job_id == Job.c.id).exists()  # or somebody else holds it
     old = Job.c.submitted_at + interval(Job.c.halted_seconds + patience.waiting) <= func.now()
     order = func.row_number().over(partition_by=(Job.c.campaign_id, Job.c.cluster_id), order_by=Job.c.id.desc())
     waiting = (
         _live(clusters, JobState.SUBMITTED, KillReason.WAITING_TOO_LONG)
         .add_columns(Job.c.campaign_id, Job.c.cluster_id, (Job.c.width * order).label("cores"))
-        .where(old, ~told, may_move(patience.moves))
+        .where(old, ~halted, may_move(patience.moves))
         .cte("waiting")
     )
     free = _free_cores(waiting)
@@ -166,15 +190,15 @@ def may_move(moves: int) -> ColumnElement[bool]:
 
     What made way for others does not count: where such tasks go first in line again, they would soon be in the way.
     """
-    mine, past = Attempt.alias(), Attempt.alias()
+    carried, past = Attempt.alias(), Attempt.alias()
     made_way = select(Kill.c.job_id).where(Kill.c.job_id == past.c.job_id, Kill.c.reason == KillReason.FAIRNESS)
     often = (
         select(func.count())
-        .where(past.c.task_id == mine.c.task_id, past.c.outcome == Outcome.WITHDRAWN, ~made_way.exists())
-        .correlate(mine)
+        .where(past.c.task_id == carried.c.task_id, past.c.outcome == Outcome.WITHDRAWN, ~made_way.exists())
+        .correlate(carried)
         .scalar_subquery()
     )
-    stubborn = select(mine.c.task_id).where(mine.c.job_id == Job.c.id, often >= moves).correlate(Job).exists()
+    stubborn = select(carried.c.task_id).where(carried.c.job_id == Job.c.id, often >= moves).correlate(Job).exists()
     test = select(Campaign.c.id).where(Campaign.c.id == Job.c.campaign_id, Campaign.c.type == CampaignType.TEST)
     return and_(Job.c.kind == JobKind.TASKS, ~test.correlate(Job).exists(), ~stubborn)
 

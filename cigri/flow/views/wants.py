@@ -8,6 +8,7 @@ for each of them, in an order that the planner chooses by what it thinks of tabl
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, case, cast, func, or_, select
@@ -71,7 +72,7 @@ class Want(NamedTuple):
     or doubts; `bound` tasks that wait for this very cluster, which has their checkpoints. As forecast: `keep` jobs stay
     waiting behind what can start at once, None: as the cluster is configured; `send` are sent whatever is free, None:
     as the rest allows. `proven`: tasks that succeeded there, those of the same command
-    in earlier campaigns with FEWEST, and jobs that have run for a while.
+    in earlier campaigns with FEWEST_FOR_SPEED, and jobs that have run for a while.
 
     `mean`: seconds that a task takes there, if one has succeeded; `delay`: seconds that a job waits there even if cores
     are free; `hazard`: kills per core-second. `spare`: tasks in jobs that may have another attempt, on free cores only.
@@ -186,15 +187,19 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
     for share, number in _shunned(conn).items():
         live[share] = live.get(share, NO_JOBS)._replace(shunned=number)
     held = list_held(conn)
+    by_settings: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
     wants = []
     for kind, alike in enumerate(read_all(conn, _Alike, _shares(errors)), start=1):
         campaign_ids, cluster_id, width, max_jobs, ratio, is_on_trial, keep, send, proven, mean, asked = alike
         delay, hazard, sending = delays.get(cluster_id, NO_DELAYS)
         for campaign_id in campaign_ids:
             share = campaign_id, cluster_id
-            if (mine := tasks.get(campaign_id)) is None or (held and ((campaign_id, None) in held or share in held)):
+            is_held = held and ((campaign_id, None) in held or share in held)
+            if is_held or (own_tasks := tasks.get(campaign_id)) is None:
                 continue
-            type, waiting, spare, anywhere = mine
+            type, waiting, spare, anywhere = own_tasks
+            if (asked_here := by_settings.get((asked, anywhere))) is None:
+                asked_here = by_settings[asked, anywhere] = tuple(asked ^ bucket for bucket in anywhere)
             jobs, proven_now, queued, bound, shunned = here = live.get(share, NO_JOBS)
             wants.append(
                 Want(
@@ -218,7 +223,7 @@ def list_wants(conn: Connection, errors: int, same_cluster: float, scouting: flo
                     sending,
                     shunned,
                     queued,
-                    tuple([asked ^ one for one in anywhere]),
+                    asked_here,
                     kind if here is NO_JOBS else 0,
                 )
             )
@@ -234,7 +239,7 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
     is_replicated = and_(campaign.max_replicas.is_not(None), campaign.type == CampaignType.DEFAULT)
     waiting = func.sum(count.n).filter(count.state == TaskState.WAITING)
     spare = func.sum(count.n).filter(count.state == TaskState.ASSIGNED, is_replicated) * campaign.max_replicas
-    found = conn.execute(
+    counts = conn.execute(
         select(
             campaign.id,
             campaign.type,
@@ -246,12 +251,13 @@ def _tasks(conn: Connection, bound: Mapping[Share, int]) -> dict[int, _Tasks]:
         .group_by(campaign.id)
     )
     return {
-        row.id: _Tasks(row.type, row.waiting - bound_anywhere[row.id], row.spare, asked.get(row.id, ()))
-        for row in found.all()
+        row.id: _Tasks(row.type, row.waiting - bound_anywhere.get(row.id, 0), row.spare, asked.get(row.id, ()))
+        for row in counts.all()
         if row.waiting > 0 or row.spare > 0
     }
 
 
+@cache
 def _shares(errors: int) -> Select[*tuple[Any, ...]]:
     """Campaigns in treatment on clusters that may be used for them now; those of which the same is known as one row."""
     part, forecast = CampaignCluster.c, Forecast.c
@@ -279,14 +285,14 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
         )
         .subquery()
     )
-    campaign_id, *about = each.c
-    return select(func.array_agg(campaign_id).label("campaign_ids"), *about).group_by(*about)
+    campaign_id, *columns = each.c
+    return select(func.array_agg(campaign_id).label("campaign_ids"), *columns).group_by(*columns)
 
 
 def _live(conn: Connection, scouting: float) -> dict[Share, _Live]:
     is_old = Job.c.started_at <= func.now() - timedelta(seconds=scouting)
     is_queued = and_(Job.c.state.in_(WAITING_JOBS), is_there())
-    found = conn.execute(
+    shares = conn.execute(
         select(
             Job.c.campaign_id,
             Job.c.cluster_id,
@@ -297,18 +303,18 @@ def _live(conn: Connection, scouting: float) -> dict[Share, _Live]:
         .where(Job.c.state != JobState.ENDED)
         .group_by(Job.c.campaign_id, Job.c.cluster_id)
     )
-    return {(row.campaign_id, row.cluster_id): _Live(row.jobs, row.proven, row.queued) for row in found}
+    return {(row.campaign_id, row.cluster_id): _Live(row.jobs, row.proven, row.queued) for row in shares}
 
 
 def _bound(conn: Connection, same_cluster: float) -> dict[Share, int]:
     """Tasks that wait for the cluster of their checkpoint."""
-    found = conn.execute(
+    shares = conn.execute(
         select(Task.c.campaign_id, Task.c.checkpoint_cluster_id, func.count())
         .where(Task.c.state == TaskState.WAITING, Task.c.checkpoint_cluster_id.is_not(None))
         .where(Task.c.stopped_at > func.now() - timedelta(seconds=same_cluster))
         .group_by(Task.c.campaign_id, Task.c.checkpoint_cluster_id)
     )
-    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id is not None}
+    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in shares if cluster_id is not None}
 
 
 def _shunned(conn: Connection) -> dict[Share, int]:
@@ -317,16 +323,19 @@ def _shunned(conn: Connection) -> dict[Share, int]:
     That they continue nowhere is no condition: with it the index of all tasks that wait would do as well, and be read.
     """
     may_go = func.count().filter(Task.c.checkpoint_cluster_id.is_(None))
-    found = conn.execute(
+    shares = conn.execute(
         select(Task.c.campaign_id, Task.c.failed_cluster_id, may_go)
         .where(Task.c.state == TaskState.WAITING, Task.c.failed_cluster_id.is_not(None))
         .group_by(Task.c.campaign_id, Task.c.failed_cluster_id)
     )
-    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in found if cluster_id and number}
+    return {(campaign_id, cluster_id): number for campaign_id, cluster_id, number in shares if cluster_id and number}
 
 
 def _asked(conn: Connection) -> dict[int, tuple[int, ...]]:
     """Of each campaign in treatment, what the jobs of its tasks that wait ask for beside its settings on a cluster."""
     asked = list_asked(conn)
-    buckets = only_waiting(conn, {campaign_id: list(some) for campaign_id, some in asked.items()})
-    return {campaign_id: tuple([asked[campaign_id][one] for one in some]) for campaign_id, some in buckets.items()}
+    buckets = only_waiting(conn, {campaign_id: list(by_bucket) for campaign_id, by_bucket in asked.items()})
+    return {
+        campaign_id: tuple([asked[campaign_id][bucket_id] for bucket_id in bucket_ids])
+        for campaign_id, bucket_ids in buckets.items()
+    }

@@ -13,7 +13,7 @@ DIRAC_KEYWORDS = ("Site", "Sites", "BannedSite", "BannedSites", "Platform", "Pla
 
 
 def read_requirements(section: Section, problems: list[Problem]) -> dict[str, Any]:
-    """For the field `requirements`; empty where nothing is wanted, or something is wrong."""
+    """The field `requirements`; empty where nothing is wanted, or something is wrong, which is added to `problems`."""
     before = len(problems)
     given = _given(section, problems)
     raw = {attribute.name: _plain(attribute, problems) for attribute in given.values()}
@@ -64,7 +64,7 @@ def _plain(attribute: Attribute, problems: list[Problem]) -> object:
 def _located(problem: Problem, given: dict[str, Attribute]) -> Problem:
     """Told of the attribute where it was written; a column is that of its text."""
     name, _, column = problem.place.partition(", ")
-    attribute = given.get(name.lower()) or next(one for key, one in given.items() if key.startswith(name.lower()))
+    attribute = given.get(name.lower()) or next(other for key, other in given.items() if key.startswith(name.lower()))
     message = f"{column} of its text: {problem.message}" if column else problem.message
     return _problem(attribute, message, problem.hint)
 

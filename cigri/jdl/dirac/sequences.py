@@ -45,7 +45,7 @@ class ParameterSteps:
         return map(_written, islice(self.numbers(), self.count))
 
     def numbers(self) -> Iterator[Decimal]:
-        """Without end."""
+        """The values one after the other, without end: whoever asks takes `count` of them."""
         value = self.start
         while True:
             yield value
@@ -89,7 +89,7 @@ class Sequences(NamedTuple):
     values: dict[str, Countable[str]]
 
     def parameters(self, names: Collection[str]) -> Rows:
-        """One for each task, of these names."""
+        """A parameter for each task, with values for these names; a name without a sequence is left out."""
         columns = {name: self.values[name] for name in sorted(names & self.values.keys())}
         if NUMBER in names:
             columns[NUMBER] = TaskNumbers(self.length)
@@ -103,7 +103,7 @@ def is_of_sequences(attribute: str) -> bool:
 
 
 def read_sequences(section: Section, problems: list[Problem]) -> Sequences | None:
-    """What the section says of them; None: nothing, or something wrong."""
+    """None: the section names none, or something is wrong, which is added to `problems`."""
     before = len(problems)
     given = [attribute for name, attribute in section.items() if name.partition(".")[0] == "parameters"]
     suffixes = {_suffix(attribute) for attribute in given}
@@ -113,13 +113,13 @@ def read_sequences(section: Section, problems: list[Problem]) -> Sequences | Non
     values = {_name(attribute, problems): _sequence(section, attribute, problems) for attribute in given}
     lengths = {len(sequence) for sequence in values.values()}
     if len(lengths) > 1 and len(problems) == before:
-        told = ", ".join(f"{attribute.name} {len(values[_name(attribute, [])])}" for attribute in given[:MOST_SHOWN])
-        problems.append(_problem(given[0], f"all sequences must be equally long: {told}"))
+        listed = ", ".join(f"{attribute.name} {len(values[_name(attribute, [])])}" for attribute in given[:MOST_SHOWN])
+        problems.append(_problem(given[0], f"all sequences must be equally long: {listed}"))
     return Sequences(lengths.pop(), values) if given and len(problems) == before else None
 
 
 def used_names(texts: Iterable[str]) -> set[str]:
-    """Of sequences, those whose values the texts hold."""
+    """Names of sequences whose values the texts hold: in %(NAME)s, or the letters of %s and %n."""
     marks = (mark for text in texts for mark in _MARK.finditer(text))
     return {mark["name"] or mark["letter"] for mark in marks} - {"j"}
 

@@ -146,14 +146,14 @@ class _Job:
         for name in ("JobName", "Executable", "Arguments", "ExecutionEnvironment"):
             texts = self._texts(name)
             here = used_names(texts) if sequences else set()
-            known = {*sequences.values, NUMBER} if sequences else set()
-            for unknown in sorted(here - known):
+            of_sequences = {*sequences.values, NUMBER} if sequences else set()
+            for unknown in sorted(here - of_sequences):
                 missing = "Parameters" if unknown == UNNAMED else f"Parameters.{unknown}"
                 place = str(self.section[name.lower()].place)
                 faults.add(place, f"{name}: {_mark(unknown)} stands for no sequence", f"there is no {missing}")
             if name != "JobName" and (macro := next(filter(None, map(_MACRO.search, texts)), None)):
                 self._complain(name, f"{macro[0]} has a meaning here", "write %n or %j")
-            used |= here & known if name != "JobName" else set()
+            used |= here & of_sequences if name != "JobName" else set()
         faults.close("the description")
         return used
 

@@ -50,12 +50,12 @@ def _is_misplaced(job: NewJob, task: WaitingTask) -> bool:
 
 def _willing(jobs: Sequence[NewJob]) -> Mapping[Kind, list[Where]]:
     """Tasks that may go anywhere, the last ones first."""
-    found: dict[Kind, list[Where]] = defaultdict(list)
+    willing: dict[Kind, list[Where]] = defaultdict(list)
     for number, job in enumerate(jobs):
         for place, task in enumerate(job.tasks):
             if task.failed_on is None and (not task.deaths or len(job.tasks) == 1):
-                found[job.cluster_id, task.bucket_id, len(job.tasks) == 1].append((number, place))
-    return found
+                willing[job.cluster_id, task.bucket_id, len(job.tasks) == 1].append((number, place))
+    return willing
 
 
 def _roomy(left: Mapping[int, int], unlike: int, task: WaitingTask, closed: Collection[BucketShare]) -> int | None:
@@ -71,8 +71,8 @@ def _partner(willing: Mapping[Kind, list[Where]], job: NewJob, task: WaitingTask
     return None
 
 
-def _swap(jobs: list[NewJob], one: Where, other: Where) -> None:
-    for (number, place), task in ((one, _at(jobs, other)), (other, _at(jobs, one))):
+def _swap(jobs: list[NewJob], here: Where, other: Where) -> None:
+    for (number, place), task in ((here, _at(jobs, other)), (other, _at(jobs, here))):
         tasks = [*jobs[number].tasks]
         tasks[place] = task
         jobs[number] = jobs[number]._replace(tasks=tasks)

@@ -62,7 +62,7 @@ class Size(NamedTuple):
 
 
 def size(pace: SharePace, room: OfferedRoom, target: float) -> Size:
-    """`target` in seconds, 0: always one task."""
+    """What a job of this offer carries; `target`: seconds that its tasks last together, 0: always one task a job."""
     pace = plausible_pace(pace)
     rate = start_rate(pace.starts)
     if not target or pace.done < 2 or rate is None:
@@ -95,7 +95,7 @@ def _share(pace: SharePace, room: OfferedRoom, each: float) -> float:
 
 
 def mean(pace: SharePace) -> float:
-    """Seconds that a task takes."""
+    """Seconds that a task takes: (seconds of the done ones + those of the running so far) / done (see above)."""
     return (pace.seconds + pace.under_way) / pace.done
 
 

@@ -43,15 +43,15 @@ def portions(
     best = min(offered, key=lambda cluster_id: outlook.completion(cluster_id, backlog.longest))
     is_best_in_time = outlook.completion(best, backlog.longest) <= end * JUST_OVER
     order = sorted(offered, key=lambda cluster_id: -outlook.speed(cluster_id))
-    found = []
+    shared = []
     for waits in (False, True):
         for id in order:
             offer = offered[id]
             seconds = outlook.longest_within(id, end) / (1 + _behind(crews[id], offer) if waits else 1)
             if id == best and is_best_in_time:
                 seconds = max(seconds, backlog.longest)
-            found.append(Portion(id, offer.jobs - offer.at_once if waits else offer.at_once, seconds * JUST_OVER))
-    return [portion for portion in found if portion.jobs]
+            shared.append(Portion(id, offer.jobs - offer.at_once if waits else offer.at_once, seconds * JUST_OVER))
+    return [portion for portion in shared if portion.jobs]
 
 
 def _behind(crew: Crew, offer: Offered) -> float:
@@ -60,7 +60,11 @@ def _behind(crew: Crew, offer: Offered) -> float:
 
 
 def earliest_end(outlook: Outlook, crews: Mapping[int, Crew], backlog: Backlog, offered: Collection[int]) -> float:
-    """Seconds until the campaign ends, if it gets what it is offered and keeps what it has."""
+    """Seconds until the campaign ends, if it gets what it is offered and keeps what it has: a bound from below.
+
+    The larger of (work left at speed 1 - what the running jobs have done) / (speeds of its cores, summed), as if work
+    could be divided at will, and the completion of its longest task where that is soonest.
+    """
     mean = backlog.expected / backlog.known
     work = backlog.expected + mean * (backlog.tasks - backlog.known)
     power = 0.0

@@ -28,18 +28,18 @@ class Outlook:
     def __init__(self, grounds: Sequence[Ground], tries: Sequence[LiveTry] = ()) -> None:
         grounds, tries = [*map(plausible_ground, grounds)], [*map(plausible_try, tries)]
         self._grounds = {ground.cluster_id: ground for ground in grounds}
-        known = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST_FOR_SPEED}
+        measured = {ground.cluster_id: ground for ground in grounds if ground.done >= FEWEST_FOR_SPEED}
         running: dict[int, list[float]] = defaultdict(list)
-        for one in tries:
-            if one.ran and not one.ahead and not one.is_away:
-                running[one.cluster_id].append(one.ran)
-        counts = {id: with_running(ground.durations, running[id]) for id, ground in known.items()}
-        means = {id: mean_beyond(some, 0.0) or 1.0 for id, some in counts.items()}
+        for live in tries:
+            if live.ran and not live.ahead and not live.is_away:
+                running[live.cluster_id].append(live.ran)
+        counts = {id: with_running(ground.durations, running[id]) for id, ground in measured.items()}
+        means = {id: mean_beyond(durations, 0.0) or 1.0 for id, durations in counts.items()}
         slowest = max(means.values(), default=1.0)
         self._speeds = _known_speeds(grounds) or {id: slowest / mean for id, mean in means.items()}
-        self._counts = added(scaled(counts[id], self.speed(id)) for id in known)
-        self._longest = longest(added(scaled(known[id].durations, self.speed(id)) for id in known))
-        self.is_known = bool(known)
+        self._counts = added(scaled(counts[id], self.speed(id)) for id in measured)
+        self._longest = longest(added(scaled(measured[id].durations, self.speed(id)) for id in measured))
+        self.is_known = bool(measured)
 
     def work(self, cluster_id: int, ran: float, expected: float | None = None) -> float:
         """Seconds that a task lasts at speed 1, if it has run for so long on this cluster; `expected`: as before."""
@@ -51,11 +51,11 @@ class Outlook:
         return mean_beyond(self._counts, ran * self.speed(cluster_id)) or self._longest
 
     def seconds(self, cluster_id: int, work: float) -> float:
-        """That work on a cluster, undisturbed."""
+        """Seconds that a task of this work (seconds at speed 1) runs on a cluster, if it is not killed."""
         return within(work / self.speed(cluster_id))
 
     def completion(self, cluster_id: int, work: float) -> float:
-        """From being sent to the end."""
+        """Seconds from being sent to the end, for a task of this work: queue, run, and runs anew after kills."""
         ground = self._grounds[cluster_id]
         return expected_seconds(self.seconds(cluster_id, work), ground.delay, ground.hazard * ground.width)
 
@@ -77,28 +77,34 @@ class Outlook:
         return self.seconds(cluster_id, work) < self._grounds[cluster_id].walltime
 
     def width(self, cluster_id: int) -> int:
+        """Cores of a job there."""
         return self._grounds[cluster_id].width
 
-    def remaining(self, one: LiveTry) -> float:
-        """Seconds until this attempt ends with success, if nothing else is done."""
-        if one.is_away:
+    def remaining(self, live: LiveTry) -> float:
+        """Seconds until this attempt ends with success, if nothing else is done; inf: its cluster is away.
+
+        Tasks `ahead` in its job come first. What waits is expected to wait as long again as it has, or the usual delay.
+        What runs has the rest of its work to do; with the chance that it is killed meanwhile, 1 - e^(-h left) with h
+        kills a second, it begins anew.
+        """
+        if live.is_away:
             return inf
-        one = plausible_try(one)
-        ground = self._grounds[one.cluster_id]
-        before = one.ahead * self.seconds(one.cluster_id, self.work(one.cluster_id, 0.0, one.expected))
-        if one.ran is None:
-            wait = max(one.waited or 0.0, ground.delay)
-            work = self.work(one.cluster_id, 0.0, one.expected)
-            return before + wait + self.completion(one.cluster_id, work) - ground.delay
-        work = self.work(one.cluster_id, one.ran, one.expected)
-        left = before + max(0.0, self.seconds(one.cluster_id, work) - one.ran)
-        is_as_before = self._is_as_before(one.cluster_id, one.ran, one.expected)
-        if not is_as_before and self._has_outlasted_all(one.cluster_id, one.ran):
-            left = before + one.ran
-        if one.ran + left > ground.walltime:  # it will be killed there, and begin anew
-            left = max(0.0, ground.walltime - one.ran) + self.completion(one.cluster_id, work)
+        live = plausible_try(live)
+        ground = self._grounds[live.cluster_id]
+        before = live.ahead * self.seconds(live.cluster_id, self.work(live.cluster_id, 0.0, live.expected))
+        if live.ran is None:
+            wait = max(live.waited or 0.0, ground.delay)
+            work = self.work(live.cluster_id, 0.0, live.expected)
+            return before + wait + self.completion(live.cluster_id, work) - ground.delay
+        work = self.work(live.cluster_id, live.ran, live.expected)
+        left = before + max(0.0, self.seconds(live.cluster_id, work) - live.ran)
+        is_as_before = self._is_as_before(live.cluster_id, live.ran, live.expected)
+        if not is_as_before and self._has_outlasted_all(live.cluster_id, live.ran):
+            left = before + live.ran
+        if live.ran + left > ground.walltime:  # it will be killed there, and begin anew
+            left = max(0.0, ground.walltime - live.ran) + self.completion(live.cluster_id, work)
         killed = 1 - exp(-min(50.0, ground.hazard * ground.width * left))
-        return left + killed * self.completion(one.cluster_id, work)
+        return left + killed * self.completion(live.cluster_id, work)
 
     def longest_within(self, cluster_id: int, seconds: float) -> float:
         """The longest task, in seconds at speed 1, that is expected to end within so many seconds of its sending."""
@@ -118,5 +124,7 @@ class Outlook:
 
 
 def _known_speeds(grounds: Sequence[Ground]) -> dict[int, float]:
-    works = {one.cluster_id: WorkDone(one.done, one.seconds, one.known, one.expected) for one in grounds}
-    return known_speeds(works, {one.cluster_id: one.speed for one in grounds if one.speed is not None})
+    works = {
+        ground.cluster_id: WorkDone(ground.done, ground.seconds, ground.known, ground.expected) for ground in grounds
+    }
+    return known_speeds(works, {ground.cluster_id: ground.speed for ground in grounds if ground.speed is not None})

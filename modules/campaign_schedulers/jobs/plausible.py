@@ -1,4 +1,4 @@
-"""What is told of a campaign and its clusters, as far as it can be: odd figures make odd jobs, and no failure; pure."""
+"""What was measured of a campaign and its clusters, made finite and not negative: odd figures make no failure; pure."""
 
 from cigri.estimates.plausible import LARGEST_PLAUSIBLE, known_speed, known_within, within
 from cigri.flow.tasks import Backlog
@@ -7,6 +7,7 @@ from cigri.flow.views.tries import LiveTry
 
 
 def plausible_ground(ground: Ground) -> Ground:
+    """A speed that is none is not known: None."""
     return ground._replace(
         seconds=within(ground.seconds, LARGEST_PLAUSIBLE),
         delay=within(ground.delay),
@@ -17,19 +18,24 @@ def plausible_ground(ground: Ground) -> Ground:
     )
 
 
-def plausible_try(one: LiveTry) -> LiveTry:
-    return one._replace(ran=known_within(one.ran), waited=known_within(one.waited), expected=known_within(one.expected))
+def plausible_try(live: LiveTry) -> LiveTry:
+    """What is not known stays None: it has not begun to run, or wait, or never ran before."""
+    ran, waited, expected = known_within(live.ran), known_within(live.waited), known_within(live.expected)
+    return live._replace(ran=ran, waited=waited, expected=expected)
 
 
 def plausible_backlog(backlog: Backlog) -> Backlog:
+    """The sum of seconds may be larger than the longest one."""
     return backlog._replace(expected=within(backlog.expected, LARGEST_PLAUSIBLE), longest=within(backlog.longest))
 
 
 def plausible_crew(crew: Crew) -> Crew:
+    """`ran` is a sum over all its jobs."""
     return crew._replace(ran=within(crew.ran, LARGEST_PLAUSIBLE))
 
 
 def plausible_pace(pace: SharePace) -> SharePace:
+    """Sums of seconds and of their squares may be larger than single times."""
     return pace._replace(
         seconds=within(pace.seconds, LARGEST_PLAUSIBLE),
         squares=within(pace.squares, LARGEST_PLAUSIBLE),

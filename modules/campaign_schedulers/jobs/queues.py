@@ -23,10 +23,11 @@ class Waiting:
     def behind(self, asked: int, offer: TakenOffer) -> int:
         """Those that ask for this, as far as they make up the ones on the cluster that find no free core."""
         there = self._queued.get(offer.cluster_id, EMPTY)
-        known = min(there.asked.get(asked, 0), max(0, there.jobs - offer.starting))
-        return known + self._made[asked, offer.cluster_id]
+        counted = min(there.asked.get(asked, 0), max(0, there.jobs - offer.starting))
+        return counted + self._made[asked, offer.cluster_id]
 
     def add(self, made: Counter[BucketShare]) -> None:
+        """Jobs made in this pass, by what they ask for and cluster."""
         self._made.update(made)
 
 
@@ -50,19 +51,19 @@ class Queues:
         return self._at_once[cluster_id] + max(0, offer.most_queued - waiting)
 
     def take(self, bucket_id: int, cluster_id: int, jobs: int) -> None:
-        """Those that can start at once do."""
+        """So many jobs are made: those that can start at once hold no place in the queue, the others do."""
         starts = min(jobs, self._at_once[cluster_id])
         self._at_once[cluster_id] -= starts
         self._made[self._place(bucket_id, cluster_id)] += jobs - starts
 
     def full(self) -> set[BucketShare]:
         """Buckets and clusters: no more jobs of the one may go to the other."""
-        return {(bucket, one) for bucket in self._asked for one in self._offers if self.room(bucket, one) <= 0}
+        return {(bucket, id) for bucket in self._asked for id in self._offers if self.room(bucket, id) <= 0}
 
     def keep(self) -> None:
-        """What was taken is made: others find so much less."""
+        """Count what was taken for all campaigns that are served after this one."""
         self._waiting.add(self._made)
 
     def _place(self, bucket_id: int, cluster_id: int) -> BucketShare:
-        """What its jobs ask for there, and where."""
+        """A number for what its jobs ask for there, besides its settings, and the cluster: the key of one queue."""
         return self._asked.get(bucket_id, 0) ^ self._offers[cluster_id].asked, cluster_id

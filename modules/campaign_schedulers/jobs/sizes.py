@@ -37,5 +37,6 @@ def sizes_of(offers: Sequence[TakenOffer], paces: Paces, target: float) -> Sizes
 
 
 def limited(offer: TakenOffer, sizes: Sizes) -> TakenOffer:
+    """No more jobs than `Size.jobs` says; one that runs tasks side by side counts for as many."""
     size = sizes.get((offer.campaign_id, offer.cluster_id), Size())
     return offer if size.jobs is None else offer._replace(jobs=min(offer.jobs, size.jobs * size.side))

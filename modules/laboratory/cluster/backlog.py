@@ -32,16 +32,18 @@ class JobQueue:
         return len(self.firm) + len(self.besteffort)
 
     def add(self, run: Run) -> None:
+        """At the end of its line, and have a pass."""
         self._line_of(run)[run.number] = run
         self._count(run, 1)
         self.wake(run.is_firm)
 
     def put_back(self, run: Run) -> None:
-        """At the head."""
+        """At the head of its line: a node went down whose cores it had, or was promised, before it began."""
         self.add(run)
         self._line_of(run).move_to_end(run.number, last=False)
 
     def remove(self, run: Run) -> None:
+        """It has started, or was killed; KeyError: it does not wait."""
         del self._line_of(run)[run.number]
         self._count(run, -1)
 

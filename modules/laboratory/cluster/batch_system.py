@@ -55,6 +55,7 @@ class BatchSystem:
         self.meters.settle(until)
 
     def is_reachable(self) -> bool:
+        """False during an outage that the scenario foresees."""
         return not self._mishaps.is_out(self.now)
 
     def answer_seconds(self) -> float:
@@ -98,7 +99,7 @@ class BatchSystem:
         return self._ledger.past(remote_ids)
 
     def find(self, tag: str) -> list[JobSight]:
-        """The same by the tag of a submission, for when its answer was lost."""
+        """The jobs of one submission by its tag, for when its answer was lost; what `past` knows of them."""
         self._hear()
         return self._ledger.find(tag)
 
@@ -108,6 +109,7 @@ class BatchSystem:
         return self._ledger.take(owner, acknowledged, limit)
 
     def capacity(self) -> Capacity:
+        """In cores; those kept for a job until others are killed for it count as used."""
         self._hear()
         free, unavailable = (self.meters.level(use) for use in (Use.FREE, Use.UNAVAILABLE))
         total = self.machine.cores

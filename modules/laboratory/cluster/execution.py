@@ -50,7 +50,7 @@ class Execution:
         self._down_until = [0.0] * machine.nodes
 
     def start(self, run: Run, places: Places) -> None:
-        """On cores that are free."""
+        """Give a run these places, cores that must be free, and let it begin."""
         self.nodes.take(places)
         run.places = places
         self._begin(run, Use.FREE)

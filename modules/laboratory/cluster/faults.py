@@ -79,28 +79,30 @@ class Mishaps:
             yield Crash(self._luck_of_nodes.randrange(self._nodes), time, time + self.faults.repair_time)
 
     def is_out(self, now: float) -> bool:
-        """The front-end does not answer."""
+        """Is it a time in which the front-end does not answer?"""
         return any(since <= now < until for since, until in self.faults.outages)
 
     def is_unanswered(self) -> bool:
+        """Draw whether the answer to one submission is lost; each call is another draw."""
         return self._happens(self.faults.unanswered)
 
     def lie(self) -> RemoteState | None:
-        """What is said of a new job, once it runs, whatever the truth."""
+        """Draw what is said of a new job, once it runs, whatever the truth; None: the truth."""
         if self._happens(self.faults.said_waiting):
             return RemoteState.WAITING
         return RemoteState.UNKNOWN if self._happens(self.faults.said_unknown) else None
 
     def vanishing(self, seconds: float) -> float | None:
-        """After how long a job that would run for so long vanishes."""
+        """Draw after how many seconds a job that would run for `seconds` vanishes; None: it does not."""
         return self._luck_of_jobs.uniform(0.0, seconds) if self._happens(self.faults.vanishing) else None
 
     def preemption(self, cores: int) -> float | None:
-        """After how long a job of so many cores is preempted, if it still runs."""
+        """Draw after how many seconds a job of so many cores is preempted, if it still runs; None: never."""
         rate = self.faults.preemptions * cores
         return self._luck_of_jobs.expovariate(rate) if rate > 0 else None
 
     def black_hole(self, node: int, now: float) -> BlackHole | None:
+        """What the node does to tasks now; None: they run."""
         return next((hole for hole in self._holes.get(node, ()) if hole.since <= now < hole.until), None)
 
     def _happens(self, probability: float) -> bool:

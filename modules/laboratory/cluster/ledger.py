@@ -24,16 +24,17 @@ class Ledger:
         self._records = 0
 
     def enter(self, run: GridRun) -> None:
+        """From now on it is listed among its owner's live jobs."""
         self._live.setdefault(run.job.owner, {})[run.remote_id] = run
         self._owners[run.remote_id] = run.job.owner
 
     def get(self, remote_id: str) -> GridRun | None:
-        """A live job."""
+        """A live job by its id; None: it has ended or vanished, or never was."""
         owner = self._owners.get(remote_id)
         return None if owner is None else self._live[owner][remote_id]
 
     def end(self, run: GridRun, state: RemoteState, now: float) -> None:
-        """It has ended so."""
+        """It has ended in this state, at `now` in seconds: it is no longer live, and known for a day as it ended."""
         began = run.phase is not Phase.WAITING
         job, node = run.job, node_name(run.node) if began else ""
         exit_code = run.exit_code if state in (RemoteState.SUCCEEDED, RemoteState.FAILED) else None
@@ -48,21 +49,24 @@ class Ledger:
         self.forget(run)
 
     def forget(self, run: GridRun) -> None:
-        """It has vanished."""
+        """It is live no longer, and leaves no history: so jobs vanish."""
         del self._live[self._owners.pop(run.remote_id)][run.remote_id]
 
     def live(self, owner: str, prefix: str) -> list[JobSight]:
+        """Those of this owner whose tag starts so, oldest first."""
         return [_sight(run) for run in self._live.get(owner, {}).values() if run.job.tag.startswith(prefix)]
 
     def past(self, remote_ids: Collection[str]) -> list[JobSight]:
+        """Of these jobs, live or ended in the last day, what is known; the others are left out."""
         return [sight for remote_id in remote_ids if (sight := self._known(remote_id)) is not None]
 
     def find(self, tag: str) -> list[JobSight]:
+        """Of all owners' jobs with exactly this tag, those that have ended first."""
         ended = [sight for sight in self._ended.values() if sight.tag == tag]
         return ended + [_sight(run) for run in self._all_live() if run.job.tag == tag]
 
     def put(self, run: GridRun, exit_code: int, started: float, seconds: float) -> None:
-        """The record of its present task."""
+        """The record of its present task goes into its owner's outbox."""
         self._records += 1
         job = run.job
         self._outboxes.setdefault(job.owner, {})[self._records] = TaskEnd(
@@ -70,6 +74,7 @@ class Ledger:
         )
 
     def take(self, owner: str, acknowledged: Collection[int], limit: int) -> list[TaskEnd]:
+        """Forget the records with these numbers, and give the oldest of the others, `limit` at the most."""
         outbox = self._outboxes.get(owner, {})
         for number in acknowledged:
             outbox.pop(number, None)
@@ -87,6 +92,7 @@ class Ledger:
 
 
 def node_name(node: int) -> str:
+    """Nodes are counted from 0, and named from 1."""
     return f"node-{node + 1}"
 
 

@@ -38,6 +38,7 @@ class Machine(NamedTuple):
 
     @property
     def cores(self) -> int:
+        """Of all nodes, whether they are up or not."""
         return self.nodes * self.cores_per_node
 
 

@@ -74,6 +74,7 @@ class Steps:
         self.points = Points(value)
 
     def set(self, time: float, value: float) -> None:
+        """The value from this time on; times never fall, and of one instant the last value counts."""
         last, before = self.points[-1]
         if last == time or before != value:
             self.points.put(time, value)
@@ -118,7 +119,7 @@ class Meters:
         self.our_cores.set(now, self._levels[Use.OURS])
 
     def lose(self, loss: Loss) -> None:
-        """A job ended so."""
+        """Note a job of ours that ended before its time; its work counts as wasted."""
         self.wasted[loss.kind] += loss.work
         self.losses.append(loss)
 
@@ -132,7 +133,7 @@ class Meters:
         return {owner: before + held * (now - since) for owner, (since, held, before) in self._served.items()}
 
     def settle(self, now: float) -> None:
-        """Count up to now."""
+        """Add the core-seconds since the last call to the sums; until then they are not in them."""
         seconds = now - self._now
         if seconds > 0:
             self._now = now
@@ -140,31 +141,37 @@ class Meters:
                 self._sums[use] += level * seconds
 
     def level(self, use: Use) -> int:
-        """Cores doing this now."""
+        """How many cores are used so at this moment."""
         return self._levels[use]
 
     @property
     def total(self) -> float:
+        """Of all cores, whatever they did, in core-seconds as the following are."""
         return self.cores * self._now
 
     @property
     def local(self) -> float:
+        """Of jobs of the cluster's own users."""
         return self._sums[Use.LOCAL]
 
     @property
     def ours(self) -> float:
+        """Of jobs of the grid, whether or not they were of use."""
         return self._sums[Use.OURS]
 
     @property
     def free(self) -> float:
+        """Of cores that were up, and that nobody had."""
         return self._sums[Use.FREE]
 
     @property
     def claimed(self) -> float:
+        """Of cores that idled for a job that waited until others were killed for it."""
         return self._sums[Use.CLAIMED]
 
     @property
     def unavailable(self) -> float:
+        """Of nodes that were down."""
         return self._sums[Use.UNAVAILABLE]
 
     @property

@@ -20,12 +20,15 @@ class Nodes:
         self._with = [0] * cores_per_node + [(1 << nodes) - 1]  # by free cores: the mask of nodes that have so many
 
     def free_on(self, node: int) -> int:
+        """Free cores of a node, counted from 0; of one that is down none."""
         return self._free[node]
 
     def up(self) -> list[int]:
+        """The numbers of the nodes that are not down, whether or not cores are free there."""
         return [node for node, is_down in enumerate(self._down) if not is_down]
 
     def is_down(self, node: int) -> bool:
+        """True from `take_down` of this node until `bring_up`."""
         return self._down[node]
 
     def fit(self, cores: int, within: int = ANY_NODE) -> Places | None:
@@ -34,8 +37,8 @@ class Nodes:
             there = cores <= self.free and cores <= self._free_within(within)
             return self.spread(cores, within) if there else None
         for free in range(max(cores, 1), self.cores_per_node + 1):
-            if found := self._with[free] & within:
-                return [(_lowest(found), cores)]
+            if candidates := self._with[free] & within:
+                return [(_lowest(candidates), cores)]
         return None
 
     def spread(self, cores: int, within: int = ANY_NODE) -> Places:
@@ -52,10 +55,12 @@ class Nodes:
         return places
 
     def take(self, places: Iterable[tuple[int, int]]) -> None:
+        """These cores are free no longer; ValueError: they were not."""
         for node, cores in places:
             self._move(node, -cores)
 
     def give(self, places: Iterable[tuple[int, int]]) -> None:
+        """These cores are free again; ValueError: a node would have more than it has."""
         for node, cores in places:
             self._move(node, cores)
 
@@ -65,6 +70,7 @@ class Nodes:
         self._down[node] = True
 
     def bring_up(self, node: int) -> None:
+        """After `take_down`: all its cores are free."""
         self._down[node] = False
         self._move(node, self.cores_per_node)
 
@@ -73,8 +79,8 @@ class Nodes:
 
     def _emptiest(self, within: int) -> tuple[int, int]:
         for free in range(self.cores_per_node, 0, -1):
-            if found := self._with[free] & within:
-                return _lowest(found), free
+            if candidates := self._with[free] & within:
+                return _lowest(candidates), free
         raise ValueError("more cores are asked for than are free")
 
     def _move(self, node: int, cores: int) -> None:

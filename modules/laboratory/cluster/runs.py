@@ -74,8 +74,10 @@ class GridRun(Run):
 
     @property
     def excluded(self) -> int:
+        """The mask of nodes that the submission excludes."""
         return self.job.exclude
 
     @property
     def node(self) -> int:
+        """The first of those where it has cores, counted from 0; IndexError: it has none yet."""
         return self.places[0][0]

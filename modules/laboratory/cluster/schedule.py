@@ -13,20 +13,28 @@ class Sized(Protocol):
     """What a scheduler knows of a job."""
 
     @property
-    def cores(self) -> int: ...
+    def cores(self) -> int:
+        """That it asks for, in all."""
+        ...
 
     @property
-    def walltime(self) -> float: ...
+    def walltime(self) -> float:
+        """Seconds after which it is killed."""
+        ...
 
 
 class Placed(Protocol):
     """A job that has cores."""
 
     @property
-    def places(self) -> Places: ...
+    def places(self) -> Places:
+        """The cores that it has, by node."""
+        ...
 
     @property
-    def expected_end(self) -> float: ...
+    def expected_end(self) -> float:
+        """By its walltime, in seconds since the scenario's start."""
+        ...
 
 
 class Hold(NamedTuple):

@@ -30,7 +30,10 @@ class Scheduler:
         self._last_look = 0.0
 
     def look(self) -> None:
-        """One pass."""
+        """One pass: firm jobs if any may start that could not before, then besteffort ones, as far as starts are left.
+
+        Starts are earned at `start_rate` a second, and saved up for one period at the most.
+        """
         earned = self._machine.start_rate * (self._agenda.now - self._last_look)
         self._starts_left = min(self._most_starts, self._starts_left + earned)
         self._last_look = self._agenda.now
@@ -80,11 +83,11 @@ class Scheduler:
 
     def _allowed(self, run: Run) -> int:
         """The nodes where this besteffort job may start; a hold is void once the job it is for no longer waits."""
-        mine = ANY_NODE & ~run.excluded
+        wanted = ANY_NODE & ~run.excluded
         if self._hold is None or self._held_for not in self._backlog.besteffort:
-            return mine
+            return wanted
         is_in_time = self._agenda.now + run.walltime <= self._hold.until
-        return mine if run.number == self._held_for or is_in_time else mine & ~self._hold.nodes
+        return wanted if run.number == self._held_for or is_in_time else wanted & ~self._hold.nodes
 
     def _hold_for(self, run: Run) -> None:
         """Hold nodes, unless there is a hold for this job, and its time has not passed."""

@@ -67,10 +67,11 @@ class Site:
         self._homes: dict[str, Home] = {}
 
     def ask(self, user: str, order: Order[T]) -> T:
-        """Errors as those of a real gateway."""
+        """Obey one order; raise what a real gateway would."""
         return cast("T", self._obey(self._homes.setdefault(user, Home()), user, order))
 
     def ask_all(self, user: str, wanted: Sequence[Order[Any]]) -> Answers:
+        """One after the other; an order that fails leaves its error among the answers, and the next ones go on."""
         return Answers({order: _settled(partial(self.ask, user, order)) for order in wanted})
 
     def _obey(self, home: Home, user: str, order: object) -> object:
@@ -113,9 +114,9 @@ class Site:
         home.written.add(plan.batch_id)
         jobs = home.batches[plan.batch_id] = {job.index: job for job in plan.jobs}
         excluded = sum(1 << node for node in range(self.system.machine.nodes) if node_name(node) in request.exclude)
-        about = (user, request.resources.width, request.walltime, request.besteffort)
+        wish = (user, request.resources.width, request.walltime, request.besteffort)
         elements = [
-            GridJob(request.tag, index, *about, list(self._told(plan.campaign_id, jobs[index])), excluded)
+            GridJob(request.tag, index, *wish, list(self._told(plan.campaign_id, jobs[index])), excluded)
             for index in range(1, request.size + 1)
         ]
         return dict(enumerate(self.system.submit(request.tag, user, elements), start=1))
@@ -123,21 +124,21 @@ class Site:
     def _told(self, campaign_id: int, job: JobCall) -> Iterator[GridTask]:
         """The batch system knows only tasks one after the other: those side by side are so much shorter to it."""
         for task in job.tasks:
-            told = self._workload(campaign_id, task.number)
-            yield GridTask(told.seconds / job.side, told.exit_code)
+            drawn = self._workload(campaign_id, task.number)
+            yield GridTask(drawn.seconds / job.side, drawn.exit_code)
 
     def _history(self, jobs: Sequence[tuple[str, int, str]]) -> list[JobSight]:
-        known = [remote_id for _, _, remote_id in jobs if remote_id]
+        remote_ids = [remote_id for _, _, remote_id in jobs if remote_id]
         tags = dict.fromkeys(tag for tag, _, remote_id in jobs if not remote_id)
-        found = [sight for tag in tags for sight in self.system.find(tag)]
-        return [*self.system.past(known), *found]
+        by_tag = [sight for tag in tags for sight in self.system.find(tag)]
+        return [*self.system.past(remote_ids), *by_tag]
 
     def _shown(self, sights: Sequence[JobSight]) -> list[RemoteJob]:
         jobs = []
         for sight in sights:
             started, ended = (None if time is None else self._epoch + time for time in (sight.started, sight.ended))
-            about = (sight.tag, sight.array_index, sight.remote_id, sight.state, sight.exit_code)
-            jobs.append(RemoteJob(*about, node=sight.node, started=started, ended=ended))
+            said = (sight.tag, sight.array_index, sight.remote_id, sight.state, sight.exit_code)
+            jobs.append(RemoteJob(*said, node=sight.node, started=started, ended=ended))
         return jobs
 
     def _visit_outbox(self, home: Home, user: str, receipt: Receipt) -> Collected:
@@ -146,13 +147,13 @@ class Site:
         self._receive(home, user)
         room, unsaid = MOST_OUTBOX_LINES, 0
         records, lines = [], {}
-        for name, told in home.outbox.items():
-            known = receipt.lines.get(name, 0)
-            new = told[known:][:room]
+        for name, written in home.outbox.items():
+            stored = receipt.lines.get(name, 0)
+            new = written[stored:][:room]
             room -= len(new)
-            unsaid += known + len(new) < len(told)
+            unsaid += stored + len(new) < len(written)
             if new or name not in receipt.lines:
-                lines[name] = known + len(new)
+                lines[name] = stored + len(new)
                 records += [Posted(*place_of(name), record) for record in new]
         return Collected(tuple(records), lines, unsaid)
 
@@ -178,8 +179,8 @@ class Site:
     def _record(self, job: JobCall, end: TaskEnd) -> TaskRecord:
         task = job.tasks[end.position]
         times = (round((self._epoch + end.started) * 1000), round(end.seconds * job.side * 1000))
-        about = (job.job_id, task.task_id, task.attempt, end.position + 1)
-        return TaskRecord(*about, end.exit_code, Cause.EXIT, *times, end.node, "")
+        ids = (job.job_id, task.task_id, task.attempt, end.position + 1)
+        return TaskRecord(*ids, end.exit_code, Cause.EXIT, *times, end.node, "")
 
 
 def batch_of(tag: str) -> int:

@@ -77,11 +77,11 @@ def blind_makespan(profiles: Sequence[Profile], bags: Iterable[tuple[float, Sequ
                 clusters[event.cluster].used -= ended[1].width
                 left -= 1
         for number, cluster in enumerate(clusters):
-            while (found := line.take(cluster.free)) is not None:
+            while (task := line.take(cluster.free)) is not None:
                 start = next(starts)
-                cluster.running[start] = found
-                cluster.used += found[1].width
-                heappush(events, _Event(now + found[1].seconds / cluster.profile.speed, END, start, number))
+                cluster.running[start] = task
+                cluster.used += task[1].width
+                heappush(events, _Event(now + task[1].seconds / cluster.profile.speed, END, start, number))
     return inf if left else now - tasks[0][0]
 
 

@@ -44,11 +44,6 @@ def makespan_bound(profiles: Sequence[Profile], bag: Sequence[Burden], since: fl
     return latest - since
 
 
-def idle_seconds(idle: Sequence[tuple[float, float]], since: float, until: float) -> float:
-    """Idle core-seconds between two times."""
-    return sum(cores * (min(end, until) - begin) for begin, end, cores in _pieces(idle, since) if begin < until)
-
-
 def _end_by_area(profiles: Sequence[Profile], area: float, width: int, since: float) -> float:
     """When so many core-seconds are had from moments with at least `width` idle cores on a cluster."""
     changes: list[tuple[float, float]] = []

@@ -121,7 +121,7 @@ def expectation(campaigns: Sequence[Foretold], end: float) -> Expectation:
                 step = int((forecast.at - campaign.submitted) / life * LIFE_STEPS)
                 if 0 <= step < LIFE_STEPS:
                     steps[step].append(abs(forecast.expected - campaign.ended) / life)
-    errors = tuple(Point(step / LIFE_STEPS, fmean(found)) for step, found in enumerate(steps) if found)
+    errors = tuple(Point(step / LIFE_STEPS, fmean(parts)) for step, parts in enumerate(steps) if parts)
     shares = [share for campaign in campaigns if (share := _within(campaign, end)) is not None]
     ended = sum(campaign.ended is not None for campaign in campaigns)
     widths = [width for campaign in campaigns if (width := _width(campaign)) is not None]

@@ -32,7 +32,7 @@ class ClusterPast(NamedTuple):
 
 
 def avoidable(pasts: Mapping[str, ClusterPast]) -> dict[str, float]:
-    """By cluster."""
+    """Core-seconds of work, by cluster, that ours lost there and a better decision would have saved."""
     return {
         name: sum(loss.work for loss in past.losses if loss.kind in OWN_FAULTS or _is_avoidable(loss, name, pasts))
         for name, past in pasts.items()
@@ -44,8 +44,8 @@ def _is_avoidable(loss: Loss, name: str, pasts: Mapping[str, ClusterPast]) -> bo
         return True
     here = pasts[name]
     begin = max(loss.since - SEEN_BY_THEN, 0.0)
-    first, last = (bisect_right(here.losses, time, key=lambda one: one.until) for time in (begin, loss.since))
-    lost = sum(one.work for one in here.losses[first:last])
+    first, last = (bisect_right(here.losses, time, key=lambda past: past.until) for time in (begin, loss.since))
+    lost = sum(earlier.work for earlier in here.losses[first:last])
     return lost > 0 and lost > MOST_OF_CORES * held(here.ours, begin, loss.since)
 
 

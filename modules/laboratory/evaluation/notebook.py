@@ -75,11 +75,11 @@ class Notebook:
         self._last = (world.now, demands, readings)
 
     def results(self, world: World, scheduler: str) -> Results:
-        """After the run."""
+        """All figures of the report, once the run is over; the local load is played again, without us, for this."""
         with self._database.begin() as conn:
-            tasks = [one for one in list_ended_tasks(conn) if one.campaign_id in world.campaigns]
-            campaigns = [one for one in list_seen_campaigns(conn) if one.id in world.campaigns]
-            told, lost = _told(conn, campaigns), list_lost(conn)
+            tasks = [task for task in list_ended_tasks(conn) if task.campaign_id in world.campaigns]
+            campaigns = [campaign for campaign in list_seen_campaigns(conn) if campaign.id in world.campaigns]
+            foretold, lost = _foretold(conn, campaigns), list_lost(conn)
         alone = {name: system for name, system in world.without_us()}
         speeds = {name: cluster.speed for cluster in world.scenario.clusters for name in cluster.names}
         idle = {
@@ -92,7 +92,7 @@ class Notebook:
         last = max((_seconds(end) for end in ends if end is not None), default=None) if None not in ends else None
         could = avoidable({name: _past(site.system.meters) for name, site in world.sites.items()})
         users = {campaign.id: campaign.user for campaign in campaigns}
-        bags = [(_seconds(one.submitted), _bag(world, one.id)) for one in campaigns]
+        bags = [(_seconds(campaign.submitted), _bag(world, campaign.id)) for campaign in campaigns]
         bag = [work for _, works in bags for work in works]
         blind = blind_makespan(list(idle.values()), bags)
         return Results(
@@ -109,8 +109,10 @@ class Notebook:
             None if last is None else last - first,
             makespan_bound(list(idle.values()), bag, first),
             fairness(self._services, {}),
-            latencies([_latency(one) for one in campaigns if one.type is CampaignType.TEST and one.last_first_start]),
-            expectation(told, world.now),
+            latencies(
+                [_latency(test) for test in campaigns if test.type is CampaignType.TEST and test.last_first_start]
+            ),
+            expectation(foretold, world.now),
             blind if isfinite(blind) else None,
         )
 
@@ -188,10 +190,10 @@ def _bag(world: World, campaign_id: int) -> list[Burden]:
     return [Burden(task.seconds, width) for task in world.tasks(campaign_id)]
 
 
-def _told(conn: Connection, campaigns: Sequence[SeenCampaign]) -> list[Foretold]:
+def _foretold(conn: Connection, campaigns: Sequence[SeenCampaign]) -> list[Foretold]:
     forecasts: dict[int, list[Forecast]] = defaultdict(list)
-    for told in list_foretellings(conn):
-        forecasts[told.campaign_id].append(Forecast(*map(_seconds, told[1:])))
+    for foretelling in list_foretellings(conn):
+        forecasts[foretelling.campaign_id].append(Forecast(*map(_seconds, foretelling[1:])))
     return [
         Foretold(
             _seconds(campaign.submitted),

@@ -38,30 +38,37 @@ class ClusterResults(NamedTuple):
 
     @property
     def harvested_share(self) -> float | None:
+        """Of what could be harvested, the part that was, 1 at best; None: nothing could be."""
         return ratio(self.harvested, self.harvestable)
 
     @property
     def wasted(self) -> float:
+        """Core-seconds of work that killed jobs had done, avoidable or not."""
         return self.avoidable + self.unavoidable
 
     @property
     def avoidable_share(self) -> float | None:
+        """Of what was harvested, the work that a better decision would have saved; None: nothing was harvested."""
         return ratio(self.avoidable, self.harvested)
 
     @property
     def unavoidable_share(self) -> float | None:
+        """Of what was harvested, the work that was lost whoever decides."""
         return ratio(self.unavoidable, self.harvested)
 
     @property
     def lost_share(self) -> float | None:
+        """Of what was harvested, the work of attempts that lost against another one."""
         return ratio(self.lost, self.harvested)
 
     @property
     def delay_share(self) -> float | None:
+        """The delay of local jobs by the grid as a part of their run times; None: there were none."""
         return ratio(self.local_delay, self.local_seconds)
 
     @property
     def mean_delay(self) -> float | None:
+        """Seconds that a local job started later; None: there were none."""
         return ratio(self.local_delay, self.local_jobs)
 
 
@@ -75,6 +82,7 @@ class CampaignResults(NamedTuple):
 
     @property
     def stretch(self) -> float | None:
+        """Times the bound that its makespan was; None: its end was not seen."""
         return None if self.makespan is None else ratio(self.makespan, self.bound)
 
 
@@ -131,20 +139,22 @@ class Results(NamedTuple):
 
     @property
     def over_blind(self) -> float | None:
+        """Times the makespan of one who knows nothing; None: not all has ended, or that one does not end."""
         return None if self.makespan is None or self.blind is None else ratio(self.makespan, self.blind)
 
     @property
     def stretch(self) -> float | None:
+        """Times the bound that the makespan of all campaigns was; None: not all has ended."""
         return None if self.makespan is None else ratio(self.makespan, self.bound)
 
     @property
     def grid(self) -> ClusterResults:
-        """All clusters as one."""
+        """The sums of all clusters, called `all clusters`."""
         return together("all clusters", self.clusters)
 
 
 def together(name: str, clusters: Sequence[ClusterResults]) -> ClusterResults:
-    """Their sums."""
+    """Several clusters as one of this name: the sums of their cores, work, jobs, delays and waiting jobs."""
     return ClusterResults(
         name,
         sum(cluster.cores for cluster in clusters),
@@ -172,7 +182,7 @@ def added(series: Sequence[Sequence[Point]]) -> tuple[Point, ...]:
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """None of nothing."""
+    """The part of the whole; None where the whole is 0."""
     return part / whole if whole else None
 
 

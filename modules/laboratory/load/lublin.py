@@ -86,6 +86,7 @@ def pick_seconds(random: Random, size: int) -> float:
 
 
 def share_of_short(size: int) -> float:
+    """The probability that the run time of a job of so many cores is drawn from the short ones, from 0 to 1."""
     return min(1.0, max(0.0, SHORT_SLOPE * size + SHORT_AT_ZERO))
 
 

@@ -21,6 +21,7 @@ def pick_user(random: Random) -> int:
 
 
 def pick_name(random: Random) -> str:
+    """`user1` and so on, as often as pick_user draws the number."""
     return f"user{pick_user(random)}"
 
 

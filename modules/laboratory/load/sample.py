@@ -50,7 +50,7 @@ class SubmittedJob(NamedTuple):
 
 
 def sample(seed: int = SEED) -> str:
-    """The whole file."""
+    """The text of a trace in the Standard Workload Format, header and jobs; the same for the same seed."""
     wishes = sorted(_wishes(Random(seed)))
     lines = [_line(number, wish, wait) for number, (wish, wait) in enumerate(_served(wishes), start=1)]
     return HEADER.format(jobs=len(lines)) + "".join(lines)

@@ -82,8 +82,8 @@ def jobs(load: Swf, cores: int, seconds: float, random: Random, directory: Path)
 
 def machine_cores(path: Path) -> int:
     """MaxProcs of the header, or MaxNodes where that is missing."""
-    header = takewhile(lambda found: isinstance(found, HeaderCores), read(path))
-    said = {found.counts_cores: found.cores for found in header if isinstance(found, HeaderCores)}
+    header = takewhile(lambda line: isinstance(line, HeaderCores), read(path))
+    said = {line.counts_cores: line.cores for line in header if isinstance(line, HeaderCores)}
     cores = said.get(True) or said.get(False)
     if not cores:
         raise ConfigError(f"{path} does not say in its header how large the machine was: give `machine_cores`")
@@ -95,15 +95,15 @@ def read(path: Path) -> Iterator[TraceJob | HeaderCores]:
     latest = 0.0
     for number, line in _lines(path):
         try:
-            found = parse_line(line)
-            if isinstance(found, TraceJob):
-                if found.submitted < latest:
-                    raise ValueError(f"submitted at {found.submitted:g}, before the line above: sort by the 2nd field")
-                latest = found.submitted
+            parsed = parse_line(line)
+            if isinstance(parsed, TraceJob):
+                if parsed.submitted < latest:
+                    raise ValueError(f"submitted at {parsed.submitted:g}, before the line above: sort by the 2nd field")
+                latest = parsed.submitted
         except ValueError as error:
             raise ConfigError(f"{path}, line {number}: {error}") from None
-        if found is not None:
-            yield found
+        if parsed is not None:
+            yield parsed
 
 
 def parse_line(line: str) -> TraceJob | HeaderCores | None:

@@ -17,6 +17,7 @@ _RESULTS = TypeAdapter(Results)
 
 
 def to_json(results: Results) -> str:
+    """One JSON object with the fields of Results, for from_json; ValueError at a figure that is no number."""
     return json.dumps(_plain(results), indent=1, allow_nan=False) + "\n"
 
 

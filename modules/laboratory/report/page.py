@@ -6,8 +6,9 @@ from pathlib import Path
 from modules.laboratory.evaluation.results import Point, Results, added
 from modules.laboratory.report import definitions as the
 from modules.laboratory.report.definitions import Figure
+from modules.laboratory.report.escaping import escaped
+from modules.laboratory.report.figures_as_text import NO_FIGURE, core_hours, duration, number, percent, times
 from modules.laboratory.report.svg import COLOURS, Series, bar_plot, line_plot, steps_plot
-from modules.laboratory.report.words import NO_FIGURE, core_hours, duration, escaped, number, percent, times
 
 STYLE = Path(__file__).with_name("style.css")
 MOST_ROWS = 200  # campaigns or users in a table; a file of megabytes is not read, the CSV has them all
@@ -32,7 +33,7 @@ UNITS = {
 
 
 def to_html(results: Results) -> str:
-    """The whole page."""
+    """An HTML document that needs no other file, and no network."""
     title = escaped(f"{results.scenario}: {results.scheduler}")
     sections = (_summary, _clusters, _waiting, _users, _campaigns, _expectation, _definitions)
     body = "\n".join(section(results) for section in sections)
@@ -56,8 +57,12 @@ def _summary(results: Results) -> str:
 def _clusters(results: Results) -> str:
     every = [*results.clusters, results.grid] if len(results.clusters) > 1 else results.clusters
     rows = [
-        (escaped(one.name), number(one.cores), *(_shown(figure, value(one)) for figure, value in the.CLUSTER_FIGURES))
-        for one in every
+        (
+            escaped(cluster.name),
+            number(cluster.cores),
+            *(_shown(figure, value(cluster)) for figure, value in the.CLUSTER_FIGURES),
+        )
+        for cluster in every
     ]
     heads = ("Cluster", "Cores", *(figure.title for figure, _ in the.CLUSTER_FIGURES))
     return _section("Clusters", _table(heads, rows))
@@ -70,13 +75,13 @@ def _waiting(results: Results) -> str:
 
 
 def _busiest(results: Results) -> list[Series]:
-    """The clusters; when there are too many, those with the longest queues, and the rest together."""
+    """The clusters; when there are too many, those with the longest queues, and all others together."""
     ranked = sorted(results.clusters, key=lambda cluster: -_area(cluster.waiting, results.seconds))
     if len(ranked) <= COLOURS:
         return [Series(cluster.name, cluster.waiting) for cluster in results.clusters]
     first, others = ranked[: COLOURS - 1], ranked[COLOURS - 1 :]
-    rest = Series(f"the other {len(others)} together", added([cluster.waiting for cluster in others]))
-    return [*(Series(cluster.name, cluster.waiting) for cluster in first), rest]
+    together = Series(f"the other {len(others)} together", added([cluster.waiting for cluster in others]))
+    return [*(Series(cluster.name, cluster.waiting) for cluster in first), together]
 
 
 def _users(results: Results) -> str:
@@ -94,8 +99,12 @@ def _campaigns(results: Results) -> str:
     order = sorted(range(len(results.campaigns)), key=longest_first)
     campaigns = [results.campaigns[place] for place in order[:MOST_ROWS]]
     rows = [
-        (escaped(one.name), escaped(one.user), *(_shown(figure, value(one)) for figure, value in the.CAMPAIGN_FIGURES))
-        for one in campaigns
+        (
+            escaped(campaign.name),
+            escaped(campaign.user),
+            *(_shown(figure, value(campaign)) for figure, value in the.CAMPAIGN_FIGURES),
+        )
+        for campaign in campaigns
     ]
     heads = ("Campaign", "User", *(figure.title for figure, _ in the.CAMPAIGN_FIGURES))
     note = f"{the.BOUND.definition} A campaign's own bound is that of having the grid to itself."
@@ -103,10 +112,10 @@ def _campaigns(results: Results) -> str:
 
 
 def _expectation(results: Results) -> str:
-    found = results.expectation
-    points = [Point(100 * point.at, 100 * point.value) for point in found.errors]
+    foretold = results.expectation
+    points = [Point(100 * point.at, 100 * point.value) for point in foretold.errors]
     plot = line_plot(the.ERROR.title, "% of the campaign's life passed", "error, % of life", points, 100.0)
-    said = f"Over {number(found.campaigns)} campaigns that ended. {the.ERROR.definition}"
+    said = f"Over {number(foretold.campaigns)} campaigns that ended. {the.ERROR.definition}"
     return _section("Error of the expected end over time", plot, said)
 
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from cigri.text.units import DAY, HOUR, MINUTE
 from modules.laboratory.evaluation.results import Point
-from modules.laboratory.report.words import escaped, number
+from modules.laboratory.report.escaping import escaped
+from modules.laboratory.report.figures_as_text import number
 
 WIDTH, HEIGHT = 860, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 44
@@ -29,9 +30,11 @@ class Frame(NamedTuple):
     height: float
 
     def x(self, at: float) -> float:
+        """From left to right on the paper, in the units of the viewBox."""
         return LEFT + at / self.width * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
+        """From top to bottom on the paper, so that larger values are higher up."""
         return HEIGHT - BOTTOM - value / self.height * (HEIGHT - TOP - BOTTOM)
 
 
@@ -39,8 +42,8 @@ def steps_plot(title: str, unit: str, series: Sequence[Series], seconds: float) 
     """Step functions of time from 0 to `seconds`, at most eight; an area below the first if it is alone."""
     shown = [Series(name, thinned(points, seconds)) for name, points in series]
     scale, word = time_unit(seconds)
-    frame = _frame(seconds, [point for one in shown for point in one.points])
-    paths = "".join(_steps(frame, one.points, colour, alone=len(shown) == 1) for colour, one in enumerate(shown))
+    frame = _frame(seconds, [point for line in shown for point in line.points])
+    paths = "".join(_steps(frame, line.points, colour, alone=len(shown) == 1) for colour, line in enumerate(shown))
     return _svg(title, HEIGHT, _axes(frame, scale, word, unit) + paths) + _legend(shown)
 
 
@@ -108,9 +111,9 @@ def _frame(width: float, points: Sequence[Point]) -> Frame:
 def _steps(frame: Frame, points: Sequence[Point], colour: int, *, alone: bool) -> str:
     if not points:
         return ""
-    first, *rest = points
+    first, *others = points
     path = f"M{frame.x(first.at):.1f},{frame.y(first.value):.1f}"
-    path += "".join(f"H{frame.x(point.at):.1f}V{frame.y(point.value):.1f}" for point in rest)
+    path += "".join(f"H{frame.x(point.at):.1f}V{frame.y(point.value):.1f}" for point in others)
     path += f"H{frame.x(frame.width):.1f}"
     closed = f"{path}V{frame.y(0):.1f}H{frame.x(first.at):.1f}Z"
     return (
@@ -141,7 +144,7 @@ def _legend(series: Sequence[Series]) -> str:
     if len(series) < 2:
         return ""
     keys = "".join(
-        f'<li><span class="key c{colour}"></span>{escaped(one.name)}</li>' for colour, one in enumerate(series)
+        f'<li><span class="key c{colour}"></span>{escaped(line.name)}</li>' for colour, line in enumerate(series)
     )
     return f'<ul class="legend">{keys}</ul>'
 

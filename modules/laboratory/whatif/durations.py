@@ -27,10 +27,12 @@ class Total:
 
     @property
     def mean(self) -> float:
+        """Seconds of a task, a hundredth at least; ZeroDivisionError: none has succeeded."""
         return max(self.seconds / self.done, 0.01)
 
     @property
     def cv(self) -> float:
+        """The coefficient of variation; CV as long as fewer than FEWEST_FOR_MEAN have succeeded."""
         if self.done < FEWEST_FOR_MEAN:
             return CV
         return math.sqrt(max(self.squares / self.done - self.mean**2, 0.0)) / self.mean
@@ -54,10 +56,14 @@ class Durations:
 
     @property
     def mean(self) -> float:
+        """Seconds, over all clusters alike."""
         return sum(self.means.values()) / len(self.means)
 
     def draw(self, cluster_id: int, luck: Random, error: float, together: int = 1) -> float:
-        """Of so many tasks one after the other; `error`: deviations by which the mean is off."""
+        """Seconds of `together` tasks one after the other; `error`: deviations by which the mean is off.
+
+        The mean of so many is drawn, log-normal with the square of the variation divided by their number.
+        """
         mean = min(self.means[cluster_id] * math.exp(self.doubt * error), self.longest[cluster_id])
         variance = math.log1p(self.cv**2 / together)
         drawn = luck.lognormvariate(math.log(mean) - variance / 2, math.sqrt(variance))

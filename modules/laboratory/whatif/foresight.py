@@ -62,6 +62,7 @@ class Report(NamedTuple):
     ahead: int
 
     def when(self, seconds: float | None) -> datetime | None:
+        """The date of so many seconds after submission; None of None."""
         return None if seconds is None else self.at + timedelta(seconds=seconds)
 
 
@@ -77,8 +78,8 @@ def foresee(
         picture = take_picture(conn, commands, STEP)
     made = plan(picture, orders, settings.almighty.period)
     outcomes = list(_outcomes(server, settings, made, watch))
-    mine = {order: [outcome[order] for outcome in outcomes] for order in made.orders}
-    campaigns = [_foresight(made, number, some) for number, some in mine.items()]
+    by_order = {order: [outcome[order] for outcome in outcomes] for order in made.orders}
+    campaigns = [_foresight(made, number, futures) for number, futures in by_order.items()]
     return Report(picture.at, campaigns, _closed(made), len(picture.left))
 
 
@@ -114,7 +115,7 @@ def _play(server: Path, settings: Settings, made: Plan, error: float) -> dict[in
 def _foresight(made: Plan, number: int, outcomes: Sequence[CampaignOutcome]) -> Foresight:
     work, order = made.works[number], made.orders[number]
     ends = [SimulatedEnd(outcome.error, outcome.end) for outcome in outcomes if outcome.end is not None]
-    known = interval(ends, 2 * made.cycle) if ends else None
+    end = interval(ends, 2 * made.cycle) if ends else None
     tasks: Counter[str] = Counter()
     hours: dict[str, float] = defaultdict(float)
     for outcome in outcomes:
@@ -124,13 +125,13 @@ def _foresight(made: Plan, number: int, outcomes: Sequence[CampaignOutcome]) -> 
     return Foresight(
         order.campaign.name,
         order.tasks,
-        known.low if known else None,
-        known.expected if known else None,
-        known.high if known else None,
+        end.low if end else None,
+        end.expected if end else None,
+        end.high if end else None,
         len(outcomes),
         sum(outcome.is_cut for outcome in outcomes),
         len(outcomes) - len(ends),
-        {name: some / tasks.total() for name, some in tasks.most_common()},
+        {name: number / tasks.total() for name, number in tasks.most_common()},
         dict(sorted(hours.items(), key=lambda pair: -pair[1])),
         work.durations.mean,
         work.durations.source,

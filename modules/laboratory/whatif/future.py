@@ -105,7 +105,7 @@ class Future(Clockwork):
         last = max((task.ended for task in ended), default=self._plan.picture.at)
         return CampaignOutcome(
             _end((last - self._plan.picture.at).total_seconds() - coarse, len(ended), left, self.now),
-            {name: some * factor for name, some in seconds.items()},
+            {name: simulated * factor for name, simulated in seconds.items()},
             Counter(task.cluster for task in ended),
             left > 0 and self.now < FARTHEST_FUTURE,
             self._error,

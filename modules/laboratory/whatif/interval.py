@@ -19,7 +19,7 @@ DURATION_ERRORS = (-1.0, 1.0, 0.0, -0.5, 0.5)
 
 
 class SimulatedEnd(NamedTuple):
-    """Of a run with this error: seconds."""
+    """The end of one run in seconds, where all durations were off by `error` deviations."""
 
     error: float
     seconds: float
@@ -49,6 +49,7 @@ def interval(ends: Sequence[SimulatedEnd], slack: float) -> SimulatedInterval:
 def _line(errors: Sequence[float], logarithms: Sequence[float], width: float) -> tuple[float, float, float]:
     """Its value where the error is 0, its slope, and how far runs lie from it, two that are as LUCK included."""
     centre, mean = fmean(errors), fmean(logarithms)
-    slope = sum((e - centre) * (one - mean) for e, one in zip(errors, logarithms, strict=True)) / width
-    left = sum((one - mean - slope * (e - centre)) ** 2 for e, one in zip(errors, logarithms, strict=True))
+    pairs = list(zip(errors, logarithms, strict=True))
+    slope = sum((error - centre) * (logarithm - mean) for error, logarithm in pairs) / width
+    left = sum((logarithm - mean - slope * (error - centre)) ** 2 for error, logarithm in pairs)
     return mean - slope * centre, slope, math.sqrt((2 * LUCK**2 + left) / len(errors))

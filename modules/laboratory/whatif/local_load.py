@@ -14,7 +14,7 @@ NO_END = 1e9  # seconds
 
 
 def days(history: Sequence[float]) -> int:
-    """Whole ones that are known."""
+    """How many whole days a history of steps holds."""
     return len(history) // STEPS_A_DAY
 
 
@@ -33,16 +33,16 @@ def jobs(cores: Sequence[int]) -> Iterator[LocalJob]:
     for step, wanted in enumerate(cores):
         now = step * STEP
         while level > wanted:
-            since, some = held.popleft()
-            gone = min(some, level - wanted)
-            if gone < some:
-                held.appendleft((since, some - gone))
+            since, first = held.popleft()
+            gone = min(first, level - wanted)
+            if gone < first:
+                held.appendleft((since, first - gone))
             level -= gone
             ended.append(_job(since, gone, now - since))
         if wanted > level:
             held.append((now, wanted - level))
             level = wanted
-    ended += [_job(since, some, NO_END) for since, some in held]
+    ended += [_job(since, left, NO_END) for since, left in held]
     yield from sorted(ended, key=lambda job: job.submitted)
 
 

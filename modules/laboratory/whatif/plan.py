@@ -27,6 +27,7 @@ class Prospect(NamedTuple):
 
     @property
     def command(self) -> Command:
+        """Its user, and what each of its tasks runs, which is the same on all clusters."""
         return self.campaign.user, next(iter(self.campaign.clusters.values())).settings["exec_file"]
 
 
@@ -57,8 +58,8 @@ def plan(picture: Picture, orders: Sequence[Prospect], period: float) -> Plan:
             raise CigriError(_nowhere(order, closed))
     works |= _stored(picture, names, past)
     seen = {cluster_id: picture.clusters[cluster_id] for cluster_id in names}
-    rooms = {cluster_id: max(0, one.total - one.unavailable - one.others) for cluster_id, one in seen.items()}
-    cycle = max((one.cycle or 0.0 for one in seen.values()), default=0.0) or period
+    rooms = {id: max(0, cluster.total - cluster.unavailable - cluster.others) for id, cluster in seen.items()}
+    cycle = max((cluster.cycle or 0.0 for cluster in seen.values()), default=0.0) or period
     return Plan(picture, numbered, works, scale(works, list(numbered), rooms, cycle), names, closed, cycle)
 
 
@@ -86,10 +87,10 @@ def _nowhere(order: Prospect, closed: Mapping[str, str]) -> str:
 
 
 def _by_command(past: Iterable[CommandPast]) -> Mapping[Command, Mapping[int, Total]]:
-    known: dict[Command, dict[int, Total]] = defaultdict(dict)
-    for one in past:
-        known[one.user, one.command][one.cluster_id] = Total(one.done, one.seconds, one.squares)
-    return known
+    totals: dict[Command, dict[int, Total]] = defaultdict(dict)
+    for share in past:
+        totals[share.user, share.command][share.cluster_id] = Total(share.done, share.seconds, share.squares)
+    return totals
 
 
 def _ordered(
@@ -102,13 +103,13 @@ def _ordered(
     }
     widths = {cluster_id: part.width for cluster_id, part in parts.items()}
     settings = {id: part.settings for id, part in parts.items()}
-    known = _durations(settings, past.get(order.command, {}), order.known)
+    lasting = _durations(settings, past.get(order.command, {}), order.known)
     limits = {row["name"]: row["capacity"] for row in picture.rows["limits"]}
     most = [limits[name] // tokens for part in parts.values() for name, tokens in part.limits.items()]
     most += [cores // max(widths.values(), default=1) for cores in _quotas(picture, order.campaign.user)]
     if parts and all(part.max_jobs for part in parts.values()):
         most.append(sum(part.max_jobs or 0 for part in parts.values()))
-    return RemainingWork(order.tasks, known, widths, min(most, default=None))
+    return RemainingWork(order.tasks, lasting, widths, min(most, default=None))
 
 
 def _quotas(picture: Picture, user: str) -> list[int]:
@@ -132,21 +133,21 @@ def _stored(
             shares[row["campaign_id"]].append(row)
     works = {}
     for campaign_id, tasks in picture.left.items():
-        if not (mine := shares.get(campaign_id)):
+        if not (rows := shares.get(campaign_id)):
             continue
-        settings = {row["cluster_id"]: row["settings"] for row in mine}
-        command = users[campaign_id], mine[0]["settings"]["exec_file"]
-        limits = [row["max_jobs"] for row in mine]
+        settings = {row["cluster_id"]: row["settings"] for row in rows}
+        command = users[campaign_id], rows[0]["settings"]["exec_file"]
+        limits = [row["max_jobs"] for row in rows]
         most = sum(limits) if all(limits) else None
-        widths = {row["cluster_id"]: row["width"] for row in mine}
+        widths = {row["cluster_id"]: row["width"] for row in rows}
         works[campaign_id] = RemainingWork(tasks, _durations(settings, past.get(command, {})), widths, most)
     return works
 
 
 def _durations(
-    settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total], known: KnownPast = NOTHING_KNOWN
+    settings: Mapping[int, Mapping[str, Any]], past: Mapping[int, Total], before: KnownPast = NOTHING_KNOWN
 ) -> Durations:
-    said = {cluster_id: one.get("duration") for cluster_id, one in settings.items()}
-    walltimes = {cluster_id: one["walltime"] for cluster_id, one in settings.items()}
-    same = Total(known.done, known.seconds, known.squares)
-    return durations(past, said, walltimes, same, known.done / max(1, known.looked_up))
+    said = {cluster_id: there.get("duration") for cluster_id, there in settings.items()}
+    walltimes = {cluster_id: there["walltime"] for cluster_id, there in settings.items()}
+    same = Total(before.done, before.seconds, before.squares)
+    return durations(past, said, walltimes, same, before.done / max(1, before.looked_up))

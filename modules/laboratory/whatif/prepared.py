@@ -64,7 +64,7 @@ def _place() -> Path:
 
 def _version() -> str:
     """Of the programs of PostgreSQL, of the clock and of what the migrations say."""
-    known = sha256(f"{embedded.binaries(_place())} {CLOCK}".encode())
+    fingerprint = sha256(f"{embedded.binaries(_place())} {CLOCK}".encode())
     for path in sorted((shipped.directory("migrations") / "versions").glob("*.py")):
-        known.update(path.read_bytes())
-    return known.hexdigest()[:16]
+        fingerprint.update(path.read_bytes())
+    return fingerprint.hexdigest()[:16]

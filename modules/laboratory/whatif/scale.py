@@ -41,7 +41,7 @@ class Scale(NamedTuple):
     all_work: float
 
     def tasks(self, campaign_id: int, tasks: int, luck: Random) -> int:
-        """Simulated ones for so many real ones."""
+        """How many simulated tasks stand for so many real ones of this campaign, rounded by `luck`."""
         return rounded(tasks / self.cores / self.together[campaign_id], luck)
 
     def count(self, most: int) -> int:

@@ -60,14 +60,14 @@ def _clusters(plan: Plan, luck: Random) -> dict[int, Hardware]:
     """Whole jobs of the campaigns that may be submitted; each of these has one place at least."""
     seen = {cluster_id: plan.picture.clusters[cluster_id] for cluster_id in plan.names}
     units = {id: max(plan.works[number].widths.get(id, 1) for number in plan.orders) for id in seen}
-    parts = {id: (one.total - one.unavailable) / plan.scale.cores / units[id] for id, one in seen.items()}
-    cores = {id: some * units[id] for id, some in shared_out(parts, luck).items()}
+    parts = {id: (there.total - there.unavailable) / plan.scale.cores / units[id] for id, there in seen.items()}
+    cores = {id: jobs * units[id] for id, jobs in shared_out(parts, luck).items()}
     for number in plan.orders:
         widths = plan.works[number].widths
         if not any(cores[cluster_id] >= width for cluster_id, width in widths.items()):
             best = max(widths, key=lambda id: seen[id].total)
             cores[best] = widths[best]
-    return {cluster_id: _hardware(plan, cluster_id, some, luck) for cluster_id, some in cores.items() if some}
+    return {cluster_id: _hardware(plan, cluster_id, number, luck) for cluster_id, number in cores.items() if number}
 
 
 def _hardware(plan: Plan, cluster_id: int, cores: int, luck: Random) -> Hardware:

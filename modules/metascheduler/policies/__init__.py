@@ -42,19 +42,19 @@ Order = Callable[[Sequence[Claim], Facts], list[Turn]]
 
 def pools(turns: Iterable[Turn]) -> list[list[Turn]]:
     """Those that stand side by side as one, the first of them first; most stand alone."""
-    found: dict[object, list[Turn]] = {}
+    by_pool: dict[object, list[Turn]] = {}
     for number, turn in enumerate(turns):
-        found.setdefault(number if turn.pool is None else turn.pool, []).append(turn)
-    return [sorted(members, key=lambda turn: turn.place) for members in found.values()]
+        by_pool.setdefault(number if turn.pool is None else turn.pool, []).append(turn)
+    return [sorted(members, key=lambda turn: turn.place) for members in by_pool.values()]
 
 
 def names() -> list[str]:
-    """Every policy there is."""
+    """Of the files in this directory, by alphabet: what `policy.order` may be set to."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def load(name: str) -> Order:
-    """The policy in the file of that name."""
+    """The `order` of the policy in the file of that name; raise ConfigError when there is none."""
     if name not in names():
         raise ConfigError(f"policy.order: there is no policy {name!r}; there are: {', '.join(names())}")
     order: Order = importlib.import_module(f"{__name__}.{name}").order

@@ -7,7 +7,7 @@ from modules.metascheduler.policies import Facts, Turn
 
 
 def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
-    """Every campaign on the clusters that it has an affinity with, and then every one on its others."""
+    """Every campaign on the clusters that its user has an affinity with, and then every one on its others."""
     turns = []
     for claim in claims:
         close = tuple(cluster for cluster in claim.clusters if (claim.user, cluster) in facts.affinities)

@@ -13,4 +13,5 @@ def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
 
 
 def _start_of_the_last(claim: Claim) -> float:
+    """In seconds since the epoch; published end and pressure: modules/predictor/eta/dates.py."""
     return inf if claim.eta is None or isnan(claim.pressure) else claim.eta.timestamp() - claim.pressure

@@ -1,4 +1,9 @@
-"""Users and projects get what they are due of the grid over time, by the karma of OAR's fair sharing."""
+"""Users and projects get what they are due of the grid over time, by the karma of OAR's fair sharing.
+
+OAR sorts jobs by karma; here it makes weights, as campaigns are served side by side. What users have had is forgotten
+by half in `policy.half_life` days (cigri/flow/usage.py), where OAR has a window. Long form:
+docs/explanation/scheduling.md#order, under Fair sharing.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,17 +15,21 @@ from cigri.flow.views.wants import Claim
 from cigri.states import SubjectKind
 from modules.metascheduler.policies import Facts, Turn
 
-OF_PROJECT, OF_USER, OF_USER_ASKED = 1.0, 2.0, 1.0  # what a share too much counts
+OF_PROJECT, OF_USER, OF_USER_ASKED = 1.0, 2.0, 1.0  # OAR's SCHEDULER_FAIRSHARING_COEF_PROJECT, _USER and _USER_ASK
 LARGEST_TARGET = 1e9  # times another's
 LARGEST_USAGE = 1e30  # core-seconds
-FIRMNESS = 4.0  # who has had e^-4 of another's due by karma gets e^4 = 55 times as much now
+FIRMNESS = 4.0  # a karma less by 1, a quarter of all in each of its parts, makes the weight e^4 = 55 times as large
 
 Pair = tuple[str, str]
 """A user and a project."""
 
 
 def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
-    """All side by side; a campaign's weight is what is due to its user in its project, less what they have had."""
+    """All side by side, by weight: due * e^(-FIRMNESS * karma) / campaigns, all three of a user in a project.
+
+    So users with many campaigns get no more than those with one. The exponential keeps weights above 0, and makes of a
+    difference of karma the same ratio whoever has how much; it is a choice of ours, OAR has none.
+    """
     campaigns = Counter((claim.user, claim.project) for claim in claims)
     due = dues(campaigns, facts.targets)
     too_much = karma(due, facts.usage)
@@ -33,7 +42,10 @@ def order(claims: Sequence[Claim], facts: Facts) -> list[Turn]:
 
 
 def dues(pairs: Iterable[Pair], targets: Mapping[Subject, float]) -> dict[Pair, float]:
-    """The part of all that is due to each user in a project, among those who want something now."""
+    """The part of all that is due to each user in a project, among those who want something now; together 1.
+
+    (target of the project / all projects') * (target of the user / all users' in the project); who has none has 1.
+    """
     users: dict[str, dict[str, float]] = defaultdict(dict)
     for user, project in pairs:
         users[project][user] = _target(targets, Subject(SubjectKind.USER, user))
@@ -47,14 +59,16 @@ def dues(pairs: Iterable[Pair], targets: Mapping[Subject, float]) -> dict[Pair, 
 
 
 def _target(targets: Mapping[Subject, float], subject: Subject) -> float:
+    """At least 1 / LARGEST_TARGET, so that no user's due is 0."""
     return min(LARGEST_TARGET, max(1 / LARGEST_TARGET, targets.get(subject, 1.0)))
 
 
 def karma(due: Mapping[Pair, float], usage: Mapping[Pair, Consumption]) -> dict[Pair, float]:
     """How much more a user in a project has had than is due; 0 is just right.
 
-    The weighted sum of what the project used, the user used and the user asked for, each as a part of all, less the
-    part that is due.
+    OF_PROJECT (used by the project - due) + OF_USER (used by the user - due) + OF_USER_ASKED (asked by the user - due),
+    each as a part of what all users, or projects, who want something now have had; from -4 to 4. Used: core-seconds of
+    jobs; asked: cores times walltime.
     """
     users, projects = {user for user, _ in due}, {project for _, project in due}
     of_users = {pair: had for pair, had in usage.items() if pair[0] in users}
@@ -69,7 +83,7 @@ def karma(due: Mapping[Pair, float], usage: Mapping[Pair, Consumption]) -> dict[
 
 
 def _excess(had: Mapping[Pair, float], due: Mapping[Pair, float], which: int) -> dict[str, float]:
-    """By user (`which` 0) or project (1): the part of all that was had, less the part that is due."""
+    """By user (`which` 0) or project (1): the part of all that was had, less the part that is due; 0 if nothing was."""
     had = {pair: min(LARGEST_USAGE, max(0.0, amount)) for pair, amount in had.items()}
     whole = sum(had.values())
     excess: dict[str, float] = defaultdict(float)

@@ -7,5 +7,5 @@ from modules.metascheduler.policies import Facts, Turn
 
 
 def order(claims: Sequence[Claim], _facts: Facts) -> list[Turn]:
-    """In the order of submission."""
+    """By the campaign's number, which grows with each submission; one turn on all its clusters."""
     return [Turn(claim.campaign_id, claim.clusters, (claim.campaign_id,)) for claim in claims]

@@ -17,8 +17,8 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     with open_database() as database:
         with database.begin() as conn:
-            known = find(conn, options.name).config.model_dump(mode="json")
-        config = standing_in.decide(options.name, put_together(options, known))
+            stored = find(conn, options.name).config.model_dump(mode="json")
+        config = standing_in.decide(options.name, put_together(options, stored))
         with database.begin() as conn:
             standing_in.refuse_under_jobs(conn, options.name, config)
             put_cluster(conn, options.name, config.model_dump(mode="json"))

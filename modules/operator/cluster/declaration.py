@@ -17,6 +17,7 @@ SSH_OPTIONS = ("host", "port", "account", "key_file", "known_hosts", "host_key_a
 
 
 def add_options(parser: Parser) -> None:
+    """NAME, and all that put_together() reads."""
     parser.add_argument("name", help="of the cluster, as users write it in campaigns")
     parser.add_argument("--driver", help=f"its batch system: {', '.join(drivers.names())}")
     parser.add_argument("--ssh", metavar="[ACCOUNT@]HOST[:PORT]", help="its front-end")
@@ -28,21 +29,21 @@ def add_options(parser: Parser) -> None:
     ssh.add_argument("--known-hosts", help="file of host keys (default ~/.ssh/known_hosts)")
     ssh.add_argument("--host-key-alias", help="name under which the host key is known")
     ssh.add_argument("--jump", metavar="ACCOUNT@HOST:PORT", help="host on the way")
-    rest = parser.add_argument_group("everything else")
-    rest.add_argument(
+    others = parser.add_argument_group("everything else")
+    others.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         help="setting of the driver; KEY.NAME: one of several",
     )
-    rest.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="setting of the cluster")
-    rest.add_argument("--file", type=Path, help="TOML file with the settings; options win")
+    others.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="setting of the cluster")
+    others.add_argument("--file", type=Path, help="TOML file with the settings; options win")
 
 
-def put_together(options: argparse.Namespace, known: dict[str, Any]) -> ClusterConfig:
-    """The configuration from `known`, the file and the options; raise ConfigError when something is wrong with it."""
-    values: dict[str, Any] = {**known, **(_read(options.file) if options.file else {})}
+def put_together(options: argparse.Namespace, stored: dict[str, Any]) -> ClusterConfig:
+    """The configuration from `stored`, the file and the options; raise ConfigError when something is wrong with it."""
+    values: dict[str, Any] = {**stored, **(_read(options.file) if options.file else {})}
     if options.driver:
         values["driver"] = options.driver
     if options.option:
@@ -71,9 +72,9 @@ def pair(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _with_options(known: dict[str, Any], given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _with_options(stored: dict[str, Any], given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """What is named `pools.gpu` is the one of `pools`; the others stay."""
-    values = dict(known)
+    values = dict(stored)
     for key, value in given:
         outer, _, inner = key.partition(".")
         if inner and not isinstance(values.get(outer, {}), dict):
@@ -102,10 +103,10 @@ def _ssh(options: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(options, name) for name in SSH_OPTIONS if getattr(options, name) is not None}
     if not options.ssh:
         return given
-    found = HOP.fullmatch(options.ssh)
-    if not found:
+    hop = HOP.fullmatch(options.ssh)
+    if not hop:
         raise UsageError(f"--ssh takes [ACCOUNT@]HOST[:PORT], not {options.ssh!r}")
-    short = {"host": found["host"].strip("[]"), "port": int(found["port"] or 22), "account": found["login"] or ""}
+    short = {"host": hop["host"].strip("[]"), "port": int(hop["port"] or 22), "account": hop["login"] or ""}
     return short | given
 
 

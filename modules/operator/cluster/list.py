@@ -23,12 +23,13 @@ def run(argv: list[str]) -> int:
 
 
 def plain(cluster: ClusterStanding, accounts: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """For programs."""
+    """What `--json` prints of a cluster; `accounts` are pairs of grid user and local user."""
     mapped = [{"grid_user": grid_user, "local_user": local_user} for grid_user, local_user in accounts]
     return {**cluster._asdict(), "state": cluster.state, "accounts": mapped}
 
 
 def print_clusters(clusters: Sequence[ClusterStanding]) -> None:
+    """A line for each; cores and free are everybody's, ours the cores of our jobs."""
     print_table(
         ("cluster", "driver", "front-end", "state", "cores", "free", "ours", "waiting", "running"),
         [

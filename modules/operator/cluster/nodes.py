@@ -34,14 +34,14 @@ def run(argv: list[str]) -> int:
         cluster_id = find_cluster_id(conn, options.name) if options.name else 0
         if options.admit:
             _admit(conn, cluster_id, options.name, options.admit)
-            said = f"{', '.join(options.admit)} may have jobs again"
+            outcome = f"{', '.join(options.admit)} may have jobs again"
         elif options.drain:
             by = _drain(conn, cluster_id, options.name, options.drain, options.by)
-            said = f"{', '.join(options.drain)}: no new jobs; what runs there is to end by {moment(by)}"
+            outcome = f"{', '.join(options.drain)}: no new jobs; what runs there is to end by {moment(by)}"
         else:
             _show(list_excluded_nodes(conn, options.name), as_json=options.json)
             return 0
-    print(f"Cluster {options.name}: {said}")
+    print(f"Cluster {options.name}: {outcome}")
     return 0
 
 
@@ -62,8 +62,8 @@ def _parser() -> Parser:
 
 
 def _admit(conn: Connection, cluster_id: int, name: str, nodes: Sequence[str]) -> None:
-    known = {one.node for one in list_excluded_nodes(conn, name)}
-    if strange := sorted(set(nodes) - known):
+    excluded = {node.node for node in list_excluded_nodes(conn, name)}
+    if strange := sorted(set(nodes) - excluded):
         raise UsageError(f"{', '.join(strange)}: not left out; `cigri cluster nodes {name}` lists them")
     admit_nodes(conn, cluster_id, name, nodes, grid_user())
     end_node_drains(conn, cluster_id, nodes)
@@ -81,11 +81,11 @@ def _drain(conn: Connection, cluster_id: int, name: str, nodes: Sequence[str], b
 
 def _show(nodes: Sequence[ExcludedNode], *, as_json: bool) -> None:
     if as_json:
-        print_json([one._asdict() for one in nodes])
+        print_json([node._asdict() for node in nodes])
     else:
-        print_table(NODE_COLUMNS, [_line(one) for one in nodes], prose=("Node", "Why"))
+        print_table(NODE_COLUMNS, [_line(node) for node in nodes], prose=("Node", "Why"))
 
 
-def _line(one: ExcludedNode) -> tuple[object, ...]:
-    state = "drains" if one.is_drained else "left out" if one.is_out else "on trial"
-    return one.cluster, one.node, state, moment(one.since), moment(one.until), one.strikes or None, one.reason
+def _line(node: ExcludedNode) -> tuple[object, ...]:
+    state = "drains" if node.is_drained else "left out" if node.is_out else "on trial"
+    return node.cluster, node.node, state, moment(node.since), moment(node.until), node.strikes or None, node.reason

@@ -16,6 +16,7 @@ from cigri.gateway import Gateway
 from cigri.orders import ListNodes, Order, Probe, ReadCapacity
 from cigri.orders.shell import base_of
 from cigri.requirements import BUILT_IN, shown
+from cigri.resources.nodes import NodeClass
 from cigri.script.answers import Answer
 from cigri.text.units import MEGABYTE, SIZES, as_size
 
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 LARGEST_SKEW = 5.0  # seconds
 FULL_DISK = 100 * MEGABYTE  # that are left, or less
+SHOWN_PROPERTIES = ("cores", "memory", "gpus")  # of nodes
 
 
 class Patient(NamedTuple):
@@ -43,12 +45,15 @@ class Patient(NamedTuple):
 
     @property
     def base(self) -> str:
+        """The directory of this grid on the cluster, as a word of sh."""
         return base_of(self.cluster.config, self.grid_key)
 
     def ask(self, order: Order[T]) -> T:
+        """Give an order as the user whose job is tried; errors as Gateway.ask."""
         return self.gateway.ask(self.cluster, self.user, order)
 
     def run(self, script: str, user: str = "") -> Answer:
+        """Run sh text as that user, or as another account; errors as Transport.run."""
         return self.gateway.run(self.cluster, user or self.user, script)
 
 
@@ -65,6 +70,7 @@ class Weakness(Trouble):
 
 
 def configuration(patient: Patient) -> str:
+    """Its driver can be loaded with its options; Weakness while its fallback is in use."""
     config, name = patient.cluster.config, patient.cluster.name
     drivers.load(config.driver, config.options)
     if config.stand_in:
@@ -74,6 +80,7 @@ def configuration(patient: Patient) -> str:
 
 
 def reach(patient: Patient) -> str:
+    """This host has the account; or the front-end's port, or the jump host's, takes a connection."""
     ssh = patient.cluster.config.ssh
     if ssh is None:
         try:
@@ -95,11 +102,12 @@ def login(patient: Patient) -> str:
     _check(patient.run("true", patient.login), "the command true failed")
     started = time.monotonic()
     _check(patient.run("true", patient.login), "the command true failed")
-    known = "host key known, " if patient.cluster.config.ssh else ""
-    return f"{known}{patient.login} may log in; a command takes {(time.monotonic() - started) * 1000:.1f} ms"
+    host_key = "host key known, " if patient.cluster.config.ssh else ""
+    return f"{host_key}{patient.login} may log in; a command takes {(time.monotonic() - started) * 1000:.1f} ms"
 
 
 def account(patient: Patient) -> str:
+    """Commands run as the user; where they do not, the advice is the line that sudoers needs."""
     sudo = f"{patient.login} ALL=({patient.user}) NOPASSWD: ALL"
     advice = f"on the cluster, /etc/sudoers.d/cigri needs a line like: {sudo}" if patient.user != patient.login else ""
     try:
@@ -112,6 +120,7 @@ def account(patient: Patient) -> str:
 
 
 def directory(patient: Patient) -> str:
+    """The user can make and write the directory of this grid; Weakness when its disk is nearly full."""
     script = (
         f"cigri_base={patient.base}\n"
         'mkdir -p -- "$cigri_base" && cd -- "$cigri_base" && : >.probe.$$ && rm .probe.$$ && pwd &&\n'
@@ -119,17 +128,18 @@ def directory(patient: Patient) -> str:
     )
     answer = patient.run(script)
     advice = "check the rights and the quota there, or `cigri cluster change NAME --set directory=...`"
-    found = re.fullmatch(r"(.+)\n\S+ +\d+ +\d+ +(\d+) +\S+ +.*\n", answer.out)
-    if answer.status != 0 or not found:
+    listing = re.fullmatch(r"(.+)\n\S+ +\d+ +\d+ +(\d+) +\S+ +.*\n", answer.out)
+    if answer.status != 0 or not listing:
         raise Trouble(f"{patient.user} cannot write below {patient.base}: {answer.err.strip()}", advice)
-    space = int(found[2]) * SIZES["KB"]
-    text = f"{found[1]} can be written, {as_size(space)} free"
+    space = int(listing[2]) * SIZES["KB"]
+    text = f"{listing[1]} can be written, {as_size(space)} free"
     if space < FULL_DISK:
         raise Weakness(text, "jobs cannot write their records on a full disk")
     return text
 
 
 def clock(patient: Patient) -> str:
+    """`date` there and the database's time; Weakness when they are more than LARGEST_SKEW seconds apart."""
     with patient.database.begin() as conn:
         before = server_time(conn).timestamp()
     there = _check(patient.run("date +%s"), "the command date failed").out.strip()
@@ -146,10 +156,12 @@ def clock(patient: Patient) -> str:
 
 
 def batch_system(patient: Patient) -> str:
+    """Its name and version, as the driver reads them."""
     return patient.ask(Probe())
 
 
 def capacity(patient: Patient) -> str:
+    """Cores of the queue that --queue names, or of the cluster; Weakness when all are out of order."""
     seen = patient.ask(ReadCapacity(patient.options.queue))
     text = f"{seen.total} cores: {seen.free} free, {seen.used} used, {seen.unavailable} out of order"
     if seen.total <= seen.unavailable:
@@ -158,20 +170,21 @@ def capacity(patient: Patient) -> str:
 
 
 def nodes(patient: Patient) -> str:
-    """Those of the default queue."""
+    """Nodes of the default queue by their cores, memory and GPUs, then the names of the other queues."""
     try:
-        found = patient.ask(ListNodes())
+        classes = patient.ask(ListNodes())
     except AnswerUnreadable as error:
         raise Weakness(str(error), "what is known of them can be declared: docs/reference/resources.md") from None
-    if found is None:
+    if classes is None:
         return f"driver {patient.cluster.config.driver} cannot tell of them"
-    kinds = [
-        f"{one.nodes} with {', '.join(f'{name} {shown(one.properties[name], BUILT_IN[name])}' for name in some)}"
-        for one in found
-        if not one.queue and (some := [name for name in ("cores", "memory", "gpus") if name in one.properties])
-    ]
-    queues = sorted({one.queue for one in found if one.queue})
+    kinds = [_kind(alike) for alike in classes if not alike.queue and set(SHOWN_PROPERTIES) & alike.properties.keys()]
+    queues = sorted({alike.queue for alike in classes if alike.queue})
     return "; ".join([*dict.fromkeys(kinds), *([f"queues {', '.join(queues)}"] if queues else [])])
+
+
+def _kind(alike: NodeClass) -> str:
+    amounts = ((name, alike.properties[name]) for name in SHOWN_PROPERTIES if name in alike.properties)
+    return f"{alike.nodes} with {', '.join(f'{name} {shown(value, BUILT_IN[name])}' for name, value in amounts)}"
 
 
 def _check(answer: Answer, complaint: str) -> Answer:

@@ -39,10 +39,10 @@ def decide(name: str, config: ClusterConfig) -> ClusterConfig:
 
 def refuse_under_jobs(conn: Connection, name: str, config: ClusterConfig) -> None:
     """Raise UsageError when jobs live on what would be given up: nobody would see their end."""
-    known = find_cluster(conn, name)
-    if known is None or bool(known.config.fallback_because) == bool(config.fallback_because):
+    stored = find_cluster(conn, name)
+    if stored is None or bool(stored.config.fallback_because) == bool(config.fallback_because):
         return
-    if live := list_known(conn, known.id):
+    if live := list_known(conn, stored.id):
         raise UsageError(
             f"{len(live)} jobs of ours live on {name}, and its jobs would now go elsewhere: "
             f"`cigri cluster disable {name}`, wait for them to end, and say this again"

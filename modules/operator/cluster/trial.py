@@ -40,6 +40,7 @@ class TestJob(NamedTuple):
 
 
 def run_job(patient: Patient) -> str:
+    """Submit a job of one task, wait for its record and output, and remove all of it again."""
     mark = secrets.token_hex(4)
     driver = patient.gateway.driver(patient.cluster)
     tag = f"cigri.{patient.grid_key}.test{mark}"
@@ -95,17 +96,17 @@ def _wait(trial: TestJob, remote_id: str) -> Posted:
 def _verdict(trial: TestJob, remote_id: str, posted: Posted) -> str:
     record = posted.record
     script = tail(trial.base, 0, trial.batch_id, 1, record.position, "out", 1000)
-    said = (parse_tail(trial.patient.run(script)) or "").strip()
-    if record.exit_code != 0 or said != GREETING:
-        raise Trouble(f"job {remote_id} on {record.node} ended with {record.exit_code} and wrote {said!r}")
+    output = (parse_tail(trial.patient.run(script)) or "").strip()
+    if record.exit_code != 0 or output != GREETING:
+        raise Trouble(f"job {remote_id} on {record.node} ended with {record.exit_code} and wrote {output!r}")
     return f"{remote_id} ran on {record.node} and its record and output came back"
 
 
 def _fate(trial: TestJob, remote_id: str) -> str:
-    known: list[RemoteJob] = []
+    jobs: list[RemoteJob] = []
     with suppress(CigriError):
-        known = trial.driver.parse_history(trial.patient.run(trial.driver.history([(trial.tag, 1, remote_id)])))
-    state = ", ".join(f"{job.state} {job.reason}".strip() for job in known) or "it knows nothing of it"
+        jobs = trial.driver.parse_history(trial.patient.run(trial.driver.history([(trial.tag, 1, remote_id)])))
+    state = ", ".join(f"{job.state} {job.reason}".strip() for job in jobs) or "it knows nothing of it"
     return f"job {remote_id} is gone without a record; the batch system says: {state}"
 
 

@@ -18,6 +18,6 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     with open_database() as database, database.begin() as conn:
         old, new = find_document(conn, options.old), find_document(conn, options.new)
-    before, after = (one.text.splitlines(keepends=True) for one in (old, new))
+    before, after = (document.text.splitlines(keepends=True) for document in (old, new))
     sys.stdout.writelines(unified_diff(before, after, f"version {old.version}", f"version {new.version}"))
     return 0

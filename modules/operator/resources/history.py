@@ -19,6 +19,8 @@ def run(argv: list[str]) -> int:
     if options.json:
         print_json([document._asdict() for document in documents])
     else:
-        rows = [(one.version, as_local(one.at), one.by, one.text.count("\n")) for one in documents]
+        rows = [
+            (document.version, as_local(document.at), document.by, document.text.count("\n")) for document in documents
+        ]
         print_table(("version", "applied at", "by", "lines"), rows, prose=("by",))
     return 0

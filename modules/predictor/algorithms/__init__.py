@@ -86,7 +86,7 @@ def load(name: str) -> PredictFlow:
 
 
 def bounded(ratio: float, flow: Flow) -> float:
-    """At least one job on the whole cluster, at most MOST_JOBS per core."""
+    """The ratio, in jobs per core: at least one job on the whole cluster, at most MOST_JOBS per core."""
     return min(max(ratio, 1.0 / max(flow.total, flow.width, 1)), MOST_JOBS)
 
 

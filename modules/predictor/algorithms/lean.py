@@ -3,7 +3,7 @@
 Little's law: what waits is the rate at which cores become free times the delay to fill them (one cycle, the time to
 send a job, and the queue delay of the cluster). The rate is expected from the ages of the running jobs and the spread
 of durations, and from the cores that others give back and take: a burst of theirs goes as it came. What the cluster can
-start is the limit.
+start is the limit. Long form: docs/explanation/prediction.md#what-lean-reckons-with.
 """
 
 import math
@@ -19,7 +19,12 @@ SENDING_STEPS = 2  # of `keep` per factor of two, so that it seldom changes
 
 
 def predict(flow: Flow) -> Prediction:
-    """Memory: jobs `waiting` and `due` to start at the last forecast, and sums of those `expected` and `started`."""
+    """Keep `needed` jobs waiting, less as far as those that should have started did not.
+
+    Trust is (started + 1) / (expected + 1), at most 1: the part of the jobs expected to start that did, where one of
+    one did before any was seen. Memory: jobs `waiting` and `due` to start at the last forecast, and sums of those
+    `expected` and `started`. Between two looks at the cluster nothing is learnt, as nobody has seen what started.
+    """
     worth = useful(flow)
     if worth < WORTHLESS:
         return Prediction(1.0 / max(flow.total, flow.width), keep=0)
@@ -47,14 +52,23 @@ def _most(flow: Flow) -> int:
 
 
 def useful(flow: Flow) -> float:
-    """The share of core-seconds spent on jobs that are not killed: x / (e^x - 1), x kills expected in a job's life."""
+    """The share of core-seconds spent on jobs that are not killed: x / (e^x - 1), x kills expected in a job's life.
+
+    If kills come at random, h a second, a job of m seconds that begins anew after each takes (e^(h m) - 1) / h in all,
+    of which m are of use (cigri/estimates/completion.py). Before a task has ended, m is the walltime.
+    """
     length = flow.walltime if flow.mean is None else min(flow.mean, flow.walltime)
     kills = flow.hazard * flow.width * length
     return kills / math.expm1(kills) if 0 < kills < 500 else float(kills <= 0)
 
 
 def needed(flow: Flow) -> float:
-    """Jobs that can start before the next ones arrive, with a margin for the deviation of that number."""
+    """Jobs that can start before the next ones arrive, with a margin for the deviation of that number.
+
+    (ending + free * (delay / mean - 1) + sqrt((MARGIN * ending_deviation)^2 + local^2)) / width, at most HEADROOM times
+    what the cluster starts in the delay, and one. `local`: cores that others will have given back, their mean or their
+    largest change in a minute, whichever is more; it counts as a deviation, as it comes or not, by itself.
+    """
     delay = _delay(flow)
     local = max((flow.releases - flow.arrivals) * delay, float(min(flow.swing, flow.others)))
     again = max(delay / flow.mean - 1.0, 0.0) if flow.mean else 0.0  # short jobs follow each other on a free core, too
@@ -72,7 +86,7 @@ def _delay(flow: Flow) -> float:
 
 
 def _seen(flow: Flow) -> tuple[float, float]:
-    """Decaying sums of the waiting jobs that should have started, and of those that left the queue."""
+    """Sums of the waiting jobs that should have started, and of those that left the queue; halved at each look."""
     kept = flow.memory
     expected, started = kept.get("expected", 0.0), kept.get("started", 0.0)
     if not flow.is_news:

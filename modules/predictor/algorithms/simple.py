@@ -4,5 +4,5 @@ from modules.predictor.algorithms import Flow, Prediction
 
 
 def predict(flow: Flow) -> Prediction:
-    """1 / w, and no more is known."""
+    """1 / w jobs per core; nothing is measured, and `keep_waiting` jobs wait as the cluster is configured."""
     return Prediction(1.0 / flow.width)

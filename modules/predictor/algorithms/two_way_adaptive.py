@@ -1,10 +1,16 @@
-"""The ratio follows what was sent: how much of it runs, and how much of it waits in vain."""
+"""The ratio follows what was sent: how much of it runs, and how much of it waits in vain.
+
+JR, the job ratio, is in jobs per core. The formulas are those of the design of the first CiGri's scheduler ("Prediction
+algorithms", 2009), kept as they were published. Yet what is sent for each job that runs is no ratio to cores: it is 1
+where all that was sent runs, and grows the fewer do, whether they wait, are wider than one core, or have ended already.
+It is here to compare.
+"""
 
 from modules.predictor.algorithms import Flow, Prediction, bounded, excess
 
 
 def predict(flow: Flow) -> Prediction:
-    """For parallel jobs whose width nobody tells, and for short ones. It is kept as it was published (below)."""
+    """Down when more than `keep_waiting` jobs wait, else up; where nothing was sent, the ratio stays as it was."""
     if _sent(flow) <= 0:
         return Prediction(bounded(flow.ratio or 1.0 / flow.width, flow))
     return Prediction(decrease(flow) if excess(flow) > 0 else increase(flow))
@@ -24,5 +30,5 @@ def decrease(flow: Flow) -> float:
 
 
 def _sent(flow: Flow) -> float:
-    """NB_JOBS_SUBMITTED as the last forecast had it; 0 when there was none, or no core free."""
+    """NB_JOBS_SUBMITTED as the last forecast had it, OLD_JR * OLD_FREE; 0 when there was none, or no core free."""
     return (flow.ratio or 0.0) * (flow.free_before or 0)

@@ -12,7 +12,8 @@ def pressure(part: Progress) -> float | None:
     """Seconds along the critical path to the end of a campaign, of all its clusters together; None: nothing is known.
 
     Its tasks wait for none of the others, so that each path is one task, and the critical one the longest that remains:
-    of those that ran before the longest, of the others as long as the longest of so many is expected to be.
+    of those that ran before the longest, of the others the median of the longest of so many (estimates.longest), and
+    at least the usual. Open-lmake's pressure, for tasks without dependencies (docs/explanation/scheduling.md#dates).
     """
     if not part.remaining:
         return 0.0
@@ -22,7 +23,10 @@ def pressure(part: Progress) -> float | None:
 
 
 def told(before: datetime | None, eta: datetime | None, now: datetime) -> datetime | None:
-    """The end as others are told: as `before`, unless it has moved by more than a sixteenth of what was left."""
+    """The end as others are told: as `before`, unless it has moved by more than a sixteenth of what was left.
+
+    So of an end an hour away nobody hears that it moves by less than four minutes. None: none was ever known.
+    """
     if before is None or eta is None:
         return eta or before
     left = max(before - now, timedelta())

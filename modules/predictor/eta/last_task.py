@@ -1,4 +1,10 @@
-"""When the last of many tasks ends; pure."""
+"""When the last of many tasks ends; pure.
+
+The chance that all have ended is the product of the chances that each has: tasks are thought to last independently of
+each other, by the same lifetimes, divided by the speed of their cluster. Of those that run it is known for how long
+they have. The others begin one after the other where those end, at a steady rate, until the last has begun: those of
+them that have not ended are a Poisson number, of which none is left with probability e^-mean.
+"""
 
 import math
 from collections import Counter
@@ -8,7 +14,7 @@ from typing import NamedTuple
 from modules.predictor.lifetimes import Lifetimes
 
 RARE = 1e-6  # part of the tasks of which nothing is known
-NEVER_IN_LOGS = -9.0  # logarithm of a chance that is none
+NEVER_IN_LOGS = -9.0  # logarithm of a chance that counts as none
 NEARLY_SURE = 0.03  # to this part of it an end is looked for
 SOONEST = 1e-3  # seconds
 HALVINGS = 64  # at most, to find it: some ends are farther than any number tells
@@ -35,10 +41,10 @@ class Bag(NamedTuple):
 
 
 def last_end(bag: Bag, chance: float) -> float:
-    """Seconds after which all have ended with this chance."""
+    """Seconds after which all have ended with this chance: a doubling search, and bisection, to NEARLY_SURE of it."""
     places = Counter[float]()
-    for one in bag.running:
-        places[one.speed] += one.tasks
+    for tasks in bag.running:
+        places[tasks.speed] += tasks.tasks
     early, late = bag.starting, bag.starting + max(bag.lifetimes.mean, SOONEST)
     for _ in range(HALVINGS):
         if _all_ended(bag, places, late) >= chance:
@@ -53,7 +59,13 @@ def last_end(bag: Bag, chance: float) -> float:
 
 
 def _all_ended(bag: Bag, places: Mapping[float, int], seconds: float) -> float:
-    """The chance that all have; `places`: so many run side by side at each speed."""
+    """The chance that all have; `places`: so many run side by side at each speed.
+
+    On each place tasks begin at speed / mean a second until `starting`. One begun x seconds ago goes on with
+    probability U(speed x) (Lifetimes.unfinished), so that of all of them (beyond(speed after) - beyond(speed seconds))
+    / mean go on, after = seconds - starting. A replica begins at `starting` and has done `replica` of the same work by
+    now: a task goes on if it is longer than what either attempt has done; up to an age of `until` that is the replica.
+    """
     lifetimes, after = bag.lifetimes, seconds - bag.starting
     replica = bag.replicas * after if bag.replicas else 0.0
     logarithm = 0.0
@@ -70,12 +82,17 @@ def _all_ended(bag: Bag, places: Mapping[float, int], seconds: float) -> float:
 
 
 def _still(bag: Bag, speed: float, age: float | None, seconds: float, replica: float) -> float:
-    """The chance that one that runs now has not ended then."""
+    """The chance that one that runs now has not ended `seconds` from now; S: outlasting, the part that lasts longer.
+
+    Begun nobody knows when (None): as of a task met at a random moment, beyond(t) / beyond(0) (renewal theory). Of age
+    a: S(a + t) / S(a); and if its attempt is in vain (`again`), it begins anew one mean duration from now, and its
+    work is still known to be longer than a.
+    """
     lifetimes = bag.lifetimes
     if age is None:
         return lifetimes.beyond(max(speed * seconds, replica)) / lifetimes.beyond(0.0)
     outlasting = lifetimes.outlasting(age * speed)
-    if outlasting < RARE:  # longer than all that was seen: as long again as it has run, as far as one can know
+    if outlasting < RARE:  # longer than all that was seen: Gott's delta-t argument, as in predictor/endings.py
         return age / (age + seconds)
     first = min(lifetimes.outlasting(max(speed * (age + seconds), replica)) / outlasting, 1.0)
     once_more = min(lifetimes.unfinished(max(speed * seconds - lifetimes.mean, 0.0)) / outlasting, 1.0)

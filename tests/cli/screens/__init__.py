@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from cigri.answers.campaigns import CampaignView, PartView, ShareView, WholeCampaign
+from cigri.answers.clusters import ClusterView
+from cigri.answers.failures import ErrorView
+from cigri.answers.tasks import TaskView
 from cigri.cli import campaigns, clusters, jobs
 from cigri.cli.watching import Look, drawn
-from cigri.flow.views.campaigns import CampaignView, ErrorView, PartView
-from cigri.flow.views.clusters import ClusterView
-from cigri.flow.views.jobs import TaskView
+from cigri.rules.cluster_states import status_of
+from cigri.rules.obstacles import obstacle
 from cigri.states import CampaignState, CampaignType, JobState, Outcome, StepState, TaskState
 from tests.cli.running import Terminal
 
@@ -48,8 +51,14 @@ LARGE = CampaignView(
     pressure=None,
     priority=0,
     own_priority=0,
+    total=300000,
+    running=34,
+    has_failed_epilogue=False,
+    served_by="",
 )
-LONG = LARGE._replace(id=1234567, name="parameter study of a long named mesh, second try", user="bernadette", errors=0)
+LONG = LARGE._replace(
+    id=1234567, name="parameter study of a long named mesh, second try", user="bernadette", errors=0, running=0
+)
 PART = PartView(
     campaign_id=12,
     cluster="dahu",
@@ -87,6 +96,8 @@ NEVER = PART._replace(
     to_launch=0, waiting=0, running=0, done=0, failed=0, resubmitted=0, throughput=None, mean=None, deviation=None
 )
 AWAY = NEVER._replace(cluster="luke", prologue=StepState.WAITING, is_enabled=False)
+SHARES = [ShareView(part, obstacle(LARGE, part, NOON)) for part in (PART, AWAY)]
+WHOLE = WholeCampaign(LARGE, None, 0, "", SHARES, [], [])
 TASK = TaskView(
     id=1,
     campaign_id=12,
@@ -106,7 +117,9 @@ TASK = TaskView(
     is_halted=False,
 )
 FAILED = TASK._replace(number=20000, state=TaskState.FAILED, outcome=Outcome.FAILURE, exit_code=137, attempts=3)
-ERROR = ErrorView(345, "TASK_FAILED", 12, "dahu", 20041, 7, 1, NOON, NOON, "failure, exit code 5; stderr ends: boom")
+ERROR = ErrorView(
+    345, "TASK_FAILED", 12, "alice", "dahu", 20041, 7, 1, NOON, NOON, "failure, exit code 5; stderr ends: boom"
+)
 CLUSTER = ClusterView(
     id=1,
     name="dahu",
@@ -137,20 +150,21 @@ GONE = CLUSTER._replace(
     away_since=NOON,
     why="ssh: connect to host luke.example.org port 22: Connection timed out",
 )
+STATUSES = [status_of(cluster) for cluster in (CLUSTER, GONE)]
 
 
 def screen(width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     """All of it, one below the other."""
     monkeypatch.setenv("COLUMNS", str(width))
-    looks = [Look(LARGE, 34, False, NOON), Look(LONG, 0, False, NOON)]
+    looks = [Look(LARGE, NOON), Look(LONG, NOON)]
     shown: dict[str, Callable[[], None]] = {
         "gridstat": lambda: campaigns.print_list([LARGE, LONG], NOON, False),
         "gridstat -s": lambda: campaigns.print_summary([LARGE, LONG], NOON, False),
-        "gridstat 12": lambda: campaigns.print_campaign(LARGE, [PART, AWAY], [], NOON, False),
+        "gridstat 12": lambda: campaigns.print_campaign(WHOLE, None, NOON, False),
         "gridstat -f 12": lambda: jobs.print_tasks([TASK, FAILED], False),
         "gridstat -e": lambda: campaigns.print_errors([ERROR], False),
         "gridstat -w": lambda: print("\n".join(drawn(looks, width))),
-        "gridclusters": lambda: clusters.print_list([CLUSTER, GONE], False),
+        "gridclusters": lambda: clusters.print_list(STATUSES, False),
     }
     terminal = Terminal()
     with redirect_stdout(terminal):

@@ -1,0 +1,69 @@
+"""What commands do to campaigns and jobs: a transaction for each id, and a word on what became of it."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from cigri.answers.actions import ActionResult
+from cigri.cli.command import DONE, FAILED, Parser, complain, ids, print_json, safe
+from cigri.cli.grid import open_grid
+from cigri.endpoints.calling import Grid
+from cigri.errors import CigriError, DatabaseUnavailable, PortalUnavailable
+from cigri.text.plain import plain
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+Action = Callable[[Grid, int], ActionResult]
+
+
+def add_targets(parser: Parser, verb: str) -> None:
+    """Campaigns, as words or with -c, or jobs with -j; and how the answer is given. `verb`: what is done to jobs."""
+    parser.add_argument("campaigns", nargs="*", type=ids, metavar="ID", help="campaigns: 3, or 3,5, or 3-7")
+    parser.add_argument("-c", "--campaign", action="append", type=ids, metavar="ID", default=[], help="the same")
+    parser.add_argument(
+        "-j", "--job", action="append", type=ids, metavar="ID", default=[], help=f"{verb} this job instead"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="say what is left of each campaign, too")
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+
+
+def targets(parser: Parser, options: "Namespace") -> tuple[list[int], list[int]]:
+    """Ids of campaigns and of jobs, as typed and each once; one of the lists is empty."""
+    campaigns = [id for group in [*options.campaigns, *options.campaign] for id in group]
+    jobs = [id for group in options.job for id in group]
+    if campaigns and jobs:
+        parser.error("give campaigns or jobs (-j), not both")
+    if not campaigns and not jobs:
+        parser.error("which campaign? give its number; `gridstat` lists yours")
+    return list(dict.fromkeys(campaigns)), list(dict.fromkeys(jobs))
+
+
+def carry_out(act: Action, wanted: Sequence[int], options: "Namespace") -> int:
+    """One transaction per id: what cannot be done to one does not stop the others. Gives the exit status."""
+    results = []
+    with open_grid() as grid:
+        for id in wanted:
+            try:
+                result = act(grid, id)
+            except (DatabaseUnavailable, PortalUnavailable):
+                raise
+            except CigriError as error:
+                result = ActionResult(id, False, str(error))
+            results.append(result)
+            if not options.json:
+                _tell(result, options.verbose)
+    if options.json:
+        print_json(plain(results))
+    return DONE if all(result.done for result in results) else FAILED
+
+
+def _tell(result: ActionResult, verbose: bool) -> None:
+    if not result.done:
+        complain(result.message)
+        return
+    print(safe(result.message))
+    if verbose and result.details:
+        print(f"  {safe(result.details)}")
+    sys.stdout.flush()

@@ -1,0 +1,20 @@
+"""What `gridstat` shows of a test campaign."""
+
+from collections.abc import Sequence
+
+from cigri.answers.campaigns import ClusterTest
+from cigri.cli.tables import print_table
+from cigri.cli.wording import shortened
+from cigri.text.units import localised
+
+TEST_COLUMNS = ("Cluster", "Job", "Test", "Why")
+LONGEST_TAIL = 300
+
+
+def print_cluster_tests(tests: Sequence[ClusterTest], headerless: bool) -> None:
+    """A line for each cluster, with its verdict."""
+    lines = [
+        (test.tried.cluster, test.tried.job_id, test.result, shortened(localised(test.why), LONGEST_TAIL))
+        for test in tests
+    ]
+    print_table(TEST_COLUMNS, lines, prose=("Cluster", "Why"), headerless=headerless)

@@ -1,0 +1,117 @@
+"""What people may ask of the grid, and what they may change in it, one file per noun.
+
+An endpoint is a function of a connection, the caller and what was asked; how it is reached and who may call it are
+declared where it stands. The portal serves each one; the commands call the same ones, through the portal or here.
+"""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from cigri.errors import Forbidden
+from cigri.rules.callers import Caller, Scope
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.database import Database
+    from cigri.endpoints.bodies import Body
+    from cigri.orders.taker import OrderTaker
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+API = "/api/v1"
+
+
+@dataclass(frozen=True)
+class Errand(Generic[R]):
+    """What only a cluster can say, asked when the transaction is over; `run` raises what the gateway does."""
+
+    cluster: str
+    run: "Callable[[OrderTaker], R]"
+
+
+class May(StrEnum):
+    """Who may call an endpoint; none is served to strangers."""
+
+    EVERYBODY = "everybody"
+    """Whoever is known; the answer holds what this caller may see."""
+    OWNER = "owner"
+    """Of what is named, as the function itself looks up together with it; who is not is told that it is not there."""
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Endpoint(Generic[P, R]):
+    """`function` runs in one transaction of its own, which only reads where the method is GET."""
+
+    method: str
+    path: str
+    may: May
+    scope: Scope
+    function: "Callable[..., R | Errand[R]]"
+    """Of a connection, the caller, and the parameters by name."""
+    answer: Any
+    """The type of the answer."""
+
+    @property
+    def name(self) -> str:
+        """As in the audit trail and in OpenAPI."""
+        return self.function.__name__
+
+    @property
+    def in_path(self) -> list[str]:
+        """The parameters that the path names."""
+        return re.findall(r"\{(\w+)\}", self.path)
+
+    def require(self, caller: Caller) -> None:
+        """Raise Forbidden for whom this endpoint is not, whatever is named."""
+        if self.may is May.OPERATOR and not caller.is_operator:
+            raise Forbidden(f"this is for operators only, and you are {caller.user}")
+        if not caller.scope.allows(self.scope):
+            raise Forbidden(f"this token allows to {caller.scope}; to do this, make one with --scope {self.scope}")
+
+
+class Receiving(Endpoint[P, R]):
+    """One to which much is streamed: `function` takes the database, the caller and a Body, and the parameters by name.
+
+    It opens its transactions itself, when all is there.
+    """
+
+
+def reads(path: str, may: May) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
+    """An endpoint that changes nothing; `{name}` in the path is the parameter of that name."""
+    return lambda function: Endpoint("GET", path, may, Scope.READ, function, function.__annotations__["return"])
+
+
+def asks(
+    path: str, may: May, answer: type[R]
+) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R | Errand[R]]], Endpoint[P, R]]":
+    """As `reads`, of what a cluster may have to say: the portal says 202 until it has."""
+    return lambda function: Endpoint("GET", path, may, Scope.READ, function, answer)
+
+
+def changes(
+    path: str, may: May, scope: Scope = Scope.SUBMIT, *, method: str = "POST"
+) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
+    """An endpoint that changes something: it stands in the audit trail."""
+    return lambda function: Endpoint(method, path, may, scope, function, function.__annotations__["return"])
+
+
+def receives(
+    path: str, may: May, scope: Scope = Scope.SUBMIT
+) -> "Callable[[Callable[Concatenate[Database, Caller, Body, P], R]], Receiving[P, R]]":
+    """An endpoint to which a Body (cigri.endpoints.bodies) is sent; its parameters stand in the query."""
+    return lambda function: Receiving("POST", path, may, scope, function, function.__annotations__["return"])
+
+
+def every() -> Iterator[Endpoint[..., Any]]:
+    """All endpoints of all files here."""
+    for module in pkgutil.iter_modules(__path__):
+        file = importlib.import_module(f"{__name__}.{module.name}")
+        yield from (value for value in vars(file).values() if isinstance(value, Endpoint))

@@ -1,0 +1,117 @@
+"""What is streamed to an endpoint: one JSON value a line, in a file that nobody else sees until all of it is there."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, NoReturn, Self
+
+from cigri.errors import DescriptionError, Problem
+from cigri.text.units import MEGABYTE, as_size
+
+LARGEST_STREAM = 1024 * MEGABYTE
+"""Bytes."""
+LONGEST_BODY_LINE = 16 * MEGABYTE
+"""Bytes: of a description, parameters that follow it apart, or of one parameter."""
+BLOCK = 2**18  # bytes that are sent at a time
+
+
+class Body:
+    """The lines of a file without a name, which is gone with the process (in $TMPDIR, as tempfile chooses it)."""
+
+    def __init__(self, largest: int = LARGEST_STREAM) -> None:
+        self._file: BinaryIO = TemporaryFile()  # noqa: SIM115  # closed by close
+        self._size, self._newlines, self._largest = 0, 0, largest
+        self._is_ended = True
+
+    def write(self, block: bytes) -> None:
+        """Raise DescriptionError when it becomes too large."""
+        self._size += len(block)
+        if self._size > self._largest:
+            raise DescriptionError([Problem("the parameters", f"are more than {as_size(self._largest)} of JSON")])
+        self._newlines += block.count(b"\n")
+        self._is_ended = block.endswith(b"\n") if block else self._is_ended
+        self._file.write(block)
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return self._newlines + (not self._is_ended)
+
+    def first(self) -> object:
+        """The value of the first line; raise DescriptionError when there is none."""
+        for value in self.values(0):
+            return value
+        raise DescriptionError([Problem("the description", "is empty")])
+
+    def values(self, first: int) -> Iterator[object]:
+        """From a line on; raise DescriptionError for one that is no JSON. Each has a place of its own in the file."""
+        self._file.flush()
+        read = json.JSONDecoder(parse_constant=_no_number).raw_decode  # the quickest, for a million lines
+        with Path(f"/proc/self/fd/{self._file.fileno()}").open("rb") as lines:
+            for number in range(self.count):
+                line = lines.readline(LONGEST_BODY_LINE + 1)
+                if len(line) > LONGEST_BODY_LINE:
+                    raise _refused(number, f"has more than {as_size(LONGEST_BODY_LINE)}")
+                if number < first:
+                    continue
+                try:
+                    text = line.decode().strip()
+                    value, end = read(text)
+                except (ValueError, RecursionError) as error:
+                    raise _refused(number, f"is no JSON: {error}") from None
+                if end != len(text):
+                    raise _refused(number, "is no JSON: more follows its value")
+                yield value
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True)
+class BodyLines:
+    """Read anew each time."""
+
+    body: Body
+    first: int
+
+    def __len__(self) -> int:
+        return max(0, self.body.count - self.first)
+
+    def __iter__(self) -> Iterator[object]:
+        return self.body.values(self.first)
+
+
+def as_body(values: Iterable[object]) -> Iterator[bytes]:
+    """As a body, in blocks; raise DescriptionError for what no JSON can hold."""
+    encode = json.JSONEncoder(default=str).encode
+    lines: list[str] = []
+    size = 0
+    for value in values:
+        try:
+            lines.append(encode(value))
+        except (RecursionError, ValueError):
+            hint = "numbers of so many digits, and lists so deep, are none that are meant"
+            raise DescriptionError([Problem("the description", "cannot be handed over", hint)]) from None
+        size += len(lines[-1])
+        if size >= BLOCK:
+            yield _block(lines)
+            lines, size = [], 0
+    if lines:
+        yield _block(lines)
+
+
+def _refused(number: int, message: str) -> DescriptionError:
+    return DescriptionError([Problem(f"line {number + 1} of what was sent", message)])
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def _block(lines: Sequence[str]) -> bytes:
+    return "\n".join([*lines, ""]).encode("ascii")

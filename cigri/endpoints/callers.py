@@ -1,0 +1,16 @@
+"""Who the caller is, as the portal sees it."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.callers import CallerView
+from cigri.endpoints import May, reads
+from cigri.rules.callers import Caller
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@reads("/whoami", May.EVERYBODY)
+def whoami(_conn: "Connection", caller: Caller) -> CallerView:
+    """By which name you are known, how that is known, and what you may do."""
+    return CallerView(*caller)

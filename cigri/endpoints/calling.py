@@ -1,0 +1,72 @@
+"""An endpoint is called: its caller is looked at, and all happens in one transaction."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cigri.endpoints import Endpoint, Errand, P, R, Receiving
+from cigri.endpoints.bodies import Body, as_body
+from cigri.rules.callers import Caller
+
+if TYPE_CHECKING:
+    from cigri.database import Database
+
+
+class Grid(Protocol):
+    """The grid as a command meets it."""
+
+    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+        """The endpoint's answer; parameters are given by name. Its errors are raised here, by their classes."""
+        ...
+
+    def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
+        """The same, with these values as its body: one may be sent after the other."""
+        ...
+
+
+class Here:
+    """For whoever may open the database: endpoints are called in this process."""
+
+    def __init__(self, database: "Database", caller: Caller) -> None:
+        self._database, self._caller = database, caller
+
+    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+        assert not args, "parameters are given by name"
+        answer = call(endpoint, self._database, self._caller, asked)
+        if not isinstance(answer, Errand):
+            return answer
+        from cigri.gateway import Gateway
+
+        with closing(Gateway()) as gateway:
+            return answer.run(gateway)
+
+    def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
+        assert not args, "parameters are given by name"
+        with Body() as body:
+            for block in as_body(values):
+                body.write(block)
+            return receive(endpoint, self._database, self._caller, body, asked)
+
+
+def call(endpoint: Endpoint[..., R], database: "Database", caller: Caller, asked: Mapping[str, Any]) -> "R | Errand[R]":
+    """Raise Forbidden for whom it is not; what is changed stands in the audit trail with its change, or neither."""
+    endpoint.require(caller)
+    if endpoint.method == "GET":
+        with database.answering() as conn:
+            return endpoint.function(conn, caller, **asked)
+    from cigri.flow.audit import put_audit
+
+    with database.begin() as conn:
+        answer = endpoint.function(conn, caller, **asked)
+        put_audit(conn, caller, endpoint.name, asked)
+    return answer
+
+
+def receive(
+    endpoint: Receiving[..., R], database: "Database | None", caller: Caller, body: Body, asked: Mapping[str, Any]
+) -> R:
+    """As call, with what was streamed; `function` writes the audit trail itself. None: the database is away."""
+    endpoint.require(caller)
+    answer = endpoint.function(database, caller, body, **asked)
+    assert not isinstance(answer, Errand), "no cluster is asked about what is streamed"
+    return answer

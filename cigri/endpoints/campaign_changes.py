@@ -1,0 +1,139 @@
+"""What becomes of a campaign by the wish of its owner."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.actions import ActionResult, PriorityView, ResubmittedTasks
+from cigri.endpoints import May, changes
+from cigri.errors import CigriError, UsageError
+from cigri.rules.callers import Caller
+from cigri.rules.own_priority import require_priority
+from cigri.states import CampaignState, TaskState
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MOST_SPANS = 10_000  # ranges of tasks named at once
+
+
+@changes("/campaigns/{campaign_id}/cancel", May.OWNER)
+def cancel_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
+    """What runs is killed, what waits is given up."""
+    consequence = "waiting tasks are given up, jobs on clusters are being killed"
+    return _move(conn, caller, campaign_id, CampaignState.CANCELLED, consequence)
+
+
+@changes("/campaigns/{campaign_id}/pause", May.OWNER)
+def pause_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
+    """No more tasks are started; what runs goes on."""
+    consequence = f"running jobs go on; `griddel --resume {campaign_id}` takes it up again"
+    return _move(conn, caller, campaign_id, CampaignState.PAUSED, consequence)
+
+
+@changes("/campaigns/{campaign_id}/resume", May.OWNER)
+def resume_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
+    """A paused campaign goes on."""
+    return _move(conn, caller, campaign_id, CampaignState.IN_TREATMENT, "it goes on")
+
+
+@changes("/campaigns/{campaign_id}/purge", May.OWNER)
+def purge_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
+    """The files of an ended campaign are removed from the clusters, by the janitor."""
+    from cigri.flow import archive
+
+    if not archive.purge_campaign(conn, campaign_id, caller):
+        return ActionResult(campaign_id, True, f"campaign {campaign_id} has no files on any cluster")
+    later = "the janitor removes its files from the clusters at its next run"
+    return ActionResult(campaign_id, True, f"campaign {campaign_id} will be purged: {later}")
+
+
+@changes("/campaigns/{campaign_id}/checkpoint", May.OWNER)
+def checkpoint_campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> ActionResult:
+    """Running jobs are asked to save their state."""
+    from cigri.flow.checkpoint_requests import ask_checkpoints
+
+    asked = ask_checkpoints(conn, caller, campaign_id=campaign_id)
+    if not asked:
+        raise CigriError(f"campaign {campaign_id} has no running job to ask, or its description declares no checkpoint")
+    jobs = "1 running job is" if asked == 1 else f"{asked} running jobs are"
+    message = f"campaign {campaign_id}: {jobs} asked for a checkpoint; `gridevents` tells when they have heard"
+    return ActionResult(campaign_id, True, message)
+
+
+@changes("/campaigns/{campaign_id}/hold", May.OWNER)
+def hold_campaign(
+    conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "", waiting_only: bool = False
+) -> ActionResult:
+    """It stands still, or its share of a cluster does: no new jobs, waiting ones are held, running ones suspended."""
+    from cigri.endpoints.held_shares import what_halts
+    from cigri.flow import holds
+
+    shares = holds.hold_campaign(conn, campaign_id, caller, cluster=cluster, waiting_only=waiting_only)
+    where = f" on {cluster}" if cluster else ""
+    message = f"campaign {campaign_id} is held{where}: no new jobs are made{what_halts(shares, waiting_only)}"
+    return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
+
+
+@changes("/campaigns/{campaign_id}/release", May.OWNER)
+def release_campaign(conn: "Connection", caller: Caller, *, campaign_id: int, cluster: str = "") -> ActionResult:
+    """A held campaign goes on, with all its shares and jobs; or its share of a cluster, if that was held."""
+    from cigri.flow import holds
+
+    holds.resume_campaign(conn, campaign_id, caller, cluster=cluster)
+    where = f" on {cluster}" if cluster else ""
+    message = f"campaign {campaign_id} goes on{where}"
+    return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
+
+
+@changes("/campaigns/{campaign_id}/priority", May.OWNER)
+def set_priority(conn: "Connection", caller: Caller, *, campaign_id: int, priority: int) -> PriorityView:
+    """Where it stands among the campaigns of its owner from now on: higher ones go first."""
+    from cigri.flow.campaigns import set_own_priority
+
+    set_own_priority(conn, campaign_id, caller, require_priority(priority))
+    return PriorityView(campaign_id, priority)
+
+
+@changes("/campaigns/{campaign_id}/resubmit", May.OWNER)
+def resubmit_tasks(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaign_id: int,
+    tasks: list[tuple[int, int]] | None = None,
+    cancelled: bool = False,
+) -> ResubmittedTasks:
+    """Tasks are done again: all that failed, or all that were `cancelled`; or either of these numbers, from ... to."""
+    from cigri.flow.tasks import redo_tasks
+
+    if tasks is not None and (cancelled or len(tasks) > MOST_SPANS):
+        raise UsageError(f"name up to {MOST_SPANS} ranges of tasks, or all that were cancelled")
+    states = [TaskState.CANCELLED] if cancelled else [TaskState.FAILED]
+    chosen = [TaskState.FAILED, TaskState.CANCELLED] if tasks is not None else states
+    return ResubmittedTasks(campaign_id, redo_tasks(conn, campaign_id, caller, tasks, chosen))
+
+
+def _move(
+    conn: "Connection", caller: Caller, campaign_id: int, target: CampaignState, consequence: str
+) -> ActionResult:
+    from cigri.flow.campaigns import move_campaign, own_campaign
+
+    before = own_campaign(conn, campaign_id, caller)
+    if not move_campaign(conn, campaign_id, caller, target):
+        verb = "resumed" if target is CampaignState.IN_TREATMENT else target
+        why = "already" if before is target else f"and cannot be {verb} any more"
+        raise CigriError(f"campaign {campaign_id} is {_word(before)} {why}")
+    message = f"campaign {campaign_id} is {_word(target)}: {consequence}"
+    return ActionResult(campaign_id, True, message, _work_left(conn, campaign_id))
+
+
+def _work_left(conn: "Connection", campaign_id: int) -> str:
+    """For those who ask for more."""
+    from cigri.flow.stops import count_left
+
+    tasks, jobs = count_left(conn, campaign_id)
+    counts = [f"{number} {state}" for state, number in tasks.items()]
+    return f"tasks: {', '.join(counts) or 'none'}; jobs that have not ended: {jobs}"
+
+
+def _word(state: CampaignState) -> str:
+    return state.replace("_", " ")

@@ -1,0 +1,112 @@
+"""How campaigns stand."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, TriedCluster, WholeCampaign
+from cigri.answers.failures import ErrorView, FailureKind
+from cigri.endpoints import May, reads
+from cigri.errors import NotFound
+from cigri.estimates.calibration import calibration
+from cigri.rules.callers import Caller
+from cigri.rules.cluster_tests import results_of
+from cigri.rules.obstacles import obstacle
+from cigri.states import CampaignType
+from cigri.text.alike_failures import alike, kind_of
+from cigri.text.id_ranges import read_ids
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MOST_FAILURES = 10_000
+
+
+@reads("/campaigns", May.EVERYBODY)
+def campaigns(
+    conn: "Connection", _caller: Caller, *, ids: str = "", user: str = "", with_ended: bool = False
+) -> list[CampaignView]:
+    """Those named (3,5-7), or all open ones, with those that have ended, too; only those of a user."""
+    from cigri import installation
+    from cigri.flow.views.campaigns import list_campaigns
+
+    named, default = read_ids(ids) if ids else None, installation.default_scheduler()
+    return list_campaigns(conn, named, user=user, with_ended=with_ended, default_scheduler=default)
+
+
+@reads("/campaigns/{campaign_id}", May.EVERYBODY)
+def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCampaign:
+    """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
+    from cigri import installation
+    from cigri.flow.forecasts import list_told
+    from cigri.flow.views.campaigns import present
+
+    found, now = find_campaign(conn, campaign_id), present(conn)
+    intervals, parts = list_told(conn, [campaign_id]), list_shares(conn, caller, found)
+    return WholeCampaign(
+        campaign=found,
+        calibration=calibration(intervals),
+        intervals=len(intervals),
+        default_scheduler=installation.default_scheduler(),
+        clusters=[ShareView(part, obstacle(found, part, now)) for part in parts],
+        failures=list_kinds(conn, caller, found),
+        tests=results_of(found, parts, _tried(conn, caller, found), now),
+    )
+
+
+@reads("/campaigns/{campaign_id}/replicas", May.EVERYBODY)
+def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ReplicasView:
+    """How often the last tasks of a campaign were replicated; nothing is known of it once it is archived."""
+    from cigri.flow.views.replicas import count_replicas
+
+    find_campaign(conn, campaign_id)
+    return count_replicas(conn, campaign_id)
+
+
+@reads("/campaigns/{campaign_id}/failures", May.EVERYBODY)
+def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[FailureKind]:
+    """How tasks of a campaign failed, those that failed alike together; what they wrote is for its owner."""
+    return list_kinds(conn, caller, find_campaign(conn, campaign_id))
+
+
+@reads("/errors", May.EVERYBODY)
+def errors(conn: "Connection", caller: Caller, *, ids: str = "", user: str = "") -> list[ErrorView]:
+    """What is to be fixed in the campaigns named (3,5-7), or in all; what the messages quote is for the owners."""
+    from cigri.flow.views.campaigns import list_errors
+
+    told = list_errors(conn, read_ids(ids) if ids else None, user=user)
+    return [error if caller.owns(error.user) else error._replace(message="") for error in told]
+
+
+def find_campaign(conn: "Connection", campaign_id: int) -> CampaignView:
+    """Raise NotFound where there is none."""
+    from cigri import installation
+    from cigri.flow.views.campaigns import list_campaigns
+
+    found = list_campaigns(conn, [campaign_id], default_scheduler=installation.default_scheduler())
+    if not found:
+        raise NotFound(f"no campaign {campaign_id}; `gridstat -a` lists all")
+    return found[0]
+
+
+def list_shares(conn: "Connection", caller: Caller, of: CampaignView) -> list[PartView]:
+    """The campaign on each of its clusters, as this caller may see it."""
+    from cigri.flow.views.campaigns import list_parts
+
+    parts = list_parts(conn, [of.id])
+    return parts if caller.owns(of.user) else [part._replace(why=None) for part in parts]
+
+
+def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[FailureKind]:
+    """How its last tasks failed; others than the owner are not told what the tasks wrote."""
+    from cigri.flow.views.failures import list_failures
+
+    failed = list_failures(conn, of.id, MOST_FAILURES) if of.failed else []
+    if not caller.owns(of.user):
+        failed = [failure._replace(said="") for failure in failed]
+    return [kind_of(failures) for failures in alike(failed)]
+
+
+def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[TriedCluster]:
+    from cigri.flow.views.clusters import list_tried
+
+    tried = list_tried(conn, of.id) if of.type is CampaignType.TEST else []
+    return tried if caller.owns(of.user) else [cluster._replace(said=None) for cluster in tried]

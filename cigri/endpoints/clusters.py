@@ -1,0 +1,109 @@
+"""Which clusters there are, how full they are and were, and what their queues have."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from cigri.answers.clusters import ClassView, ClusterStatus, ClusterView, PropertyView, QueueProperties, Usage
+from cigri.endpoints import May, reads
+from cigri.errors import NotFound, RequirementError, UsageError
+from cigri.rules.callers import Caller
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+LONGEST_PAST = 100_000.0  # hours
+PERIODS = 24  # of a past, whatever its length
+
+
+@reads("/clusters", May.EVERYBODY)
+def clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[ClusterStatus]:
+    """All, or those named by name or number: state, cores, our jobs, and the configuration but for secrets."""
+    from cigri.rules.cluster_states import status_of
+
+    return [status_of(cluster) for cluster in _named(conn, names)]
+
+
+@reads("/clusters/hours", May.EVERYBODY)
+def cluster_hours(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> dict[str, str]:
+    """By cluster, whether it is within the hours that its operator has declared."""
+    from cigri.flow.views.campaigns import present
+    from cigri.rules.cluster_states import within_hours
+    from cigri.settings.loading import load
+
+    hours, now = load().hours, present(conn)
+    return {cluster.name: within_hours(cluster, hours, now) for cluster in _named(conn, names)}
+
+
+@reads("/clusters/usage", May.EVERYBODY)
+def cluster_usage(
+    conn: "Connection", _caller: Caller, *, names: list[str] | None = None, hours: float = 24.0
+) -> list[Usage]:
+    """How full they were in the last hours, as the mean of each 24th of them."""
+    from cigri.flow.views.clusters import list_usage
+
+    if not 0 < hours <= LONGEST_PAST:
+        raise UsageError(f"hours {hours}: a number above 0, {LONGEST_PAST:.0f} at most")
+    past = timedelta(hours=hours)
+    return list_usage(conn, [cluster.id for cluster in _named(conn, names)], past, past / PERIODS)
+
+
+@reads("/clusters/properties", May.EVERYBODY)
+def properties(
+    conn: "Connection", _caller: Caller, *, names: list[str] | None = None, project: str = ""
+) -> list[QueueProperties]:
+    """What queues and nodes have, as jobs of a project (empty: of none) see it, and where each value comes from."""
+    from cigri.flow.views.queues import list_sourced, list_unreadable, property_kinds
+    from cigri.requirements import shown
+
+    chosen, kinds = {cluster.name for cluster in _named(conn, names)}, property_kinds(conn)
+    unreadable = list_unreadable(conn)
+    return [
+        QueueProperties(
+            cluster=queue.place.cluster,
+            site=queue.place.site,
+            queue=queue.place.queue,
+            remote_name=queue.remote_name,
+            driver=queue.place.driver,
+            requires=None if queue.requires is None else dict(queue.requires),
+            unreadable=unreadable.get(queue.place.cluster, ""),
+            classes=[
+                ClassView(
+                    alike.nodes,
+                    {
+                        name: PropertyView(held.value, shown(held.value, kinds.get(name)), held.source)
+                        for name, held in sorted(alike.properties.items())
+                    },
+                )
+                for alike in queue.classes
+            ],
+        )
+        for queue in list_sourced(conn, project)
+        if queue.place.cluster in chosen
+    ]
+
+
+@reads("/clusters/eligible", May.EVERYBODY)
+def eligible_queues(
+    conn: "Connection", _caller: Caller, *, where: str, names: list[str] | None = None, project: str = ""
+) -> dict[str, dict[str, list[str]]]:
+    """The queues that satisfy an expression, by site and cluster; the default one has no name."""
+    from cigri.flow.views.queues import list_queues, property_kinds
+    from cigri.requirements import parse_requirement
+    from cigri.resources.selection import eligible_tree
+
+    kinds, chosen = property_kinds(conn), {cluster.name for cluster in _named(conn, names)}
+    try:
+        requirement = parse_requirement(where, kinds)
+    except RequirementError as error:
+        raise UsageError(f"--where: {error}") from None
+    return eligible_tree([queue for queue in list_queues(conn, project) if queue.cluster in chosen], requirement, kinds)
+
+
+def _named(conn: "Connection", names: list[str] | None) -> list[ClusterView]:
+    from cigri.flow.views.clusters import list_cluster_views
+
+    found = list_cluster_views(conn, names or None)
+    known = {name for cluster in found for name in (cluster.name, str(cluster.id))}
+    if missing := [name for name in names or () if name not in known]:
+        raise NotFound(f"no cluster {', '.join(missing)}; `gridclusters` lists all")
+    return found

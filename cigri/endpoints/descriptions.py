@@ -1,0 +1,62 @@
+"""The description of a campaign, for its owner alone: it holds what nobody else may see."""
+
+from typing import TYPE_CHECKING, Any
+
+from cigri.answers.descriptions import WrittenDescription
+from cigri.endpoints import May, reads
+from cigri.endpoints.campaigns import find_campaign
+from cigri.errors import NotFound, UsageError
+from cigri.rules.callers import Caller
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.flow.views.descriptions import StoredDescription
+
+MOST_PARAMETERS = 10_000  # in an answer
+
+
+@reads("/campaigns/{campaign_id}/description", May.OWNER)
+def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> WrittenDescription:
+    """As it was written, or the settings in force where nobody has kept that."""
+    from cigri.flow.views.descriptions import find_description
+    from cigri.jdl.writing import COMPUTED
+
+    _require_owner(conn, caller, campaign_id)
+    stored = find_description(conn, campaign_id)
+    assert stored is not None  # the campaign is there
+    described = stored.written or _from_settings(stored)
+    return WrittenDescription(described, has_list=not any(source in described for source in COMPUTED))
+
+
+@reads("/campaigns/{campaign_id}/parameters", May.OWNER)
+def parameters(
+    conn: "Connection", caller: Caller, *, campaign_id: int, first: int = 0, number: int = MOST_PARAMETERS
+) -> list[Any]:
+    """Of so many tasks from the number `first` on, in order."""
+    from cigri.flow.views.descriptions import list_parameters
+
+    if not 0 <= number <= MOST_PARAMETERS:
+        raise UsageError(f"number: {number} is not from 0 to {MOST_PARAMETERS}; ask for the next ones by `first`")
+    _require_owner(conn, caller, campaign_id)
+    return list_parameters(conn, campaign_id, first, number)
+
+
+def _require_owner(conn: "Connection", caller: Caller, campaign_id: int) -> None:
+    if not caller.owns(find_campaign(conn, campaign_id).user):
+        raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")
+
+
+def _from_settings(stored: "StoredDescription") -> dict[str, Any]:
+    from cigri.jdl.writing import from_settings
+
+    heading = {
+        "name": stored.name,
+        "campaign_type": stored.type,
+        "scheduler": stored.scheduler,
+        "project": stored.project,
+        "replicate": stored.replicate,
+        "requirements": stored.requirements,
+        "priority": stored.priority,
+    }
+    return from_settings(heading, stored.clusters, is_anywhere=stored.is_anywhere)

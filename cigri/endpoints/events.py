@@ -1,0 +1,100 @@
+"""What went wrong in campaigns and on clusters, and that it is fixed."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.events import EventCounts, FixedEvents, SeenEvent
+from cigri.endpoints import May, changes, reads
+from cigri.errors import Forbidden, NotFound, UsageError
+from cigri.rules.callers import Caller
+from cigri.text.id_ranges import read_ids, written_ids
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.flow.views.events import EventChoice
+
+MOST_EVENTS = 2**31 - 1
+
+
+@reads("/events", May.EVERYBODY)
+def events(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaigns: str = "",
+    ids: str = "",
+    is_global: bool = False,
+    with_closed: bool = False,
+    limit: int = 0,
+) -> list[SeenEvent]:
+    """The last ones (0: all) of your campaigns, of those named (3,5-7), or `is_global` of clusters and the grid."""
+    from cigri.flow.views.events import list_events
+
+    if not 0 <= limit <= MOST_EVENTS:
+        raise UsageError(f"limit {limit}: a number of events, 0 for all")
+    return list_events(conn, _chosen(conn, caller, campaigns, ids, is_global, with_closed), limit or None)
+
+
+@reads("/events/count", May.EVERYBODY)
+def event_counts(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaigns: str = "",
+    ids: str = "",
+    is_global: bool = False,
+    with_closed: bool = False,
+) -> EventCounts:
+    """How many there are of the same, and open ones of clusters and the grid."""
+    from cigri.flow.views.events import EventChoice, count_events
+
+    chosen = _chosen(conn, caller, campaigns, ids, is_global, with_closed)
+    return EventCounts(count_events(conn, chosen), count_events(conn, EventChoice(caller, is_global=True)))
+
+
+@changes("/events/fix", May.OWNER)
+def fix_events(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaigns: str = "",
+    ids: str = "",
+    is_global: bool = False,
+    resubmit: bool = False,
+) -> FixedEvents:
+    """Open events of campaigns (3,5-7), or of these numbers, are closed; with `resubmit` failed tasks are done again.
+
+    Those of clusters and the grid (`is_global`) are closed by operators only; clusters are then visited at once.
+    """
+    from cigri.flow import fixes
+    from cigri.flow.views.events import list_fixable
+    from cigri.flow.views.failures import count_failed
+
+    if not (campaigns or ids or is_global):
+        raise UsageError("fix what? Name campaigns, or events")
+    if is_global and not caller.owns_all:
+        raise Forbidden(f"events of clusters are fixed by operators only, and you are {caller.user}")
+    choice = _chosen(conn, caller, campaigns, ids, is_global, False)
+    chosen = list_fixable(conn, choice)
+    if is_global:
+        return FixedEvents(fixes.fix_global_events(conn, chosen, caller), {})
+    fixed = fixes.fix_events(conn, chosen, caller, resubmit=resubmit)
+    return FixedEvents(fixed, count_failed(conn, choice.campaign_ids) if resubmit and not fixed else {})
+
+
+def _chosen(
+    conn: "Connection", caller: Caller, campaigns: str, ids: str, is_global: bool, with_closed: bool
+) -> "EventChoice":
+    """What was named must be there, or it is a complaint, not an empty list; one that is named may be closed."""
+    from cigri.flow.views.events import EventChoice, list_missing, require_own
+
+    if is_global and campaigns:
+        raise UsageError("events of clusters and the grid belong to no campaign")
+    campaign_ids, event_ids = (read_ids(text) if text else [] for text in (campaigns, ids))
+    require_own(conn, campaign_ids, caller)
+    choice = EventChoice(caller, campaign_ids, event_ids, is_global, with_closed or bool(event_ids))
+    if missing := list_missing(conn, choice):
+        why = "it is no event of the grid" if is_global else "you have no such event"
+        lists = f"`gridevents{' --global' if is_global else ''}` lists them"
+        raise NotFound(f"event {written_ids(missing)}: {why}; {lists}")
+    return choice

@@ -1,0 +1,51 @@
+"""What becomes of a single job by the wish of its campaign's owner."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.actions import ActionResult
+from cigri.endpoints import May, changes
+from cigri.errors import CigriError
+from cigri.rules.callers import Caller
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@changes("/jobs/{job_id}/kill", May.OWNER)
+def kill_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult:
+    """It is killed, and its task with it."""
+    from cigri.flow import stops
+
+    if not stops.kill_job(conn, job_id, caller):
+        raise CigriError(f"job {job_id} has ended already")
+    return ActionResult(job_id, True, f"job {job_id} is being killed; its tasks are cancelled")
+
+
+@changes("/jobs/{job_id}/checkpoint", May.OWNER)
+def checkpoint_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult:
+    """It is asked to save its state, if it runs."""
+    from cigri.flow.checkpoint_requests import ask_checkpoints
+
+    if not ask_checkpoints(conn, caller, job_id=job_id):
+        raise CigriError(f"job {job_id} is not running, or its campaign declares no checkpoint")
+    message = f"job {job_id} is asked for a checkpoint; `gridstat -j {job_id}` tells when it has heard"
+    return ActionResult(job_id, True, message)
+
+
+@changes("/jobs/{job_id}/hold", May.OWNER)
+def hold_job(conn: "Connection", caller: Caller, *, job_id: int, waiting_only: bool = False) -> ActionResult:
+    """It stands still; with `waiting_only` unless it runs already."""
+    from cigri.endpoints.held_shares import what_halts
+    from cigri.flow import holds
+
+    shares = holds.hold_job(conn, job_id, caller, waiting_only=waiting_only)
+    return ActionResult(job_id, True, f"job {job_id} is held{what_halts(shares, waiting_only)}")
+
+
+@changes("/jobs/{job_id}/release", May.OWNER)
+def release_job(conn: "Connection", caller: Caller, *, job_id: int) -> ActionResult:
+    """It goes on, if it was held by itself."""
+    from cigri.flow import holds
+
+    holds.resume_job(conn, job_id, caller)
+    return ActionResult(job_id, True, f"job {job_id} goes on")

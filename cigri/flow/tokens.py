@@ -1,0 +1,85 @@
+"""Tokens: secrets by which people are known where no socket tells who they are.
+Given by: portal, users; taken by: portal, users.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, func, insert, literal, or_, select, update
+
+from cigri.answers.tokens import TokenView
+from cigri.database import interval
+from cigri.database.typed_rows import read_all, read_one
+from cigri.errors import NotFound
+from cigri.rules.callers import Caller, Scope
+from cigri.tables.tokens import Token
+from cigri.text.units import MINUTE
+
+USE_NOTED = interval(MINUTE)
+VALID = and_(Token.c.revoked_at.is_(None), Token.c.expires_at > func.now())
+FRESHLY_USED = func.coalesce(Token.c.last_used_at > func.now() - USE_NOTED, False)
+VIEW = (
+    Token.c.id,
+    Token.c.grid_user.label("user"),
+    Token.c.comment,
+    Token.c.scope,
+    Token.c.created_at,
+    Token.c.expires_at,
+    Token.c.last_used_at,
+    Token.c.revoked_at,
+    VALID.label("is_valid"),
+)
+
+
+class KnownToken(NamedTuple):
+    """`is_fresh`: its use was noted so lately that it need not be again."""
+
+    user: str
+    scope: Scope
+    sha256: str
+    is_valid: bool
+    is_fresh: bool
+
+
+def put_token(
+    conn: Connection, user: str, sha256: str, *, scope: Scope, expires_in: float, comment: str = ""
+) -> TokenView:
+    """`expires_in`: seconds."""
+    values = {"grid_user": user, "comment": comment, "scope": scope, "sha256": sha256}
+    times = {"created_at": func.now(), "expires_at": func.now() + interval(expires_in)}
+    made = read_one(conn, TokenView, insert(Token).values(**values, **times).returning(*VIEW))
+    assert made is not None
+    return made
+
+
+def list_tokens(conn: Connection, caller: Caller) -> list[TokenView]:
+    """The caller's own, of whoever owns all those of everybody, by number."""
+    tokens = select(*VIEW).order_by(Token.c.id)
+    return read_all(conn, TokenView, tokens if caller.owns_all else tokens.where(Token.c.grid_user == caller.user))
+
+
+def end_token(conn: Connection, token_id: int, caller: Caller) -> TokenView:
+    """From now on it opens nothing; one that was revoked before stays as it is."""
+    is_own = or_(Token.c.grid_user == caller.user, literal(caller.owns_all))
+    revoked_at = func.coalesce(Token.c.revoked_at, func.now())
+    revoking = update(Token).where(Token.c.id == token_id, is_own).values(revoked_at=revoked_at)
+    revoked = read_one(conn, TokenView, revoking.returning(*VIEW))
+    if revoked is None:
+        raise NotFound(f"you have no token {token_id}; `gridtoken list` lists yours")
+    return revoked
+
+
+def find_token(conn: Connection, token_id: int) -> KnownToken | None:
+    """Whose it is; that its secret is right is for the caller to compare."""
+    known = select(
+        Token.c.grid_user.label("user"),
+        Token.c.scope,
+        Token.c.sha256,
+        VALID.label("is_valid"),
+        FRESHLY_USED.label("is_fresh"),
+    )
+    return read_one(conn, KnownToken, known.where(Token.c.id == token_id))
+
+
+def note_use(conn: Connection, token_id: int) -> None:
+    """Written once a minute, however often it is used at the same time."""
+    conn.execute(update(Token).where(Token.c.id == token_id, ~FRESHLY_USED).values(last_used_at=func.now()))

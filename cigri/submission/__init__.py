@@ -1,0 +1,40 @@
+"""A campaign that a user described, as it is handed over."""
+
+from typing import TYPE_CHECKING
+
+from cigri.flow.submissions import NewCampaign, NewCampaignCluster
+from cigri.states import CampaignType
+
+if TYPE_CHECKING:
+    from cigri.jdl import ClusterSettings, Description
+
+
+def new_campaign(description: "Description", user: str) -> NewCampaign:
+    """The campaign as the tables take it, without tasks: their parameters follow one by one."""
+    replicate = description.replicate
+    return NewCampaign(
+        description.name,
+        user,
+        CampaignType(description.campaign_type),
+        description.project,
+        description.scheduler,
+        {},
+        {name: _part(settings) for name, settings in description.clusters.items()},
+        replicate.budget if replicate else None,
+        replicate.max_replicas if replicate else None,
+        description.requirements,
+        {name: _part(settings) for name, settings in description.spare.items()} if description.anywhere else None,
+        description.priority,
+        description.written,
+    )
+
+
+def _part(settings: "ClusterSettings") -> NewCampaignCluster:
+    return NewCampaignCluster(
+        settings.model_dump(mode="json"),
+        settings.resources.width,
+        settings.max_jobs,
+        bool(settings.prologue),
+        bool(settings.epilogue),
+        settings.limits,
+    )

@@ -1,0 +1,11 @@
+"""What there is to be said of a campaign that is looked at."""
+
+from cigri.errors import Problem
+
+
+class Remarks:
+    """What whoever submits is told: for the `problems` it is refused, for the `notes` it is not."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []

@@ -1,0 +1,33 @@
+"""Tokens: by what people are known who do not come through the socket."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, Index, Named
+
+from cigri.rules.callers import Scope
+from cigri.tables.columns import Numbered, one_of, table
+
+
+class TokenColumns(Numbered):
+    """Who shows its secret is its user, no further than `scope`; of the secret only the SHA-256 is kept, in hex.
+
+    `last_used_at` is written once a minute at most. Rows stay, for the audit trail names them.
+    """
+
+    grid_user: Named[str]
+    comment: Named[str]
+    scope: Named[Scope] = Column(one_of(Scope))
+    sha256: Named[str]
+    created_at: Named[datetime]
+    expires_at: Named[datetime]
+    last_used_at: Named[datetime | None]
+    revoked_at: Named[datetime | None]
+
+
+Token = table(
+    "tokens",
+    TokenColumns,
+    CheckConstraint("sha256 ~ '^[0-9a-f]{64}$'", name="sha256"),
+    CheckConstraint("expires_at > created_at AND expires_at <= created_at + interval '90 days'", name="expires_at"),
+    Index("ix_tokens_grid_user", "grid_user"),
+)

@@ -1,0 +1,69 @@
+"""`cigri portal`: serves people in the foreground, as `cigri up` does in the background and systemd does."""
+
+import subprocess
+import sys
+import time
+
+from cigri.cli.command import Parser
+from cigri.endpoints.remote import is_served
+from cigri.errors import CigriError
+from cigri.installation import portal_socket
+from cigri.settings.loading import load
+from cigri.settings.sections import Settings
+from modules.operator import installed, service
+
+OWNER_ALONE, EVERYBODY = 0o600, 0o666
+OPENING_PATIENCE = 60.0  # seconds until it listens
+LOOK_WHILE_OPENING = 0.05
+
+
+def run(argv: list[str]) -> int:
+    Parser(
+        "cigri portal",
+        "Serve the commands and the API on a unix socket until SIGTERM or SIGINT; what is being answered is finished.",
+        "  cigri portal",
+    ).parse_args(argv)
+    from cigri.database import Database, schema
+    from cigri.installation import database_url
+    from cigri.program.logs import set_up_log
+    from modules import portal
+    from modules.portal.listening import Listener
+
+    settings = load()
+    set_up_log(settings.log)
+    database = Database(database_url(settings), settings.database.lock_timeout)
+    mark = installed.portal(settings)
+    try:
+        schema.require_current(database)
+        mark.claim()
+        try:
+            mode = EVERYBODY if settings.portal.socket else OWNER_ALONE
+            portal.run(database, settings, Listener(portal_socket(settings), mode, settings.portal.address))
+        finally:
+            mark.release()
+    finally:
+        database.close()
+    return 0
+
+
+def start(settings: Settings) -> "subprocess.Popen[bytes] | None":
+    """In the background; None: it runs already."""
+    if installed.portal(settings).pid() or is_served(portal_socket(settings)):
+        return None
+    argv = [sys.executable, "-P", "-m", "modules.operator", "portal"]
+    return service.launch(argv, installed.portal_log(settings), installed.environment(settings))
+
+
+def tell_start(settings: Settings, process: "subprocess.Popen[bytes] | None") -> None:
+    """Wait until it listens; raise CigriError when it does not."""
+    if process is None:
+        return
+    place, log = portal_socket(settings), installed.portal_log(settings)
+    deadline = time.monotonic() + OPENING_PATIENCE
+    while not is_served(place):
+        if process.poll() is not None:
+            raise CigriError(f"the portal does not start:\n{service.tail(log)}")
+        if time.monotonic() > deadline:
+            raise CigriError(f"the portal does not listen in {OPENING_PATIENCE:.0f} s; see {log}")
+        time.sleep(LOOK_WHILE_OPENING)
+    print(f"The portal is process {process.pid}; it serves at {place}")

@@ -1,0 +1,40 @@
+"""The portal: where people meet the grid, known by the kernel or a token. It alone has the database's credentials.
+
+One process; it listens on a unix socket, and by TCP on loopback where a setting says so. Answers
+come from tables only: nothing here waits for a cluster.
+"""
+
+from contextlib import closing
+
+from fastapi import FastAPI
+
+from cigri.database import Database
+from cigri.endpoints import Receiving, every
+from cigri.settings.sections import Settings
+from modules.portal import problems, routes
+from modules.portal.errands import Errands
+from modules.portal.guard import Guard
+from modules.portal.identity import Identities
+from modules.portal.listening import Listener
+from modules.portal.receiving import Receiver
+
+
+def make_app(database: Database, settings: Settings, errands: Errands) -> FastAPI:
+    """All that is served, as an ASGI application."""
+    app = FastAPI(title="CiGri", docs_url=None, redoc_url=None, openapi_url="/openapi.json", redirect_slashes=False)
+    problems.add_to(app)
+    app.add_middleware(Guard, names=settings.portal.names)
+    identities = Identities(settings.portal, database)
+    receiver = Receiver(database, identities, settings.portal.largest_submission)
+    for endpoint in every():
+        if isinstance(endpoint, Receiving):
+            receiver.add(app, endpoint)
+        else:
+            routes.add(app, endpoint, database, identities, errands)
+    return app
+
+
+def run(database: Database, settings: Settings, listener: Listener) -> None:
+    """Serve until SIGTERM or SIGINT; what is being answered is finished first."""
+    with closing(Errands()) as errands:
+        listener.serve(make_app(database, settings, errands))

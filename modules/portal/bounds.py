@@ -1,0 +1,21 @@
+"""What the database holds of numbers and texts: others are refused in paths and queries before it is asked."""
+
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import Field
+
+LARGEST = 10**18  # with what is added to it, it still is a bigint
+WITHOUT_NUL = r"^[^\x00]*$"
+
+
+def bounded(kind: Any) -> Any:
+    """The type of a parameter, with these bounds in it."""
+    if kind is int:
+        return Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+    if kind is str:
+        return Annotated[str, Field(pattern=WITHOUT_NUL)]
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return Union[tuple(bounded(one) for one in inner)]  # noqa: UP007  # built of a tuple
+    return list[bounded(inner[0])] if origin is list else kind  # type: ignore[misc]  # it is a type at run time only

@@ -1,0 +1,72 @@
+"""The portal's connections: HTTP/1.1 that knows who is at the other end, and does not wait for ever."""
+
+import asyncio
+import socket
+from collections import Counter
+from typing import ClassVar
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from cigri.endpoints.peers import peer_of
+
+MOST_OF_ONE = 128  # connections of one account, a proxy's too: a quarter of all that are served at a time
+
+
+class PeerProtocol(H11Protocol):
+    """HTTP/1.1 as uvicorn speaks it; each request knows its peer, which no header can change.
+
+    A connection is closed when the head of a request takes longer than `patience`, or nothing more of its body comes,
+    and at once when its account has MOST_OF_ONE others open.
+    """
+
+    patience = 20.0  # seconds
+    opened: ClassVar[Counter[int]] = Counter()
+    """Connections by the number of the account at the other end."""
+    _uid: int | None = None
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport) -> None:  # type: ignore[no-untyped-def]  # asyncio's own type is wider
+        super().connection_made(transport)
+        sock = transport.get_extra_info("socket")
+        if sock.family == socket.AF_UNIX:
+            peer = peer_of(sock)
+            self.app_state = {**self.app_state, "peer": peer}
+            self._uid = peer.uid
+            self.opened[peer.uid] += 1
+            if self.opened[peer.uid] > MOST_OF_ONE:
+                transport.close()
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._wait_no_more()
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        if self._uid is not None:
+            self.opened[self._uid] -= 1
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        """For the rest of a head, all in one time, or for the next piece of a body."""
+        if self._waiting is None and self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._waiting = self.loop.call_later(self.patience, self._give_up)
+
+    def _wait_no_more(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if self.flow.read_paused:  # it is ours to go on
+            self._wait()
+        else:
+            self.transport.close()

@@ -1,0 +1,97 @@
+"""Each endpoint as a route: its parameters are checked by their types, and unknown ones refused."""
+
+import json
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any
+
+from fastapi import Body, FastAPI, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, create_model
+from starlette.responses import JSONResponse, Response
+
+from cigri.database import Database
+from cigri.endpoints import API, Endpoint, Receiving
+from cigri.endpoints.calling import call
+from cigri.text.harmless import safe_json
+from cigri.text.plain import plain
+from modules.portal.bounds import bounded
+from modules.portal.errands import Errands, NotYet
+from modules.portal.identity import Identities
+from modules.portal.schemas import schema_of
+
+
+def add(
+    app: FastAPI, endpoint: Endpoint[..., Any], database: Database, identities: Identities, errands: Errands
+) -> None:
+    """Serve it; the work is done in a thread, in one transaction."""
+
+    def serve(request: Request, asked: BaseModel, told: BaseModel | None = None, **named: Any) -> Response:
+        caller = identities.caller(request)
+        values = {**named, **dict(asked), **dict(told or {})}
+        question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
+        try:
+            return as_json(errands.answer(question, lambda: call(endpoint, database, caller, values)))
+        except NotYet:
+            return JSONResponse({"state": "asked"}, HTTPStatus.ACCEPTED, {"Retry-After": "1"})
+
+    add_route(app, endpoint, serve)
+
+
+def add_route(app: FastAPI, endpoint: Endpoint[..., Any], serve: Callable[..., Any], **openapi: Any) -> None:
+    """Let `serve` have what is asked as `asked` (the query), `told` (the body), and by name what the path says."""
+    serve.__signature__ = _signature(endpoint)  # type: ignore[attr-defined]  # FastAPI reads it
+    app.add_api_route(
+        API + endpoint.path,
+        serve,
+        methods=[endpoint.method],
+        name=endpoint.name,
+        summary=(endpoint.function.__doc__ or "").partition("\n")[0],
+        description=f"May be called by: {endpoint.may}.",
+        responses={
+            HTTPStatus.OK: {"model": schema_of(endpoint.answer)},
+            HTTPStatus.ACCEPTED: {"description": "a cluster is being asked: ask the same again for the answer"},
+        },
+        response_class=Response,
+        **openapi,
+    )
+
+
+def _signature(endpoint: Endpoint[..., Any]) -> Signature:
+    """Of the path each by itself, the others as one model: of the query, or of the body."""
+    every = signature(endpoint.function).parameters.values()
+    parameters = [parameter for parameter in every if parameter.kind is Parameter.KEYWORD_ONLY]
+    taken = [Parameter("request", Parameter.KEYWORD_ONLY, annotation=Request)]
+    taken += [_of_path(parameter) for parameter in parameters if parameter.name in endpoint.in_path]
+    others = [parameter for parameter in parameters if parameter.name not in endpoint.in_path]
+    is_bodiless = endpoint.method == "GET" or isinstance(endpoint, Receiving)
+    in_query, in_body = (others, []) if is_bodiless else ([], others)
+    in_query = [parameter.replace(annotation=bounded(parameter.annotation)) for parameter in in_query]
+    # without a model what is unknown would be ignored
+    taken.append(_of_model("asked", _model(f"{endpoint.name}_query", in_query), Query()))
+    if in_body:
+        taken.append(_of_model("told", _model(f"{endpoint.name}_body", in_body), Body()))
+    return Signature(taken)
+
+
+def _of_model(name: str, model: Any, place: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[model, place])
+
+
+def _of_path(parameter: Parameter) -> Parameter:
+    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[bounded(parameter.annotation), Path()])
+
+
+def _model(name: str, parameters: list[Parameter]) -> type[BaseModel]:
+    fields: Mapping[str, Any] = {
+        parameter.name: (parameter.annotation, ... if parameter.default is Parameter.empty else parameter.default)
+        for parameter in parameters
+    }
+    make: Callable[..., type[BaseModel]] = create_model
+    return make(name.title().replace("_", ""), __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def as_json(answer: Any) -> Response:
+    """As `--json` prints it, but for the blanks."""
+    text = safe_json(json.dumps(plain(answer), ensure_ascii=False))
+    return Response(text.encode(), media_type="application/json")

@@ -1,0 +1,184 @@
+"""A portal of the test's database on a real socket, and ways to ask it as somebody else."""
+
+import json
+import os
+import pwd
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import pytest
+import uvicorn
+
+from cigri.database import Database
+from cigri.endpoints import Endpoint
+from cigri.endpoints.remote import Remote, SocketConnection, is_served
+from cigri.flow.tokens import put_token
+from cigri.rules.callers import Scope
+from cigri.rules.token_text import ShownToken, hash_of
+from cigri.settings.sections import PortalSettings, Settings
+from modules.portal import make_app
+from modules.portal.errands import Errands
+from modules.portal.listening import Listener
+from tests.portal import nginx
+from tests.portal.certificates import write_certificate
+from tests.waiting import looks
+
+ASK = """\
+import http.client, json, os, socket, sys
+os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
+method, path, headers, body = json.loads(sys.argv[2])
+connection = http.client.HTTPConnection("localhost")
+connection.sock = socket.socket(socket.AF_UNIX)
+connection.sock.connect("portal.sock")
+connection.request(method, path, body, headers)
+response = connection.getresponse()
+print(json.dumps([response.status, response.read().decode()]))
+"""
+P = ParamSpec("P")
+R = TypeVar("R")
+
+EVERYBODY = 0o666
+SECRET = "s" * 43
+STARTING = 30.0  # seconds
+
+
+class Answered(NamedTuple):
+    status: int
+    body: Any
+
+
+class Served(NamedTuple):
+    """A portal that listens at `place`, and at a port of 127.0.0.1 where it is not 0."""
+
+    place: Path
+    database: Database
+    port: int = 0
+
+    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+        """As a command does."""
+        remote = Remote(self.place)
+        try:
+            return remote.ask(endpoint, *args, **asked)
+        finally:
+            remote.close()
+
+    def get(self, path: str, *, uid: int | None = None, headers: dict[str, str] | None = None) -> Answered:
+        return self.request("GET", path, uid=uid, headers=headers)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: str | bytes | None = None,
+        *,
+        uid: int | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answered:
+        """By this process, or by one of the user `uid`."""
+        if uid is not None:
+            return self._request_as(uid, [method, path, headers or {}, body])
+        connection = SocketConnection(self.place)
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            return Answered(response.status, json.loads(response.read()))
+        finally:
+            connection.close()
+
+    def _request_as(self, uid: int, asked: list[object]) -> Answered:
+        """It begins as we do, and in the socket's directory: others need not reach either, nor our Python."""
+        argv = [sys.executable, "-I", "-c", ASK, str(uid), json.dumps(asked)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=self.place.parent)
+        assert done.returncode == 0, done.stderr
+        status, text = json.loads(done.stdout)
+        return Answered(status, json.loads(text))
+
+
+Serve = Callable[[Settings], Served]
+Mint = Callable[..., str]
+
+
+@contextmanager
+def serving(database: Database, settings: Settings, place: Path, address: str = "") -> Iterator[Served]:
+    listener = Listener(place, EVERYBODY, address)
+    errands = Errands()
+    server = uvicorn.Server(listener.config(make_app(database, settings, errands)))
+    thread = threading.Thread(target=server.run, args=[listener.sockets])
+    thread.start()
+    try:
+        assert any(server.started for _ in looks(STARTING))
+        yield Served(place, database, listener.sockets[-1].getsockname()[1] if address else 0)
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+        errands.close()
+    assert not is_served(place)
+
+
+@pytest.fixture
+def serve(database: Database, tmp_path: Path) -> Iterator[Serve]:
+    """Start a portal with these settings, which ends with the test."""
+    tmp_path.chmod(0o755)
+    with ExitStack() as stack:
+        yield lambda settings: stack.enter_context(serving(database, settings, tmp_path / "portal.sock"))
+
+
+@pytest.fixture
+def portal(serve: Serve) -> Served:
+    return serve(Settings(portal=PortalSettings()))
+
+
+@pytest.fixture
+def open_portal(database: Database, tmp_path: Path) -> Iterator[Served]:
+    """By TCP, too."""
+    settings = Settings(portal=PortalSettings(names=("grid.example.org",)))
+    with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
+        yield portal
+
+
+@pytest.fixture
+def proxied(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[nginx.Proxied]:
+    """In a directory that nginx's account may enter, too; not so in all of $TMPDIR."""
+    if os.geteuid() or nginx.NGINX is None:
+        pytest.skip("needs root, and nginx")
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp")))
+        directory.chmod(0o755)
+        certificate = write_certificate(directory / "both.pem")
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        settings = Settings(portal=PortalSettings(proxy=nginx.ACCOUNT))
+        portal = stack.enter_context(serving(database, settings, directory / "portal.sock", "127.0.0.1:0"))
+        upstream = nginx.Upstream(portal.place, portal.port)
+        port = stack.enter_context(nginx.proxying(upstream, certificate, directory))
+        yield nginx.Proxied(port, certificate)
+
+
+@pytest.fixture
+def nobody() -> int:
+    """The number of an account without rights; skips where we may not become it."""
+    if os.geteuid():
+        pytest.skip("only root becomes somebody else")
+    return pwd.getpwnam("nobody").pw_uid
+
+
+@pytest.fixture
+def mint(database: Database) -> Mint:
+    """The text of a token, of nobody where nothing else is said."""
+
+    def mint(user: str = "nobody", scope: Scope = Scope.READ, *, expires_in: float = 3600) -> str:
+        with database.begin() as conn:
+            made = put_token(conn, user, hash_of(SECRET), scope=scope, expires_in=expires_in)
+        return str(ShownToken(made.id, SECRET))
+
+    return mint
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}

@@ -1,0 +1,165 @@
+"""Each endpoint asked by strangers, others, owners and operators over a real portal; who is refused changes nothing."""
+
+import json
+import os
+import pwd
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import Connection, select, update
+
+from cigri import endpoints
+from cigri.database import Database
+from cigri.endpoints import Endpoint, May
+from cigri.flow.audit import list_audit
+from cigri.flow.campaigns import move_campaign
+from cigri.flow.holds import hold_campaign, hold_job
+from cigri.flow.tokens import put_token
+from cigri.rules.callers import Caller, Scope
+from cigri.rules.token_text import hash_of
+from cigri.states import CampaignState, Outcome
+from cigri.tables import everything
+from cigri.tables.audit import Audit
+from cigri.tables.campaigns import CampaignCluster
+from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.portal.conftest import Answered, Served
+
+DAEMON = 1  # the number of an account that owns nothing here
+
+
+class Asked(NamedTuple):
+    """A request that an operator may make, and its owner; `other`: what anybody else is answered."""
+
+    path: str
+    other: int
+    body: Any = None
+    status: int = 200
+    """What they are answered."""
+
+
+CAMPAIGN = {"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters": ["dahu"]}
+ASKED = {
+    "whoami": Asked("/whoami", 200),
+    "campaigns": Asked("/campaigns?with_ended=true", 200),
+    "campaign": Asked("/campaigns/5", 200),
+    "replicas": Asked("/campaigns/1/replicas", 200),
+    "failures": Asked("/campaigns/5/failures", 200),
+    "errors": Asked("/errors", 200),
+    "description": Asked("/campaigns/1/description", 404),
+    "parameters": Asked("/campaigns/1/parameters", 404),
+    "notices": Asked("/notices?ids=1", 200),
+    "why": Asked("/campaigns/1/why", 200),
+    "tasks": Asked("/campaigns/1/tasks?first=1", 200),
+    "task": Asked("/campaigns/1/tasks/1", 200),
+    "task_by_id": Asked("/tasks/1", 200),
+    "job": Asked("/jobs/1", 200),
+    "outputs": Asked("/jobs/1/outputs?streams=out", 404, status=202),
+    "cancel_campaign": Asked("/campaigns/1/cancel", 404),
+    "pause_campaign": Asked("/campaigns/1/pause", 404),
+    "resume_campaign": Asked("/campaigns/2/resume", 404),
+    "purge_campaign": Asked("/campaigns/3/purge", 404),
+    "checkpoint_campaign": Asked("/campaigns/1/checkpoint", 404),
+    "hold_campaign": Asked("/campaigns/1/hold", 404, {"cluster": "dahu", "waiting_only": True}),
+    "release_campaign": Asked("/campaigns/4/release", 404),
+    "set_priority": Asked("/campaigns/1/priority", 404, {"priority": 3}),
+    "resubmit_tasks": Asked("/campaigns/5/resubmit", 404, {"tasks": [[0, 1]]}),
+    "kill_job": Asked("/jobs/1/kill", 404),
+    "checkpoint_job": Asked("/jobs/1/checkpoint", 404),
+    "hold_job": Asked("/jobs/1/hold", 404),
+    "release_job": Asked("/jobs/2/release", 404),
+    "events": Asked("/events?campaigns=5&with_closed=true", 404),
+    "event_counts": Asked("/events/count?is_global=true", 200),
+    "fix_events": Asked("/events/fix", 404, {"campaigns": "5", "resubmit": True}),
+    "clusters": Asked("/clusters?names=dahu", 200),
+    "cluster_hours": Asked("/clusters/hours", 200),
+    "cluster_usage": Asked("/clusters/usage?hours=2", 200),
+    "properties": Asked("/clusters/properties", 200),
+    "eligible_queues": Asked("/clusters/eligible?where=cores%3E=1", 200),
+    "audit_trail": Asked("/audit?limit=5", 403),
+    "create_token": Asked("/tokens", 200, {"comment": "a laptop", "for_root": True}),
+    "get_tokens": Asked("/tokens", 200),
+    "submit_campaign": Asked("/campaigns", 200, CAMPAIGN),
+    "check_campaign": Asked("/campaigns/check", 200, CAMPAIGN),
+    "add_tasks": Asked("/campaigns/1/tasks", 404, "a line"),
+    "backend_options": Asked("/backend-options", 200),
+    "revoke_token": Asked("/tokens/1/revoke", 404),
+}
+QUESTIONS = {"check_campaign"}
+"""Asked by POST, for what is sent with them, and changing nothing."""
+EVERY = list(endpoints.every())
+
+
+@pytest.fixture(autouse=True)
+def _grid(database: Database, nobody: int) -> None:
+    """Campaigns of nobody's: 1 with job 1 running and job 2 held, 2 paused, 3 cancelled, 4 held, 5 with failures."""
+    owner = Caller(pwd.getpwuid(nobody).pw_name)
+    with database.begin() as conn:
+        cluster = a_cluster(conn, options={"spool": "/nowhere"})
+        for number in range(1, 6):
+            assert a_campaign(conn, 3, user=owner.user) == number
+        submitted_jobs(conn, 1, cluster, 2)
+        run_jobs(conn, [1])
+        hold_job(conn, 2, owner)
+        move_campaign(conn, 2, owner, CampaignState.PAUSED)
+        submitted_jobs(conn, 3, cluster, 1)
+        move_campaign(conn, 3, owner, CampaignState.CANCELLED)
+        hold_campaign(conn, 4, owner)
+        end_jobs(conn, cluster, submitted_jobs(conn, 5, cluster, 2), Outcome.FAILURE, exit_code=1)
+        settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
+        conn.execute(update(CampaignCluster).values(settings=settings))
+        put_token(conn, owner.user, hash_of("secret"), scope=Scope.READ, expires_in=60, comment="")
+
+
+def rows(conn: Connection) -> dict[str, list[str]]:
+    """All that the database holds, but for the audit trail."""
+    tables = [table for table in everything().sorted_tables if table is not Audit]
+    return {table.name: sorted(map(str, conn.execute(select(table)))) for table in tables}
+
+
+def trail(conn: Connection) -> list[tuple[str, str, str]]:
+    """Who did what, how known."""
+    return [(entry.user, entry.endpoint, entry.how) for entry in list_audit(conn)]
+
+
+def ask(portal: Served, endpoint: Endpoint[..., Any], uid: int | None = None) -> Answered:
+    asked = ASKED[endpoint.name]
+    body = None if endpoint.method == "GET" else json.dumps(asked.body or {})
+    return portal.request(
+        endpoint.method, f"/api/v1{asked.path}", body, uid=uid, headers={"Content-Type": "application/json"}
+    )
+
+
+@pytest.mark.parametrize("endpoint", EVERY, ids=lambda endpoint: endpoint.name)
+def test_who_is_refused_changes_nothing(
+    endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database
+) -> None:
+    with database.begin() as conn:
+        before = rows(conn)
+    assert ask(portal, endpoint, nobody - 7).status == 401
+    told = ask(portal, endpoint, DAEMON)
+    assert told.status == ASKED[endpoint.name].other, told.body
+    if told.status != 200 or endpoint.method == "GET":
+        with database.begin() as conn:
+            assert rows(conn) == before
+            assert trail(conn) == []
+    if endpoint.may is May.OPERATOR:
+        assert told.status == 403
+
+
+@pytest.mark.parametrize("endpoint", EVERY, ids=lambda endpoint: endpoint.name)
+@pytest.mark.parametrize("who", ["owner", "operator"])
+def test_owners_and_operators_change_it(
+    who: str, endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database
+) -> None:
+    if who == "owner" and endpoint.may is May.OPERATOR:
+        assert ask(portal, endpoint, nobody).status == 403
+        return
+    with database.begin() as conn:
+        before = rows(conn)
+    told = ask(portal, endpoint, nobody if who == "owner" else None)
+    assert told.status == ASKED[endpoint.name].status, told.body
+    user = pwd.getpwuid(nobody if who == "owner" else os.geteuid()).pw_name
+    with database.begin() as conn:
+        changes = endpoint.method != "GET" and endpoint.name not in QUESTIONS
+        assert (rows(conn) == before) is not changes
+        assert trail(conn) == ([(user, endpoint.name, "kernel")] if changes else [])

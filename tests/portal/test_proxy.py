@@ -1,0 +1,94 @@
+"""A reverse proxy that the operator trusts says who its callers are; nobody else's word for it counts."""
+
+import json
+import os
+import pwd
+from contextlib import closing
+
+import pytest
+
+from cigri.cli.command import grid_user
+from cigri.database import Database
+from cigri.endpoints.callers import whoami
+from cigri.endpoints.elsewhere import find_elsewhere
+from cigri.endpoints.remote import Remote
+from cigri.errors import ConfigError
+from cigri.settings.sections import PortalSettings, Settings
+from modules.portal import make_app
+from modules.portal.errands import Errands
+from tests.portal.conftest import Answered, Mint, Serve, Served
+from tests.portal.nginx import Proxied
+
+PROXY = PortalSettings(proxy="daemon", operators=("nobody",))
+
+
+@pytest.fixture
+def behind(serve: Serve, nobody: int) -> Served:
+    """A portal that trusts processes of the account daemon."""
+    assert nobody
+    return serve(Settings(portal=PROXY))
+
+
+def by_proxy(portal: Served, headers: dict[str, str]) -> Answered:
+    return portal.get("/api/v1/whoami", uid=pwd.getpwnam("daemon").pw_uid, headers=headers)
+
+
+def test_the_caller_is_whom_the_proxy_names(behind: Served) -> None:
+    told = by_proxy(behind, {"X-Remote-User": "nobody"})
+    assert told.body == {"user": "nobody", "is_operator": True, "scope": "operate", "how": "proxy"}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-Remote-User": ""},
+        {"X-Remote-User": "root"},
+        {"X-Remote-User": "daemon"},
+        {"X-Remote-User": "nobody, root"},
+        {"X-Remote-User": "0"},
+        {"X-Remote-User": "stranger"},
+        {"X-Remote-User": "nobody", "x-remote-user": "nobody"},
+        {"Remote-User": "nobody"},
+        {"X_Remote_User": "nobody"},
+    ],
+    ids=str,
+)
+def test_without_one_good_name_the_proxy_is_nobody(headers: dict[str, str], behind: Served) -> None:
+    assert by_proxy(behind, headers).status == 401
+
+
+def test_from_anybody_else_the_header_changes_nothing(behind: Served, nobody: int) -> None:
+    told = behind.get("/api/v1/whoami", uid=nobody, headers={"X-Remote-User": "daemon"})
+    assert (told.body["user"], told.body["how"]) == ("nobody", "kernel")
+    assert behind.get("/api/v1/whoami", headers={"X-Remote-User": "nobody"}).body["user"] == grid_user()
+
+
+def test_a_token_that_comes_through_it_is_its_user(behind: Served, mint: Mint) -> None:
+    told = by_proxy(behind, {"Authorization": f"Bearer {mint('daemon')}", "X-Remote-User": "nobody"})
+    assert (told.body["user"], told.body["how"]) == ("daemon", "token 1")
+
+
+@pytest.mark.parametrize("name", ["root", "no-such-account", pwd.getpwuid(os.geteuid()).pw_name])
+def test_a_proxy_has_an_account_of_its_own(name: str, database: Database) -> None:
+    with closing(Errands()) as errands, pytest.raises(ConfigError, match=r"portal\.proxy"):
+        make_app(database, Settings(portal=PortalSettings(proxy=name)), errands)
+
+
+def test_people_are_known_behind_the_nginx_of_the_page(proxied: Proxied) -> None:
+    status, text = proxied.get("/api/v1/whoami", "nobody", {"X-Remote-User": "games"})
+    assert (status, json.loads(text)["user"], json.loads(text)["how"]) == (200, "nobody", "proxy")
+    assert proxied.get("/api/v1/whoami", headers={"X-Remote-User": "nobody"})[0] == 401
+    for nobody_at_all in ("root", "www-data", "stranger"):
+        status, text = proxied.get("/api/v1/whoami", nobody_at_all)
+        assert (status, json.loads(text)["type"]) == (401, "/problems/Stranger")
+
+
+def test_programs_are_known_by_their_tokens_behind_it(proxied: Proxied, mint: Mint) -> None:
+    token = mint()
+    place = find_elsewhere({"CIGRI_URL": f"https://127.0.0.1:{proxied.port}/token", "CIGRI_TOKEN": token})
+    assert place is not None
+    remote = Remote(place)
+    assert remote.ask(whoami).how == "token 1"
+    remote.close()
+    assert proxied.get("/token/api/v1/whoami", "nobody", {"X-Remote-User": "nobody"})[0] == 401

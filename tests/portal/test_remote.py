@@ -1,0 +1,79 @@
+"""A command's way to the portal: one connection, which is opened anew when the portal was."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cigri.cli import watching
+from cigri.database import Database
+from cigri.endpoints import Endpoint, P, R
+from cigri.endpoints.callers import whoami
+from cigri.endpoints.remote import Remote
+from cigri.errors import PortalUnavailable
+from cigri.flow.campaigns import move_campaign
+from cigri.rules.callers import Caller
+from cigri.settings.sections import PortalSettings, Settings
+from cigri.states import CampaignState
+from tests.factories import a_campaign, a_cluster
+from tests.portal.conftest import serving
+from tests.waiting import looks
+
+
+def test_a_portal_that_was_started_again_is_asked_as_before(database: Database, tmp_path: Path) -> None:
+    place, settings = tmp_path / "portal.sock", Settings(portal=PortalSettings())
+    remote = Remote(place)
+    with serving(database, settings, place):
+        first = remote.ask(whoami)
+    with pytest.raises(PortalUnavailable):
+        remote.ask(whoami)
+    with serving(database, settings, place):
+        assert remote.ask(whoami) == first
+    with serving(database, settings, place):
+        assert remote.ask(whoami) == first
+    remote.close()
+
+
+class NotingRemote(Remote):
+    """It notes how often it was answered, and how often not."""
+
+    answered = missed = 0
+
+    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+        try:
+            answer = super().ask(endpoint, *args, **asked)
+        except PortalUnavailable:
+            self.missed += 1
+            raise
+        self.answered += 1
+        return answer
+
+
+def wait_for(fact: Callable[[], object]) -> None:
+    for left in looks(20):
+        if fact():
+            return
+        assert left > 0
+
+
+def test_a_watch_goes_on_with_a_portal_that_was_started_again(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "PERIOD", 0.02)
+    place, settings, statuses = tmp_path / "portal.sock", Settings(portal=PortalSettings()), list[int]()
+    with database.begin() as conn:
+        a_cluster(conn)
+        campaign = a_campaign(conn, 1)
+    remote = NotingRemote(place)
+    watcher = threading.Thread(target=lambda: statuses.append(watching.watch(remote, [campaign], "")))
+    with serving(database, settings, place):
+        watcher.start()
+        wait_for(lambda: remote.answered)
+    wait_for(lambda: remote.missed)
+    with serving(database, settings, place):
+        with database.begin() as conn:
+            assert move_campaign(conn, campaign, Caller("alice"), CampaignState.CANCELLED)
+        watcher.join(20)
+    remote.close()
+    assert statuses == [1]

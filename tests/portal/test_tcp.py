@@ -1,0 +1,94 @@
+"""By TCP a token says who asks, and nothing else does; a page of elsewhere is not served."""
+
+import json
+import socket
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from cigri.endpoints.callers import whoami
+from cigri.endpoints.elsewhere import find_elsewhere
+from cigri.endpoints.remote import Remote, is_served
+from cigri.errors import ConfigError
+from cigri.settings.loading import load
+from modules.portal.listening import Listener
+from tests.portal.conftest import Answered, Mint, Served, bearer
+
+
+def ask(portal: Served, headers: dict[str, str], path: str = "/api/v1/whoami") -> Answered:
+    connection = HTTPConnection("127.0.0.1", portal.port)
+    try:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        return Answered(response.status, json.loads(response.read()))
+    finally:
+        connection.close()
+
+
+def test_a_token_is_asked_for(open_portal: Served, mint: Mint) -> None:
+    told = ask(open_portal, {})
+    assert (told.status, told.body["type"]) == (401, "/problems/Stranger")
+    assert ask(open_portal, bearer(mint())).body["user"] == "nobody"
+
+
+@pytest.mark.parametrize("headers", [{"X-Remote-User": "root"}, {"Authorization": "Basic cm9vdDpyb290"}], ids=str)
+def test_other_words_are_no_token(headers: dict[str, str], open_portal: Served) -> None:
+    assert ask(open_portal, headers).status == 401
+
+
+def test_the_socket_is_served_beside_it(open_portal: Served) -> None:
+    assert open_portal.get("/api/v1/whoami").status == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("LOCALHOST:8080", 200),
+        ("[::1]:8080", 200),
+        ("grid.example.org", 200),
+        ("grid.example.org:443", 200),
+        ("evil.example.org", 421),
+        ("127.0.0.1.evil.example.org", 421),
+        ("localhost:8080:evil", 421),
+        ("", 421),
+    ],
+)
+def test_a_portal_answers_to_its_names_only(host: str, status: int, open_portal: Served, mint: Mint) -> None:
+    assert ask(open_portal, {**bearer(mint()), "Host": host}).status == status
+
+
+@pytest.mark.parametrize("origin", ["http://localhost", "https://grid.example.org", "https://grid.example.org:8443"])
+def test_an_own_page_may_change_things(origin: str, open_portal: Served, mint: Mint) -> None:
+    mint()
+    told = open_portal.request("POST", "/api/v1/tokens/1/revoke", headers={"Origin": origin})
+    assert told.status == 200
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["0.0.0.0:80", "192.0.2.1:80", "[::]:80", ":80", "80", "grid.example.org:80", "localhost:80", "127.0.0.1:x"],
+)
+def test_only_addresses_of_loopback_are_taken(address: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"127\.0\.0\.1:8080"):
+        load({"CIGRI_SET_PORTAL__ADDRESS": address, "HOME": str(tmp_path)})
+
+
+def test_an_address_that_is_taken_is_told_and_leaves_no_socket(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        with pytest.raises(ConfigError, match=r"portal\.address"):
+            Listener(tmp_path / "portal.sock", 0o600, f"127.0.0.1:{other.getsockname()[1]}")
+    assert not is_served(tmp_path / "portal.sock")
+
+
+def test_a_command_asks_by_url(open_portal: Served, mint: Mint) -> None:
+    token = mint()
+    place = find_elsewhere({"CIGRI_URL": f"http://127.0.0.1:{open_portal.port}/", "CIGRI_TOKEN": token})
+    assert place is not None
+    remote = Remote(place)
+    try:
+        told = remote.ask(whoami)
+    finally:
+        remote.close()
+    assert (told.user, told.how) == ("nobody", "token 1")

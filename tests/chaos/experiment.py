@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tests.chaos.injections import Injection, choose
 from tests.chaos.world import World, world
 from tests.grid import until
+from tests.last_words import done_twice, never_said, saying
 
 BETWEEN = (0.5, 4.0)  # seconds from one recovery to the next injection
 RECOVERY = 240.0  # seconds in which a task is done again, or the grid has not recovered
@@ -55,10 +56,10 @@ def play(seed: int, injections: int, tasks: int, tell: Callable[[str], None] = l
             tell(f"{injection.name}{where}: {recoveries[-1]:.1f} s to the next task done; {attacked.done()} done")
         until(lambda: _has_ended(attacked), 600, attacked.grid.describe)
         attacked.grid.assert_sane()
-        ran = attacked.executions()
+        said = attacked.said()
         finished = {row["number"] for row in attacked.grid.rows("SELECT number FROM tasks WHERE state = 'done'")}
-        lost = sorted(number for number in finished if not ran[number])
-        doubled = sorted(number for number, times in ran.items() if times > 1)
+        lost = sorted({word.number for word in never_said(attacked.grid, said)})
+        doubled = sorted({word.number for word in done_twice(attacked.grid, said)})
         stories = [story for number in (*lost, *doubled, *attacked.resubmitted) for story in attacked.story(number)]
     seconds = time.monotonic() - started
     undone = tasks - len(finished)
@@ -66,11 +67,8 @@ def play(seed: int, injections: int, tasks: int, tell: Callable[[str], None] = l
 
 
 def _submit(attacked: World, tasks: int, dice: random.Random) -> None:
-    """The last thing that a task does is to say that it was done; it does not where its sleep was killed first.
-
-    From then on it cannot be ended politely: one that was killed between this and its record is rightly done again.
-    """
-    program = f'sh -c "sleep $1 && trap : TERM && echo $CIGRI_TASK_NUMBER >>{attacked.grid.place}/ran" task'
+    """The last thing that a task does is to say that it was done; it does not where its sleep was killed first."""
+    program = f'sh -c "sleep $1 && trap : TERM && {saying(f"{attacked.grid.place}/ran")}" task'
     params = [str(dice.randint(*DURATIONS)) for _ in range(tasks)]
     clusters = {name: {"max_jobs": 8} if name == "delta" else {} for name in attacked.sites}  # OAR costs much CPU
     attacked.campaign_id = attacked.grid.submit(

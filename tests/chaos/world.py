@@ -21,6 +21,7 @@ from cigri.states import TaskState
 from tests.faults.memories import forget_copy, repair
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import TESTBED, Grid, Site, gridengine_site, oar_site, slurm_site, until
+from tests.last_words import LastWord, read_words
 
 CLEAN = {  # what root says to end all jobs
     "alpha": "scancel -u alice; scancel -u bob",
@@ -82,12 +83,12 @@ class World:
         is_over: bool = self.grid.one("SELECT bool_and(ended_at IS NOT NULL) FROM campaigns")
         return is_over
 
-    def executions(self) -> Counter[int]:
-        """How often each task was done to its end, as its own line on a cluster says."""
-        ran: Counter[int] = Counter()
+    def said(self) -> Counter[LastWord]:
+        """Which attempts came to their ends, as their own lines on the clusters say."""
+        said: Counter[LastWord] = Counter()
         for site in self.sites.values():
-            ran.update(map(int, site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true").split()))
-        return ran
+            said.update(read_words(site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true")))
+        return said
 
     def story(self, number: int) -> list[str]:
         """Each attempt at a task, in words for whoever looks for the fault."""

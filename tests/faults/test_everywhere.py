@@ -17,6 +17,7 @@ from modules.operator.orphans import Differences, compare
 from modules.updator.observation import Element
 from tests.faults.test_kill import kill_group, start_almighty
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site, until
+from tests.last_words import LastWord, done_twice, never_said, read_words, saying
 
 pytestmark = pytest.mark.cluster
 STATE = os.environ.get("CIGRI_TESTBED", "/var/lib/cigri-testbed")
@@ -45,12 +46,12 @@ class Everywhere(NamedTuple):
     grid: Grid
     sites: Mapping[str, Site]
 
-    def executions(self) -> Counter[int]:
+    def said(self) -> Counter[LastWord]:
         """Over all clusters: each has a home of its own."""
-        ran: Counter[int] = Counter()
+        said: Counter[LastWord] = Counter()
         for site in self.sites.values():
-            ran.update(map(int, site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true").split()))
-        return ran
+            said.update(read_words(site.sh(f"cat {self.grid.place}/ran 2>/dev/null; true")))
+        return said
 
     def done(self) -> int:
         return self.grid.counts().get("done", 0)
@@ -156,7 +157,7 @@ def everywhere(
 def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(everywhere: Everywhere) -> None:
     grid, sites = everywhere
     rivals = Rivals(everywhere)
-    done = f"echo $1 >>{grid.place}/ran"
+    done = saying(f"{grid.place}/ran")
     some_are_long = f"sh -c '[ $(($1 % 8)) != 0 ] || sleep {LONG} && {done}' task"
     clusters: dict[str, object] = {name: {} for name in sites}
     clusters["delta"] = {"exec_file": f"sh -c 'sleep {LONGER} && {done}' task", "max_jobs": 8}  # OAR costs much CPU
@@ -178,7 +179,10 @@ def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(e
         until(everywhere.is_over, 60)
     finally:
         kill_group(process)
-    assert everywhere.executions() == Counter(dict.fromkeys(range(TASKS), 1))
+    said = everywhere.said()
+    assert done_twice(grid, said) == []
+    assert never_said(grid, said) == []
+    assert {word.number for word in said} == set(range(TASKS))
     assert grid.counts() == {"done": TASKS}
     grid.assert_sane()
     assert everywhere.preempted() == set(sites)

@@ -13,6 +13,7 @@ from cigri.states import KillReason
 from tests.clusters import bring_up
 from tests.faults.memories import MEMORIES, fall_back, forget_copy, remember, repair
 from tests.grid import Grid
+from tests.last_words import LastWord, done_twice, never_said, read_words, saying
 
 pytestmark = pytest.mark.cluster
 
@@ -32,17 +33,14 @@ def forgetful(request: pytest.FixtureRequest) -> Iterator[Grid]:
 
 
 def submit(grid: Grid, name: str, tasks: int, walltime: int = 600) -> int:
-    """Tasks that append their campaign and number to `finished` as soon as the file of this name is there.
-
-    From then on they cannot be ended politely: one that was killed between this and its record is rightly done again.
-    """
+    """Tasks that say their last word as soon as the file of this name is there; from then on TERM cannot end them."""
     wait = f"until [ -e {grid.place}/{name} ]; do sleep 0.2; done"
-    finish = f'echo "$CIGRI_CAMPAIGN_ID.$CIGRI_TASK_NUMBER" >>{grid.place}/finished'
+    finish = saying(f"{grid.place}/finished")
     return grid.submit([str(n) for n in range(tasks)], command=f"{wait}; trap : TERM; {finish}", walltime=walltime)
 
 
-def finished(grid: Grid) -> Counter[str]:
-    return Counter(grid.site.sh(f"cat {grid.place}/finished 2>/dev/null; true").split())
+def finished(grid: Grid) -> Counter[LastWord]:
+    return read_words(grid.site.sh(f"cat {grid.place}/finished 2>/dev/null; true"))
 
 
 def release(grid: Grid, *names: str) -> None:
@@ -78,6 +76,8 @@ def test_a_batch_system_that_comes_back_with_older_state(forgetful: Grid) -> Non
     release(grid, "killed-since", "forgotten", "new")
     grid.run_until(lambda: has_ended(grid), 300)
     assert grid.counts() == {"done": CORES + 2 + 6 + 6}
-    assert set(finished(grid).values()) == {1}
-    assert len(finished(grid)) == CORES + 2 + 6 + 6
+    said = finished(grid)
+    assert done_twice(grid, said) == []
+    assert never_said(grid, said) == []
+    assert len({(word.campaign, word.number) for word in said}) == CORES + 2 + 6 + 6
     grid.assert_sane()

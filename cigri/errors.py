@@ -56,8 +56,11 @@ class Problem(NamedTuple):
     """One thing wrong in a description: where it is (empty: nowhere in it), what it is, and what to write instead."""
 
     place: str
+    """Where in the description it is; "": nowhere in it."""
     message: str
+    """What is wrong."""
     hint: str = ""
+    """What to write instead, or ""."""
 
     def __str__(self) -> str:
         message = self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]}..."

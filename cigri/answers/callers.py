@@ -6,9 +6,13 @@ from cigri.rules.callers import Scope
 
 
 class CallerView(NamedTuple):
-    """`how` this is known: `kernel`, `proxy`, or by which token; `scope`: the most that may be done this way."""
+    """Who you are."""
 
     user: str
+    """Your name on the grid."""
     is_operator: bool
+    """Whether you may do what operators may."""
     scope: Scope
+    """The most that may be done this way."""
     how: str
+    """How this is known: `kernel`, `proxy`, or by which token."""

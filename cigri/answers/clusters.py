@@ -7,78 +7,118 @@ from cigri.text.plain import INLINE
 
 
 class ClusterView(NamedTuple):
-    """A cluster: cores at the last visit (None: never visited), our live jobs, since when and why it is away.
-
-    `drained_by`: when it is to be empty, if the operator drains it. `sick_nodes` and `drained_nodes` get no jobs now.
-    `pace`: the part of the usual that is asked of it, for the `stress` it is under.
-    """
+    """A cluster: its cores at the last visit, and our live jobs."""
 
     id: int
+    """The cluster's number."""
     name: str
+    """Its name."""
     config: dict[str, Any]
+    """Its configuration, secrets as ***."""
     is_enabled: bool
+    """Whether the operator wants it to be used."""
     paused_until: datetime | None
+    """When a cluster that is away is visited again."""
     visited_at: datetime | None
+    """When it was last visited."""
     total: int | None
+    """Its cores at the last visit; null: never visited."""
     free: int | None
+    """Cores that are free."""
     used: int | None
+    """Cores that others use."""
     used_by_us: int | None
+    """Cores that the grid's jobs use."""
     unavailable: int | None
+    """Cores that nobody can use."""
     waiting: int
+    """The grid's jobs that wait there."""
     running: int
+    """The grid's jobs that run there."""
     away_since: datetime | None
+    """Since when it does not answer."""
     why: str | None
+    """What it said when it was last not to be reached."""
     drained_by: datetime | None
+    """When it is to be empty, if the operator drains it."""
     sick_nodes: list[str]
+    """Nodes that get no jobs now, by the grid's finding."""
     drained_nodes: list[str]
+    """Nodes that get no jobs now, by the operator's word."""
     pace: float
+    """The part of the usual that is asked of it."""
     stress: str
+    """The stress it is under, for which less is asked of it."""
 
 
 class Usage(NamedTuple):
     """Mean cores of a cluster in the period that begins `at`."""
 
     cluster: str
+    """A cluster."""
     at: datetime
+    """When the period begins."""
     total: int
+    """Its cores, on the mean."""
     free: int
+    """Cores that were free."""
     used: int
+    """Cores that others used."""
     used_by_us: int
+    """Cores that the grid's jobs used."""
     unavailable: int
+    """Cores that nobody could use."""
 
 
 class ClusterStatus(NamedTuple):
-    """`state`: in one word, with its `reason`; `host`: its front-end."""
+    """A cluster, and how it stands."""
 
     cluster: Annotated[ClusterView, INLINE]
+    """What is known of it."""
     state: str
+    """Its state in one word."""
     reason: str | None
+    """Why it is in this state."""
     host: str
+    """Its front-end."""
 
 
 class PropertyView(NamedTuple):
-    """What nodes have, also as people write it, and who says so."""
+    """What nodes have of one property."""
 
     value: object
+    """What the nodes have."""
     shown: str
+    """The same as people write it."""
     source: str
+    """Who says so."""
 
 
 class ClassView(NamedTuple):
-    """Nodes that are alike, and their number; None: nobody has looked at them."""
+    """Nodes that are alike."""
 
     nodes: int | None
+    """How many nodes are alike; null: nobody has looked at them."""
     properties: dict[str, PropertyView]
+    """What each of them has, by name."""
 
 
 class QueueProperties(NamedTuple):
-    """A queue, by its logical name; `unreadable`: what was wrong with its cluster's last answer about its nodes."""
+    """A queue of a cluster, and what its nodes have."""
 
     cluster: str
+    """The queue's cluster."""
     site: str
+    """The cluster's site."""
     queue: str
+    """Its logical name; the default one is ""."""
     remote_name: str
+    """Its name in the batch system."""
     driver: str | None
+    """The driver of its batch system."""
     requires: dict[str, Any] | None
+    """What its jobs must satisfy."""
     unreadable: str
+    """What was wrong with the cluster's last answer about its nodes; "": nothing."""
     classes: list[ClassView]
+    """Its nodes, those that are alike together."""

@@ -4,7 +4,9 @@ from typing import Any, NamedTuple
 
 
 class WrittenDescription(NamedTuple):
-    """What `gridsub` takes, but for the parameters where `has_list`: there may be millions, and they are asked for."""
+    """A description as it was written; there may be millions of parameters."""
 
     described: dict[str, Any]
+    """What `gridsub` takes."""
     has_list: bool
+    """Whether its parameters are left out, and are asked for by themselves."""

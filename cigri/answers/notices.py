@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 
 class Notices(NamedTuple):
-    """`now`: the grid's time, by which all others are to be read; a sentence for each thing that stands still."""
+    """What stands still."""
 
     now: datetime
+    """The grid's time, by which all others are to be read."""
     sentences: list[str]
+    """A sentence for each thing that stands still."""

@@ -7,41 +7,60 @@ from cigri.states import CutReason, RejectCode
 
 
 class QueueReason(NamedTuple):
-    """A queue, as `queue@cluster`, judged for `buckets` buckets of tasks, and eligible for `eligible` of them.
-
-    `code`: what is missing, of `name`: `wanted` and `found`; since when it is so, and `why` in a sentence.
-    """
+    """A queue, judged for the buckets of tasks of a campaign."""
 
     place: str
+    """The queue as queue@cluster."""
     queue: str
+    """Its logical name; the default one is ""."""
     is_eligible: bool
+    """Whether it satisfies some of the campaign's buckets of tasks."""
     is_used: bool
+    """Whether the campaign uses its cluster."""
     buckets: int
+    """For how many buckets it was judged."""
     eligible: int
+    """For how many of these it is eligible."""
     code: RejectCode | None
+    """What kind of thing is missing."""
     name: str
+    """Of what it is missing."""
     wanted: str
+    """What is wanted of it."""
     found: str
+    """What is there."""
     since: datetime | None
+    """Since when it is so."""
     why: str
+    """The same in a sentence."""
 
 
 class ClusterReason(NamedTuple):
-    """A cluster of the grid: the `state` of the campaign there, its jobs, and `why` there are no more.
-
-    `reason`: what kept it from more in the last cycle, `used` of `most`. `is_used`: it is one of the campaign's.
-    """
+    """A cluster of the grid, and why the campaign has no more jobs there."""
 
     cluster: str
+    """A cluster of the grid."""
     state: str
+    """How the campaign stands there, in one word."""
     is_used: bool
+    """Whether it is one of the campaign's."""
     to_launch: int
+    """The campaign's jobs that are to be submitted there."""
     waiting: int
+    """The campaign's jobs that wait there."""
     running: int
+    """The campaign's jobs that run there."""
     since: datetime | None
+    """Since when there are no more."""
     why: str
+    """Why there are no more, in a sentence."""
     reason: CutReason | None
+    """What kept it from more in the last cycle."""
     name: str | None
+    """The name of the limit or quota that did."""
     used: int | None
+    """How much of this is used."""
     most: int | None
+    """How much of it there is."""
     queues: list[QueueReason]
+    """The cluster's queues."""

@@ -7,25 +7,40 @@ from cigri.rules.callers import Scope
 
 
 class TokenView(NamedTuple):
-    """`last_used_at` is right to a minute; `is_valid`: it is neither revoked nor expired."""
+    """A token as its owner sees it."""
 
     id: int
+    """The token's number."""
     user: str
+    """Whose it is."""
     comment: str
+    """What it is for."""
     scope: Scope
+    """The most that may be done with it."""
     created_at: datetime
+    """When it was made."""
     expires_at: datetime
+    """Until when it is valid."""
     last_used_at: datetime | None
+    """When it was last used, right to a minute."""
     revoked_at: datetime | None
+    """When it was revoked."""
     is_valid: bool
+    """Whether it is neither revoked nor expired."""
 
 
 class MintedToken(NamedTuple):
-    """`token`, its text, is told here only: what is kept does not say it."""
+    """A token that was just made."""
 
     token: str
+    """Its text, which is told here only."""
     id: int
+    """The token's number."""
     user: str
+    """Whose it is."""
     comment: str
+    """What it is for."""
     scope: Scope
+    """The most that may be done with it."""
     expires_at: datetime
+    """Until when it is valid."""

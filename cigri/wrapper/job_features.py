@@ -65,14 +65,20 @@ class AssessedJob(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """`enforced_time` is what is left by the enforced limit; `is_own`: the job itself says so."""
+    """What the end of a running job would waste."""
 
     remaining_time: float | None
+    """Seconds to its own end."""
     enforced_time: float | None
+    """Seconds to the enforced limit."""
     draining_waste: float | None
+    """Core-seconds that draining the node would waste."""
     kill_waste: float | None
+    """Core-seconds that killing the job now would waste."""
     priority: float | None
+    """What the job says of its own worth."""
     is_own: bool
+    """Whether the job itself says so."""
 
 
 class Victim(NamedTuple):

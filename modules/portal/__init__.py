@@ -5,13 +5,14 @@ come from tables only: nothing here waits for a cluster.
 """
 
 from contextlib import closing
+from importlib import metadata
 
 from fastapi import FastAPI
 
 from cigri.database import Database
 from cigri.endpoints import Receiving, every
 from cigri.settings.sections import Settings
-from modules.portal import problems, routes
+from modules.portal import openapi, problems, routes
 from modules.portal.errands import Errands
 from modules.portal.guard import Guard
 from modules.portal.identity import Identities
@@ -21,8 +22,17 @@ from modules.portal.receiving import Receiver
 
 def make_app(database: Database, settings: Settings, errands: Errands) -> FastAPI:
     """All that is served, as an ASGI application."""
-    app = FastAPI(title="CiGri", docs_url=None, redoc_url=None, openapi_url="/openapi.json", redirect_slashes=False)
+    app = FastAPI(
+        title="CiGri",
+        version=metadata.version("cigri"),
+        description=openapi.DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        redirect_slashes=False,
+    )
     problems.add_to(app)
+    openapi.describe(app)
     app.add_middleware(Guard, names=settings.portal.names)
     identities = Identities(settings.portal, database)
     receiver = Receiver(database, identities, settings.portal.largest_submission)

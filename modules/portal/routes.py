@@ -7,17 +7,19 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import JSONResponse, Response
 
 from cigri.database import Database
 from cigri.endpoints import API, Endpoint, Receiving
 from cigri.endpoints.calling import call
+from cigri.endpoints.parameters import MEANINGS
 from cigri.text.harmless import safe_json
 from cigri.text.plain import plain
 from modules.portal.bounds import bounded
 from modules.portal.errands import Errands, NotYet
 from modules.portal.identity import Identities
+from modules.portal.openapi import REFUSED_ANSWERS
 from modules.portal.schemas import schema_of
 
 
@@ -49,8 +51,9 @@ def add_route(app: FastAPI, endpoint: Endpoint[..., Any], serve: Callable[..., A
         summary=(endpoint.function.__doc__ or "").partition("\n")[0],
         description=f"May be called by: {endpoint.may}.",
         responses={
-            HTTPStatus.OK: {"model": schema_of(endpoint.answer)},
+            HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer."},
             HTTPStatus.ACCEPTED: {"description": "a cluster is being asked: ask the same again for the answer"},
+            **REFUSED_ANSWERS,
         },
         response_class=Response,
         **openapi,
@@ -79,12 +82,19 @@ def _of_model(name: str, model: Any, place: Any) -> Parameter:
 
 
 def _of_path(parameter: Parameter) -> Parameter:
-    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[bounded(parameter.annotation), Path()])
+    told = Path(description=MEANINGS.get(parameter.name))
+    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[bounded(parameter.annotation), told])
 
 
 def _model(name: str, parameters: list[Parameter]) -> type[BaseModel]:
     fields: Mapping[str, Any] = {
-        parameter.name: (parameter.annotation, ... if parameter.default is Parameter.empty else parameter.default)
+        parameter.name: (
+            parameter.annotation,
+            Field(
+                ... if parameter.default is Parameter.empty else parameter.default,
+                description=MEANINGS.get(parameter.name),
+            ),
+        )
         for parameter in parameters
     }
     make: Callable[..., type[BaseModel]] = create_model

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 from unittest.mock import patch
 
 from pydantic import BaseModel
@@ -17,12 +17,15 @@ from sqlalchemy.dialects import postgresql
 
 from cigri.cli.command import Parser
 from cigri.endpoints import every
+from cigri.endpoints.parameters import MEANINGS
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import Settings
 from cigri.tables import everything
 from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.text.exit_codes import EXPLAINED, OF_COMMANDS, OF_TASKS
+from cigri.text.plain import inlined
 from modules import operator
+from modules.portal.schemas import meanings_of
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "docs" / "reference"
@@ -45,8 +48,8 @@ curl --unix-socket ~/.local/share/cigri/portal.sock http://localhost/api/v1/whoa
 ```
 
 The socket of a site is `/run/cigri/portal.sock`. Commands ask the same; their `--json` is the body of the answer:
-[json.md](json.md) tells every field. `/openapi.json` describes all of it for programs. What goes wrong comes as
-`application/problem+json`, whose `detail` is the sentence that a command shows.
+[json.md](json.md) tells every field by command, the end of this page by type. `/openapi.json` says the same to
+programs. What goes wrong comes as `application/problem+json`, whose `detail` is the sentence that a command shows.
 
 Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridtoken), or a
 [proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts. Nothing else that is sent changes it.
@@ -238,7 +241,40 @@ def portal_page() -> str:
         (f"`{endpoint.method} {endpoint.path}`", endpoint.may, endpoint.scope, _first_line(endpoint.function))
         for endpoint in sorted(every(), key=lambda endpoint: (endpoint.path, endpoint.method))
     )
-    return PORTAL.format(ORIGIN) + "\n".join(_table(("below `/api/v1`", "who", "scope", "what"), rows))
+    lines = _table(("below `/api/v1`", "who", "scope", "what"), rows)
+    lines += ["## What is asked with", ""]
+    lines += _table(("parameter", "meaning"), ((f"`{name}`", meaning) for name, meaning in MEANINGS.items()))
+    lines += [
+        "## What is answered",
+        "",
+        "So are the types called in OpenAPI, too. *inline*: its fields stand beside the others.",
+        "",
+    ]
+    for kind in sorted(answer_types(), key=lambda kind: kind.__name__):
+        inline = inlined(kind)
+        meanings = (
+            (f"`{field}`{' (inline)' if field in inline else ''}", meaning)
+            for field, meaning in meanings_of(kind).items()
+        )
+        lines += [f"### {kind.__name__}", "", _first_line(kind), "", *_table(("field", "meaning"), meanings)]
+    return PORTAL.format(ORIGIN) + "\n".join(lines)
+
+
+def answer_types() -> set[Any]:
+    """The named tuples of all answers, and those in them."""
+    found = set[Any]()
+
+    def look(kind: Any) -> None:
+        if hasattr(kind, "_fields") and kind not in found:
+            found.add(kind)
+            for hint in get_type_hints(kind).values():
+                look(hint)
+        for inner in get_args(kind):
+            look(inner)
+
+    for endpoint in every():
+        look(endpoint.answer)
+    return found
 
 
 def _first_line(function: Callable[..., Any]) -> str:

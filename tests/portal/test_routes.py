@@ -1,11 +1,13 @@
 """What is asked is checked by its types; what is unknown is refused; and errors say what to do."""
 
+from inspect import Parameter, signature
 from typing import get_type_hints
 
 import pytest
 
 from cigri import endpoints
 from cigri.endpoints import Endpoint, May
+from cigri.endpoints.parameters import MEANINGS
 from tests.portal.conftest import Served
 
 EVERY = list(endpoints.every())
@@ -45,3 +47,41 @@ def test_openapi_describes_every_endpoint(portal: Served) -> None:
     paths = portal.get("/openapi.json").body["paths"]
     told = {(method.upper(), path) for path, methods in paths.items() for method in methods}
     assert told == {(endpoint.method, f"/api/v1{endpoint.path}") for endpoint in EVERY}
+
+
+def test_openapi_says_what_each_field_and_each_parameter_means(portal: Served) -> None:
+    told = portal.get("/openapi.json").body
+    fields = {
+        f"{name}.{field}": schema
+        for name, model in told["components"]["schemas"].items()
+        for field, schema in model.get("properties", {}).items()
+    }
+    assert len(fields) > 300
+    operations = {f"{method} {path}": op for path, ops in told["paths"].items() for method, op in ops.items()}
+    asked = {
+        f"{name} {parameter['name']}": parameter
+        for name, operation in operations.items()
+        for parameter in operation.get("parameters", [])
+    }
+    assert [name for name, schema in (fields | asked).items() if not schema.get("description")] == []
+
+
+def test_each_parameter_means_the_same_everywhere_and_each_meaning_is_of_one() -> None:
+    names = {
+        name
+        for endpoint in EVERY
+        for name, parameter in signature(endpoint.function).parameters.items()
+        if parameter.kind is Parameter.KEYWORD_ONLY
+    }
+    assert names == set(MEANINGS)
+
+
+def test_openapi_tells_of_problems_and_of_tokens(portal: Served) -> None:
+    told = portal.get("/openapi.json").body
+    assert told["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert told["security"] == [{"token": []}, {}]
+    answers = told["paths"]["/api/v1/campaigns/{campaign_id}"]["get"]["responses"]
+    problem = told["components"]["schemas"]["ToldProblem"]
+    assert answers["4XX"]["content"]["application/problem+json"]["schema"]["$ref"].endswith("/ToldProblem")
+    refused = portal.get("/api/v1/campaigns/9").body
+    assert set(problem["required"]) <= set(refused) <= set(problem["properties"])

@@ -8,6 +8,7 @@ CigriError
 │   └── RequirementError   what is wanted of nodes, or of jobs, is not understood; a ValueError too
 ├── AdmissionRefused       an admission rule says no
 │   └── RuleBroken         the operator must mend the rule
+├── KeyReused              the user must send another key: this one was sent with something else
 ├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
 ├── Forbidden              the caller may not do this, whatever it is done to
 ├── Busy                   try later: too much is being asked
@@ -90,6 +91,10 @@ class AdmissionRefused(CigriError):
 
 class RuleBroken(AdmissionRefused):
     """It was not the rule's judgement: the rule itself raised."""
+
+
+class KeyReused(CigriError):
+    """Another submission was sent with the same key."""
 
 
 class NotFound(CigriError):

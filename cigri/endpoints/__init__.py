@@ -26,6 +26,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 API = "/api/v1"
+HEADERS = {"key": "Idempotency-Key"}
+"""Parameters that stand in a header, by their names."""
 
 
 @dataclass(frozen=True)

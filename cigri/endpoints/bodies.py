@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, NoReturn, Self
@@ -24,6 +25,7 @@ class Body:
         self._file: BinaryIO = TemporaryFile()  # noqa: SIM115  # closed by close
         self._size, self._newlines, self._largest = 0, 0, largest
         self._is_ended = True
+        self._hash = sha256()
 
     def write(self, block: bytes) -> None:
         """Raise DescriptionError when it becomes too large."""
@@ -32,7 +34,14 @@ class Body:
             raise DescriptionError([Problem("the parameters", f"are more than {as_size(self._largest)} of JSON")])
         self._newlines += block.count(b"\n")
         self._is_ended = block.endswith(b"\n") if block else self._is_ended
+        self._hash.update(block)
         self._file.write(block)
+
+    def digest(self, *asked: object) -> str:
+        """The same for what was sent together with the same, and for nothing else."""
+        whole = self._hash.copy()
+        whole.update(repr(asked).encode())
+        return whole.hexdigest()
 
     @property
     def count(self) -> int:

@@ -17,7 +17,7 @@ MEANINGS = {
     "ids": "Numbers, as 3,5-7, of events where events are asked for, else of campaigns; empty: all.",
     "is_global": "Events of clusters and the grid, in place of campaigns'.",
     "job_id": "The job's number.",
-    "key": "A text that is new with each submission: what is sent again with the same is stored once.",
+    "key": "New with each submission: what is sent again with the same key within a day is stored once.",
     "limit": "How many at most.",
     "local": "Whether tasks run on the grid's own host.",
     "names": "Names or numbers of clusters; none: all.",

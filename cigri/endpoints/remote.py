@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from cigri import errors
-from cigri.endpoints import API, Endpoint, P, R, Receiving
+from cigri.endpoints import API, HEADERS, Endpoint, P, R, Receiving
 from cigri.endpoints.bodies import as_body
 from cigri.endpoints.elsewhere import Elsewhere
 from cigri.endpoints.peers import peer_of
@@ -104,11 +104,13 @@ class Remote:
     def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         """On a connection of its own: what is wrong with one of the values leaves it in the middle."""
         assert not args, "parameters are given by name"
+        headers = {HEADERS[name]: str(asked.pop(name)) for name in HEADERS.keys() & asked.keys()}
         path, _ = _request(endpoint, asked)
         connection = self._connected(LONGEST_RECEIVING)
         try:
             body = as_body(values)
-            return self._read(endpoint, *self._exchange(connection, "POST", path, body, {"Content-Type": STREAM}))
+            headers["Content-Type"] = STREAM
+            return self._read(endpoint, *self._exchange(connection, "POST", path, body, headers))
         finally:
             connection.close()
 

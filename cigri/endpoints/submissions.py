@@ -33,20 +33,22 @@ def submit_campaign(
     backend: list[str] | None = None,
     key: str = "",
 ) -> SubmittedCampaign:
-    """Store the campaign that is described, under your name. The same `key` within a day gives the same campaign."""
+    """Store the campaign that is described, under your name; sent again with the same key within a day, once."""
+    from cigri.flow.submissions import SentKey
     from cigri.submission.examining import examine, wishes_of
     from cigri.submission.remarks import Remarks
     from cigri.submission.storing import find_stored, store
 
     if len(key) > LONGEST_KEY:
         raise UsageError(f"key: has more than {LONGEST_KEY} characters")
+    sent = SentKey(key, body.digest(type, priority, local, backend)) if key else None
     remarks, wishes = Remarks(), wishes_of(type, priority, local, backend)
     examined = examine(database, caller.user, body.first(), BodyLines(body, 1), wishes, remarks)
     if remarks.problems or examined.description is None:
-        if (stored := find_stored(database, caller.user, key)) is not None:
+        if (stored := find_stored(database, caller.user, sent)) is not None:
             return stored
         raise DescriptionError(remarks.problems)
-    return store(database, caller, examined, remarks.notes, key)
+    return store(database, caller, examined, remarks.notes, sent)
 
 
 @receives("/campaigns/check", May.EVERYBODY)

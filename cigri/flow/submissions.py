@@ -11,7 +11,7 @@ from sqlalchemy import Connection, and_, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from cigri.database import interval, wake
-from cigri.errors import CigriError, NotFound, RequirementError
+from cigri.errors import CigriError, KeyReused, NotFound, RequirementError
 from cigri.flow.buckets import Buckets, copy_tasks
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.pools import put_pools
@@ -71,22 +71,38 @@ class Company(NamedTuple):
     settings: Mapping[str, Mapping[str, Any]]
 
 
-def find_submission(conn: Connection, user: str, key: str) -> int | None:
-    """The campaign that the user has submitted with this key within a day; None also for the key "".
+class SentKey(NamedTuple):
+    """What a user sends to ask again whether a campaign is stored, and the digest of what was sent with it."""
 
-    Until this transaction ends, whoever looks for the same waits.
+    text: str
+    digest: str
+
+
+def find_submission(conn: Connection, user: str, key: SentKey | None) -> int | None:
+    """The campaign that the user has submitted with this key within a day; None also without a key.
+
+    Raise KeyReused where something else was sent with it. Until this transaction ends, others who look for it wait.
     """
-    if not key:
+    if key is None:
         return None
-    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"submission {user} {key}", 0))))
-    is_late = Campaign.c.submitted_at > func.now() - interval(KEY_LIFE)
-    sent = select(func.max(Campaign.c.id)).where(
-        and_(Campaign.c.grid_user == user, Campaign.c.submission_key == key, is_late)
+    conn.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"submission {user} {key.text}", 0))))
+    row = Campaign.c
+    is_late = row.submitted_at > func.now() - interval(KEY_LIFE)
+    sent = select(row.id, row.submission_digest).where(
+        and_(row.grid_user == user, row.submission_key == key.text, is_late)
     )
-    return conn.scalar(sent)
+    found = conn.execute(sent.order_by(row.id.desc()).limit(1)).one_or_none()
+    if found is not None and found.submission_digest not in (None, key.digest):
+        raise KeyReused(
+            f"the key {key.text!r} was sent with another submission, which is campaign {found.id}: "
+            "send a new key with each, and the same key only with the same"
+        )
+    return None if found is None else found.id
 
 
-def put_campaign(conn: Connection, campaign: NewCampaign, parameters: Iterable[object], key: str = "") -> int:
+def put_campaign(
+    conn: Connection, campaign: NewCampaign, parameters: Iterable[object], key: SentKey | None = None
+) -> int:
     """Store a campaign and its tasks, wake the almighty, and give the campaign's id.
 
     A test gets one task for each of its clusters, whatever the number of parameters. By `key` find_submission knows it.
@@ -107,7 +123,8 @@ def put_campaign(conn: Connection, campaign: NewCampaign, parameters: Iterable[o
             anywhere=_plain(campaign.anywhere),
             own_priority=campaign.own_priority,
             written=None if campaign.written is None else dict(campaign.written),
-            submission_key=key or None,
+            submission_key=key and key.text,
+            submission_digest=key and key.digest,
         )
         .returning(Campaign.c.id)
     ).scalar_one()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cigri.answers.submissions import SubmittedCampaign
 from cigri.flow.audit import put_audit
-from cigri.flow.submissions import find_submission, put_campaign
+from cigri.flow.submissions import SentKey, find_submission, put_campaign
 from cigri.rules.callers import Caller
 from cigri.submission import new_campaign
 from cigri.submission.examining import Examined
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cigri.database import Database
 
 
-def find_stored(database: "Database", user: str, key: str) -> SubmittedCampaign | None:
+def find_stored(database: "Database", user: str, key: SentKey | None) -> SubmittedCampaign | None:
     """What was stored with this key; how it was described is not looked at again."""
     with database.begin() as conn:
         campaign_id = find_submission(conn, user, key)
@@ -23,7 +23,7 @@ def find_stored(database: "Database", user: str, key: str) -> SubmittedCampaign 
 
 
 def store(
-    database: "Database", caller: Caller, examined: Examined, notes: Sequence[str], key: str
+    database: "Database", caller: Caller, examined: Examined, notes: Sequence[str], key: SentKey | None
 ) -> SubmittedCampaign:
     """In one transaction, which begins when nothing is waited for any more but the database."""
     description = examined.description

@@ -34,7 +34,7 @@ class CampaignColumns(Numbered):
     grid chooses its clusters, and these (NewCampaignCluster by name) get it as soon as they are eligible. Its tasks
     from number `unmatched_from` on have not been looked up among those of earlier campaigns; null: all have. `written`:
     its description as `gridsub` takes it, in its order, without parameters that only the tasks hold; null: from before.
-    `submission_key`: what its user sent to ask again whether it is stored.
+    `submission_key`: what its user sent to ask again whether it is stored, together with what has `submission_digest`.
     """
 
     name: Named[str]
@@ -57,6 +57,7 @@ class CampaignColumns(Numbered):
     own_priority: Named[int] = Column(server_default="0")
     written: Named[dict[str, Any] | None] = Column(JSON(none_as_null=True))
     submission_key: Named[str | None]
+    submission_digest: Named[str | None]
 
 
 Campaign = table(

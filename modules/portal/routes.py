@@ -6,12 +6,12 @@ from http import HTTPStatus
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
-from fastapi import Body, FastAPI, Path, Query, Request
+from fastapi import Body, FastAPI, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import JSONResponse, Response
 
 from cigri.database import Database
-from cigri.endpoints import API, Endpoint, Receiving
+from cigri.endpoints import API, HEADERS, Endpoint, Receiving
 from cigri.endpoints.calling import call
 from cigri.endpoints.parameters import MEANINGS
 from cigri.text.harmless import safe_json
@@ -66,7 +66,8 @@ def _signature(endpoint: Endpoint[..., Any]) -> Signature:
     parameters = [parameter for parameter in every if parameter.kind is Parameter.KEYWORD_ONLY]
     taken = [Parameter("request", Parameter.KEYWORD_ONLY, annotation=Request)]
     taken += [_of_path(parameter) for parameter in parameters if parameter.name in endpoint.in_path]
-    others = [parameter for parameter in parameters if parameter.name not in endpoint.in_path]
+    taken += [_of_header(parameter) for parameter in parameters if parameter.name in HEADERS]
+    others = [one for one in parameters if one.name not in endpoint.in_path and one.name not in HEADERS]
     is_bodiless = endpoint.method == "GET" or isinstance(endpoint, Receiving)
     in_query, in_body = (others, []) if is_bodiless else ([], others)
     in_query = [parameter.replace(annotation=bounded(parameter.annotation)) for parameter in in_query]
@@ -83,6 +84,11 @@ def _of_model(name: str, model: Any, place: Any) -> Parameter:
 
 def _of_path(parameter: Parameter) -> Parameter:
     told = Path(description=MEANINGS.get(parameter.name))
+    return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[bounded(parameter.annotation), told])
+
+
+def _of_header(parameter: Parameter) -> Parameter:
+    told = Header(alias=HEADERS[parameter.name], description=MEANINGS.get(parameter.name))
     return parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[bounded(parameter.annotation), told])
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
+from cigri.answers.submissions import SubmittedCampaign
 from cigri.cli.gridsub import main
 from cigri.database import Database, interval
 from cigri.endpoints import API
@@ -148,15 +149,42 @@ def test_tasks_are_added_to_ones_own_campaigns(portal: Served, nobody: int) -> N
 def test_the_same_key_is_the_same_campaign_for_a_day(remote: Remote, portal: Served, nobody: int) -> None:
     first, again = (remote.send(submit_campaign, [described()], key="k") for _ in range(2))
     assert (first.id, again) == (1, first)
-    path = f"{API}/campaigns?key=k"
-    assert portal.request("POST", path, json.dumps(described()), uid=nobody).body["id"] == 2
+    headers = {"Idempotency-Key": "k"}
+    path = f"{API}/campaigns"
+    assert portal.request("POST", path, json.dumps(described()), uid=nobody, headers=headers).body["id"] == 2
     assert remote.send(submit_campaign, [described()]).id == 3
-    assert remote.send(submit_campaign, [described(clusters={"gone": {}})], key="k").id == 1
     with portal.database.begin() as conn:
         conn.execute(update(Campaign).values(submitted_at=func.now() - interval(90_000)))
     assert remote.send(submit_campaign, [described()], key="k").id == 4
     with pytest.raises(CigriError, match="key: has more than 200 characters"):
         remote.send(submit_campaign, [described()], key="k" * 201)
+
+
+def test_a_campaign_that_would_be_refused_by_now_is_found_by_its_key(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "two.py").write_text(MOST_OF_FOUR.replace("4", "2"))
+    remote.send(submit_campaign, [described()], key="k")
+    monkeypatch.setenv("CIGRI_SET_ADMISSION_DIRECTORY", str(tmp_path))
+    with pytest.raises(CigriError, match="2 is all"):
+        remote.send(submit_campaign, [described()])
+    assert remote.send(submit_campaign, [described()], key="k") == SubmittedCampaign(1, None, [], 0, [])
+
+
+def test_a_key_is_for_one_submission(portal: Served) -> None:
+    path, headers = f"{API}/campaigns", {"Idempotency-Key": "k"}
+    assert portal.request("POST", path, json.dumps(described()), headers=headers).body["id"] == 1
+    for other, query in (
+        (described(name="other"), ""),
+        (described(), "?priority=3"),
+        (described(clusters={"g": {}}), ""),
+    ):
+        told = portal.request("POST", path + query, json.dumps(other), headers=headers)
+        assert (told.status, told.body["type"]) == (422, "/problems/KeyReused")
+        assert (
+            "the key 'k' was sent with another submission, which is campaign 1: send a new key" in told.body["detail"]
+        )
+    assert len(stored(portal.database)) == 1
 
 
 def test_an_answer_that_is_lost_is_asked_for_again(

@@ -7,6 +7,7 @@ import secrets
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,16 @@ class Grid:
     def executions(self) -> Counter[int]:
         """How often each task really ran, as counted on the cluster."""
         return Counter(int(line) for line in self.site.sh(f"cat {self.place}/ran 2>/dev/null; true").split())
+
+    def running_groups(self) -> list[int]:
+        """Process groups of jobs of this grid, on whichever cluster: all are processes of this machine."""
+        mark = f"/{self.one('SELECT key FROM grid')}/c".encode()
+        groups = set()
+        for directory in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if mark in (directory / "cmdline").read_bytes():
+                    groups.add(os.getpgid(int(directory.name)))
+        return sorted(groups)
 
     def let_accounts_be_asked(self) -> None:
         """As if the pauses of the accounts that gave no sense were over."""

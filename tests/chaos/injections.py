@@ -87,7 +87,7 @@ def _node(world: World) -> Iterator[Injection]:
 
 def _job(world: World) -> Iterator[Injection]:
     def do(world: World, dice: random.Random) -> None:
-        if groups := world.running_groups():
+        if groups := world.grid.running_groups():
             kill_job(world, dice.choice(groups))
 
     yield Injection("job killed", "", do)

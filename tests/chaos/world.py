@@ -102,16 +102,6 @@ class World:
         rows = self.grid.rows(statement, number=number)
         return [f"task {number}: " + ", ".join(f"{name} {value}" for name, value in row.items()) for row in rows]
 
-    def running_groups(self) -> list[int]:
-        """Process groups of jobs of this grid, on whichever cluster: all are processes of this machine."""
-        mark = f"/{self.grid.one('SELECT key FROM grid')}/c".encode()
-        groups = set()
-        for directory in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mark in (directory / "cmdline").read_bytes():
-                    groups.add(os.getpgid(int(directory.name)))
-        return sorted(groups)
-
 
 @contextmanager
 def world() -> Iterator[World]:

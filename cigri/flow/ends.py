@@ -29,6 +29,7 @@ from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import given, packed
+from cigri.flow.end_counts import attempts_counted, jobs_counted
 from cigri.flow.kills import closing
 from cigri.flow.known_tasks import learn
 from cigri.flow.replicas import ReplicatedTask, lock_replicated, supersede
@@ -192,10 +193,11 @@ def _attempts_ended() -> Select[int, int]:
             started_at=func.to_timestamp(ended.c.started),
             seconds=ended.c.seconds,
         )
-        .returning(Attempt.c.task_id, Attempt.c.number)
+        .returning(*(Attempt.c[name] for name in ("task_id", "number", "job_id", "outcome", "is_replica")))
         .cte("moved")
     )
-    return select(moved.c.task_id, moved.c.number).add_cte(_tasks_moved(moved).cte("tasks_moved"))
+    counted, tasks = attempts_counted(moved).cte("counted"), _tasks_moved(moved).cte("tasks_moved")
+    return select(moved.c.task_id, moved.c.number).add_cte(tasks, counted)
 
 
 def _tasks_moved(moved: CTE) -> Update:
@@ -255,10 +257,12 @@ def _jobs_ended() -> Select[int]:
             started_at=func.coalesce(begun, func.to_timestamp(ended.c.started), Job.c.started_at),
             ended_at=func.now(),
         )
-        .returning(*(Job.c[name] for name in ("id", *USED)))
+        .returning(*(Job.c[name] for name in ("id", "cluster_id", "outcome", *USED)))
         .cte("over")
     )
-    return select(over.c.id).add_cte(used(over).cte("used"), closing(ended).cte("closed"))
+    return select(over.c.id).add_cte(
+        used(over).cte("used"), jobs_counted(over).cte("counted"), closing(ended).cte("closed")
+    )
 
 
 def _worse(field: Column[Any]) -> ScalarSelect[Any]:

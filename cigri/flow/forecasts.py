@@ -1,5 +1,5 @@
 """Forecasts of campaigns and clusters: the present ones, and their history.
-Given by: predictor; taken by: predictor, users.
+Given by: predictor; taken by: portal, predictor, users.
 """
 
 from collections.abc import Collection, Mapping, Sequence

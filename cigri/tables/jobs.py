@@ -115,3 +115,20 @@ Attempt = table(
     ),
     Index("ix_attempts_replicas", "task_id", postgresql_where="is_replica"),
 )
+
+
+class EndCountColumns(Numbered):
+    """How many attempts and jobs have ended so on a cluster since the grid began, and the core-seconds of these jobs.
+
+    Several rows may count the same: who ends something appends, the predictor adds up.
+    """
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"))
+    outcome: Named[Outcome] = Column(one_of(Outcome))
+    is_replica: Named[bool]
+    attempts: Named[int]
+    jobs: Named[int]
+    core_seconds: Named[float]
+
+
+EndCount = table("end_counts", EndCountColumns)

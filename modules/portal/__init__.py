@@ -8,11 +8,12 @@ from contextlib import closing
 from importlib import metadata
 
 from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
 
 from cigri.database import Database
 from cigri.endpoints import Receiving, every
 from cigri.settings.sections import Settings
-from modules.portal import openapi, problems, routes
+from modules.portal import health, metrics, openapi, problems, routes
 from modules.portal.errands import Errands
 from modules.portal.guard import Guard
 from modules.portal.identity import Identities
@@ -34,7 +35,10 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
     problems.add_to(app)
     openapi.describe(app)
     app.add_middleware(Guard, names=settings.portal.names)
-    identities = Identities(settings.portal, database)
+    identities, registry = Identities(settings.portal, database), CollectorRegistry()
+    app.add_middleware(metrics.Requests, registry=registry)
+    metrics.add_to(app, database, identities, registry, settings.data_directory)
+    health.add_to(app, database)
     receiver = Receiver(database, identities, settings.portal.largest_submission)
     for endpoint in every():
         if isinstance(endpoint, Receiving):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cigri.database import server_time
 from cigri.estimates.durations import quantile
 from cigri.estimates.speeds import WorkDone, known_speeds
+from cigri.flow.end_counts import add_up_ends
 from cigri.flow.expectations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
 from cigri.flow.totals import add_up_counts
@@ -77,6 +78,7 @@ def run_once(tools: Tools) -> Report:
         put_forecasts(conn, news, settings.history, alike)
         put_cluster_forecasts(conn, [service.measured for service in services.values()])
         add_up_counts(conn)
+        add_up_ends(conn)
     with tools.database.begin() as conn:
         matched = match_tasks(conn)
     number = sum(1 + len(alike.get(forecast.campaign_id, ())) for forecast in forecasts)

@@ -138,7 +138,7 @@ def portal(serve: Serve) -> Served:
 @pytest.fixture
 def open_portal(database: Database, tmp_path: Path) -> Iterator[Served]:
     """By TCP, too."""
-    settings = Settings(portal=PortalSettings(names=("grid.example.org",)))
+    settings = Settings(portal=PortalSettings(names=("grid.example.org",)), data_directory=tmp_path)
     with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
         yield portal
 

@@ -48,6 +48,7 @@ ASKED = {
     "description": Asked("/campaigns/1/description", 404),
     "parameters": Asked("/campaigns/1/parameters", 404),
     "notices": Asked("/notices?ids=1", 200),
+    "figures": Asked("/figures", 200),
     "why": Asked("/campaigns/1/why", 200),
     "tasks": Asked("/campaigns/1/tasks?first=1", 200),
     "task": Asked("/campaigns/1/tasks/1", 200),

@@ -1,5 +1,5 @@
 """How campaigns stand: counts, rates and forecasts, never by looking at single tasks.
-Read by: users.
+Read by: portal, users.
 """
 
 from collections.abc import Sequence

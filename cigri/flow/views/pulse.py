@@ -1,5 +1,5 @@
 """Whether the grid is at work.
-Read by: operator, users.
+Read by: operator, portal, users.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,0 +1,90 @@
+"""The grid in figures, for whoever draws curves of them: none of them grows with campaigns or users."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.states import Outcome
+
+
+class ClusterFigures(NamedTuple):
+    """A cluster as last seen."""
+
+    cluster: str
+    """Its name."""
+    is_enabled: bool
+    """Whether it gets jobs."""
+    failures: int
+    """Visits in a row that have failed."""
+    visited: float | None
+    """Seconds since it was looked at; null: never."""
+    ours: int | None
+    """Cores with our jobs; null: it was never seen."""
+    others: int | None
+    """Cores that others use."""
+    free: int | None
+    """Cores that nobody uses."""
+    down: int | None
+    """Cores that nobody can use."""
+    pace: float
+    """What may be asked of its front-end, as a part of the usual."""
+    waiting: int
+    """Our jobs that wait for it."""
+    running: int
+    """Our jobs that run there."""
+
+
+class EndFigure(NamedTuple):
+    """What has ended in one way on one cluster since the grid began."""
+
+    cluster: str
+    """Its name."""
+    outcome: Outcome
+    """How it ended."""
+    is_replica: bool
+    """Whether another attempt at the task lived."""
+    attempts: int
+    """Attempts at tasks."""
+    jobs: int
+    """Jobs; one has the outcome of its first task that did not end well."""
+    core_seconds: float
+    """What these jobs used."""
+
+
+class ModuleFigures(NamedTuple):
+    """A module since it was first seen."""
+
+    name: str
+    """Its name."""
+    passes: int
+    """Its passes."""
+    failures: int
+    """Passes that failed."""
+    seconds: float | None
+    """Of the last pass; null: it is not over."""
+    age: float
+    """Seconds since the last pass was noted."""
+    is_failing: bool
+    """Whether the last pass failed."""
+
+
+class GridFigures(NamedTuple):
+    """The grid at one instant."""
+
+    now: datetime
+    """The instant, by the grid's clock."""
+    campaigns: dict[str, int]
+    """Campaigns by state."""
+    tasks: dict[str, int]
+    """Tasks by state, those of campaigns that are not archived yet."""
+    events: dict[str, int]
+    """Open events by level."""
+    clusters: list[ClusterFigures]
+    """All clusters, by name."""
+    ended: list[EndFigure]
+    """Each way in which something has ended somewhere."""
+    modules: list[ModuleFigures]
+    """All modules that were ever seen."""
+    has_almighty: bool
+    """Whether an almighty is connected to the database."""
+    calibration: float | None
+    """The share of 90 % intervals, of campaigns that ended in the last day, that held the end; null: there is none."""

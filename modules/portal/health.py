@@ -1,0 +1,41 @@
+"""/healthz and /readyz, for whoever restarts what hangs and sends people to what works. They say nothing but that."""
+
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from starlette.responses import PlainTextResponse
+
+from cigri.database import Database, schema
+from cigri.errors import CigriError
+from cigri.flow.views.pulse import find_pulse
+
+LATE = 60.0  # seconds without a pass of any module
+
+
+def add_to(app: FastAPI, database: Database) -> None:
+    """Nobody has to say who they are."""
+
+    def health() -> PlainTextResponse:
+        return PlainTextResponse("alive\n")
+
+    def readiness() -> PlainTextResponse:
+        wrong = _what_lacks(database)
+        return PlainTextResponse(f"{wrong or 'ready'}\n", HTTPStatus.SERVICE_UNAVAILABLE if wrong else HTTPStatus.OK)
+
+    app.add_api_route("/healthz", health, include_in_schema=False)
+    app.add_api_route("/readyz", readiness, include_in_schema=False)
+
+
+def _what_lacks(database: Database) -> str:
+    """Empty: campaigns are served."""
+    try:
+        with database.answering() as conn:
+            if schema.current(conn) != schema.newest():
+                return "the database has another schema"
+            pulse = find_pulse(conn)
+    except CigriError:
+        return "no database"
+    if not pulse.has_almighty:
+        return "no almighty"
+    ages = [(pulse.now - module.at).total_seconds() for module in pulse.modules]
+    return "" if min(ages, default=LATE) < LATE else "no module has made a pass for a minute"

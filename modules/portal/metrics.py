@@ -1,0 +1,185 @@
+"""/metrics: the grid's figures and the portal's own requests, as Prometheus reads them.
+
+Labels are clusters, states, modules and endpoints: none grows with campaigns or users.
+"""
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+
+from fastapi import FastAPI, Request
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cigri.answers.figures import ClusterFigures, EndFigure, GridFigures, ModuleFigures
+from cigri.database import Database
+from cigri.endpoints.figures import figures
+from cigri.flow.views.figures import find_figures
+from modules.portal.identity import Identities
+
+METRICS = "/metrics"
+FRESH = 1.0  # seconds for which one answer serves all who scrape
+NO_ENDPOINT = "other"  # whatever is asked that is no endpoint
+
+
+class Requests:
+    """Counts what the portal answers, in front of it."""
+
+    def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
+        self._app = app
+        labels = ("endpoint", "status")
+        self._answered = Counter("cigri_portal_requests", "Requests answered.", labels, registry=registry)
+        self._seconds = Histogram(
+            "cigri_portal_request_seconds", "From a request's head to the end of its answer.", registry=registry
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, begun = 0, time.monotonic()
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            route = scope.get("route")
+            self._answered.labels(getattr(route, "name", NO_ENDPOINT), status).inc()
+            self._seconds.observe(time.monotonic() - begun)
+
+
+class FiguresCollector:
+    """Collects the figures of the grid; they are read once a second at most."""
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._lock = database, Lock()
+        self._read: GridFigures | None = None
+        self._at = 0.0
+
+    def refresh(self) -> None:
+        """Raise what the database does: old figures are never told."""
+        with self._lock:
+            if time.monotonic() - self._at < FRESH:
+                return
+            with self._database.answering() as conn:
+                self._read = find_figures(conn)
+            self._at = time.monotonic()
+
+    def collect(self) -> Iterator[Metric]:
+        """As prometheus_client asks for them."""
+        if self._read is not None:
+            yield from metrics_of(self._read)
+
+
+def add_to(
+    app: FastAPI, database: Database, identities: Identities, registry: CollectorRegistry, data_directory: Path
+) -> None:
+    """Serve /metrics to whoever is known: Prometheus has a token."""
+    grid = FiguresCollector(database)
+    registry.register(grid)
+    disk = Gauge("cigri_data_directory_free_ratio", "Of the disk of the grid's data directory.", registry=registry)
+    disk.set_function(lambda: _free(data_directory))
+
+    def metrics(request: Request) -> Response:
+        figures.require(identities.caller(request))
+        grid.refresh()
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    app.add_api_route(METRICS, metrics, include_in_schema=False)
+
+
+def _free(directory: Path) -> float:
+    try:
+        disk = shutil.disk_usage(directory)
+    except OSError:
+        return math.nan
+    return disk.free / disk.total
+
+
+def metrics_of(read: GridFigures) -> Iterator[Metric]:
+    """The same figures under the names that Prometheus has for them."""
+    yield _by("cigri_campaigns", "Campaigns by state.", "state", read.campaigns)
+    yield _by("cigri_tasks", "Tasks of campaigns that are not archived, by state.", "state", read.tasks)
+    yield _by("cigri_events_open", "Open events by level.", "level", read.events)
+    yield GaugeMetricFamily(
+        "cigri_almighty_up", "Whether an almighty is connected to the database.", value=read.has_almighty
+    )
+    if read.calibration is not None:
+        yield GaugeMetricFamily(
+            "cigri_forecast_calibration_ratio",
+            "Of the 90 % intervals of campaigns that ended in the last day, those that held the end.",
+            value=read.calibration,
+        )
+    yield from _clusters(read.clusters)
+    yield from _ends(read.ended)
+    yield from _modules(read.modules)
+
+
+def _clusters(clusters: list[ClusterFigures]) -> Iterator[Metric]:
+    cores = GaugeMetricFamily("cigri_cluster_cores", "Cores as last seen, by use.", labels=["cluster", "use"])
+    jobs = GaugeMetricFamily("cigri_jobs", "Our jobs that are not over.", labels=["cluster", "state"])
+    for one in clusters:
+        for use, number in (("ours", one.ours), ("others", one.others), ("free", one.free), ("down", one.down)):
+            if number is not None:
+                cores.add_metric([one.cluster, use], number)
+        for state, number in (("waiting", one.waiting), ("running", one.running)):
+            jobs.add_metric([one.cluster, state], number)
+    yield cores
+    yield jobs
+    yield _of_each("cigri_cluster_enabled", "Whether it gets jobs.", clusters, lambda one: one.is_enabled)
+    yield _of_each("cigri_cluster_failures", "Visits in a row that failed.", clusters, lambda one: one.failures)
+    yield _of_each("cigri_cluster_visited_seconds", "Since the last visit.", clusters, lambda one: one.visited)
+    yield _of_each("cigri_cluster_pace_ratio", "Of the usual pace, less under stress.", clusters, lambda one: one.pace)
+
+
+def _of_each(
+    name: str, help_text: str, clusters: list[ClusterFigures], figure: Callable[[ClusterFigures], float | None]
+) -> Metric:
+    family = GaugeMetricFamily(name, help_text, labels=["cluster"])
+    for one in clusters:
+        if (value := figure(one)) is not None:
+            family.add_metric([one.cluster], value)
+    return family
+
+
+def _ends(ended: list[EndFigure]) -> Iterator[Metric]:
+    labels = ["cluster", "outcome", "replica"]
+    attempts = CounterMetricFamily("cigri_attempts_ended", "Attempts at tasks that have ended.", labels=labels)
+    jobs = CounterMetricFamily("cigri_jobs_ended", "Jobs that have ended.", labels=labels)
+    used = CounterMetricFamily("cigri_core_seconds", "What ended jobs have used.", labels=labels)
+    for one in ended:
+        place = [one.cluster, one.outcome, "yes" if one.is_replica else "no"]
+        attempts.add_metric(place, one.attempts)
+        jobs.add_metric(place, one.jobs)
+        used.add_metric(place, one.core_seconds)
+    yield from (attempts, jobs, used)
+
+
+def _modules(modules: list[ModuleFigures]) -> Iterator[Metric]:
+    passes = CounterMetricFamily("cigri_module_passes", "Passes of a module.", labels=["module"])
+    failures = CounterMetricFamily("cigri_module_pass_failures", "Passes that failed.", labels=["module"])
+    seconds = GaugeMetricFamily("cigri_module_pass_seconds", "Of the last pass.", labels=["module"])
+    age = GaugeMetricFamily("cigri_module_pass_age_seconds", "Since the last pass was noted.", labels=["module"])
+    failing = GaugeMetricFamily("cigri_module_failing", "Whether the last pass failed.", labels=["module"])
+    for one in modules:
+        passes.add_metric([one.name], one.passes)
+        failures.add_metric([one.name], one.failures)
+        if one.seconds is not None:
+            seconds.add_metric([one.name], one.seconds)
+        age.add_metric([one.name], one.age)
+        failing.add_metric([one.name], one.is_failing)
+    yield from (passes, failures, seconds, age, failing)
+
+
+def _by(name: str, help_text: str, label: str, numbers: dict[str, int]) -> Metric:
+    family = GaugeMetricFamily(name, help_text, labels=[label])
+    for word, number in numbers.items():
+        family.add_metric([word], number)
+    return family

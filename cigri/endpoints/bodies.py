@@ -18,6 +18,14 @@ LONGEST_BODY_LINE = 16 * MEGABYTE
 BLOCK = 2**18  # bytes that are sent at a time
 
 
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+DECODE = json.JSONDecoder(parse_constant=_no_number).raw_decode
+"""A value at a place, and where it ends."""
+
+
 class Body:
     """The lines of a file without a name, which is gone with the process (in $TMPDIR, as tempfile chooses it)."""
 
@@ -57,22 +65,15 @@ class Body:
     def values(self, first: int) -> Iterator[object]:
         """From a line on; raise DescriptionError for one that is no JSON. Each has a place of its own in the file."""
         self._file.flush()
-        read = json.JSONDecoder(parse_constant=_no_number).raw_decode  # the quickest, for a million lines
         with Path(f"/proc/self/fd/{self._file.fileno()}").open("rb") as lines:
-            for number in range(self.count):
-                line = lines.readline(LONGEST_BODY_LINE + 1)
-                if len(line) > LONGEST_BODY_LINE:
-                    raise _refused(number, f"has more than {as_size(LONGEST_BODY_LINE)}")
-                if number < first:
-                    continue
-                try:
-                    text = line.decode().strip()
-                    value, end = read(text)
-                except (ValueError, RecursionError) as error:
-                    raise _refused(number, f"is no JSON: {error}") from None
-                if end != len(text):
-                    raise _refused(number, "is no JSON: more follows its value")
-                yield value
+            for number in range(min(first, self.count)):
+                _read_line(lines, number)
+            number = first
+            while block := lines.read(BLOCK):
+                if not block.endswith(b"\n"):
+                    block += _read_line(lines, number + block.count(b"\n"), len(block) - block.rfind(b"\n") - 1)
+                yield from _values(block, number)
+                number += block.count(b"\n")
 
     def __enter__(self) -> Self:
         return self
@@ -114,12 +115,48 @@ def as_body(values: Iterable[object]) -> Iterator[bytes]:
         yield _block(lines)
 
 
+def _read_line(lines: BinaryIO, number: int, before: int = 0) -> bytes:
+    """To its end, after so many bytes of it."""
+    line = lines.readline(LONGEST_BODY_LINE - before + 1)
+    if before + len(line) > LONGEST_BODY_LINE:
+        raise _refused(number, f"has more than {as_size(LONGEST_BODY_LINE)}")
+    return line
+
+
+def _values(block: bytes, first: int) -> list[object]:
+    """Of whole lines, the first with this number; all at once, and line by line where they are not just JSON."""
+    try:
+        text = block.decode()
+        if not text.endswith("\n"):
+            text += "\n"
+        values, at = [], 0
+        while at < len(text):
+            value, at = DECODE(text, at)
+            if text[at] != "\n":
+                break
+            at += 1
+            values.append(value)
+        if len(values) == text.count("\n"):  # else a value went over the end of its line, or something else is wrong
+            return values
+    except (ValueError, RecursionError):
+        pass
+    lines = block.removesuffix(b"\n").split(b"\n")
+    return [_value(line, number) for number, line in enumerate(lines, start=first)]
+
+
+def _value(line: bytes, number: int) -> object:
+    try:
+        text = line.decode().strip()
+        value, end = DECODE(text)
+    except (ValueError, RecursionError) as error:
+        raise _refused(number, f"is no JSON: {error}") from None
+    if end != len(text):
+        raise _refused(number, "is no JSON: more follows its value")
+    return value
+
+
 def _refused(number: int, message: str) -> DescriptionError:
     return DescriptionError([Problem(f"line {number + 1} of what was sent", message)])
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
 
 
 def _block(lines: Sequence[str]) -> bytes:

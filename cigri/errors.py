@@ -12,6 +12,7 @@ CigriError
 ├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
 ├── Forbidden              the caller may not do this, whatever it is done to
 ├── Busy                   try later: too much is being asked
+├── TookTooLong            ask for less at a time
 ├── PortalUnavailable      try later: the portal does not answer
 ├── DatabaseUnavailable    try later: the database does not answer
 ├── TransportError
@@ -107,6 +108,10 @@ class Forbidden(CigriError):
 
 class Busy(CigriError):
     """Too much is being asked at once."""
+
+
+class TookTooLong(CigriError):
+    """The database was working on a question for longer than anybody waits."""
 
 
 class PortalUnavailable(CigriError):

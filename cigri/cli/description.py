@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cigri.endpoints.calling import Grid
-from cigri.endpoints.descriptions import MOST_PARAMETERS, description, parameters
+from cigri.endpoints.descriptions import description, parameters
 
 
 def show_description(grid: Grid, campaign_id: int) -> None:
@@ -19,10 +19,10 @@ def show_description(grid: Grid, campaign_id: int) -> None:
 
 
 def _parameters(grid: Grid, campaign_id: int) -> Iterator[object]:
-    first = 0
-    while page := grid.ask(parameters, campaign_id=campaign_id, first=first):
+    last = -1
+    while page := grid.ask(parameters, campaign_id=campaign_id, after=last):
         yield from page
-        first += MOST_PARAMETERS
+        last += len(page)
 
 
 def _print_with(described: Mapping[str, Any], parameters: Iterable[object]) -> None:

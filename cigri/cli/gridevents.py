@@ -8,9 +8,10 @@ from typing import Any
 from cigri.answers.events import SeenEvent
 from cigri.cli.command import DONE, FAILED, Parser, command, complain, ids, print_json, safe
 from cigri.cli.grid import open_grid
-from cigri.endpoints.audit import MOST_ENTRIES, audit_trail
+from cigri.endpoints.audit import audit_trail
 from cigri.endpoints.calling import Grid
 from cigri.endpoints.events import event_counts, events, fix_events
+from cigri.endpoints.paging import walk
 from cigri.text.id_ranges import written_ids
 from cigri.text.plain import plain
 
@@ -92,9 +93,9 @@ def _list(grid: Grid, which: dict[str, Any], options: argparse.Namespace) -> int
 
     which = which | {"with_closed": options.all}
     if options.json:
-        print_json(plain(grid.ask(events, **which, limit=options.limit or 0)))
+        print_json(plain(walk(grid, events, options.limit or None, **which)))
         return DONE
-    told = grid.ask(events, **which, limit=MOST_READ if options.limit is None else options.limit)
+    told = walk(grid, events, MOST_READ if options.limit is None else options.limit or None, **which)
     entries = gather(told)
     entries = entries[-EVENTS_SHOWN:] if options.limit is None else entries
     for together in entries:
@@ -109,7 +110,7 @@ def _list(grid: Grid, which: dict[str, Any], options: argparse.Namespace) -> int
 
 
 def _audit(grid: Grid, options: argparse.Namespace) -> int:
-    changes = grid.ask(audit_trail, limit=options.limit or (EVENTS_SHOWN if options.limit is None else MOST_ENTRIES))
+    changes = walk(grid, audit_trail, EVENTS_SHOWN if options.limit is None else options.limit or None)
     if options.json:
         print_json(plain(changes))
     else:

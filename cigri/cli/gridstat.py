@@ -16,6 +16,7 @@ from cigri.cli.command import (
 )
 from cigri.cli.grid import open_grid
 from cigri.endpoints.calling import Grid
+from cigri.endpoints.paging import walk
 from cigri.errors import NotFound
 from cigri.states import TaskState
 from cigri.text.id_ranges import written_ids
@@ -145,7 +146,7 @@ def _list(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.standstill import warn
     from cigri.endpoints.campaigns import campaign, campaigns
 
-    listed = grid.ask(campaigns, ids=written_ids(asked.ids), user=asked.username, with_ended=asked.all)
+    listed = walk(grid, campaigns, ids=written_ids(asked.ids), user=asked.username, with_ended=asked.all)
     now = warn(grid, asked.ids, asked.username)
     if asked.json:
         print_json(plain([grid.ask(campaign, campaign_id=c.id) for c in listed] if asked.ids else listed))
@@ -230,18 +231,12 @@ def _require_user(campaign: "CampaignView", asked: Namespace) -> None:
 
 def _tasks(grid: Grid, campaign: "CampaignView", asked: Namespace) -> "list[TaskView]":
     """In order where an offset is given or all have room; else those launched last."""
-    from cigri.endpoints.tasks import TASKS_IN_ANSWER, tasks
+    from cigri.endpoints.tasks import latest_tasks, tasks
 
     number = {None: SHOWN_TASKS_AT_ONCE, 0: campaign.total}.get(asked.number, asked.number)
     if asked.offset is None and campaign.total > number:
-        return grid.ask(tasks, campaign_id=campaign.id, number=number)
-    first = asked.offset or 0
-    end = min(first + number, campaign.total)
-    pages = (
-        grid.ask(tasks, campaign_id=campaign.id, first=start, number=min(TASKS_IN_ANSWER, end - start))
-        for start in range(first, end, TASKS_IN_ANSWER)
-    )
-    return [*chain.from_iterable(pages)]
+        return grid.ask(latest_tasks, campaign_id=campaign.id, limit=number)
+    return walk(grid, tasks, number, campaign_id=campaign.id, after=(asked.offset or 0) - 1)
 
 
 def _errors(grid: Grid, asked: Namespace) -> int:
@@ -251,7 +246,7 @@ def _errors(grid: Grid, asked: Namespace) -> int:
     named = written_ids(asked.ids)
     if asked.ids and not grid.ask(campaigns, ids=named):
         raise NotFound(f"no campaign {', '.join(map(str, asked.ids))}; `gridstat -a` lists all")
-    to_fix = grid.ask(errors, ids=named, user=asked.username)
+    to_fix = walk(grid, errors, ids=named, user=asked.username)
     if asked.json:
         print_json(plain(to_fix))
     elif to_fix:

@@ -17,6 +17,7 @@ from cigri.cli.wording import rate
 from cigri.endpoints.calling import Grid
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.notices import notices
+from cigri.endpoints.paging import walk
 from cigri.errors import NotFound, PortalUnavailable
 from cigri.states import CampaignState
 from cigri.text.id_ranges import written_ids
@@ -162,7 +163,7 @@ def _look(grid: Grid, ids: Sequence[int] | None, user: str) -> list[Look]:
     named = written_ids(ids)
     found = grid.ask(notices, ids=named, user=user)
     sentences = [*map(localised, found.sentences)]
-    return [Look(campaign, found.now, sentences) for campaign in grid.ask(campaigns, ids=named, user=user)]
+    return [Look(campaign, found.now, sentences) for campaign in walk(grid, campaigns, ids=named, user=user)]
 
 
 def _verdict(look: Look) -> int:

@@ -31,12 +31,13 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
-from cigri.errors import DatabaseUnavailable
+from cigri.errors import DatabaseUnavailable, TookTooLong
 from cigri.rules.backoff import MOST_DOUBLINGS, BackOff
 
 WAKE_CHANNEL = "cigri_wake"
 PREPARED = 500  # statements that a connection keeps prepared: a cycle has more than psycopg's 100
 KEPT = 20  # connections: one for the lock of each cluster that is visited at the same time, and some to work with
+CANCELLED_STATEMENT = "57014"  # also by its time limit
 ANSWER_LIMIT = 20  # seconds of a statement on behalf of somebody who waits for its answer
 PLANNING = "-c random_page_cost=1.1 -c jit=off"  # a few rows by their keys, in memory: neither scans nor compilation
 
@@ -86,9 +87,17 @@ class Database:
     @contextmanager
     def _limited(self, seconds: int) -> Iterator[Connection]:
         reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        with self._transaction(reading) as conn:
-            conn.execute(text(f"SET LOCAL statement_timeout = '{seconds}s'"))
-            yield conn
+        try:
+            with self._transaction(reading) as conn:
+                conn.execute(text(f"SET LOCAL statement_timeout = '{seconds}s'"))
+                yield conn
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) != CANCELLED_STATEMENT:
+                raise
+            raise TookTooLong(
+                f"the database was at this for {seconds} s: ask for less at a time, as by a smaller limit or fewer "
+                "ids, or again when the grid is less busy"
+            ) from error
 
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Connection]:

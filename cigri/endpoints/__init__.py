@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from cigri.endpoints.paging import Paging
 from cigri.errors import Forbidden
 from cigri.rules.callers import Caller, Scope
 
@@ -60,6 +61,8 @@ class Endpoint(Generic[P, R]):
     """Of a connection, the caller, and the parameters by name."""
     answer: Any
     """The type of the answer."""
+    paging: Paging | None = None
+    """Of a list that is told in pages: how it goes on."""
 
     @property
     def name(self) -> str:
@@ -86,9 +89,11 @@ class Receiving(Endpoint[P, R]):
     """
 
 
-def reads(path: str, may: May) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
+def reads(
+    path: str, may: May, paging: Paging | None = None
+) -> "Callable[[Callable[Concatenate[Connection, Caller, P], R]], Endpoint[P, R]]":
     """An endpoint that changes nothing; `{name}` in the path is the parameter of that name."""
-    return lambda function: Endpoint("GET", path, may, Scope.READ, function, function.__annotations__["return"])
+    return lambda function: Endpoint("GET", path, may, Scope.READ, function, function.__annotations__["return"], paging)
 
 
 def asks(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, TriedCluster, WholeCampaign
 from cigri.answers.failures import ErrorView, FailureKind
 from cigri.endpoints import May, reads
+from cigri.endpoints.paging import FORWARDS, require_limit
 from cigri.errors import NotFound
 from cigri.estimates.calibration import calibration
 from cigri.rules.callers import Caller
@@ -18,18 +19,34 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MOST_FAILURES = 10_000
+USUAL_PAGE = 1000  # campaigns
 
 
-@reads("/campaigns", May.EVERYBODY)
+@reads("/campaigns", May.EVERYBODY, FORWARDS)
 def campaigns(
-    conn: "Connection", _caller: Caller, *, ids: str = "", user: str = "", with_ended: bool = False
+    conn: "Connection",
+    _caller: Caller,
+    *,
+    ids: str = "",
+    user: str = "",
+    with_ended: bool = False,
+    after: int = 0,
+    limit: int = USUAL_PAGE,
 ) -> list[CampaignView]:
     """Those named (3,5-7), or all open ones, with those that have ended, too; only those of a user."""
     from cigri import installation
     from cigri.flow.views.campaigns import list_campaigns
 
-    named, default = read_ids(ids) if ids else None, installation.default_scheduler()
-    return list_campaigns(conn, named, user=user, with_ended=with_ended, default_scheduler=default)
+    require_limit(limit)
+    return list_campaigns(
+        conn,
+        read_ids(ids) if ids else None,
+        user=user,
+        with_ended=with_ended,
+        default_scheduler=installation.default_scheduler(),
+        after=after,
+        limit=limit,
+    )
 
 
 @reads("/campaigns/{campaign_id}", May.EVERYBODY)
@@ -67,12 +84,15 @@ def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[Fa
     return list_kinds(conn, caller, find_campaign(conn, campaign_id))
 
 
-@reads("/errors", May.EVERYBODY)
-def errors(conn: "Connection", caller: Caller, *, ids: str = "", user: str = "") -> list[ErrorView]:
+@reads("/errors", May.EVERYBODY, FORWARDS)
+def errors(
+    conn: "Connection", caller: Caller, *, ids: str = "", user: str = "", after: int = 0, limit: int = USUAL_PAGE
+) -> list[ErrorView]:
     """What is to be fixed in the campaigns named (3,5-7), or in all; what the messages quote is for the owners."""
     from cigri.flow.views.campaigns import list_errors
 
-    told = list_errors(conn, read_ids(ids) if ids else None, user=user)
+    require_limit(limit)
+    told = list_errors(conn, read_ids(ids) if ids else None, user=user, after=after, limit=limit)
     return [error if caller.owns(error.user) else error._replace(message="") for error in told]
 
 

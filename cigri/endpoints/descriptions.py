@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Any
 from cigri.answers.descriptions import WrittenDescription
 from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
-from cigri.errors import NotFound, UsageError
+from cigri.endpoints.paging import LONGEST_PAGE, Paging, require_limit
+from cigri.errors import NotFound
 from cigri.rules.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cigri.flow.views.descriptions import StoredDescription
-
-MOST_PARAMETERS = 10_000  # in an answer
 
 
 @reads("/campaigns/{campaign_id}/description", May.OWNER)
@@ -29,17 +28,16 @@ def description(conn: "Connection", caller: Caller, *, campaign_id: int) -> Writ
     return WrittenDescription(described, has_list=not any(source in described for source in COMPUTED))
 
 
-@reads("/campaigns/{campaign_id}/parameters", May.OWNER)
+@reads("/campaigns/{campaign_id}/parameters", May.OWNER, Paging("after", ""))
 def parameters(
-    conn: "Connection", caller: Caller, *, campaign_id: int, first: int = 0, number: int = MOST_PARAMETERS
+    conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = LONGEST_PAGE
 ) -> list[Any]:
-    """Of so many tasks from the number `first` on, in order."""
+    """Parameters of tasks in the order of their numbers."""
     from cigri.flow.views.descriptions import list_parameters
 
-    if not 0 <= number <= MOST_PARAMETERS:
-        raise UsageError(f"number: {number} is not from 0 to {MOST_PARAMETERS}; ask for the next ones by `first`")
+    require_limit(limit)
     _require_owner(conn, caller, campaign_id)
-    return list_parameters(conn, campaign_id, first, number)
+    return list_parameters(conn, campaign_id, after + 1, limit)
 
 
 def _require_owner(conn: "Connection", caller: Caller, campaign_id: int) -> None:

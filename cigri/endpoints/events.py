@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cigri.answers.events import EventCounts, FixedEvents, SeenEvent
 from cigri.endpoints import May, changes, reads
+from cigri.endpoints.paging import BACKWARDS, require_limit
 from cigri.errors import Forbidden, NotFound, UsageError
 from cigri.rules.callers import Caller
 from cigri.text.id_ranges import read_ids, written_ids
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
     from cigri.flow.views.events import EventChoice
 
-MOST_EVENTS = 2**31 - 1
+USUAL_EVENTS = 100
 
 
-@reads("/events", May.EVERYBODY)
+@reads("/events", May.EVERYBODY, BACKWARDS)
 def events(
     conn: "Connection",
     caller: Caller,
@@ -25,14 +26,14 @@ def events(
     ids: str = "",
     is_global: bool = False,
     with_closed: bool = False,
-    limit: int = 0,
+    before: int | None = None,
+    limit: int = USUAL_EVENTS,
 ) -> list[SeenEvent]:
-    """The last ones (0: all) of your campaigns, of those named (3,5-7), or `is_global` of clusters and the grid."""
+    """The last ones of your campaigns, of those named (3,5-7), or `is_global` of clusters and the grid."""
     from cigri.flow.views.events import list_events
 
-    if not 0 <= limit <= MOST_EVENTS:
-        raise UsageError(f"limit {limit}: a number of events, 0 for all")
-    return list_events(conn, _chosen(conn, caller, campaigns, ids, is_global, with_closed), limit or None)
+    require_limit(limit)
+    return list_events(conn, _chosen(conn, caller, campaigns, ids, is_global, with_closed), limit, before)
 
 
 @reads("/events/count", May.EVERYBODY)

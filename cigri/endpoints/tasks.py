@@ -2,32 +2,41 @@
 
 from typing import TYPE_CHECKING
 
+from cigri.answers.campaigns import CampaignView
 from cigri.answers.tasks import TaskView, WholeTask
 from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
-from cigri.errors import NotFound, UsageError
+from cigri.endpoints.paging import Paging, require_limit
+from cigri.errors import NotFound
 from cigri.rules.callers import Caller
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-TASKS_IN_ANSWER = 10_000
+USUAL_TASKS = 100
 NO_TASK = "no such task; `gridstat -f CAMPAIGN` lists tasks"
 
 
-@reads("/campaigns/{campaign_id}/tasks", May.EVERYBODY)
+@reads("/campaigns/{campaign_id}/tasks", May.EVERYBODY, Paging("after", "number"))
 def tasks(
-    conn: "Connection", caller: Caller, *, campaign_id: int, first: int | None = None, number: int = 100
+    conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = USUAL_TASKS
 ) -> list[TaskView]:
-    """So many tasks of a campaign, from the `first` number on in order; without it those launched last, if not all."""
+    """Tasks of a campaign in the order of their numbers."""
+    from cigri.flow.views.jobs import list_tasks
+
+    require_limit(limit)
+    found = find_campaign(conn, campaign_id)
+    return _shown(caller, found, list_tasks(conn, campaign_id, after + 1, limit))
+
+
+@reads("/campaigns/{campaign_id}/latest-tasks", May.EVERYBODY)
+def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit: int = USUAL_TASKS) -> list[TaskView]:
+    """Tasks of a campaign that were launched last, the last one first; the first ones where none has been."""
     from cigri.flow.views.jobs import list_latest_tasks, list_tasks
 
-    if not 0 <= number <= TASKS_IN_ANSWER:
-        raise UsageError(f"number: {number} is not from 0 to {TASKS_IN_ANSWER}; ask for the next tasks by `first`")
+    require_limit(limit)
     found = find_campaign(conn, campaign_id)
-    latest = list_latest_tasks(conn, campaign_id, number) if first is None and found.total > number else []
-    listed = latest or list_tasks(conn, campaign_id, first or 0, number)
-    return listed if caller.owns(found.user) else [task._replace(parameter=None) for task in listed]
+    return _shown(caller, found, list_latest_tasks(conn, campaign_id, limit) or list_tasks(conn, campaign_id, 0, limit))
 
 
 @reads("/campaigns/{campaign_id}/tasks/{number}", May.EVERYBODY)
@@ -44,6 +53,10 @@ def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> WholeTask
     from cigri.flow.views.jobs import find_task
 
     return _whole(conn, caller, find_task(conn, task_id))
+
+
+def _shown(caller: Caller, of: CampaignView, listed: list[TaskView]) -> list[TaskView]:
+    return listed if caller.owns(of.user) else [task._replace(parameter=None) for task in listed]
 
 
 def _whole(conn: "Connection", caller: Caller, found: TaskView | None) -> WholeTask:

@@ -20,10 +20,12 @@ def put_audit(conn: Connection, caller: Caller, endpoint: str, asked: Mapping[st
     conn.execute(insert(Audit).values(at=func.now(), **values))
 
 
-def list_audit(conn: Connection, limit: int | None = None) -> list[AuditEntry]:
-    """The latest `limit`, or all, the oldest first."""
+def list_audit(conn: Connection, limit: int | None = None, before: int | None = None) -> list[AuditEntry]:
+    """The latest `limit`, or all, of those before another, the oldest first."""
     row = Audit.c
     entries = select(row.id, row.at, row.grid_user.label("user"), row.how, row.endpoint, row.asked)
+    if before is not None:
+        entries = entries.where(row.id < before)
     return read_all(conn, AuditEntry, entries.order_by(row.id.desc()).limit(limit))[::-1]
 
 

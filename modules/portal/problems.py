@@ -19,6 +19,7 @@ from cigri.errors import (
     Forbidden,
     KeyReused,
     NotFound,
+    TookTooLong,
     TransportError,
     UsageError,
 )
@@ -36,6 +37,7 @@ STATUS_BY_ERROR: tuple[tuple[type[CigriError], HTTPStatus], ...] = (
     (UsageError, HTTPStatus.BAD_REQUEST),
     (ConfigError, HTTPStatus.CONFLICT),
     (DatabaseUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (TookTooLong, HTTPStatus.SERVICE_UNAVAILABLE),
     (Busy, HTTPStatus.SERVICE_UNAVAILABLE),
     (TransportError, HTTPStatus.BAD_GATEWAY),
     (CigriError, HTTPStatus.CONFLICT),

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from starlette.datastructures import URL
 from starlette.responses import JSONResponse, Response
 
 from cigri.database import Database
@@ -33,7 +34,8 @@ def add(
         values = {**named, **dict(asked), **dict(told or {})}
         question = (endpoint.name, caller, json.dumps(values, sort_keys=True, default=str))
         try:
-            return as_json(errands.answer(question, lambda: call(endpoint, database, caller, values)))
+            answer = errands.answer(question, lambda: call(endpoint, database, caller, values))
+            return as_json(answer, _links(endpoint, request.url, values, answer))
         except NotYet:
             return JSONResponse({"state": "asked"}, HTTPStatus.ACCEPTED, {"Retry-After": "1"})
 
@@ -51,13 +53,20 @@ def add_route(app: FastAPI, endpoint: Endpoint[..., Any], serve: Callable[..., A
         summary=(endpoint.function.__doc__ or "").partition("\n")[0],
         description=f"May be called by: {endpoint.may}.",
         responses={
-            HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer."},
+            HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer.", **_paged(endpoint)},
             HTTPStatus.ACCEPTED: {"description": "a cluster is being asked: ask the same again for the answer"},
             **REFUSED_ANSWERS,
         },
         response_class=Response,
         **openapi,
     )
+
+
+def _paged(endpoint: Endpoint[..., Any]) -> dict[str, Any]:
+    if endpoint.paging is None:
+        return {}
+    described = f'With rel="next" the next page, by `{endpoint.paging.parameter}`; missing, this is the last one.'
+    return {"headers": {"Link": {"description": described, "schema": {"type": "string"}}}}
 
 
 def _signature(endpoint: Endpoint[..., Any]) -> Signature:
@@ -107,7 +116,16 @@ def _model(name: str, parameters: list[Parameter]) -> type[BaseModel]:
     return make(name.title().replace("_", ""), __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def as_json(answer: Any) -> Response:
+def _links(endpoint: Endpoint[..., Any], asked: URL, values: Mapping[str, Any], answer: Any) -> dict[str, str]:
+    """The page behind a full one; its address is told without the path, which a proxy may call otherwise."""
+    paging = endpoint.paging
+    if paging is None or len(answer) < values["limit"]:
+        return {}
+    since = {paging.parameter: paging.next_of(answer, values[paging.parameter])}
+    return {"Link": f'<?{asked.include_query_params(**since).query}>; rel="next"'}
+
+
+def as_json(answer: Any, headers: Mapping[str, str] | None = None) -> Response:
     """As `--json` prints it, but for the blanks."""
     text = safe_json(json.dumps(plain(answer), ensure_ascii=False))
-    return Response(text.encode(), media_type="application/json")
+    return Response(text.encode(), headers=headers, media_type="application/json")

@@ -63,6 +63,9 @@ A token is for `read`, `submit` or `operate`; each allows what stands before it,
 trail together with what it changed: `gridevents --audit`. 202 means that a cluster is being asked: ask the same again
 for the answer.
 
+A list comes in pages of `limit` rows. The header `Link` of a full page names the next one; where there is none, the
+list has ended.
+
 """
 
 

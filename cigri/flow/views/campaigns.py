@@ -36,8 +36,10 @@ def list_campaigns(
     user: str = "",
     with_ended: bool = False,
     default_scheduler: str = USUAL_SCHEDULER,
+    after: int = 0,
+    limit: int | None = None,
 ) -> list[CampaignView]:
-    """In the order of their ids: the named ones, or all open ones, or all; `user` empty: everybody's."""
+    """Behind `after`, in the order of ids: the named ones, or all open ones, or all; `user` empty: everybody's."""
     counts = _counts()
     errors = (
         select(func.count().label("n"))
@@ -84,8 +86,9 @@ def list_campaigns(
         .join(errors, true())
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
-        .where(_wanted(ids, user, with_ended))
+        .where(_wanted(ids, user, with_ended), Campaign.c.id > after)
         .order_by(Campaign.c.id)
+        .limit(limit)
     )
     return read_all(conn, CampaignView, statement, served_by=lambda row: _served_by(row, default_scheduler))
 
@@ -163,8 +166,10 @@ def _is_barred() -> ColumnElement[bool]:
     return func.coalesce(are_closed.correlate(CampaignCluster).scalar_subquery(), False)
 
 
-def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str = "") -> list[ErrorView]:
-    """Open errors of the named campaigns, or of all, oldest first."""
+def list_errors(
+    conn: Connection, ids: Sequence[int] | None = None, *, user: str = "", after: int = 0, limit: int | None = None
+) -> list[ErrorView]:
+    """Open errors of the named campaigns, or of all, oldest first, behind the event `after`."""
     statement = (
         select(
             Event.c.id,
@@ -182,7 +187,9 @@ def list_errors(conn: Connection, ids: Sequence[int] | None = None, *, user: str
         .join(Campaign, Campaign.c.id == Event.c.campaign_id)
         .outerjoin(Cluster, Cluster.c.id == Event.c.cluster_id)
         .where(Event.c.closed_at.is_(None), Event.c.level == EventLevel.ERROR, _wanted(ids, user, True))
+        .where(Event.c.id > after)
         .order_by(Event.c.id)
+        .limit(limit)
     )
     return read_all(conn, ErrorView, statement)
 

@@ -32,8 +32,10 @@ class EventChoice(NamedTuple):
     closed_too: bool = False
 
 
-def list_events(conn: Connection, choice: EventChoice, limit: int | None = None) -> list[SeenEvent]:
-    """The latest `limit`, the one that was opened first at the beginning; None: all."""
+def list_events(
+    conn: Connection, choice: EventChoice, limit: int | None = None, before: int | None = None
+) -> list[SeenEvent]:
+    """The latest `limit` of those before another, the one that was opened first at the beginning; None: all."""
     statement = (
         select(
             Event.c.id,
@@ -63,6 +65,8 @@ def list_events(conn: Connection, choice: EventChoice, limit: int | None = None)
         .order_by(Event.c.id.desc())
         .limit(limit)
     )
+    if before is not None:
+        statement = statement.where(Event.c.id < before)
     return read_all(conn, SeenEvent, statement)[::-1]
 
 

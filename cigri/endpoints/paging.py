@@ -1,0 +1,56 @@
+"""Long lists are told in pages, and each page says how to go on: by the key of its last row, never by an offset."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from cigri.errors import UsageError
+
+if TYPE_CHECKING:
+    from cigri.endpoints import Endpoint
+    from cigri.endpoints.calling import Grid
+
+T = TypeVar("T")
+
+LONGEST_PAGE = 10_000  # rows
+
+
+class Paging(NamedTuple):
+    """The next page is asked for by `parameter`: the value of `field` in the last row, or in the first one, backwards.
+
+    Without a field rows are counted: `parameter` is the number of the last one.
+    """
+
+    parameter: str
+    field: str = "id"
+    is_backwards: bool = False
+
+    def next_of(self, page: list[Any], since: Any) -> Any:
+        """The parameter's value behind this page, which was asked for with `since`."""
+        if not self.field:
+            return since + len(page)
+        return getattr(page[0 if self.is_backwards else -1], self.field)
+
+
+FORWARDS = Paging("after")
+BACKWARDS = Paging("before", is_backwards=True)
+"""The page is the end of the list, the one asked for next is what stands before it."""
+
+
+def require_limit(limit: int) -> None:
+    """Raise UsageError for a page that nobody is told."""
+    if not 0 < limit <= LONGEST_PAGE:
+        raise UsageError(f"limit {limit}: a page has 1 to {LONGEST_PAGE} rows; the header Link says how to go on")
+
+
+def walk(grid: "Grid", endpoint: "Endpoint[..., list[T]]", most: int | None = None, **asked: Any) -> list[T]:
+    """At most so many rows, of as many pages as it takes; None: all."""
+    paging = endpoint.paging
+    assert paging is not None
+    rows: list[T] = []
+    while most is None or len(rows) < most:
+        limit = LONGEST_PAGE if most is None else min(LONGEST_PAGE, most - len(rows))
+        page = grid.ask(endpoint, **asked, limit=limit)
+        rows = [*page, *rows] if paging.is_backwards else [*rows, *page]
+        if len(page) < limit:
+            break
+        asked[paging.parameter] = paging.next_of(page, asked.get(paging.parameter))
+    return rows

@@ -13,7 +13,7 @@ from cigri.settings import sources
 if TYPE_CHECKING:
     from cigri.settings.sections import Settings
 
-PORTAL_SOCKET = "portal.sock"  # in the data directory
+PORTAL_SOCKET, PORTAL_PORT = "portal.sock", "portal.port"  # in the data directory
 SITE_SOCKET = Path("/run/cigri") / PORTAL_SOCKET
 
 
@@ -73,6 +73,30 @@ def _data_directory(values: Mapping[str, Any]) -> Path:
 def portal_socket(settings: "Settings") -> Path:
     """Where the portal of these settings listens."""
     return settings.portal.socket or settings.data_directory / PORTAL_SOCKET
+
+
+def kept_port(settings: "Settings") -> Path | None:
+    """The file with the port of 127.0.0.1 at which the portal of an own grid listens; None: settings say where."""
+    is_own = not (settings.database.url or settings.portal.socket or settings.portal.address)
+    return settings.data_directory / PORTAL_PORT if is_own else None
+
+
+def pages_address() -> str:
+    """Where browsers reach the portal, as https://grid.example.org; "": nowhere. Read as `find_database` reads.
+
+    What has a name is behind a proxy that speaks TLS; where no setting says anything an own grid has kept its port.
+    """
+    values = sources.gather(os.environ, is_client=True).values
+    portal = values.get("portal")
+    names = portal.get("names") if isinstance(portal, dict) else None
+    if isinstance(names, list) and names:
+        return f"https://{names[0]}"
+    if address := _one(values, "portal", "address"):
+        return f"http://{address}"
+    try:
+        return f"http://127.0.0.1:{int((_data_directory(values) / PORTAL_PORT).read_text())}"
+    except (OSError, ValueError):
+        return ""
 
 
 def default_scheduler() -> str:

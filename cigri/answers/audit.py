@@ -14,7 +14,7 @@ class AuditEntry(NamedTuple):
     user: str
     """Who made it."""
     how: str
-    """How this user was known: `kernel`, `proxy`, or by which token, as `token 12`."""
+    """How this user was known: `kernel`, `proxy`, or by which token or session, as `token 12`."""
     endpoint: str
     """What was done, by its name, as in /openapi.json."""
     asked: dict[str, object]

@@ -15,4 +15,4 @@ class CallerView(NamedTuple):
     scope: Scope
     """The most that may be done this way."""
     how: str
-    """How this is known: `kernel`, `proxy`, or by which token."""
+    """How this is known: `kernel`, `proxy`, or by which token or session."""

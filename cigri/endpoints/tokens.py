@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from cigri.answers.tokens import MintedToken, TokenView
 from cigri.endpoints import May, changes, reads
-from cigri.errors import Forbidden, UsageError
-from cigri.rules.callers import KERNEL, PROXY, SUPERUSER, Caller, Scope
+from cigri.errors import UsageError
+from cigri.rules.callers import Caller, Scope
+from cigri.rules.minting import require_minting
 from cigri.text.units import DAY
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def create_token(
     from cigri.flow.tokens import put_token
     from cigri.rules.token_text import ShownToken, hash_of
 
-    _require_minting(caller, scope, for_root=for_root)
+    require_minting(caller, scope, "tokens", "gridtoken create", for_root=for_root)
     if not 0 < expires_in <= LONGEST_LIFE:
         raise UsageError(f"a token lives for {LONGEST_LIFE // DAY} days at most, and for a second at least")
     if len(comment) > LONGEST_COMMENT or not comment.isprintable():
@@ -55,16 +56,3 @@ def revoke_token(conn: "Connection", caller: Caller, *, token_id: int) -> TokenV
     from cigri.flow.tokens import end_token
 
     return end_token(conn, token_id, caller)
-
-
-def _require_minting(caller: Caller, scope: Scope, *, for_root: bool) -> None:
-    """A token that makes tokens would outlive its own revocation."""
-    if caller.how not in (KERNEL, PROXY):
-        raise Forbidden(f"a token makes no tokens, and this is {caller.how}; run `gridtoken create` on the grid's host")
-    if scope is Scope.OPERATE and not caller.is_operator:
-        raise Forbidden(f"tokens of scope operate are for operators only, and you are {caller.user}")
-    if caller.user == SUPERUSER and not for_root:
-        raise UsageError(
-            "a token of root may do to every campaign what its owner may: make one for an account of yours, "
-            "or say --root (in the API: for_root)"
-        )

@@ -1,5 +1,5 @@
 """The audit trail: who changed what, how they were known, and when.
-Given by: janitor, users; taken by: users.
+Given by: janitor, portal, users; taken by: users.
 """
 
 from collections.abc import Mapping

@@ -21,7 +21,7 @@ class Scope(StrEnum):
 
 
 class Caller(NamedTuple):
-    """`how` is told in the audit trail: `kernel`, `proxy`, or by which token, as `token 12`."""
+    """`how` is told in the audit trail: `kernel`, `proxy`, or by which token or session, as `token 12`."""
 
     user: str
     is_operator: bool = False

@@ -151,7 +151,9 @@ class PortalSettings(Section):
         None, description="unix socket of the portal; empty: portal.sock in the data directory, for its owner alone"
     )
     address: AddressOrNone = Field(
-        "", description="where the portal listens by TCP, for tokens only, as 127.0.0.1:8080; empty: nowhere"
+        "",
+        description="where the portal listens by TCP, for tokens and browsers, as 127.0.0.1:8080; empty: nowhere, "
+        "or, of an own grid, at a port of 127.0.0.1 that it keeps",
     )
     names: tuple[str, ...] = Field(
         (),

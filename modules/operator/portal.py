@@ -7,7 +7,7 @@ import time
 from cigri.cli.command import Parser
 from cigri.endpoints.remote import is_served
 from cigri.errors import CigriError
-from cigri.installation import portal_socket
+from cigri.installation import kept_port, pages_address, portal_socket
 from cigri.settings.loading import load
 from cigri.settings.sections import Settings
 from modules.operator import installed, service
@@ -38,7 +38,8 @@ def run(argv: list[str]) -> int:
         mark.claim()
         try:
             mode = EVERYBODY if settings.portal.socket else OWNER_ALONE
-            portal.run(database, settings, Listener(portal_socket(settings), mode, settings.portal.address))
+            listener = Listener(portal_socket(settings), mode, settings.portal.address, kept_port(settings))
+            portal.run(database, settings, listener)
         finally:
             mark.release()
     finally:
@@ -67,3 +68,5 @@ def tell_start(settings: Settings, process: "subprocess.Popen[bytes] | None") ->
             raise CigriError(f"the portal does not listen in {OPENING_PATIENCE:.0f} s; see {log}")
         time.sleep(LOOK_WHILE_OPENING)
     print(f"The portal is process {process.pid}; it serves at {place}")
+    if address := pages_address():
+        print(f"In a browser it is {address}/, and `gridweb` lets you in")

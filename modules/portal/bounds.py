@@ -9,12 +9,16 @@ LARGEST = 10**18  # with what is added to it, it still is a bigint
 WITHOUT_NUL = r"^[^\x00]*$"
 
 
+PlainNumber = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+PlainText = Annotated[str, Field(pattern=WITHOUT_NUL)]
+
+
 def bounded(kind: Any) -> Any:
     """The type of a parameter, with these bounds in it."""
     if kind is int:
-        return Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+        return PlainNumber
     if kind is str:
-        return Annotated[str, Field(pattern=WITHOUT_NUL)]
+        return PlainText
     origin, inner = get_origin(kind), get_args(kind)
     if origin is UnionType:
         return Union[tuple(bounded(one) for one in inner)]  # noqa: UP007  # built of a tuple

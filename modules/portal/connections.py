@@ -10,6 +10,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cigri.endpoints.peers import peer_of
 
+CHANGES = "/changes"
+"""Where browsers are told, without an end, what changes."""
 MOST_OF_ONE = 128  # connections of one account, a proxy's too: a quarter of all that are served at a time
 
 
@@ -47,6 +49,12 @@ class PeerProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._wait()
+
+    def shutdown(self) -> None:
+        """What is told without an end ends with the portal; other answers are finished first."""
+        super().shutdown()
+        if self.cycle is not None and self.cycle.scope["path"] == CHANGES:
+            self._give_up()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()

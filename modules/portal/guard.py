@@ -14,12 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cigri.endpoints import API, Receiving, every
+from modules.portal.origins import HARMLESS, OF_A_PERSON, OWN_NAMES, SAME_ORIGIN, without_port
 from modules.portal.problems import problem
 
-OWN_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 LARGEST_JSON = 16 * 1024**2  # bytes
 SAID_TOO_LARGE = f"a request has {LARGEST_JSON} bytes at most"
-HARMLESS = ("GET", "HEAD", "OPTIONS")
 ENDLESS = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)  # the end of the request is unknown, or far
 CROOKED = (b"", b".", b"..")
 ENCODED = (b"%2f", b"%5c", b"%00")
@@ -46,9 +45,9 @@ class Guard:
 
     def _wrong(self, method: str, headers: Headers, path: bytes) -> tuple[HTTPStatus, str] | None:
         host = headers.get("host", "").lower()
-        if _without_port(host) not in OWN_NAMES | self._public:
+        if without_port(host) not in OWN_NAMES | self._public:
             return HTTPStatus.MISDIRECTED_REQUEST, f"the portal is not called {host!r}; portal.names says how it is"
-        if method not in HARMLESS and not self._is_own_page(headers.get("origin"), host):
+        if method not in HARMLESS and not self._is_own_page(headers, host):
             return (
                 HTTPStatus.FORBIDDEN,
                 "a page of elsewhere changes nothing here; portal.names says whose pages are ours",
@@ -66,12 +65,13 @@ class Guard:
         """What is streamed is counted where it is received."""
         return self._streams.fullmatch(path) is not None
 
-    def _is_own_page(self, origin: str | None, host: str) -> bool:
-        """None: no browser says that it is a page's request."""
+    def _is_own_page(self, headers: Headers, host: str) -> bool:
+        """Where no browser says that it is a page's request it is none."""
+        origin = headers.get("origin")
         if origin is None:
-            return True
+            return headers.get("sec-fetch-site", OF_A_PERSON) in (SAME_ORIGIN, OF_A_PERSON)
         page = origin.lower().partition("://")[2]
-        return page == host or _without_port(page) in self._public
+        return page == host or without_port(page) in self._public
 
     def _counted(self, receive: Receive) -> Receive:
         """A body that does not say its length ends here, too."""
@@ -92,8 +92,3 @@ def is_crooked(path: bytes) -> bool:
     """May two readers take it for two different ones? `..`, `//`, and separators that are encoded."""
     parts = path.split(b"/")[1:] if path != b"/" else []
     return any(unquote_to_bytes(part) in CROOKED for part in parts) or any(code in path.lower() for code in ENCODED)
-
-
-def _without_port(host: str) -> str:
-    name, colon, port = host.lower().rpartition(":")
-    return name if colon and port.isdigit() else host.lower()

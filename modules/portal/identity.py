@@ -1,6 +1,7 @@
 """Whose request it is: a token says it where one is shown, else the kernel, of who is at the other end of a socket.
 
-Where that is a reverse proxy that the operator trusts, the name is the one that it has found out.
+Where that is a reverse proxy that the operator trusts, the name is the one that it has found out. By TCP, where the
+kernel says nothing, it may be the session of a browser.
 """
 
 import os
@@ -17,8 +18,11 @@ from cigri.flow.tokens import find_token, note_use
 from cigri.rules.callers import PROXY, SUPERUSER, Caller, Scope
 from cigri.rules.token_text import hash_of, read_token
 from cigri.settings.sections import PortalSettings
+from modules.portal.origins import HARMLESS
+from modules.portal.sessions import PROOF_HEADER, Sessions
 
 BEARER = "bearer"
+BY_SESSION = "session "  # before its number
 OPENS_NOTHING = "this token is unknown, expired or revoked; `gridtoken create` on the grid's host makes another"
 
 
@@ -32,15 +36,23 @@ class Identities:
     def __init__(self, settings: PortalSettings, database: Database) -> None:
         self._operators, self._database = settings.operators, database
         self._proxy, self._proxy_header = _number_of_proxy(settings.proxy), settings.proxy_header
+        self.sessions = Sessions(database)
 
     def caller(self, request: Request) -> Caller:
-        """Raise Stranger for one whom nobody knows; whoever shows a token is nobody but its user."""
+        """Raise Stranger for one whom nobody knows, Forbidden for a change in a session that no page of ours asks."""
+        visitor = self.visitor(request)
+        if visitor.how.startswith(BY_SESSION) and request.method not in HARMLESS:
+            self.sessions.require_proof(request.headers, visitor, request.headers.get(PROOF_HEADER, ""))
+        return visitor
+
+    def visitor(self, request: Request) -> Caller:
+        """As caller, of a page, whose forms hold the proof; whoever shows a token is nobody but its user."""
         shown = request.headers.getlist("authorization")
         if any(_scheme(line) == BEARER for line in shown):
             return self._by_token(shown)
         peer: Peer | None = getattr(request.state, "peer", None)
         if peer is None:
-            raise Stranger("who are you? Send a token, as `gridtoken create` makes it: Authorization: Bearer cgr_...")
+            return self._by_session(request)
         if peer.uid == self._proxy:
             return self._by_proxy(request.headers.getlist(self._proxy_header))
         return self._by_kernel(peer)
@@ -75,12 +87,21 @@ class Identities:
                 raise Stranger(OPENS_NOTHING)
             if not known.is_fresh:
                 note_use(conn, token.id)
+        return self._lent(known.user, known.scope, f"token {token.id}")
+
+    def _by_session(self, request: Request) -> Caller:
+        known = self.sessions.find(request.headers)
+        if known is None:
+            raise Stranger("who are you? Send a token, as `gridtoken create` makes it: Authorization: Bearer cgr_...")
+        return self._lent(known.user, known.scope, f"{BY_SESSION}{known.id}")
+
+    def _lent(self, user: str, scope: Scope, how: str) -> Caller:
+        """By what was given out to somebody whose account may be gone since."""
         try:
-            uid = pwd.getpwnam(known.user).pw_uid
+            uid = pwd.getpwnam(user).pw_uid
         except KeyError:
-            raise Stranger(f"there is no account {known.user} any more") from None
-        is_operator = known.scope is Scope.OPERATE and self._is_operator(uid, known.user)
-        return Caller(known.user, is_operator, known.scope, f"token {token.id}")
+            raise Stranger(f"there is no account {user} any more") from None
+        return Caller(user, scope is Scope.OPERATE and self._is_operator(uid, user), scope, how)
 
     def _is_operator(self, uid: int, user: str) -> bool:
         """The account that runs the grid is one: it could do all of it anyway."""

@@ -16,14 +16,18 @@ from modules.portal.connections import PeerProtocol
 
 LAST_PATIENCE = 10  # seconds that requests under way get at the end
 BACKLOG = 128  # connections that the kernel holds until they are taken
+LOOPBACK = "127.0.0.1"
 MOST_AT_ONCE = 512  # connections; the database is asked by far fewer at a time
 
 
 class Listener:
     """A socket of ours alone at its place, and perhaps one by TCP; raise ConfigError where they cannot be."""
 
-    def __init__(self, place: Path, mode: int, address: str = "") -> None:
-        """`mode`: who may connect; `address`, as 127.0.0.1:8080, is open to all of this host."""
+    def __init__(self, place: Path, mode: int, address: str = "", kept_port: Path | None = None) -> None:
+        """`mode`: who may connect; `address`, as 127.0.0.1:8080, is open to all of this host.
+
+        So is, without an address, any free port of 127.0.0.1: that of the file `kept_port`, or it is written there.
+        """
         self._place = place
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sockets = [self.socket]
@@ -37,6 +41,8 @@ class Listener:
             raise ConfigError(f"the portal cannot listen at {place}: {error.strerror}; see portal.socket") from None
         if address:
             self._open(address)
+        elif kept_port is not None:
+            self._open_kept(kept_port)
 
     def _bind(self, mode: int) -> None:
         """Under a name of its own first, so that nobody ever meets a socket with other permissions."""
@@ -56,16 +62,30 @@ class Listener:
 
     def _open(self, address: str) -> None:
         """After the place is ours: who has no right to it opens no port either."""
-        host, port = read_address(address)
+        try:
+            self._listen(*read_address(address))
+        except OSError as error:
+            self.close()
+            raise ConfigError(f"the portal cannot listen at {address}: {error.strerror}; see portal.address") from None
+
+    def _open_kept(self, file: Path) -> None:
+        """The same as before, for the sake of pages that are open; another where somebody has taken it."""
+        try:
+            self._listen(LOOPBACK, int(file.read_text()))
+        except (OSError, ValueError, OverflowError):
+            self._listen(LOOPBACK, 0)
+            file.write_text(str(self.sockets[-1].getsockname()[1]))
+
+    def _listen(self, host: str, port: int) -> None:
         made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-        self.sockets.append(made)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, port))
             made.listen(BACKLOG)
-        except OSError as error:
-            self.close()
-            raise ConfigError(f"the portal cannot listen at {address}: {error.strerror}; see portal.address") from None
+        except (OSError, OverflowError):
+            made.close()
+            raise
+        self.sockets.append(made)
 
     def _refuse_what_lives(self, place: Path) -> None:
         """What a dead portal has left is replaced, nothing else."""

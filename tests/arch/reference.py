@@ -52,16 +52,18 @@ The socket of a site is `/run/cigri/portal.sock`. Commands ask the same; their `
 programs. What goes wrong comes as `application/problem+json`, whose `detail` is the sentence that a command shows.
 
 Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridtoken), or a
-[proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts. Nothing else that is sent changes it.
+[proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts, or the session of a
+[browser](../how-to/look-in-a-browser.md). Nothing else that is sent changes it.
 
 - **everybody**: who is known. Of others' campaigns they see name, numbers and state; parameters, environment,
   description and what tasks wrote are null or left out.
 - **owner**: of the campaign, job or token, and `root` and operators. To anybody else it is not there (404).
 - **operator**: root, whom `portal.operators` names, and the account that runs the grid. Anybody else is refused (403).
 
-A token is for `read`, `submit` or `operate`; each allows what stands before it, too. Every change is in the audit
-trail together with what it changed: `gridevents --audit`. 202 means that a cluster is being asked: ask the same again
-for the answer.
+A token or a session is for `read`, `submit` or `operate`; each allows what stands before it, too. Every change is in
+the audit trail together with what it changed: `gridevents --audit`. 202 means that a cluster is being asked: ask the
+same again for the answer. A change in a session needs the `Origin` of a page of the portal's, and the proof that it
+holds (`X-CiGri-Proof`).
 
 A list comes in pages of `limit` rows. The header `Link` of a full page names the next one; where there is none, the
 list has ended.

@@ -32,6 +32,9 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
         "cigri/etc/campaigns/hello.yaml",
         "cigri/etc/scenarios/sample.swf",
         "modules/laboratory/report/style.css",
+        "modules/portal/templates/base.html",
+        "modules/portal/static/style.css",
+        "modules/portal/static/vendored/htmx.min.js",
         "modules/runner/plan.py",
         "modules/campaign_schedulers/workqueue.py",
     ):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import gridclusters, griddel, gridevents, gridhold, gridstat, gridsub, gridtoken
+from cigri.cli import gridclusters, griddel, gridevents, gridhold, gridstat, gridsub, gridtoken, gridweb
 from modules import operator
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +23,7 @@ PROGRAMS = {
     "gridresume": gridhold.resume,
     "gridevents": gridevents.main,
     "gridtoken": gridtoken.main,
+    "gridweb": gridweb.main,
     "cigri": operator.main,
 }
 OF_SEVERAL = ("cigri", "gridtoken")

@@ -14,6 +14,7 @@ from cigri.endpoints import Endpoint, May
 from cigri.flow.audit import list_audit
 from cigri.flow.campaigns import move_campaign
 from cigri.flow.holds import hold_campaign, hold_job
+from cigri.flow.sessions import put_link
 from cigri.flow.tokens import put_token
 from cigri.rules.callers import Caller, Scope
 from cigri.rules.token_text import hash_of
@@ -85,6 +86,8 @@ ASKED = {
     "add_tasks": Asked("/campaigns/1/tasks", 404, "a line"),
     "backend_options": Asked("/backend-options", 200),
     "revoke_token": Asked("/tokens/1/revoke", 404),
+    "create_link": Asked("/sessions", 200, {"for_root": True}),
+    "end_sessions": Asked("/sessions/end", 200, {"session_id": 1}),
 }
 QUESTIONS = {"check_campaign"}
 """Asked by POST, for what is sent with them, and changing nothing."""
@@ -92,7 +95,7 @@ EVERY = list(endpoints.every())
 
 
 @pytest.fixture(autouse=True)
-def _grid(database: Database, nobody: int) -> None:
+def _grid(database: Database, nobody: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Campaigns of nobody's: 1 with job 1 running and job 2 held, 2 paused, 3 cancelled, 4 held, 5 with failures."""
     owner = Caller(pwd.getpwuid(nobody).pw_name)
     with database.begin() as conn:
@@ -110,6 +113,8 @@ def _grid(database: Database, nobody: int) -> None:
         settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
         conn.execute(update(CampaignCluster).values(settings=settings))
         put_token(conn, owner.user, hash_of("secret"), scope=Scope.READ, expires_in=60, comment="")
+        put_link(conn, owner.user, hash_of("link"), Scope.SUBMIT)
+    monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
 
 
 def rows(conn: Connection) -> dict[str, list[str]]:

@@ -52,3 +52,23 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
 def test_a_missing_directory_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"portal\.socket"):
         Listener(tmp_path / "none" / "portal.sock", 0o600)
+
+
+def test_an_own_grid_keeps_its_port_and_takes_another_where_it_must(tmp_path: Path) -> None:
+    def port() -> int:
+        listener = Listener(tmp_path / "portal.sock", 0o600, kept_port=kept)
+        try:
+            host, port = listener.sockets[-1].getsockname()
+            assert (host, kept.read_text()) == ("127.0.0.1", str(port))
+            return int(port)
+        finally:
+            listener.close()
+
+    kept = tmp_path / "portal.port"
+    first = port()
+    assert port() == first
+    with socket.create_server(("127.0.0.1", first)):
+        assert port() != first
+    for spoilt in ("", "no number", "70000"):
+        kept.write_text(spoilt)
+        assert port()

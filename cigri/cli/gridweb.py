@@ -1,0 +1,56 @@
+"""gridweb: a link that lets a browser in, once and within a minute."""
+
+import os
+
+from cigri import installation
+from cigri.cli.command import DONE, Parser, command, complain, told_even_if_lost
+from cigri.cli.grid import open_grid
+from cigri.endpoints.elsewhere import find_elsewhere
+from cigri.endpoints.sessions import create_link, end_sessions
+from cigri.errors import ConfigError
+from cigri.rules.callers import Scope
+from cigri.text.units import as_local
+
+EXAMPLES = """\
+  gridweb                  open what it prints: the browser is you for 12 hours
+  gridweb --scope read     and may look only
+  gridweb --sign-out       all browsers are strangers again"""
+
+
+@command
+def main(argv: list[str]) -> int:
+    parser = Parser("gridweb", "Print a link that lets a browser in as you, once and within a minute.", EXAMPLES)
+    parser.add_argument(
+        "--scope",
+        choices=[str(scope) for scope in Scope],
+        default="submit",
+        help="what may be done: look; change campaigns of yours (default); what operators may",
+    )
+    parser.add_argument("--root", action="store_true", help="yes, root wants a browser that may do everything")
+    parser.add_argument("--sign-out", action="store_true", help="end all your sessions, in whatever browser")
+    options = parser.parse_args(argv)
+    if options.sign_out:
+        return _sign_out()
+    _require_portal()
+    with open_grid() as grid:
+        made = grid.ask(create_link, scope=Scope(options.scope), for_root=options.root)
+    with told_even_if_lost(lambda: "the link was not shown; `gridweb` makes another"):
+        print(made.url)
+    complain(
+        f"it lets a browser in as {made.user} once, until {as_local(made.opens_until)}; "
+        f"it stays in until {as_local(made.expires_at)}"
+    )
+    return DONE
+
+
+def _sign_out() -> int:
+    with open_grid() as grid:
+        told = grid.ask(end_sessions)
+    print(f"{told.ended} sessions have ended")
+    return DONE
+
+
+def _require_portal() -> None:
+    """A link is opened there."""
+    if find_elsewhere(os.environ) is None and installation.find_portal() is None:
+        raise ConfigError("no portal runs here, which would serve the pages: `cigri up` starts one")

@@ -1,0 +1,17 @@
+"""Who may make what makes others believe who they are: tokens, and links for browsers."""
+
+from cigri.errors import Forbidden, UsageError
+from cigri.rules.callers import KERNEL, PROXY, SUPERUSER, Caller, Scope
+
+
+def require_minting(caller: Caller, scope: Scope, what: str, command: str, *, for_root: bool) -> None:
+    """A token or a session that makes others would outlive its own revocation."""
+    if caller.how not in (KERNEL, PROXY):
+        raise Forbidden(f"a token makes no {what}, and this is {caller.how}; run `{command}` on the grid's host")
+    if scope is Scope.OPERATE and not caller.is_operator:
+        raise Forbidden(f"{what} of scope operate are for operators only, and you are {caller.user}")
+    if caller.user == SUPERUSER and not for_root:
+        raise UsageError(
+            f"{what} of root may do to every campaign what its owner may: make them for an account of yours, "
+            "or say --root (in the API: for_root)"
+        )

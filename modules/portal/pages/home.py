@@ -1,0 +1,49 @@
+"""The home page: a line for each campaign, of who looks or of whom they name."""
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from cigri.answers.campaigns import CampaignView
+from cigri.endpoints.calling import Here
+from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.notices import notices
+from cigri.endpoints.reasons import why
+from modules.portal.bounds import PlainNumber, PlainText
+from modules.portal.pages.standing import bar, expected_end, worst_reason
+from modules.portal.pages.website import Website, add_page
+
+MOST_LINES = 100
+MOST_REASONS = 10
+"""Campaigns of which it is asked what keeps them: those that run nothing."""
+ANY_USER = "*"
+
+
+def add_to(app: FastAPI, site: Website) -> None:
+    """/, with ?user=NAME (*: everybody's), ?ended=1, and after=ID for those behind it."""
+
+    def home(request: Request, user: PlainText = "", ended: bool = False, after: PlainNumber = 0) -> Response:
+        caller = site.visitor(request)
+        grid, whose = site.grid(caller), user or caller.user
+        asked = "" if whose == ANY_USER else whose
+        listed = grid.ask(campaigns, user=asked, with_ended=ended, after=after, limit=MOST_LINES)
+        return site.show(
+            request,
+            "home.html",
+            caller,
+            whose=whose,
+            is_everybody=not asked,
+            with_ended=ended,
+            lines=[(campaign, bar(campaign), expected_end(campaign)) for campaign in listed],
+            reasons=_reasons(grid, listed),
+            last=listed[-1].id if len(listed) == MOST_LINES else None,
+            sentences=grid.ask(notices, user=asked).sentences,
+        )
+
+    add_page(app, "/", "GET", home)
+
+
+def _reasons(grid: Here, listed: list[CampaignView]) -> dict[int, str]:
+    """In words, of those that run nothing though something waits."""
+    still = [campaign for campaign in listed if campaign.is_open and campaign.waiting and not campaign.running]
+    told = {campaign.id: grid.ask(why, campaign_id=campaign.id) for campaign in still[:MOST_REASONS]}
+    return {campaign_id: worst_reason(reasons) for campaign_id, reasons in told.items()}

@@ -1,0 +1,71 @@
+"""How a campaign stands, as a line of it is drawn; pure."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from cigri.answers.campaigns import CampaignView
+from cigri.answers.reasons import ClusterReason
+from cigri.states import CampaignState
+
+BAR = 1000
+"""The width of a bar, in its own units."""
+LEAST = 4
+"""Of a part that is there at all: one of a million is seen, too."""
+
+
+class BarPart(NamedTuple):
+    """Tasks in one state, and where they are drawn."""
+
+    state: str
+    number: int
+    at: int
+    width: int
+
+
+class ExpectedEnd(NamedTuple):
+    """When a campaign has ended, or will; all None: nobody knows."""
+
+    ended: datetime | None
+    at: datetime | None
+    low: datetime | None
+    high: datetime | None
+
+
+def bar(campaign: CampaignView) -> list[BarPart]:
+    """Its tasks by state, those that are over first; together as wide as the bar."""
+    numbers = {
+        "done": campaign.done,
+        "failed": campaign.failed,
+        "cancelled": campaign.cancelled,
+        "in jobs": campaign.assigned,
+        "waiting": campaign.waiting,
+    }
+    present = {state: number for state, number in numbers.items() if number}
+    total, room = sum(present.values()), BAR - LEAST * len(present)
+    parts, counted = list[BarPart](), 0
+    for index, (state, number) in enumerate(present.items()):
+        begin, counted = counted * room // total, counted + number
+        parts.append(BarPart(state, number, begin + LEAST * index, counted * room // total - begin + LEAST))
+    return parts
+
+
+def expected_end(campaign: CampaignView) -> ExpectedEnd:
+    """The forecast, where it goes on."""
+    if not campaign.is_open:
+        return ExpectedEnd(campaign.ended_at, None, None, None)
+    is_going_on = campaign.state is CampaignState.IN_TREATMENT and not campaign.is_held
+    if not is_going_on or not campaign.waiting + campaign.assigned:
+        return ExpectedEnd(None, None, None, None)
+    return ExpectedEnd(None, campaign.eta, campaign.eta_low, campaign.eta_high)
+
+
+def worst_reason(reasons: Sequence[ClusterReason]) -> str:
+    """Of its clusters, one where nothing of it runs first: why it has no more there."""
+    told = [reason for reason in reasons if reason.is_used and reason.why]
+    told.sort(key=_running)
+    return f"{told[0].cluster}: {told[0].why}" if told else ""
+
+
+def _running(reason: ClusterReason) -> int:
+    return reason.running

@@ -1,0 +1,40 @@
+// Pages work without it. It writes times in the reader's zone, and has what changes on the grid shown in place.
+"use strict";
+
+const YEAR = new Date().getFullYear();
+
+function writeTimes(place) {
+    for (const time of place.querySelectorAll("time[datetime]")) {
+        const at = new Date(time.dateTime);
+        const day = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
+        time.textContent = at.toLocaleString([], at.getFullYear() === YEAR ? day : { ...day, year: "numeric" });
+        time.title = at.toLocaleString([], { dateStyle: "full", timeStyle: "long" });
+    }
+}
+
+function keepOpen() {
+    let open = [];
+    document.addEventListener("htmx:beforeSwap", () => {
+        open = [...document.querySelectorAll("details[id][open]")].map((row) => row.id);
+    });
+    document.addEventListener("htmx:afterSwap", () => {
+        for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+        writeTimes(document);
+    });
+}
+
+function isTyping() {
+    return document.activeElement.matches("main input:not([type=hidden]), main select, main textarea");
+}
+
+function listen(address) {
+    const changes = new EventSource(address);
+    changes.addEventListener("changed", () => {
+        if (!isTyping()) htmx.trigger("#main", "changed");
+    });
+    changes.addEventListener("over", () => changes.close());
+}
+
+writeTimes(document);
+keepOpen();
+if (document.body.dataset.changes) listen(document.body.dataset.changes);

@@ -1,0 +1,145 @@
+"""Pages: what a reader sees of campaigns, that nothing in them is more than text, and that strangers see none."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cigri.database import Database
+from cigri.flow.holds import hold_campaign
+from cigri.rules.callers import Caller
+from cigri.settings.sections import PortalSettings, Settings
+from cigri.states import Outcome
+from modules.portal.pages.website import STATIC
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
+from tests.portal.browser import Browser
+from tests.portal.conftest import Served, serving
+from tests.portal.test_sessions import signed_in
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+VENDORED = STATIC / "vendored"
+OUTSIDE = re.compile(r"""(?:https?:)?//[\w.]+|@import|url\(""")
+INLINE = re.compile(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|javascript:", re.IGNORECASE)
+
+
+@pytest.fixture
+def site(database: Database, tmp_path: Path) -> Iterator[Served]:
+    """Campaigns of nobody's: 1 with a failure, 2 held, of a hostile name; and 3 of daemon's."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn, "dahu")
+        a_campaign(conn, 4, user="nobody", name="sums")
+        a_campaign(conn, 2, user="nobody", name=HOSTILE)
+        a_campaign(conn, 1, user="daemon", name="theirs")
+        end_jobs(conn, cluster, submitted_jobs(conn, 1, cluster, 1), Outcome.FAILURE, exit_code=3)
+        hold_campaign(conn, 2, Caller("nobody"))
+    tmp_path.chmod(0o755)
+    settings = Settings(portal=PortalSettings(), data_directory=tmp_path)
+    with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
+        yield portal
+
+
+@pytest.fixture
+def browser(site: Served) -> Browser:
+    return signed_in(site)
+
+
+PAGES = ["/"]
+"""Of a browser that may see all of them."""
+
+
+def test_home_shows_a_line_for_each_campaign_of_mine(browser: Browser) -> None:
+    told = browser.get("/")
+    assert told.status == 200
+    assert "1 sums" in told.words
+    assert "running 0/4" in told.words
+    assert "1 failed 3 waiting" in told.words
+    assert "1 to fix" in told.words
+    assert "held 0/2" in told.words
+    assert "theirs" not in told.words
+
+
+def test_home_says_why_nothing_runs(browser: Browser) -> None:
+    assert "dahu: " in browser.get("/").words
+
+
+def test_home_shows_others_where_they_are_named(browser: Browser) -> None:
+    assert "3 theirs" in browser.get("/?user=daemon").words
+    everybody = browser.get("/?user=*").words
+    assert ("1 sums" in everybody, "3 theirs of daemon" in everybody) == (True, True)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_in_a_page_is_more_than_text(path: str, browser: Browser) -> None:
+    told = browser.get(path)
+    assert "<script>alert" not in told.text
+    assert not INLINE.search(told.text)
+    assert not OUTSIDE.search(told.text)
+
+
+def test_a_hostile_name_is_shown_as_it_is(browser: Browser) -> None:
+    assert HOSTILE in browser.get("/").words
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/nothing", "/static/page.js", "/static/nothing", "/api/v1/whoami", "/sign-in", "/healthz"]
+)
+@pytest.mark.parametrize("is_known", [True, False])
+def test_browsers_are_told_to_run_nothing_but_ours(path: str, is_known: bool, site: Served) -> None:
+    told = (signed_in(site) if is_known else Browser(site.port)).get(path)
+    policy = dict(part.split(" ", 1) for part in told.headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == policy["form-action"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert told.headers["x-content-type-options"] == "nosniff"
+    assert told.headers["referrer-policy"] == "same-origin"
+
+
+def test_pages_are_kept_by_nobody_and_static_files_for_a_day(browser: Browser) -> None:
+    assert browser.get("/").headers["cache-control"] == "no-store"
+    assert browser.get("/static/style.css").headers["cache-control"] == "max-age=86400"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_strangers_are_told_how_to_sign_in_and_no_more(path: str, site: Served) -> None:
+    told = Browser(site.port).get(path)
+    assert (told.status, "gridweb" in told.words) == (401, True)
+    assert "sums" not in told.text
+
+
+def test_what_is_refused_is_told_in_a_page(browser: Browser) -> None:
+    told = browser.get("/?ended=perhaps")
+    assert (told.status, "ended" in told.words) == (422, True)
+    assert "text/html" in told.headers["content-type"]
+    assert browser.get("/nothing").status == 404
+
+
+def test_programs_are_told_as_json(browser: Browser) -> None:
+    told = browser.get("/?ended=perhaps", Accept="*/*")
+    assert told.headers["content-type"] == "application/problem+json"
+
+
+def test_pages_name_only_what_is_served(browser: Browser) -> None:
+    for name in re.findall(r'(?:src|href)="(/static/[^"]+)"', browser.get("/").text):
+        assert browser.get(name).status == 200, name
+
+
+def test_vendored_files_are_what_their_sums_say() -> None:
+    sums = dict(line.split("  ")[::-1] for line in (VENDORED / "SHA256SUMS").read_text().splitlines())
+    assert sums.keys() == {path.name for path in VENDORED.iterdir()} - {"SHA256SUMS"}
+    for name, told in sums.items():
+        assert hashlib.sha256((VENDORED / name).read_bytes()).hexdigest() == told, name
+
+
+def test_our_own_static_files_ask_nobody_else() -> None:
+    for path in STATIC.iterdir():
+        if path.is_file():
+            assert not OUTSIDE.search(re.sub(r"^\s*//.*", "", path.read_text(), flags=re.MULTILINE)), path
+
+
+def test_home_goes_on_behind_the_last_line(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.portal.pages.home.MOST_LINES", 1)
+    (following,) = re.findall(r'href="([^"]+)" rel="next"', browser.get("/").text)
+    told = browser.get(following.replace("&amp;", "&"))
+    assert ("1 sums" in told.words, HOSTILE in told.words) == (False, True)

@@ -16,6 +16,13 @@ class ActionResult(NamedTuple):
     """What else is to be known, for those who ask for more."""
 
 
+class Done(NamedTuple):
+    """What an operator wanted to be so is so."""
+
+    message: str
+    """What was done, as a sentence."""
+
+
 class PriorityView(NamedTuple):
     """Where a campaign stands among those of its owner: higher ones go first."""
 

@@ -1,5 +1,5 @@
 """Ceilings: limits and quotas that operators declare, and what live jobs use of them.
-Given by: operator; taken by: campaign schedulers, metascheduler, operator.
+Given by: users; taken by: campaign schedulers, metascheduler, users.
 
 The same is asked, under a lock, when jobs are made: so none is exceeded, whoever makes jobs at the same time.
 """
@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, Connection, and_, cast, delete, func, insert,
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.elements import ColumnElement
 
+from cigri.answers.policy import LimitView, QuotaView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import CigriError, NotFound
@@ -89,22 +90,6 @@ class Left:
         """So many jobs of the share are made; it does not ask whether they fit (`lowest` says)."""
         for ceiling, cost in self._costs.get(share, {}).items():
             self._left[ceiling] -= jobs * cost
-
-
-class LimitView(NamedTuple):
-    name: str
-    capacity: int
-    used: int
-
-
-class QuotaView(NamedTuple):
-    """In cores; `cluster` None: on all together."""
-
-    kind: str
-    name: str
-    cluster: str | None
-    cores: int
-    used: int | None
 
 
 def find_ceilings(conn: Connection, tests: int) -> Ceilings:

@@ -1,5 +1,5 @@
 """Clusters: declared, changed, enabled and disabled by operators; whoever speaks to them reads how.
-Given by: operator; taken by: janitor, killer, operator, runner, updator, users.
+Given by: operator, users; taken by: janitor, killer, operator, runner, updator, users.
 """
 
 from collections.abc import Mapping

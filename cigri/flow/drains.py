@@ -1,5 +1,5 @@
 """Drains: clusters and nodes that are to be empty by a date.
-Given by: operator; taken by: killer, operator.
+Given by: users; taken by: killer, users.
 """
 
 from collections.abc import Collection, Iterator, Sequence

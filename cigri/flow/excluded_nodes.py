@@ -1,15 +1,14 @@
 """Excluded nodes: sick ones get no job for a while.
-Given by: operator, updator; taken by: operator, runner, updator.
+Given by: updator, users; taken by: runner, updator, users.
 """
 
 from collections import defaultdict
 from collections.abc import Collection
-from datetime import datetime
-from typing import NamedTuple
 
 from sqlalchemy import BigInteger, Connection, and_, delete, false, func, literal, select, true
 from sqlalchemy.dialects.postgresql import insert
 
+from cigri.answers.nodes import ExcludedNode
 from cigri.database import interval, pause_after
 from cigri.database.typed_rows import read_all
 from cigri.flow.events import NewEvent, close_events, put_events
@@ -22,23 +21,6 @@ from cigri.text.units import as_utc
 
 NODE_EXCLUDED = "NODE_EXCLUDED"
 DRAINED = "its operator wants it empty by then"
-
-
-class ExcludedNode(NamedTuple):
-    """`is_out`: it gets no job now; else it is on trial, until a task has ended there well.
-
-    `is_drained`: an operator wants it empty at `until`, and it stays out after that.
-    """
-
-    cluster: str
-    node: str
-    since: datetime
-    until: datetime
-    strikes: int
-    reason: str
-    asked_by: str
-    is_out: bool
-    is_drained: bool = False
 
 
 def list_excluded(conn: Connection, cluster_id: int) -> list[str]:

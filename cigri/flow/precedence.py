@@ -1,5 +1,5 @@
 """Precedence: whom operators want to go first, and where.
-Given by: operator; taken by: metascheduler, operator.
+Given by: users; taken by: metascheduler, users.
 """
 
 from typing import NamedTuple
@@ -7,6 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
+from cigri.answers.policy import AffinityView
 from cigri.database import wake
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
@@ -28,11 +29,6 @@ class Subject(NamedTuple):
 
     kind: SubjectKind
     name: str
-
-
-class AffinityView(NamedTuple):
-    user: str
-    cluster: str
 
 
 def put_affinity(conn: Connection, user: str, cluster: str) -> bool:

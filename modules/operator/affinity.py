@@ -1,8 +1,10 @@
 """`cigri affinity`: pairs of user and cluster; under the policy `affinity` the user goes first there."""
 
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
-from cigri.flow.precedence import list_affinity_views, put_affinity, remove_affinity
+from cigri.endpoints.policy import add_affinity, affinities, remove_affinity
+from cigri.text.plain import plain
 
 
 def run(argv: list[str]) -> int:
@@ -22,21 +24,17 @@ def run(argv: list[str]) -> int:
         return _list(as_json=options.json)
     if not options.cluster or options.json:
         parser.error(f"{options.action} takes USER and CLUSTER")
-    with open_database() as database, database.begin() as conn:
-        if options.action == "remove":
-            remove_affinity(conn, options.user, options.cluster)
-            print(f"{options.user} has no affinity with {options.cluster} any more")
-        else:
-            is_new = put_affinity(conn, options.user, options.cluster)
-            print(f"{options.user} {'has' if is_new else 'already had'} an affinity with {options.cluster}")
+    change = remove_affinity if options.action == "remove" else add_affinity
+    with open_grid() as grid:
+        print(safe(grid.ask(change, user=options.user, cluster=options.cluster).message))
     return 0
 
 
 def _list(*, as_json: bool) -> int:
-    with open_database() as database, database.begin() as conn:
-        pairs = list_affinity_views(conn)
+    with open_grid() as grid:
+        pairs = grid.ask(affinities)
     if as_json:
-        print_json([view._asdict() for view in pairs])
+        print_json(plain(pairs))
     else:
         print_table(("user", "cluster"), pairs)
     return 0

@@ -1,10 +1,8 @@
 """`cigri campaign`: what an operator changes of users' campaigns."""
 
-from cigri.cli.command import Parser, open_database
-from cigri.errors import UsageError
-from cigri.flow.campaigns import set_priority
-
-LARGEST_PRIORITY = 1_000_000
+from cigri.cli.command import Parser
+from cigri.cli.grid import open_grid
+from cigri.endpoints.policy import set_grid_priority
 
 
 def run(argv: list[str]) -> int:
@@ -17,9 +15,6 @@ def run(argv: list[str]) -> int:
     parser.add_argument("id", type=int, metavar="ID")
     parser.add_argument("priority", type=int, metavar="N")
     options = parser.parse_args(argv)
-    if abs(options.priority) > LARGEST_PRIORITY:
-        raise UsageError(f"a priority lies between -{LARGEST_PRIORITY} and {LARGEST_PRIORITY}")
-    with open_database() as database, database.begin() as conn:
-        set_priority(conn, options.id, options.priority)
-    print(f"Campaign {options.id} has priority {options.priority}")
+    with open_grid() as grid:
+        print(grid.ask(set_grid_priority, campaign_id=options.id, priority=options.priority).message)
     return 0

@@ -1,11 +1,11 @@
 """`cigri limit`: what jobs may use at the same time on the whole grid: licences, the load of a file server."""
 
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.answers.policy import LimitView
+from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
-from cigri.errors import UsageError
-from cigri.estimates.plausible import LARGEST_INTEGER
-from cigri.flow.ceilings import LimitView, list_limits, put_limit, remove_limit
-from cigri.jdl.kinds_of_values import LIMIT_NAME
+from cigri.endpoints.policy import limits, remove_limit, set_limit
+from cigri.text.plain import plain
 
 
 def run(argv: list[str]) -> int:
@@ -26,23 +26,20 @@ def run(argv: list[str]) -> int:
         return _list(as_json=options.json)
     if not options.name or (options.action == "set") != (options.capacity is not None) or options.json:
         parser.error(f"{options.action} takes NAME{' CAPACITY' if options.action == 'set' else ''}")
-    with open_database() as database, database.begin() as conn:
+    with open_grid() as grid:
         if options.action == "remove":
-            remove_limit(conn, options.name)
-            print(f"There is no limit {options.name} any more")
+            done = grid.ask(remove_limit, name=options.name)
         else:
-            if not LIMIT_NAME.fullmatch(options.name) or not 0 <= options.capacity <= LARGEST_INTEGER:
-                raise UsageError("a name has letters, digits, '.', '_', '-'; a capacity is a whole number, 0 or more")
-            put_limit(conn, options.name, options.capacity)
-            print(f"All jobs together may use {options.capacity} of {options.name}")
+            done = grid.ask(set_limit, name=options.name, capacity=options.capacity)
+    print(safe(done.message))
     return 0
 
 
 def _list(*, as_json: bool) -> int:
-    with open_database() as database, database.begin() as conn:
-        limits = list_limits(conn)
+    with open_grid() as grid:
+        declared = grid.ask(limits)
     if as_json:
-        print_json([view._asdict() for view in limits])
+        print_json(plain(declared))
     else:
-        print_table(LimitView._fields, limits)
+        print_table(LimitView._fields, declared)
     return 0

@@ -1,12 +1,12 @@
 """`cigri quota`: the most cores that the jobs of a user or a project may have at a time."""
 
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.answers.policy import QuotaView
+from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
-from cigri.errors import UsageError
-from cigri.estimates.plausible import LARGEST_INTEGER
-from cigri.flow.ceilings import QuotaView, list_quotas, put_quota, remove_quota
-from cigri.flow.precedence import Subject
+from cigri.endpoints.policy import quotas, remove_quota, set_quota
 from cigri.states import SubjectKind
+from cigri.text.plain import plain
 
 
 def run(argv: list[str]) -> int:
@@ -29,25 +29,21 @@ def run(argv: list[str]) -> int:
         return _list(as_json=options.json)
     if not options.name or (options.action == "set") != (options.cores is not None) or options.json:
         parser.error(f"{options.action} takes user|project NAME{' CORES' if options.action == 'set' else ''}")
-    subject = Subject(SubjectKind(options.kind), options.name)
-    where = f" on {options.cluster}" if options.cluster else ""
-    with open_database() as database, database.begin() as conn:
+    kind, name, cluster = SubjectKind(options.kind), options.name, options.cluster
+    with open_grid() as grid:
         if options.action == "remove":
-            remove_quota(conn, subject, options.cluster)
-            print(f"{subject.kind.capitalize()} {subject.name} has no quota{where} any more")
+            done = grid.ask(remove_quota, kind=kind, name=name, cluster=cluster)
         else:
-            if not 0 <= options.cores <= LARGEST_INTEGER:
-                raise UsageError("a quota is a whole number of cores, 0 or more")
-            put_quota(conn, subject, options.cores, options.cluster)
-            print(f"{subject.kind.capitalize()} {subject.name} may have {options.cores} cores{where}")
+            done = grid.ask(set_quota, kind=kind, name=name, cores=options.cores, cluster=cluster)
+    print(safe(done.message))
     return 0
 
 
 def _list(*, as_json: bool) -> int:
-    with open_database() as database, database.begin() as conn:
-        quotas = list_quotas(conn)
+    with open_grid() as grid:
+        declared = grid.ask(quotas)
     if as_json:
-        print_json([view._asdict() for view in quotas])
+        print_json(plain(declared))
     else:
-        print_table(QuotaView._fields, quotas)
+        print_table(QuotaView._fields, declared)
     return 0

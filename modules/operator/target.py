@@ -1,12 +1,12 @@
 """`cigri target`: what is due to users and projects under the policy `fairshare`."""
 
-from math import isfinite
-
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.answers.policy import TargetView
+from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
-from cigri.errors import UsageError
-from cigri.flow.precedence import Subject, list_targets, put_target, remove_target
+from cigri.endpoints.policy import remove_target, set_target, targets
 from cigri.states import SubjectKind
+from cigri.text.plain import plain
 
 
 def run(argv: list[str]) -> int:
@@ -28,24 +28,21 @@ def run(argv: list[str]) -> int:
         return _list(as_json=options.json)
     if not options.name or (options.action == "set") != (options.share is not None) or options.json:
         parser.error(f"{options.action} takes user|project NAME{' SHARE' if options.action == 'set' else ''}")
-    subject = Subject(SubjectKind(options.kind), options.name)
-    with open_database() as database, database.begin() as conn:
+    kind, name = SubjectKind(options.kind), options.name
+    with open_grid() as grid:
         if options.action == "remove":
-            remove_target(conn, subject)
-            print(f"{subject.name} has the target of everybody, 1")
+            done = grid.ask(remove_target, kind=kind, name=name)
         else:
-            if not (isfinite(options.share) and 0 < options.share <= 1e6):
-                raise UsageError("a share is a number above 0, at most 1000000; 2 is twice as much as 1")
-            put_target(conn, subject, options.share)
-            print(f"{subject.name} has the target {options.share:g}")
+            done = grid.ask(set_target, kind=kind, name=name, share=options.share)
+    print(safe(done.message))
     return 0
 
 
 def _list(*, as_json: bool) -> int:
-    with open_database() as database, database.begin() as conn:
-        targets = list_targets(conn)
+    with open_grid() as grid:
+        declared = grid.ask(targets)
     if as_json:
-        print_json([{**subject._asdict(), "share": share} for subject, share in targets.items()])
+        print_json(plain(declared))
     else:
-        print_table(("kind", "name", "share"), [(*subject, share) for subject, share in targets.items()])
+        print_table(TargetView._fields, declared)
     return 0

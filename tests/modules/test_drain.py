@@ -11,8 +11,8 @@ from cigri.database import server_time
 from cigri.flow.clusters import enable_cluster
 from cigri.flow.drains import DrainWish, NodeDrain, end_node_drains, put_drain, put_node_drain
 from cigri.flow.excluded_nodes import list_all_excluded
+from cigri.rules.deadlines import read_moment
 from modules import killer
-from modules.operator.cluster.drain import parse_time
 from tests.cli.running import Run, running
 from tests.grid import Grid, until
 
@@ -183,7 +183,7 @@ def test_jobs_told_are_those_killed(local: Grid) -> None:
 def test_times_are_written_as_people_do(text: str, expected: timedelta | None) -> None:
     now = datetime(2026, 11, 20, tzinfo=UTC)
     wanted = now + expected if expected else datetime(2026, 12, 1, 8, tzinfo=UTC)
-    assert parse_time(text, now) == wanted
+    assert read_moment(text, now) == wanted
 
 
 def test_the_time_that_a_job_was_suspended_is_not_of_its_walltime(local: Grid) -> None:

@@ -13,16 +13,21 @@ from cigri.database import Database
 from cigri.endpoints import Endpoint, May
 from cigri.flow.audit import list_audit
 from cigri.flow.campaigns import move_campaign
+from cigri.flow.ceilings import put_limit, put_quota
+from cigri.flow.drains import DrainWish, put_drain
+from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.holds import hold_campaign, hold_job
+from cigri.flow.precedence import Subject, put_affinity, put_target
 from cigri.flow.sessions import put_link
 from cigri.flow.tokens import put_token
 from cigri.rules.callers import Caller, Scope
 from cigri.rules.token_text import hash_of
-from cigri.states import CampaignState, Outcome
+from cigri.settings.sections import NodeSettings
+from cigri.states import CampaignState, Outcome, SubjectKind
 from cigri.tables import everything
 from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
-from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
 from tests.portal.conftest import Answered, Served
 
 DAEMON = 1  # the number of an account that owns nothing here
@@ -78,6 +83,26 @@ ASKED = {
     "cluster_usage": Asked("/clusters/usage?hours=2", 200),
     "properties": Asked("/clusters/properties", 200),
     "eligible_queues": Asked("/clusters/eligible?where=cores%3E=1", 200),
+    "limits": Asked("/limits", 200),
+    "set_limit": Asked("/limits", 403, {"name": "matlab", "capacity": 5}),
+    "remove_limit": Asked("/limits/remove", 403, {"name": "ansys"}),
+    "quotas": Asked("/quotas", 403),
+    "set_quota": Asked("/quotas", 403, {"kind": "user", "name": "*", "cores": 5, "cluster": "dahu"}),
+    "remove_quota": Asked("/quotas/remove", 403, {"kind": "project", "name": "sea"}),
+    "targets": Asked("/targets", 403),
+    "set_target": Asked("/targets", 403, {"kind": "user", "name": "alice", "share": 2}),
+    "remove_target": Asked("/targets/remove", 403, {"kind": "user", "name": "bob"}),
+    "affinities": Asked("/affinities", 403),
+    "add_affinity": Asked("/affinities", 403, {"user": "alice", "cluster": "dahu"}),
+    "remove_affinity": Asked("/affinities/remove", 403, {"user": "bob", "cluster": "dahu"}),
+    "set_grid_priority": Asked("/campaigns/1/grid-priority", 403, {"priority": 3}),
+    "enable_cluster": Asked("/clusters/dahu/enable", 403),
+    "disable_cluster": Asked("/clusters/dahu/disable", 403),
+    "drain_cluster": Asked("/clusters/dahu/drain", 403, {"by": "+2h", "kill": True}),
+    "undrain_cluster": Asked("/clusters/drained/undrain", 403),
+    "excluded_nodes": Asked("/nodes/excluded?cluster=dahu", 403),
+    "admit_nodes": Asked("/clusters/drained/nodes/admit", 403, {"nodes": ["n1"]}),
+    "drain_nodes": Asked("/clusters/drained/nodes/drain", 403, {"nodes": ["n2"], "by": "+2h"}),
     "audit_trail": Asked("/audit?limit=5", 403),
     "create_token": Asked("/tokens", 200, {"comment": "a laptop", "for_root": True}),
     "get_tokens": Asked("/tokens", 200),
@@ -112,9 +137,21 @@ def _grid(database: Database, nobody: int, monkeypatch: pytest.MonkeyPatch) -> N
         end_jobs(conn, cluster, submitted_jobs(conn, 5, cluster, 2), Outcome.FAILURE, exit_code=1)
         settings = {"exec_file": "/bin/true", "walltime": 3600, "checkpoint": {"signal": "USR2"}}
         conn.execute(update(CampaignCluster).values(settings=settings))
+        declared_by_operators(conn)
         put_token(conn, owner.user, hash_of("secret"), scope=Scope.READ, expires_in=60, comment="")
         put_link(conn, owner.user, hash_of("link"), Scope.SUBMIT)
     monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
+
+
+def declared_by_operators(conn: Connection) -> None:
+    """Cluster `drained`, its sick node n1, and something of each kind that can be removed."""
+    drained = a_cluster(conn, "drained", driver="slurm")
+    put_drain(conn, "drained", DrainWish(NOON, False, 0, "root"))
+    put_exclusion(conn, drained, "drained", "n1", "it is sick", NodeSettings())
+    put_limit(conn, "ansys", 3)
+    put_quota(conn, Subject(SubjectKind.PROJECT, "sea"), 7)
+    put_target(conn, Subject(SubjectKind.USER, "bob"), 2.0)
+    put_affinity(conn, "bob", "dahu")
 
 
 def rows(conn: Connection) -> dict[str, list[str]]:

@@ -1,7 +1,8 @@
 """`cigri cluster disable`: keeps new jobs away from it."""
 
-from cigri.cli.command import Parser, open_database
-from cigri.flow.clusters import enable_cluster
+from cigri.cli.command import Parser, safe
+from cigri.cli.grid import open_grid
+from cigri.endpoints.cluster_changes import disable_cluster
 
 
 def run(argv: list[str]) -> int:
@@ -12,7 +13,6 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("name")
     name = parser.parse_args(argv).name
-    with open_database() as database, database.begin() as conn:
-        enable_cluster(conn, name, enabled=False)
-    print(f"Cluster {name} gets no new jobs")
+    with open_grid() as grid:
+        print(safe(grid.ask(disable_cluster, cluster=name).message))
     return 0

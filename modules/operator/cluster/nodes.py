@@ -1,19 +1,14 @@
 """`cigri cluster nodes`: shows the nodes that get no jobs, drains some, and gives them jobs again."""
 
-from collections.abc import Sequence
-from datetime import datetime
-
-from sqlalchemy import Connection
-
-from cigri.cli.command import Parser, grid_user, open_database, print_json
+from cigri.answers.nodes import ExcludedNode
+from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
-from cigri.errors import UsageError
-from cigri.flow.drains import NodeDrain, end_node_drains, put_node_drain
-from cigri.flow.excluded_nodes import ExcludedNode, admit_nodes, list_excluded_nodes
-from cigri.flow.precedence import find_cluster_id
-from modules.operator.cluster.declared import find
-from modules.operator.cluster.drain import TIMES, parse_deadline
+from cigri.endpoints.cluster_changes import admit_nodes, drain_nodes, excluded_nodes
+from cigri.rules.deadlines import TIMES, with_zone
+from cigri.text.plain import plain
+from cigri.text.units import localised
 
 NODE_COLUMNS = ("Cluster", "Node", "State", "Since", "Until", "Times", "Why")
 EXAMPLES = """\
@@ -30,18 +25,15 @@ def run(argv: list[str]) -> int:
         parser.error("--admit and --drain take the name of one cluster before them, and nothing else beside them")
     if bool(options.drain) != (options.by is not None):
         parser.error("--drain and --by go together")
-    with open_database() as database, database.begin() as conn:
-        cluster_id = find_cluster_id(conn, options.name) if options.name else 0
+    with open_grid() as grid:
         if options.admit:
-            _admit(conn, cluster_id, options.name, options.admit)
-            outcome = f"{', '.join(options.admit)} may have jobs again"
+            done = grid.ask(admit_nodes, cluster=options.name, nodes=options.admit)
         elif options.drain:
-            by = _drain(conn, cluster_id, options.name, options.drain, options.by)
-            outcome = f"{', '.join(options.drain)}: no new jobs; what runs there is to end by {moment(by)}"
+            done = grid.ask(drain_nodes, cluster=options.name, nodes=options.drain, by=with_zone(options.by))
         else:
-            _show(list_excluded_nodes(conn, options.name), as_json=options.json)
+            _show(grid.ask(excluded_nodes, cluster=options.name), as_json=options.json)
             return 0
-    print(f"Cluster {options.name}: {outcome}")
+    print(safe(localised(done.message)))
     return 0
 
 
@@ -61,27 +53,9 @@ def _parser() -> Parser:
     return parser
 
 
-def _admit(conn: Connection, cluster_id: int, name: str, nodes: Sequence[str]) -> None:
-    excluded = {node.node for node in list_excluded_nodes(conn, name)}
-    if strange := sorted(set(nodes) - excluded):
-        raise UsageError(f"{', '.join(strange)}: not left out; `cigri cluster nodes {name}` lists them")
-    admit_nodes(conn, cluster_id, name, nodes, grid_user())
-    end_node_drains(conn, cluster_id, nodes)
-
-
-def _drain(conn: Connection, cluster_id: int, name: str, nodes: Sequence[str], by: str) -> datetime:
-    config = find(conn, name).config
-    if config.in_use.driver == "local":
-        raise UsageError(f"{name} is one host, no node of which can be left out: `cigri cluster drain {name}`")
-    deadline = parse_deadline(conn, name, config, by)
-    for node in nodes:
-        put_node_drain(conn, cluster_id, NodeDrain(node, deadline, grid_user()))
-    return deadline
-
-
-def _show(nodes: Sequence[ExcludedNode], *, as_json: bool) -> None:
+def _show(nodes: list[ExcludedNode], *, as_json: bool) -> None:
     if as_json:
-        print_json([node._asdict() for node in nodes])
+        print_json(plain(nodes))
     else:
         print_table(NODE_COLUMNS, [_line(node) for node in nodes], prose=("Node", "Why"))
 

@@ -1,10 +1,8 @@
 """`cigri cluster undrain`: the cluster gets jobs again, and those that run are told that they may go on."""
 
-from cigri.cli.command import Parser, open_database
-from cigri.errors import UsageError
-from cigri.flow.clusters import enable_cluster
-from cigri.flow.drains import find_drain
-from modules.operator.cluster.declared import find
+from cigri.cli.command import Parser, safe
+from cigri.cli.grid import open_grid
+from cigri.endpoints.cluster_changes import undrain_cluster
 
 
 def run(argv: list[str]) -> int:
@@ -15,9 +13,6 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("name")
     name = parser.parse_args(argv).name
-    with open_database() as database, database.begin() as conn:
-        if find_drain(conn, find(conn, name).id) is None:
-            raise UsageError(f"cluster {name} is not drained; `cigri cluster enable {name}` gives it jobs")
-        enable_cluster(conn, name, enabled=True)
-    print(f"Cluster {name} gets jobs")
+    with open_grid() as grid:
+        print(safe(grid.ask(undrain_cluster, cluster=name).message))
     return 0

@@ -1,0 +1,125 @@
+"""How clusters are used, as operators say it; what one is, is declared on the grid's host (`cigri cluster add`)."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.actions import Done
+from cigri.answers.nodes import ExcludedNode
+from cigri.endpoints import May, changes, reads
+from cigri.errors import NotFound, UsageError
+from cigri.rules.callers import Caller, Scope
+from cigri.text.units import as_instant
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from cigri.flow.clusters import ClusterRow
+
+MOST_NODES = 10_000  # named at once
+
+
+@changes("/clusters/{cluster}/enable", May.OPERATOR, Scope.OPERATE)
+def enable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+    """It gets jobs; past failures are forgiven, and a drain is over."""
+    from cigri.flow import clusters
+
+    clusters.enable_cluster(conn, cluster, enabled=True)
+    return Done(f"Cluster {cluster} gets jobs")
+
+
+@changes("/clusters/{cluster}/disable", May.OPERATOR, Scope.OPERATE)
+def disable_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+    """It gets no new jobs; those it has are watched to their end."""
+    from cigri.flow import clusters
+
+    clusters.enable_cluster(conn, cluster, enabled=False)
+    return Done(f"Cluster {cluster} gets no new jobs")
+
+
+@changes("/clusters/{cluster}/drain", May.OPERATOR, Scope.OPERATE)
+def drain_cluster(
+    conn: "Connection", caller: Caller, *, cluster: str, by: str, kill: bool = False, keep: int = 0
+) -> Done:
+    """No more jobs, and those that run are told when they must be over."""
+    from cigri.flow.drains import DrainWish, put_drain
+
+    if keep < 0:
+        raise UsageError(f"keep {keep}: a number of cores")
+    deadline = _deadline(conn, _find(conn, cluster), by)
+    put_drain(conn, cluster, DrainWish(deadline, kill, keep, caller.user))
+    return Done(f"Cluster {cluster} gets no new jobs; what runs is to end by {as_instant(deadline)}")
+
+
+@changes("/clusters/{cluster}/undrain", May.OPERATOR, Scope.OPERATE)
+def undrain_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+    """It gets jobs again, and those that run are told that they may go on."""
+    from cigri.flow import clusters
+    from cigri.flow.drains import find_drain
+
+    if find_drain(conn, _find(conn, cluster).id) is None:
+        raise UsageError(f"cluster {cluster} is not drained; `cigri cluster enable {cluster}` gives it jobs")
+    clusters.enable_cluster(conn, cluster, enabled=True)
+    return Done(f"Cluster {cluster} gets jobs")
+
+
+@reads("/nodes/excluded", May.OPERATOR)
+def excluded_nodes(conn: "Connection", _caller: Caller, *, cluster: str = "") -> list[ExcludedNode]:
+    """Nodes that get no jobs, and those on trial after that: of one cluster, or of all."""
+    from cigri.flow.excluded_nodes import list_excluded_nodes
+
+    if cluster:
+        _find(conn, cluster)
+    return list_excluded_nodes(conn, cluster)
+
+
+@changes("/clusters/{cluster}/nodes/admit", May.OPERATOR, Scope.OPERATE)
+def admit_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str]) -> Done:
+    """They get jobs at once, and what was held against them is forgotten."""
+    from cigri.flow import excluded_nodes
+    from cigri.flow.drains import end_node_drains
+
+    here = _find(conn, cluster)
+    excluded = {node.node for node in excluded_nodes.list_excluded_nodes(conn, cluster)}
+    if strange := sorted(set(_some(nodes)) - excluded):
+        raise UsageError(f"{', '.join(strange)}: not left out; `cigri cluster nodes {cluster}` lists them")
+    excluded_nodes.admit_nodes(conn, here.id, cluster, nodes, caller.user)
+    end_node_drains(conn, here.id, nodes)
+    return Done(f"Cluster {cluster}: {', '.join(nodes)} may have jobs again")
+
+
+@changes("/clusters/{cluster}/nodes/drain", May.OPERATOR, Scope.OPERATE)
+def drain_nodes(conn: "Connection", caller: Caller, *, cluster: str, nodes: list[str], by: str) -> Done:
+    """They get no new jobs; what runs there is told when it must be over."""
+    from cigri.flow.drains import NodeDrain, put_node_drain
+
+    here = _find(conn, cluster)
+    if here.config.in_use.driver == "local":
+        raise UsageError(f"{cluster} is one host, no node of which can be left out: `cigri cluster drain {cluster}`")
+    deadline = _deadline(conn, here, by)
+    for node in _some(nodes):
+        put_node_drain(conn, here.id, NodeDrain(node, deadline, caller.user))
+    ends = f"what runs there is to end by {as_instant(deadline)}"
+    return Done(f"Cluster {cluster}: {', '.join(nodes)}: no new jobs; {ends}")
+
+
+def _some(nodes: list[str]) -> list[str]:
+    if not 0 < len(nodes) <= MOST_NODES:
+        raise UsageError(f"nodes: name 1 to {MOST_NODES} of them")
+    return nodes
+
+
+def _find(conn: "Connection", name: str) -> "ClusterRow":
+    from cigri.flow.clusters import find_cluster
+
+    cluster = find_cluster(conn, name)
+    if cluster is None:
+        raise NotFound(f"no cluster {name}; `gridclusters` shows them")
+    return cluster
+
+
+def _deadline(conn: "Connection", cluster: "ClusterRow", by: str) -> "datetime":
+    from cigri.database import server_time
+    from cigri.rules.deadlines import read_deadline
+
+    return read_deadline(by, server_time(conn), cluster.name, cluster.config)

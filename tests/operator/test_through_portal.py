@@ -1,0 +1,78 @@
+"""What an operator says of the grid's use goes through its portal: without the database's address, and audited."""
+
+import getpass
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cigri.answers.audit import AuditEntry
+from cigri.database import Database
+from cigri.flow.audit import list_audit
+from cigri.flow.excluded_nodes import list_excluded_nodes, put_exclusion
+from cigri.rules.callers import Caller
+from cigri.settings.sections import NodeSettings, Settings
+from modules.portal.identity import Identities
+from tests.factories import a_campaign, a_cluster
+from tests.operator.conftest import Cigri
+from tests.portal.conftest import serving
+
+
+@pytest.fixture(autouse=True)
+def _portal(cigri: Cigri, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All that the command has; a cluster, and a campaign."""
+    with database.begin() as conn:
+        put_exclusion(conn, a_cluster(conn, driver="slurm"), "dahu", "n1", "it is sick", NodeSettings())
+        a_campaign(conn, 1)
+    with serving(database, Settings(), tmp_path / "portal.sock") as served:
+        monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(served.place))
+        monkeypatch.setenv("CIGRI_SET_DATABASE__URL", "postgresql://nobody@127.0.0.1:1/none")
+        yield
+
+
+def trail(database: Database) -> list[AuditEntry]:
+    with database.begin() as conn:
+        return list_audit(conn)
+
+
+@pytest.mark.parametrize(
+    ("words", "endpoint", "said"),
+    [
+        ("limit set matlab 20", "set_limit", "All jobs together may use 20 of matlab"),
+        ("quota set user * 5 --cluster dahu", "set_quota", "User * may have 5 cores on dahu"),
+        ("target set project sea 3", "set_target", "sea has the target 3"),
+        ("affinity add bob dahu", "add_affinity", "bob has an affinity with dahu"),
+        ("campaign priority 1 5", "set_grid_priority", "Campaign 1 has priority 5"),
+        ("cluster disable dahu", "disable_cluster", "Cluster dahu gets no new jobs"),
+        ("cluster enable dahu", "enable_cluster", "Cluster dahu gets jobs"),
+        ("cluster drain dahu --by +2h --kill", "drain_cluster", "what runs is to end by"),
+        ("cluster nodes dahu --admit n1", "admit_nodes", "Cluster dahu: n1 may have jobs again"),
+        ("cluster nodes dahu --drain n2 --by 2199-12-01T08:00", "drain_nodes", "to end by 2199-12-01 08:00:00"),
+    ],
+)
+def test_it_is_done_and_audited(words: str, endpoint: str, said: str, cigri: Cigri, database: Database) -> None:
+    told = cigri(*words.split())
+    assert (told.status, said in told.out) == (0, True), told
+    assert [(entry.user, entry.endpoint) for entry in trail(database)] == [(getpass.getuser(), endpoint)]
+
+
+def test_lists_are_told(cigri: Cigri) -> None:
+    assert cigri("target", "set", "user", "bob", "2").status == 0
+    assert json.loads(cigri("target", "list", "--json").out) == [{"kind": "user", "name": "bob", "share": 2.0}]
+    assert [node["node"] for node in json.loads(cigri("cluster", "nodes", "--json").out)] == ["n1"]
+
+
+def test_who_is_no_operator_is_refused(cigri: Cigri, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Identities, "caller", lambda *_: Caller("mallory"))
+    for words in ("quota list", "quota set user mallory 999", "cluster nodes dahu --admit n1"):
+        told = cigri(*words.split())
+        assert (told.status, "this is for operators only, and you are mallory" in told.err) == (1, True), told
+    with database.begin() as conn:
+        assert [node.node for node in list_excluded_nodes(conn)] == ["n1"]
+    assert trail(database) == []
+
+
+def test_what_a_cluster_is_is_declared_where_the_database_is(cigri: Cigri) -> None:
+    told = cigri("cluster", "map", "dahu", "mallory", "root")
+    assert (told.status, "127.0.0.1" in told.err) == (1, True), told

@@ -88,6 +88,9 @@ class Gateway(OrderTaker):
             if self._is_closed:
                 raise Closed from None
             raise
+        finally:
+            with self._lock:
+                self.seconds[cluster.name] += time.monotonic() - begun
         self.took[cluster.name, user] = time.monotonic() - begun
         return answer
 

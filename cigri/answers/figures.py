@@ -50,6 +50,19 @@ class EndFigure(NamedTuple):
     """What these jobs used."""
 
 
+class CommandFigure(NamedTuple):
+    """What a module has asked of a cluster's front-end since the grid began."""
+
+    cluster: str
+    """The cluster's name."""
+    module: str
+    """The module's name."""
+    commands: int
+    """Remote commands, answered or not."""
+    seconds: float
+    """How long they took, together."""
+
+
 class ModuleFigures(NamedTuple):
     """A module since it was first seen."""
 
@@ -82,6 +95,8 @@ class GridFigures(NamedTuple):
     """All clusters, by name."""
     ended: list[EndFigure]
     """Each way in which something has ended somewhere."""
+    commands: list[CommandFigure]
+    """Each module on each cluster of which it has asked anything."""
     modules: list[ModuleFigures]
     """All modules that were ever seen."""
     has_almighty: bool

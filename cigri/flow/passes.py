@@ -4,12 +4,14 @@ Given by: almighty, operator; taken by: operator.
 
 from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database.typed_rows import read_all
+from cigri.flow.command_counts import Spent, put_commands
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.states import EventLevel
 from cigri.tables.grid import ModuleState
@@ -20,8 +22,14 @@ HOLD_LIFE = "SELECT pg_advisory_lock_shared(hashtextextended('cigri.almighty', 0
 """What an almighty says on the connection that it keeps; the server lets the lock go as soon as that is gone."""
 
 
+NOWHERE: Mapping[str, Spent] = MappingProxyType({})
+
+
 class Pass(NamedTuple):
-    """A pass that is over; `error` empty: it succeeded. `by_almighty`: more follow by themselves."""
+    """A pass that is over; `error` empty: it succeeded. `by_almighty`: more follow by themselves.
+
+    `spent`: remote commands since the last note, by the names of clusters.
+    """
 
     name: str
     host: str
@@ -30,6 +38,7 @@ class Pass(NamedTuple):
     counts: Mapping[str, int]
     error: str
     by_almighty: bool = False
+    spent: Mapping[str, Spent] = NOWHERE
 
 
 class ModuleStanding(NamedTuple):
@@ -68,6 +77,7 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1) -> None:
         "failures": ModuleState.c.failures + int(failed),
     }
     conn.execute(statement.on_conflict_do_update(index_elements=[ModuleState.c.name], set_=values | again))
+    put_commands(conn, done.name, done.spent)
     subject = f"module {done.name}"
     if failed:
         put_events(conn, [NewEvent(MODULE_FAILED, EventLevel.ERROR, subject, done.error[-4000:])])

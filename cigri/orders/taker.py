@@ -3,12 +3,13 @@
 import os
 import pwd
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from cigri.drivers import Control
 from cigri.flow.clusters import ClusterRow
+from cigri.flow.command_counts import NOTHING, Spent
 from cigri.orders import Answers, Order
 from cigri.wrapper import Receipt
 
@@ -31,6 +32,9 @@ class OrderTaker(ABC):
         """Per cluster and user, what is stored of the outbox there: told at the next visit."""
         self.commands: Counter[str] = Counter()
         """Remote commands per cluster since this process began."""
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        """What these took, per cluster, whether or not they were answered."""
+        self._told: dict[str, Spent] = {}
         self.took: dict[tuple[str, str], float] = {}
         """Seconds that the last command took that was answered, per cluster and user."""
 
@@ -41,6 +45,14 @@ class OrderTaker(ABC):
             return config.visitor
         account = config.ssh.account if config.ssh else ""
         return account or pwd.getpwuid(os.geteuid()).pw_name
+
+    def newly_spent(self) -> dict[str, Spent]:
+        """Commands and seconds per cluster since this was asked before."""
+        spent = {name: Spent(number, self.seconds[name]) for name, number in list(self.commands.items())}
+        before, self._told = self._told, spent
+        gone = {name: Spent(-was.commands, -was.seconds) for name, was in before.items()}
+        new = {name: now + gone.get(name, NOTHING) for name, now in spent.items()}
+        return {name: costs for name, costs in new.items() if costs != NOTHING}
 
     @abstractmethod
     def check(self, cluster: ClusterRow) -> None:

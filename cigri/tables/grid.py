@@ -92,6 +92,18 @@ Quarantine = table(
 )
 
 
+class CommandCountColumns(Columns):
+    """Remote commands of a module on a cluster since the grid began, answered or not, and their seconds."""
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    module: Named[str] = Column(primary_key=True)
+    commands: Named[int]
+    seconds: Named[float]
+
+
+CommandCount = table("command_counts", CommandCountColumns)
+
+
 class ModuleStateColumns(Columns):
     """The last pass of each module: what `cigri status` shows.
 

@@ -4,6 +4,7 @@ import logging
 import signal
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from cigri.database import WAKE_CHANNEL, Database
 from cigri.errors import DatabaseUnavailable
+from cigri.flow.command_counts import NOTHING, Spent
 from cigri.flow.passes import HOLD_LIFE, Pass, put_pass
 from cigri.flow.quarantines import put_campaign_failures
 from cigri.program.cycle import CYCLE
@@ -40,6 +42,7 @@ class Almighty:
         self._stop = threading.Event()
         self._cycle = threading.Lock()
         self._unnoted: dict[str, int] = {}
+        self._spent: dict[str, dict[str, Spent]] = {}
         self._noted: dict[str, float] = {}
         self._scheduler = BackgroundScheduler(timezone="UTC")
 
@@ -102,7 +105,7 @@ class Almighty:
             logger.info("%s: %s", name, ", ".join(f"{count} {what}" for what, count in done.counts.items()))
         if late := done.counts.get("late clusters"):
             logger.warning("%s: %d clusters did not answer in time", name, late)
-        self._note(done)
+        self._note(done, outcome.spent)
         if outcome.campaign_id:
             self._blame(name, outcome)
         return True
@@ -115,8 +118,11 @@ class Almighty:
         except DatabaseUnavailable as error:
             logger.warning("Campaign %s, at which %s ended, could not be noted: %s", outcome.campaign_id, name, error)
 
-    def _note(self, done: Pass) -> None:
+    def _note(self, done: Pass, spent: Mapping[str, Spent]) -> None:
         self._unnoted[done.name] = self._unnoted.get(done.name, 0) + 1
+        unnoted = self._spent.setdefault(done.name, {})
+        for cluster, costs in spent.items():
+            unnoted[cluster] = unnoted.get(cluster, NOTHING) + costs
         if (
             not (done.error or has_news(done.counts))
             and time.monotonic() - self._noted.get(done.name, 0.0) < NOTE_PERIOD
@@ -124,9 +130,10 @@ class Almighty:
             return
         try:
             with self._database.begin() as conn:
-                put_pass(conn, done, self._unnoted[done.name])
+                put_pass(conn, done._replace(spent=unnoted), self._unnoted[done.name])
         except DatabaseUnavailable as error:
             logger.warning("The pass of %s could not be noted: %s", done.name, error)
             return
         self._unnoted[done.name] = 0
+        self._spent.pop(done.name)
         self._noted[done.name] = time.monotonic()

@@ -89,7 +89,8 @@ def _pass(tools: Tools, name: str, run_once: RunOnce) -> Pass:
     except Exception:
         error = traceback.format_exc()
     host, pid = whoami()
-    done = Pass(name, host, pid, time.monotonic() - started, counts, error)
+    seconds, spent = time.monotonic() - started, tools.gateway.newly_spent()
+    done = Pass(name, host, pid, seconds, counts, error, spent=spent)
     try:
         with tools.database.begin() as conn:
             put_pass(conn, done)

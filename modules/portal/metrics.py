@@ -17,7 +17,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cigri.answers.figures import ClusterFigures, EndFigure, GridFigures, ModuleFigures
+from cigri.answers.figures import ClusterFigures, CommandFigure, EndFigure, GridFigures, ModuleFigures
 from cigri.database import Database
 from cigri.endpoints.figures import figures
 from cigri.flow.views.figures import find_figures
@@ -119,6 +119,7 @@ def metrics_of(read: GridFigures) -> Iterator[Metric]:
         )
     yield from _clusters(read.clusters)
     yield from _ends(read.ended)
+    yield from _commands(read.commands)
     yield from _modules(read.modules)
 
 
@@ -160,6 +161,16 @@ def _ends(ended: list[EndFigure]) -> Iterator[Metric]:
         jobs.add_metric(place, one.jobs)
         used.add_metric(place, one.core_seconds)
     yield from (attempts, jobs, used)
+
+
+def _commands(commands: list[CommandFigure]) -> Iterator[Metric]:
+    labels = ["cluster", "module"]
+    number = CounterMetricFamily("cigri_cluster_commands", "Remote commands, answered or not.", labels=labels)
+    seconds = CounterMetricFamily("cigri_cluster_command_seconds", "What they took.", labels=labels)
+    for one in commands:
+        number.add_metric([one.cluster, one.module], one.commands)
+        seconds.add_metric([one.cluster, one.module], one.seconds)
+    yield from (number, seconds)
 
 
 def _modules(modules: list[ModuleFigures]) -> Iterator[Metric]:

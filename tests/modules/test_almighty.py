@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
+from cigri.flow.command_counts import list_commands
 from cigri.flow.offers import Offer, put_offers
 from cigri.flow.quarantines import list_quarantines
 from cigri.flow.views.pulse import find_pulse
@@ -166,6 +167,19 @@ def test_a_submission_wakes_the_almighty_at_once(almighty: "subprocess.Popen[byt
     until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 1, 10)
     almighty.send_signal(signal.SIGTERM)
     assert almighty.wait(15) == 0
+
+
+def test_what_is_asked_of_clusters_is_counted(almighty: "subprocess.Popen[bytes]", local: Grid) -> None:
+    local.submit(["1"])
+
+    def counted() -> dict[str, int]:
+        with local.database.begin() as conn:
+            commands = list_commands(conn)
+        assert all(0 < one.seconds < 60 * one.commands for one in commands)
+        return {one.module: one.commands for one in commands if one.cluster == local.site.name}
+
+    until(lambda: counted().keys() >= {"updator", "runner"})
+    assert almighty.poll() is None
 
 
 def test_a_killed_almighty_is_missed_by_users_at_once(almighty: "subprocess.Popen[bytes]", local: Grid) -> None:

@@ -13,8 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cigri.database import Database
+from cigri.flow.command_counts import Spent
 from cigri.flow.end_counts import add_up_ends, list_end_counts
-from cigri.flow.passes import HOLD_LIFE
+from cigri.flow.passes import HOLD_LIFE, Pass, put_pass
 from cigri.states import Outcome
 from tests.factories import a_campaign, a_cluster, end_jobs, note_passes, run_jobs, submitted_jobs
 from tests.portal.conftest import Mint, Served, bearer
@@ -90,6 +91,8 @@ def busy(database: Database) -> int:
         end_jobs(conn, cluster, [well])
         end_jobs(conn, cluster, [badly], Outcome.PREEMPTED, exit_code=143, seconds=4.0)
         note_passes(conn, "boom")
+        for spent in (Spent(2, 0.5), Spent(3, 0.25)):
+            put_pass(conn, Pass("updator", "host", 1, 0.1, {}, "boom", spent={"dahu": spent, "gone": spent}))
     return cluster
 
 
@@ -106,6 +109,8 @@ def test_the_grid_is_told_in_figures(busy: int, open_portal: Served, mint: Mint)
     assert read["cigri_core_seconds_total", ("dahu", "success", "no")] == pytest.approx(10, abs=1)
     assert read["cigri_module_failing", ("updator",)] == 1
     assert read["cigri_module_failing", ("runner",)] == 0
+    assert read["cigri_cluster_commands_total", ("dahu", "updator")] == 5
+    assert read["cigri_cluster_command_seconds_total", ("dahu", "updator")] == 0.75
     assert read["cigri_almighty_up", ()] == 0
     assert 0 < read["cigri_data_directory_free_ratio", ()] < 1
 
@@ -169,7 +174,7 @@ def test_rules_and_dashboard_name_figures_that_there_are(busy: int, open_portal:
         asked = set(re.findall(r"\bcigri_\w+", file.read_text()))
         assert asked
         assert asked <= there
-    assert len({panel["title"] for panel in json.loads(DASHBOARD.read_text())["panels"]}) == 12
+    assert len({panel["title"] for panel in json.loads(DASHBOARD.read_text())["panels"]}) == 14
 
 
 @pytest.mark.process

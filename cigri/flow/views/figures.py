@@ -13,6 +13,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from cigri.answers.figures import ClusterFigures, GridFigures, ModuleFigures
 from cigri.database.typed_rows import read_all
 from cigri.estimates.calibration import calibration
+from cigri.flow.command_counts import list_commands
 from cigri.flow.end_counts import list_end_counts
 from cigri.flow.forecasts import list_told
 from cigri.flow.views.pulse import find_pulse
@@ -39,6 +40,7 @@ def find_figures(conn: Connection) -> GridFigures:
         _counted(conn, EventLevel, Event.c.level, func.count(), Event.c.closed_at.is_(None)),
         _clusters(conn),
         list_end_counts(conn),
+        list_commands(conn),
         _modules(conn),
         pulse.has_almighty,
         _calibration(conn),

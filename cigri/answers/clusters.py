@@ -83,6 +83,15 @@ class ClusterStatus(NamedTuple):
     """Its front-end."""
 
 
+class ClusterDay(NamedTuple):
+    """A cluster, and how full it was in the last 24 hours."""
+
+    status: Annotated[ClusterStatus, INLINE]
+    """How it is now: its queue, its pace, its last visit."""
+    usage: list[Usage]
+    """The mean of each quarter of an hour, the oldest first; without those in which nobody visited it."""
+
+
 class PropertyView(NamedTuple):
     """What nodes have of one property."""
 

@@ -3,7 +3,15 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from cigri.answers.clusters import ClassView, ClusterStatus, ClusterView, PropertyView, QueueProperties, Usage
+from cigri.answers.clusters import (
+    ClassView,
+    ClusterDay,
+    ClusterStatus,
+    ClusterView,
+    PropertyView,
+    QueueProperties,
+    Usage,
+)
 from cigri.endpoints import May, reads
 from cigri.errors import NotFound, RequirementError, UsageError
 from cigri.rules.callers import Caller
@@ -13,6 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST_PAST = 100_000.0  # hours
 PERIODS = 24  # of a past, whatever its length
+A_DAY, DAY_PERIOD = timedelta(days=1), timedelta(minutes=15)
 
 
 @reads("/clusters", May.EVERYBODY)
@@ -45,6 +54,16 @@ def cluster_usage(
         raise UsageError(f"hours {hours}: a number above 0, {LONGEST_PAST:.0f} at most")
     past = timedelta(hours=hours)
     return list_usage(conn, [cluster.id for cluster in _named(conn, names)], past, past / PERIODS)
+
+
+@reads("/clusters/{cluster}/day", May.EVERYBODY)
+def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> ClusterDay:
+    """One, named by name or number, and how full it was in the last 24 hours, by quarters of an hour."""
+    from cigri.flow.views.clusters import list_usage
+    from cigri.rules.cluster_states import status_of
+
+    found = _named(conn, [cluster])[0]
+    return ClusterDay(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD))
 
 
 @reads("/clusters/properties", May.EVERYBODY)

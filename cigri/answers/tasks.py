@@ -83,6 +83,19 @@ class AttemptView(NamedTuple):
     """Whether its job is held or suspended."""
 
 
+class TaskCommand(NamedTuple):
+    """What a task is on one cluster, for its owner."""
+
+    cluster: str
+    """One of the campaign's clusters."""
+    directory: str
+    """Where it runs, quoted for sh."""
+    command: str
+    """What it runs, quoted for sh."""
+    by_hand: str
+    """A line for sh there that does the same, with the variables that the description sets."""
+
+
 class WholeTask(NamedTuple):
     """A task and all its attempts."""
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cigri.answers.campaigns import CampaignView
-from cigri.answers.tasks import TaskView, WholeTask
+from cigri.answers.tasks import TaskCommand, TaskView, WholeTask
 from cigri.endpoints import May, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.paging import Paging, require_limit
@@ -45,6 +45,24 @@ def task(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -
     from cigri.flow.views.jobs import list_tasks
 
     return _whole(conn, caller, next(iter(list_tasks(conn, campaign_id, number, 1)), None))
+
+
+@reads("/campaigns/{campaign_id}/tasks/{number}/commands", May.OWNER)
+def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> list[TaskCommand]:
+    """What a task of yours runs on each of its campaign's clusters, and a line to do the same by hand."""
+    from cigri.flow.views.descriptions import find_description, list_parameters
+    from cigri.jdl import ClusterSettings
+    from cigri.jdl.by_hand import by_hand
+
+    if not caller.owns(find_campaign(conn, campaign_id).user):
+        raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")
+    stored, found = find_description(conn, campaign_id), list_parameters(conn, campaign_id, number, 1)
+    if stored is None or not found:
+        raise NotFound(NO_TASK)
+    return [
+        TaskCommand(cluster, *by_hand(ClusterSettings.model_validate(settings), found[0], campaign_id, number))
+        for cluster, settings in stored.clusters.items()
+    ]
 
 
 @reads("/tasks/{task_id}", May.EVERYBODY)

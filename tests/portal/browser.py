@@ -1,11 +1,18 @@
 """A browser as far as a portal sees one: it keeps cookies, fetches pages, and sends their forms."""
 
 import re
+import secrets
 from html import unescape
 from http.client import HTTPConnection
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from cigri.database import Database
+from cigri.flow.sessions import put_link
+from cigri.rules.callers import Scope
+from cigri.rules.token_text import hash_of
+
+LINK = "l" * 43
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PROOF = re.compile(r'name="proof" value="([^"]+)"')
 
@@ -62,3 +69,17 @@ class Browser:
         self.cookies.pop(name, None)
         if value:
             self.cookies[name] = value
+
+
+def made_link(database: Database, user: str = "nobody", link: str = LINK, scope: Scope = Scope.SUBMIT) -> int:
+    with database.begin() as conn:
+        return put_link(conn, user, hash_of(link), scope).id
+
+
+def signed_in(
+    database: Database, port: int, user: str = "nobody", scope: Scope = Scope.SUBMIT, name: str = ""
+) -> Browser:
+    browser, link = Browser(port, name), secrets.token_urlsafe(32)
+    made_link(database, user, link, scope)
+    assert browser.post("/sign-in", {"link": link}).status == 303
+    return browser

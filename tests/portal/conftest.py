@@ -18,14 +18,18 @@ import uvicorn
 from cigri.database import Database
 from cigri.endpoints import Endpoint
 from cigri.endpoints.remote import Remote, SocketConnection, is_served
+from cigri.flow.holds import hold_campaign
 from cigri.flow.tokens import put_token
-from cigri.rules.callers import Scope
+from cigri.rules.callers import Caller, Scope
 from cigri.rules.token_text import ShownToken, hash_of
 from cigri.settings.sections import PortalSettings, Settings
+from cigri.states import Outcome
 from modules.portal import make_app
 from modules.portal.errands import Errands
 from modules.portal.listening import Listener
+from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
 from tests.portal import nginx
+from tests.portal.browser import Browser, signed_in
 from tests.portal.certificates import write_certificate
 from tests.waiting import looks
 
@@ -44,6 +48,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 EVERYBODY = 0o666
+HOSTILE = "<script>alert(1)</script>\"'&"
 SECRET = "s" * 43
 STARTING = 30.0  # seconds
 
@@ -158,6 +163,27 @@ def proxied(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[ngi
         upstream = nginx.Upstream(portal.place, portal.port)
         port = stack.enter_context(nginx.proxying(upstream, certificate, directory))
         yield nginx.Proxied(port, certificate)
+
+
+@pytest.fixture
+def web(database: Database, tmp_path: Path) -> Iterator[Served]:
+    """Campaigns of nobody's: 1 with a failure, 2 held, of a hostile name; and 3 of daemon's."""
+    with database.begin() as conn:
+        cluster = a_cluster(conn, "dahu")
+        a_campaign(conn, 4, user="nobody", name="sums")
+        a_campaign(conn, 2, user="nobody", name=HOSTILE)
+        a_campaign(conn, 1, user="daemon", name="theirs")
+        end_jobs(conn, cluster, submitted_jobs(conn, 1, cluster, 1), Outcome.FAILURE, exit_code=3)
+        hold_campaign(conn, 2, Caller("nobody"))
+    tmp_path.chmod(0o755)
+    settings = Settings(portal=PortalSettings(), data_directory=tmp_path)
+    with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
+        yield portal
+
+
+@pytest.fixture
+def browser(web: Served) -> Browser:
+    return signed_in(web.database, web.port)
 
 
 @pytest.fixture

@@ -2,50 +2,19 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from cigri.database import Database
-from cigri.flow.holds import hold_campaign
-from cigri.rules.callers import Caller
-from cigri.settings.sections import PortalSettings, Settings
-from cigri.states import Outcome
 from modules.portal.pages.website import STATIC
-from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
-from tests.portal.browser import Browser
-from tests.portal.conftest import Served, serving
-from tests.portal.test_sessions import signed_in
+from tests.portal.browser import Browser, signed_in
+from tests.portal.conftest import HOSTILE, Served
 
-HOSTILE = "<script>alert(1)</script>\"'&"
 VENDORED = STATIC / "vendored"
 OUTSIDE = re.compile(r"""(?:https?:)?//[\w.]+|@import|url\(""")
 INLINE = re.compile(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|javascript:", re.IGNORECASE)
 
 
-@pytest.fixture
-def site(database: Database, tmp_path: Path) -> Iterator[Served]:
-    """Campaigns of nobody's: 1 with a failure, 2 held, of a hostile name; and 3 of daemon's."""
-    with database.begin() as conn:
-        cluster = a_cluster(conn, "dahu")
-        a_campaign(conn, 4, user="nobody", name="sums")
-        a_campaign(conn, 2, user="nobody", name=HOSTILE)
-        a_campaign(conn, 1, user="daemon", name="theirs")
-        end_jobs(conn, cluster, submitted_jobs(conn, 1, cluster, 1), Outcome.FAILURE, exit_code=3)
-        hold_campaign(conn, 2, Caller("nobody"))
-    tmp_path.chmod(0o755)
-    settings = Settings(portal=PortalSettings(), data_directory=tmp_path)
-    with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
-        yield portal
-
-
-@pytest.fixture
-def browser(site: Served) -> Browser:
-    return signed_in(site)
-
-
-PAGES = ["/"]
+PAGES = ["/", "/campaigns/1", "/campaigns/2", "/campaigns/1?after=0", "/campaigns/1/tasks/0", "/jobs/1/output"]
 """Of a browser that may see all of them."""
 
 
@@ -86,8 +55,8 @@ def test_a_hostile_name_is_shown_as_it_is(browser: Browser) -> None:
     "path", ["/", "/nothing", "/static/page.js", "/static/nothing", "/api/v1/whoami", "/sign-in", "/healthz"]
 )
 @pytest.mark.parametrize("is_known", [True, False])
-def test_browsers_are_told_to_run_nothing_but_ours(path: str, is_known: bool, site: Served) -> None:
-    told = (signed_in(site) if is_known else Browser(site.port)).get(path)
+def test_browsers_are_told_to_run_nothing_but_ours(path: str, is_known: bool, web: Served) -> None:
+    told = (signed_in(web.database, web.port) if is_known else Browser(web.port)).get(path)
     policy = dict(part.split(" ", 1) for part in told.headers["content-security-policy"].split("; "))
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == policy["form-action"] == "'self'"
@@ -102,8 +71,8 @@ def test_pages_are_kept_by_nobody_and_static_files_for_a_day(browser: Browser) -
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_strangers_are_told_how_to_sign_in_and_no_more(path: str, site: Served) -> None:
-    told = Browser(site.port).get(path)
+def test_strangers_are_told_how_to_sign_in_and_no_more(path: str, web: Served) -> None:
+    told = Browser(web.port).get(path)
     assert (told.status, "gridweb" in told.words) == (401, True)
     assert "sums" not in told.text
 

@@ -61,6 +61,7 @@ ASKED = {
     "tasks": Asked("/campaigns/1/tasks?after=0", 200),
     "latest_tasks": Asked("/campaigns/1/latest-tasks", 200),
     "task": Asked("/campaigns/1/tasks/1", 200),
+    "task_commands": Asked("/campaigns/1/tasks/1/commands", 404),
     "task_by_id": Asked("/tasks/1", 200),
     "job": Asked("/jobs/1", 200),
     "outputs": Asked("/jobs/1/outputs?streams=out", 404, status=202),

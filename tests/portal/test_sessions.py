@@ -12,17 +12,15 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.database import Database
 from cigri.flow.audit import list_audit
-from cigri.flow.sessions import put_link
 from cigri.rules.callers import Scope
 from cigri.rules.token_text import hash_of
 from cigri.settings.sections import PortalSettings, Settings
 from tests.factories import NOON, a_campaign, a_cluster, set_time
-from tests.portal.browser import Browser, Page
+from tests.portal.browser import LINK, Browser, Page, made_link, signed_in
 from tests.portal.conftest import Mint, Served, bearer, serving
 from tests.portal.test_attacks import contents
 from tests.portal.test_tokens import post
 
-LINK = "l" * 43
 COOKIE = "cigri-session"
 PUBLIC = "grid.example.org"
 
@@ -36,18 +34,6 @@ def site(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with serving(database, settings, tmp_path / "portal.sock", "127.0.0.1:0") as portal:
         monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", f"127.0.0.1:{portal.port}")
         yield portal
-
-
-def made_link(database: Database, user: str = "nobody", link: str = LINK, scope: Scope = Scope.SUBMIT) -> int:
-    with database.begin() as conn:
-        return put_link(conn, user, hash_of(link), scope).id
-
-
-def signed_in(site: Served, user: str = "nobody", scope: Scope = Scope.SUBMIT, name: str = "") -> Browser:
-    browser, link = Browser(site.port, name), (user + "x" * 43)[:43]
-    made_link(site.database, user, link, scope)
-    assert browser.post("/sign-in", {"link": link}).status == 303
-    return browser
 
 
 def whoami(browser: Browser) -> Page:
@@ -91,7 +77,7 @@ def test_by_a_public_name_the_cookie_is_for_tls_alone(site: Served) -> None:
 
 
 def test_only_hashes_are_kept(site: Served, database: Database) -> None:
-    browser = signed_in(site)
+    browser = signed_in(site.database, site.port)
     with database.begin() as conn:
         kept = str(conn.execute(text("SELECT to_jsonb(s) FROM sessions s")).all())
     assert browser.cookies[COOKIE] not in kept
@@ -99,11 +85,11 @@ def test_only_hashes_are_kept(site: Served, database: Database) -> None:
 
 
 def test_a_link_opens_once(site: Served) -> None:
-    first = signed_in(site)
-    second = Browser(site.port)
-    link = ("nobody" + "x" * 43)[:43]
-    assert second.get(f"/sign-in?link={link}").status == 403
-    refused = second.post("/sign-in", {"link": link})
+    made_link(site.database)
+    first, second = Browser(site.port), Browser(site.port)
+    assert first.post("/sign-in", {"link": LINK}).status == 303
+    assert second.get(f"/sign-in?link={LINK}").status == 403
+    refused = second.post("/sign-in", {"link": LINK})
     assert (refused.status, second.cookies) == (403, {})
     assert whoami(first).status == 200
 
@@ -139,7 +125,7 @@ def test_a_page_of_elsewhere_signs_nobody_in(site: Served, database: Database) -
 
 
 def test_a_session_ends_by_itself(site: Served, database: Database) -> None:
-    browser = signed_in(site)
+    browser = signed_in(site.database, site.port)
     set_time(database, NOON + timedelta(hours=12))
     assert whoami(browser).status == 401
 
@@ -151,7 +137,7 @@ def test_the_database_itself_lets_none_live_longer(database: Database) -> None:
 
 
 def test_who_signs_out_is_a_stranger_with_the_old_cookie_too(site: Served) -> None:
-    browser = signed_in(site)
+    browser = signed_in(site.database, site.port)
     old = dict(browser.cookies)
     told = browser.post("/sign-out", {"proof": browser.get("/").proof})
     assert (told.status, browser.cookies) == (303, {})
@@ -160,13 +146,13 @@ def test_who_signs_out_is_a_stranger_with_the_old_cookie_too(site: Served) -> No
 
 
 def test_all_sessions_of_a_user_end_by_their_command(site: Served, nobody: int) -> None:
-    browsers = [signed_in(site) for _ in range(1)] + [signed_in(site, "daemon")]
+    browsers = [signed_in(site.database, site.port) for _ in range(1)] + [signed_in(site.database, site.port, "daemon")]
     assert post(site, "/sessions/end", uid=nobody).body == {"ended": 1}
     assert [whoami(browser).status for browser in browsers] == [401, 200]
 
 
 def test_nobody_ends_the_session_of_somebody_else(site: Served, nobody: int) -> None:
-    browser = signed_in(site, "daemon")
+    browser = signed_in(site.database, site.port, "daemon")
     number = json.loads(whoami(browser).text)["how"].removeprefix("session ")
     assert post(site, "/sessions/end", uid=nobody, session_id=int(number)).body == {"ended": 0}
     assert whoami(browser).status == 200
@@ -174,7 +160,7 @@ def test_nobody_ends_the_session_of_somebody_else(site: Served, nobody: int) -> 
 
 
 def test_a_session_may_what_its_scope_says(site: Served) -> None:
-    browser = signed_in(site, scope=Scope.READ)
+    browser = signed_in(site.database, site.port, scope=Scope.READ)
     headers = {"X-CiGri-Proof": browser.get("/").proof}
     with site.database.begin() as conn:
         a_cluster(conn)
@@ -184,7 +170,7 @@ def test_a_session_may_what_its_scope_says(site: Served) -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/tokens", "/api/v1/sessions"])
 def test_a_session_makes_neither_tokens_nor_sessions(path: str, site: Served) -> None:
-    browser = signed_in(site, "root", Scope.OPERATE)
+    browser = signed_in(site.database, site.port, "root", Scope.OPERATE)
     assert changed(browser, {"X-CiGri-Proof": browser.get("/").proof}, path) == 403
 
 
@@ -219,7 +205,7 @@ def test_where_there_is_no_address_no_link_is_made(
 def test_what_is_over_goes_when_another_is_made(site: Served, database: Database) -> None:
     made_link(database, link="a" * 43)
     made_link(database, "daemon", link="b" * 43)
-    signed_in(site)
+    signed_in(site.database, site.port)
     set_time(database, NOON + timedelta(hours=1))
     made_link(database, link="c" * 43)
     with database.begin() as conn:
@@ -229,7 +215,7 @@ def test_what_is_over_goes_when_another_is_made(site: Served, database: Database
 
 def test_a_change_needs_the_proof_that_our_pages_hold(site: Served, database: Database) -> None:
     """The cookie alone, as another page of the same host may have a browser send it, changes nothing."""
-    browser, other = signed_in(site), signed_in(site, "daemon")
+    browser, other = signed_in(site.database, site.port), signed_in(site.database, site.port, "daemon")
     own, foreign = browser.get("/").proof, other.get("/").proof
     before = contents(database)
     for headers in (
@@ -252,7 +238,7 @@ def test_a_change_needs_the_proof_that_our_pages_hold(site: Served, database: Da
 
 
 def test_worthless_cookies_are_nobody(site: Served) -> None:
-    browser = signed_in(site)
+    browser = signed_in(site.database, site.port)
     right = browser.cookies[COOKIE]
     for cookie in (
         f"{COOKIE}={right[:-1]}",
@@ -273,18 +259,18 @@ def test_worthless_cookies_are_nobody(site: Served) -> None:
 
 def test_a_cookie_counts_where_the_kernel_says_nothing(site: Served, nobody: int) -> None:
     """On the socket one is who one is, whatever cookie one has found, and so is whom the proxy names."""
-    stolen = {"Cookie": f"{COOKIE}={signed_in(site, 'root', Scope.OPERATE).cookies[COOKIE]}"}
+    stolen = {"Cookie": f"{COOKIE}={signed_in(site.database, site.port, 'root', Scope.OPERATE).cookies[COOKIE]}"}
     assert site.get("/api/v1/whoami", uid=nobody, headers=stolen).body["user"] == "nobody"
     assert site.get("/api/v1/whoami", uid=1, headers=stolen).status == 401, "the proxy"
 
 
 def test_a_worthless_token_does_not_fall_back_to_a_cookie(site: Served) -> None:
-    browser = signed_in(site)
+    browser = signed_in(site.database, site.port)
     assert browser.send("GET", "/api/v1/whoami", None, bearer("cgr_1_" + "s" * 43)).status == 401
 
 
 def test_the_session_of_an_account_that_is_gone_opens_nothing(site: Served) -> None:
-    assert whoami(signed_in(site, "gone-for-good")).status == 401
+    assert whoami(signed_in(site.database, site.port, "gone-for-good")).status == 401
 
 
 def test_a_stranger_is_told_how_to_sign_in(site: Served) -> None:

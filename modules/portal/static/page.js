@@ -12,13 +12,13 @@ function writeTimes(place) {
     }
 }
 
-function keepOpen() {
-    let open = [];
+function keepRows() {
+    let rows = [];
     document.addEventListener("htmx:beforeSwap", () => {
-        open = [...document.querySelectorAll("details[id][open]")].map((row) => row.id);
+        rows = [...document.querySelectorAll("details[id]")].map((row) => [row.id, row.open]);
     });
     document.addEventListener("htmx:afterSwap", () => {
-        for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+        for (const [id, isOpen] of rows) document.getElementById(id)?.toggleAttribute("open", isOpen);
         writeTimes(document);
     });
 }
@@ -36,5 +36,5 @@ function listen(address) {
 }
 
 writeTimes(document);
-keepOpen();
+keepRows();
 if (document.body.dataset.changes) listen(document.body.dataset.changes);

@@ -1,0 +1,29 @@
+"""A task as a person would run it in a shell on the cluster."""
+
+import shlex
+from typing import NamedTuple, cast
+
+from cigri.jdl.command import Command
+from cigri.jdl.parameters import Parameter, names_of
+from cigri.jdl.settings import ClusterSettings
+
+
+class ByHand(NamedTuple):
+    """All quoted for sh; `line` goes to the directory, sets the variables and runs the command."""
+
+    directory: str
+    command: str
+    line: str
+
+
+def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, number: int) -> ByHand:
+    """One task, of a parameter as it was stored."""
+    given = cast(Parameter, parameter)  # it was checked when it was submitted
+    command = Command(settings, names_of(given))
+    numbers = {"campaign_id": campaign_id, "number": number}
+    directory = command.directory(given, **numbers).quoted()
+    words = " ".join(word.quoted() for word in command.words(given, **numbers))
+    variables = [f"{name}={shlex.quote(text)}" for name, text in command.environment(given, **numbers).items()]
+    return ByHand(
+        directory, words, f"cd {directory} && {' '.join(['env', *variables, words] if variables else [words])}"
+    )

@@ -1,0 +1,173 @@
+"""A campaign's page: how far it is, what keeps it, how tasks failed; and what its owner may do about that."""
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import Depends, FastAPI, Request
+from starlette.responses import Response
+
+from cigri.answers.campaigns import ShareView, WholeCampaign
+from cigri.answers.failures import FailureKind
+from cigri.answers.reasons import ClusterReason
+from cigri.answers.tasks import TaskView
+from cigri.endpoints import Endpoint
+from cigri.endpoints.calling import Here
+from cigri.endpoints.campaign_changes import (
+    cancel_campaign,
+    hold_campaign,
+    pause_campaign,
+    release_campaign,
+    resubmit_tasks,
+    resume_campaign,
+    set_priority,
+)
+from cigri.endpoints.campaigns import campaign, failures
+from cigri.endpoints.events import events, fix_events
+from cigri.endpoints.paging import walk
+from cigri.endpoints.reasons import why
+from cigri.endpoints.tasks import latest_tasks, tasks
+from cigri.errors import CigriError, NotFound, UsageError
+from cigri.rules.callers import Caller, Scope
+from cigri.text.alike_failures import TASK_FAILED, VARYING_NUMBERS, as_ranges, how
+from cigri.text.id_ranges import written_ids
+from modules.portal.bounds import PlainNumber
+from modules.portal.pages.standing import bar, expected_end
+from modules.portal.pages.website import Website, add_page, read_form, see
+
+SHOWN_TASKS, SHOWN_FAILURES = 50, 20
+LONGEST_TOLD = 300  # characters of what a task wrote last
+MOST_SHOWN_RANGES = 8
+CHANGES_OF_CAMPAIGN: Mapping[str, Endpoint[..., Any]] = {
+    "hold": hold_campaign,
+    "release": release_campaign,
+    "pause": pause_campaign,
+    "resume": resume_campaign,
+    "cancel": cancel_campaign,
+}
+Form = Annotated[dict[str, str], Depends(read_form)]
+
+
+class ShownFailure(NamedTuple):
+    """Tasks that failed alike; `key` names them in a form."""
+
+    kind: FailureKind
+    key: str
+    how: str
+    said: str
+    tasks: str
+
+
+class ShownShare(NamedTuple):
+    """The campaign on one of its clusters."""
+
+    share: ShareView
+    why: str
+
+
+def add_to(app: FastAPI, site: Website) -> None:
+    """/campaigns/ID, with ?after=N for the tasks behind that number; and what its forms are sent to."""
+
+    def campaign_page(request: Request, campaign_id: PlainNumber, after: PlainNumber | None = None) -> Response:
+        caller = site.visitor(request)
+        grid = site.grid(caller)
+        whole, listed = grid.ask(campaign, campaign_id=campaign_id), _tasks(grid, campaign_id, after)
+        kinds = whole.failures[:SHOWN_FAILURES]
+        return site.show(
+            request,
+            "campaign.html",
+            caller,
+            whole=whole,
+            campaign=whole.campaign,
+            parts=bar(whole.campaign),
+            end=expected_end(whole.campaign),
+            shares=_shares(whole, grid.ask(why, campaign_id=campaign_id)),
+            failures=[shown_failure(kind) for kind in kinds],
+            left_out=len(whole.failures) - len(kinds),
+            may_change=_may_change(caller, whole),
+            tasks=listed,
+            after=after,
+            last=listed[-1].number if after is not None and len(listed) == SHOWN_TASKS else None,
+        )
+
+    def change_campaign(request: Request, campaign_id: PlainNumber, action: str, form: Form) -> Response:
+        grid = site.grid(site.changing(request, form))
+        if action not in CHANGES_OF_CAMPAIGN:
+            raise NotFound(f"nothing is called {action} that may be done to a campaign")
+        grid.ask(CHANGES_OF_CAMPAIGN[action], campaign_id=campaign_id)
+        return see(f"/campaigns/{campaign_id}")
+
+    def change_priority(request: Request, campaign_id: PlainNumber, form: Form) -> Response:
+        grid = site.grid(site.changing(request, form))
+        grid.ask(set_priority, campaign_id=campaign_id, priority=_number(form.get("priority", "")))
+        return see(f"/campaigns/{campaign_id}")
+
+    def change_failures(request: Request, campaign_id: PlainNumber, key: str, action: str, form: Form) -> Response:
+        grid = site.grid(site.changing(request, form))
+        if action not in CHANGES_OF_FAILURES:
+            raise NotFound(f"nothing is called {action} that may be done about failures")
+        alike = [kind for kind in grid.ask(failures, campaign_id=campaign_id) if key_of(kind) == key]
+        if not alike:
+            raise CigriError(f"no task of campaign {campaign_id} fails like this any more; look at it anew")
+        CHANGES_OF_FAILURES[action](grid, campaign_id, alike[0])
+        return see(f"/campaigns/{campaign_id}#failures")
+
+    add_page(app, "/campaigns/{campaign_id}", "GET", campaign_page)
+    add_page(app, "/campaigns/{campaign_id}/priority", "POST", change_priority)
+    add_page(app, "/campaigns/{campaign_id}/{action}", "POST", change_campaign)
+    add_page(app, "/campaigns/{campaign_id}/failures/{key}/{action}", "POST", change_failures)
+
+
+def shown_failure(kind: FailureKind) -> ShownFailure:
+    """What a page tells of it, of bounded length."""
+    said, ranges = kind.stderr_ends or "", as_ranges(kind.tasks, MOST_SHOWN_RANGES)
+    return ShownFailure(kind, key_of(kind), how(kind.outcome, kind.exit_code), said[-LONGEST_TOLD:], ranges)
+
+
+def key_of(kind: FailureKind) -> str:
+    """By which it is found again, though more tasks may have failed like it meanwhile."""
+    said = VARYING_NUMBERS.sub("#", kind.stderr_ends or "")
+    return sha256(repr((kind.cluster, kind.outcome, kind.exit_code, said)).encode()).hexdigest()[:16]
+
+
+def _do_again(grid: Here, campaign_id: int, kind: FailureKind) -> None:
+    spans = [part.partition("-") for part in as_ranges(kind.tasks).split(",")]
+    chosen = [(int(first), int(last or first)) for first, _, last in spans]
+    grid.ask(resubmit_tasks, campaign_id=campaign_id, tasks=chosen)
+
+
+def _accept(grid: Here, campaign_id: int, kind: FailureKind) -> None:
+    """Their events are closed: the campaign may end with them as they are."""
+    failed, still_open = set(kind.tasks), walk(grid, events, campaigns=str(campaign_id))
+    ids = [event.id for event in still_open if event.code == TASK_FAILED and event.task in failed]
+    if not ids:
+        raise CigriError("these failures were accepted before")
+    grid.ask(fix_events, ids=written_ids(ids))
+
+
+CHANGES_OF_FAILURES: Mapping[str, Callable[[Here, int, FailureKind], None]] = {"again": _do_again, "accept": _accept}
+
+
+def _tasks(grid: Here, campaign_id: int, after: int | None) -> list[TaskView]:
+    """Those launched last, or the ones behind a number."""
+    if after is None:
+        return grid.ask(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS)
+    return grid.ask(tasks, campaign_id=campaign_id, after=after, limit=SHOWN_TASKS)
+
+
+def _shares(whole: WholeCampaign, reasons: list[ClusterReason]) -> list[ShownShare]:
+    by_cluster = {reason.cluster: reason.why for reason in reasons}
+    return [
+        ShownShare(share, by_cluster.get(share.part.cluster) or share.obstacle.explanation) for share in whole.clusters
+    ]
+
+
+def _may_change(caller: Caller, whole: WholeCampaign) -> bool:
+    return caller.owns(whole.campaign.user) and caller.scope.allows(Scope.SUBMIT)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"priority: {text!r} is no number") from None

@@ -1,0 +1,97 @@
+"""A task's page: each attempt at it and how that ended, what it runs, and what it wrote."""
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from cigri.answers.jobs import JobOutputs
+from cigri.answers.tasks import AttemptView, TaskCommand, WholeTask
+from cigri.endpoints.calling import Here, call
+from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.jobs import outputs
+from cigri.endpoints.tasks import task, task_commands
+from cigri.errors import CigriError, Forbidden, NotFound
+from cigri.rules.callers import Caller
+from cigri.states import ATTEMPT_LIFE, Outcome
+from cigri.text.exit_codes import explain
+from modules.portal.bounds import PlainNumber
+from modules.portal.errands import NotYet
+from modules.portal.pages.website import Website, add_page
+
+SHOWN_OUTPUT = 20_000  # characters of the end of each output
+ASK_AGAIN = 1  # seconds until a browser asks whether the cluster has answered
+
+
+def add_to(app: FastAPI, site: Website) -> None:
+    """/campaigns/ID/tasks/N, and /jobs/ID/output, which is asked of the cluster."""
+
+    def task_page(request: Request, campaign_id: PlainNumber, number: PlainNumber) -> Response:
+        caller = site.visitor(request)
+        grid = site.grid(caller)
+        whole = grid.ask(task, campaign_id=campaign_id, number=number)
+        (campaign,) = grid.ask(campaigns, ids=str(campaign_id))
+        is_own = caller.owns(campaign.user)
+        return site.show(
+            request,
+            "task.html",
+            caller,
+            task=whole.task,
+            campaign=campaign,
+            attempts=[(attempt, ending(attempt)) for attempt in reversed(whole.attempt_list)],
+            is_own=is_own,
+            commands=_commands(grid, whole) if is_own else [],
+        )
+
+    def output_page(request: Request, job_id: PlainNumber) -> Response:
+        caller = site.visitor(request)
+        told, wrong, status = None, "", 200
+        try:
+            told = _outputs(site, caller, job_id)
+        except NotYet:
+            status = 202
+        except (Forbidden, NotFound):
+            raise
+        except CigriError as error:
+            wrong = str(error)
+        page = site.show(
+            request, "output.html", caller, status, job_id=job_id, told=told, wrong=wrong, most=SHOWN_OUTPUT
+        )
+        if status == 202:
+            page.headers["Refresh"] = str(ASK_AGAIN)
+        return page
+
+    add_page(app, "/campaigns/{campaign_id}/tasks/{number}", "GET", task_page)
+    add_page(app, "/jobs/{job_id}/output", "GET", output_page)
+
+
+def ending(attempt: AttemptView) -> str:
+    """How it ended in words, or where it is."""
+    if attempt.outcome is None:
+        return "suspended or held" if attempt.is_halted else attempt.job_state.replace("_", " ")
+    means = explain(attempt.exit_code)
+    if attempt.outcome in (Outcome.SUCCESS, Outcome.FAILURE):
+        said = "succeeded" if attempt.outcome is Outcome.SUCCESS else "failed"
+        said += "" if attempt.exit_code is None else f" with exit code {attempt.exit_code}"
+    else:
+        said = f"{attempt.outcome.replace('_', ' ')}: {_meaning(attempt.outcome)}"
+    return f"{said} ({means})" if means else said
+
+
+def _meaning(outcome: Outcome) -> str:
+    """Why an attempt ends so; what is doubted had been a success."""
+    before = Outcome.SUCCESS if outcome is Outcome.DOUBTFUL else None
+    return ATTEMPT_LIFE.moves[before, outcome]
+
+
+def _commands(grid: Here, whole: WholeTask) -> list[TaskCommand]:
+    """Where it was last tried first, and nowhere else if it was tried."""
+    told = grid.ask(task_commands, campaign_id=whole.task.campaign_id, number=whole.task.number)
+    tried = [attempt.cluster for attempt in reversed(whole.attempt_list)]
+    return [command for name in dict.fromkeys(tried) for command in told if command.cluster == name] or told
+
+
+def _outputs(site: Website, caller: Caller, job_id: int) -> JobOutputs:
+    """Raise NotYet while the cluster is being asked."""
+    asked = {"job_id": job_id, "streams": ["err", "out"]}
+    question = ("a page's output", caller, job_id)
+    told: JobOutputs = site.errands.answer(question, lambda: call(outputs, site.database, caller, asked))
+    return told

@@ -1,0 +1,184 @@
+"""A campaign's page, and what its owner does on it; a foreign user sees numbers and changes nothing."""
+
+import re
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from cigri.answers.campaigns import CampaignView
+from cigri.database import Database
+from cigri.flow.audit import list_audit
+from cigri.flow.views.campaigns import list_campaigns
+from cigri.rules.callers import Scope
+from cigri.states import Outcome
+from tests.factories import a_campaign, end_jobs, submitted_jobs
+from tests.portal.browser import Browser, Page, signed_in
+from tests.portal.conftest import HOSTILE, Served
+from tests.portal.test_attacks import contents
+
+LARGEST_PAGE = 200_000  # bytes
+
+
+def press(browser: Browser, path: str, *, page: str = "/campaigns/1", **fields: str) -> Page:
+    """A button of that page."""
+    return browser.post(path, {"proof": browser.get(page).proof, **fields})
+
+
+def found(database: Database, campaign_id: int = 1) -> CampaignView:
+    with database.begin() as conn:
+        return list_campaigns(conn, [campaign_id])[0]
+
+
+def failure_key(browser: Browser) -> str:
+    (key,) = re.findall(r'id="failure-(\w+)"', browser.get("/campaigns/1").text)
+    return str(key)
+
+
+def test_it_tells_how_far_it_is_and_what_failed(browser: Browser) -> None:
+    told = browser.get("/campaigns/1").words
+    assert "1 sums running" in told
+    assert "0 of 4 tasks done (0%)" in told
+    assert "1 failed 3 waiting" in told
+    assert "1 x exit 3 on dahu no such file tasks 0; the last one: task 0" in told
+    assert "1 to fix" in told
+
+
+def test_it_tells_why_there_is_not_more(browser: Browser) -> None:
+    assert re.search(r"dahu [a-z ]+ 0 0 0 1 \w+", browser.get("/campaigns/1").words)
+
+
+def test_a_hostile_campaign_is_shown_as_it_is(browser: Browser) -> None:
+    told = browser.get("/campaigns/2")
+    assert f"2 {HOSTILE} held" in told.words
+    assert "<script>alert" not in told.text
+
+
+def test_its_tasks_are_gone_through_by_number(browser: Browser) -> None:
+    told = browser.get("/campaigns/1?after=1").text
+    assert re.findall(r'/campaigns/1/tasks/(\d+)">\d', told.partition('id="tasks"')[2]) == ["2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("actions", "state", "is_held"),
+    [
+        (["hold"], "in_treatment", True),
+        (["hold", "release"], "in_treatment", False),
+        (["pause"], "paused", False),
+        (["pause", "resume"], "in_treatment", False),
+        (["cancel"], "cancelled", False),
+    ],
+    ids=str,
+)
+def test_its_owner_changes_it(actions: list[str], state: str, is_held: bool, browser: Browser, web: Served) -> None:
+    for action in actions:
+        assert f'id="act-{action}"' in browser.get("/campaigns/1").text
+        told = press(browser, f"/campaigns/1/{action}")
+        assert (told.status, told.headers["location"]) == (303, "/campaigns/1")
+    assert (found(web.database).state, found(web.database).is_held) == (state, is_held)
+    with web.database.begin() as conn:
+        trail = [(entry.user, entry.how) for entry in list_audit(conn)]
+    assert trail[-1] == ("nobody", "session 1"), "who has done it is known"
+
+
+def test_its_owner_sets_its_priority(browser: Browser, web: Served) -> None:
+    assert press(browser, "/campaigns/1/priority", priority="7").status == 303
+    assert found(web.database).own_priority == 7
+    assert "7 among those of nobody" in browser.get("/campaigns/1").words
+    refused = press(browser, "/campaigns/1/priority", priority="high")
+    assert (refused.status, "'high' is no number" in refused.words) == (400, True)
+
+
+def test_what_failed_is_done_again(browser: Browser, web: Served) -> None:
+    told = press(browser, f"/campaigns/1/failures/{failure_key(browser)}/again")
+    assert (told.status, told.headers["location"]) == (303, "/campaigns/1#failures")
+    assert (found(web.database).failed, found(web.database).waiting) == (0, 4)
+
+
+def test_what_failed_is_accepted_once(browser: Browser, web: Served) -> None:
+    key = failure_key(browser)
+    assert press(browser, f"/campaigns/1/failures/{key}/accept").status == 303
+    assert (found(web.database).failed, found(web.database).errors) == (1, 0)
+    assert f"accept-{key}" not in browser.get("/campaigns/1").text
+    assert press(browser, f"/campaigns/1/failures/{key}/accept").status == 409
+
+
+def test_other_failures_are_left_alone(browser: Browser, web: Served) -> None:
+    key = failure_key(browser)
+    with web.database.begin() as conn:
+        end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 1), Outcome.FAILURE, exit_code=4)
+    press(browser, f"/campaigns/1/failures/{key}/accept")
+    assert (found(web.database).failed, found(web.database).errors) == (2, 1)
+    press(browser, f"/campaigns/1/failures/{key}/again")
+    assert found(web.database).failed == 1
+
+
+@pytest.mark.parametrize("path", ["failures/0123456789abcdef/again", "failures/x/mend", "explode"])
+def test_what_is_not_there_is_not_done(path: str, browser: Browser, web: Served) -> None:
+    proof = browser.get("/campaigns/1").proof
+    before = contents(web.database)
+    assert browser.post(f"/campaigns/1/{path}", {"proof": proof}).status in (404, 409)
+    assert contents(web.database) == before
+
+
+BUTTONS = ["hold", "cancel", "priority", "failures/KEY/again", "failures/KEY/accept"]
+
+
+@pytest.mark.parametrize("path", BUTTONS)
+def test_a_foreign_user_sees_numbers_and_changes_nothing(path: str, browser: Browser, web: Served) -> None:
+    path = f"/campaigns/1/{path}".replace("KEY", failure_key(browser))
+    other = signed_in(web.database, web.port, "daemon")
+    told = other.get("/campaigns/1")
+    assert "1 x exit 3 on dahu" in told.words
+    assert "no such file" not in told.text, "what tasks wrote is their owner's"
+    assert "act-cancel" not in told.text
+    form = {"proof": told.proof, "priority": "3"}
+    before = contents(web.database)
+    assert other.post(path, form).status in (404, 409)
+    assert contents(web.database) == before
+
+
+@pytest.mark.parametrize("path", BUTTONS)
+def test_who_may_look_only_changes_nothing(path: str, browser: Browser, web: Served) -> None:
+    path = f"/campaigns/1/{path}".replace("KEY", failure_key(browser))
+    reader = signed_in(web.database, web.port, "nobody", Scope.READ)
+    told = reader.get("/campaigns/1")
+    assert "act-cancel" not in told.text
+    before = contents(web.database)
+    assert reader.post(path, {"proof": told.proof, "priority": "3"}).status == 403
+    assert contents(web.database) == before
+
+
+@pytest.mark.parametrize("path", BUTTONS)
+def test_a_form_without_its_proof_changes_nothing(path: str, browser: Browser, web: Served) -> None:
+    path = f"/campaigns/1/{path}".replace("KEY", failure_key(browser))
+    before = contents(web.database)
+    for form in ({}, {"proof": ""}, {"proof": "0" * 64}):
+        assert browser.post(path, {**form, "priority": "3"}).status == 403
+    assert contents(web.database) == before
+
+
+def test_an_operator_may_do_what_the_owner_may(web: Served) -> None:
+    operator = signed_in(web.database, web.port, "root", Scope.OPERATE)
+    assert press(operator, "/campaigns/1/hold").status == 303
+    assert found(web.database).is_held
+
+
+def test_a_campaign_of_many_tasks_is_a_page_of_bounded_size(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        number = a_campaign(conn, ["x" * 5000] * 3000, user="nobody")
+        for index, wrote in enumerate(("y" * 20_000,) * 40):
+            jobs = submitted_jobs(conn, number, 1, 5)
+            end_jobs(conn, 1, jobs, Outcome.FAILURE, exit_code=index + 1)
+            conn.execute(text("UPDATE events SET message = message || :wrote"), {"wrote": wrote})
+    told = browser.get(f"/campaigns/{number}")
+    assert told.status == 200
+    assert "20 other kinds" in told.words
+    assert len(told.text.encode()) < LARGEST_PAGE
+    assert len(browser.get("/").text.encode()) < LARGEST_PAGE
+
+
+@pytest.mark.parametrize("path", ["/campaigns/9", "/campaigns/9/tasks/0", "/campaigns/1/tasks/9", "/jobs/99/output"])
+def test_what_is_not_there_is_told(path: str, browser: Browser) -> None:
+    told: Any = browser.get(path)
+    assert (told.status, "Not Found" in told.words) == (404, True)

@@ -1,0 +1,121 @@
+"""A task's page: how each attempt ended in words, what it runs, and what it wrote, which the cluster is asked for."""
+
+import json
+import subprocess
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from cigri.answers.tasks import AttemptView
+from cigri.errors import Unreachable
+from cigri.states import JobState, Outcome
+from cigri.tables.campaigns import CampaignCluster
+from modules.portal.pages.task import ending
+from tests.portal.browser import Browser, Page, signed_in
+from tests.portal.conftest import Served
+from tests.waiting import looks
+
+LONG = 20.0  # seconds
+
+
+def test_it_tells_of_each_attempt(browser: Browser) -> None:
+    told = browser.get("/campaigns/1/tasks/0").words
+    assert "1 sums" in told
+    assert "1: failed with exit code 3 where dahu, node node-1" in told
+    assert "took 10 s" in told
+    assert "state failed" in told
+
+
+@pytest.mark.parametrize("outcome", [*Outcome, None])
+def test_every_end_has_its_words(outcome: Outcome | None) -> None:
+    started = (0, 0, 1, False, 1, 1, JobState.ENDED, "dahu", None, None)
+    told = ending(AttemptView(*started, outcome, 137, None, None, None, None, is_halted=False))
+    assert told.startswith("ended" if outcome is None else outcome.replace("_", " ")[:4])
+    assert outcome is None or "SIGKILL" in told
+
+
+def test_the_line_to_run_it_by_hand_runs_it(browser: Browser, web: Served, tmp_path: Path) -> None:
+    settings = {
+        "exec_file": 'sh -c \'printf "%s|" "$WHO" "$PWD" "$@"\' x {index} \'$x\'',
+        "exec_directory": str(tmp_path / "a b"),
+        "environment": {"WHO": "it's {index}"},
+        "walltime": 3600,
+    }
+    (tmp_path / "a b").mkdir()
+    with web.database.begin() as conn:
+        conn.execute(update(CampaignCluster).where(CampaignCluster.c.campaign_id == 1).values(settings=settings))
+    told = json.loads(browser.get("/api/v1/campaigns/1/tasks/2/commands").text)
+    assert [command["cluster"] for command in told] == ["dahu"]
+    done = subprocess.run(["sh", "-c", told[0]["by_hand"]], capture_output=True, text=True, check=True)
+    assert done.stdout == f"it's 2|{tmp_path}/a b|2|$x|2|"
+    assert told[0]["by_hand"] in unescape(browser.get("/campaigns/1/tasks/2").text)
+
+
+def test_others_see_neither_parameter_nor_command_nor_output(web: Served) -> None:
+    other = signed_in(web.database, web.port, "daemon")
+    told = other.get("/campaigns/1/tasks/0").words
+    assert "failed with exit code 3" in told
+    assert [word for word in ("parameter", "Command", "what it wrote") if word in told] == []
+    assert other.get("/jobs/1/output").status == 404
+    assert other.get("/api/v1/campaigns/1/tasks/0/commands").status == 404
+
+
+class Answering:
+    """A gateway whose clusters say this of each output."""
+
+    def __init__(self, said: str | Exception | None) -> None:
+        self._said = said
+
+    def ask_all(self, *_: object) -> Any:
+        if isinstance(self._said, Exception):
+            raise self._said
+        return SimpleNamespace(of=lambda _: self._said)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.portal.errands.Gateway", lambda: Answering(request.param))
+
+
+def output(browser: Browser) -> Page:
+    """Once the cluster has been asked; before, the browser is told to come again, with a script or without one."""
+    for left in looks(LONG):
+        told = browser.get("/jobs/1/output")
+        if told.status != 202:
+            return told
+        assert (told.headers["refresh"], 'hx-trigger="load delay:1s"' in told.text) == ("1", True)
+        assert left > 0
+    raise AssertionError
+
+
+@pytest.mark.parametrize("said", ["<b>boom</b>\x1b[31m\n"], indirect=True)
+def test_what_it_wrote_is_text(said: None, browser: Browser) -> None:
+    first = browser.get("/jobs/1/output")
+    assert (first.status, "The cluster is being asked" in first.words) == (202, True)
+    told = output(browser)
+    assert "task 0, attempt 1, stderr" in told.words
+    assert "&lt;b&gt;boom&lt;/b&gt;\\x1b[31m" in told.text
+
+
+@pytest.mark.parametrize("said", ["x" * 500_000], indirect=True)
+def test_of_a_long_output_the_end_is_shown(said: None, browser: Browser) -> None:
+    told = output(browser)
+    assert "gridstat -j 1 -O" in told.text
+    assert len(told.text) < 60_000
+
+
+@pytest.mark.parametrize("said", [Unreachable("dahu", "no route to host")], indirect=True)
+def test_a_cluster_that_cannot_be_asked_is_told(said: None, browser: Browser) -> None:
+    assert "no route to host" in output(browser).words
+
+
+@pytest.mark.parametrize("said", [None], indirect=True)
+def test_where_there_is_none_the_page_says_so(said: None, browser: Browser) -> None:
+    assert "there is no output of job 1 on dahu" in output(browser).words

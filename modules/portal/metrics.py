@@ -21,6 +21,7 @@ from cigri.answers.figures import ClusterFigures, CommandFigure, EndFigure, Grid
 from cigri.database import Database
 from cigri.endpoints.figures import figures
 from cigri.flow.views.figures import find_figures
+from modules.portal.connections import CHANGES
 from modules.portal.identity import Identities
 
 METRICS = "/metrics"
@@ -29,7 +30,7 @@ NO_ENDPOINT = "other"  # whatever is asked that is no endpoint
 
 
 class Requests:
-    """Counts what the portal answers, in front of it."""
+    """Counts what the portal answers, in front of it; how long browsers listen to changes is no time of an answer."""
 
     def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
         self._app = app
@@ -52,7 +53,8 @@ class Requests:
         finally:
             route = scope.get("route")
             self._answered.labels(getattr(route, "name", NO_ENDPOINT), status).inc()
-            self._seconds.observe(time.monotonic() - begun)
+            if scope["path"] != CHANGES:
+                self._seconds.observe(time.monotonic() - begun)
 
 
 class FiguresCollector:

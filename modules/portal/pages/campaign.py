@@ -32,6 +32,7 @@ from cigri.rules.callers import Caller, Scope
 from cigri.text.alike_failures import TASK_FAILED, VARYING_NUMBERS, as_ranges, how
 from cigri.text.id_ranges import written_ids
 from modules.portal.bounds import PlainNumber
+from modules.portal.pages.changes import stamp_of
 from modules.portal.pages.standing import bar, expected_end
 from modules.portal.pages.website import Website, add_page, read_form, see
 
@@ -79,6 +80,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             caller,
             whole=whole,
             campaign=whole.campaign,
+            stamp=stamp_of([whole.campaign]),
             parts=bar(whole.campaign),
             end=expected_end(whole.campaign),
             shares=_shares(whole, grid.ask(why, campaign_id=campaign_id)),

@@ -9,6 +9,7 @@ from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.notices import notices
 from cigri.endpoints.reasons import why
 from modules.portal.bounds import PlainNumber, PlainText
+from modules.portal.pages.changes import stamp_of
 from modules.portal.pages.standing import bar, expected_end, worst_reason
 from modules.portal.pages.website import Website, add_page
 
@@ -30,6 +31,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             request,
             "home.html",
             caller,
+            stamp=stamp_of(campaign for campaign in listed if campaign.is_open),
             whose=whose,
             is_everybody=not asked,
             with_ended=ended,

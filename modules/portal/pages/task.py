@@ -15,6 +15,7 @@ from cigri.states import ATTEMPT_LIFE, Outcome
 from cigri.text.exit_codes import explain
 from modules.portal.bounds import PlainNumber
 from modules.portal.errands import NotYet
+from modules.portal.pages.changes import stamp_of
 from modules.portal.pages.website import Website, add_page
 
 SHOWN_OUTPUT = 20_000  # characters of the end of each output
@@ -36,6 +37,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             caller,
             task=whole.task,
             campaign=campaign,
+            stamp=stamp_of([campaign]),
             attempts=[(attempt, ending(attempt)) for attempt in reversed(whole.attempt_list)],
             is_own=is_own,
             commands=_commands(grid, whole) if is_own else [],

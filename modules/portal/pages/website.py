@@ -1,6 +1,6 @@
 """What all pages are made of: who looks, the answers of the API, templates."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from importlib import metadata
 from pathlib import Path
@@ -66,7 +66,7 @@ class Website:
         return HTMLResponse(self._templates.get_template(template).render(told), status)
 
 
-def add_page(app: FastAPI, path: str, method: str, serve: Callable[..., Response]) -> None:
+def add_page(app: FastAPI, path: str, method: str, serve: Callable[..., Response | Awaitable[Response]]) -> None:
     """It is called as its function is, in metrics too."""
     app.add_api_route(path, serve, methods=[method], include_in_schema=False, response_model=None)
 

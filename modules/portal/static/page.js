@@ -27,12 +27,22 @@ function isTyping() {
     return document.activeElement.matches("main input:not([type=hidden]), main select, main textarea");
 }
 
+// What nobody sees, or somebody types in, is fetched anew later.
 function listen(address) {
     const changes = new EventSource(address);
+    let isOld = false;
+    function renew() {
+        if (!isOld || document.hidden || isTyping()) return;
+        isOld = false;
+        htmx.trigger("#main", "changed");
+    }
     changes.addEventListener("changed", () => {
-        if (!isTyping()) htmx.trigger("#main", "changed");
+        isOld = true;
+        renew();
     });
     changes.addEventListener("over", () => changes.close());
+    document.addEventListener("visibilitychange", renew);
+    document.addEventListener("focusout", () => setTimeout(renew));
 }
 
 writeTimes(document);

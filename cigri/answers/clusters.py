@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
 from cigri.text.plain import INLINE
+from cigri.text.units import as_utc
 
 
 class ClusterView(NamedTuple):
@@ -131,3 +132,72 @@ class QueueProperties(NamedTuple):
     """What was wrong with the cluster's last answer about its nodes; "": nothing."""
     classes: list[ClassView]
     """Its nodes, those that are alike together."""
+
+
+class MappedAccount(NamedTuple):
+    """A grid user whose jobs run under another name on a cluster."""
+
+    grid_user: str
+    """The name on the grid."""
+    local_user: str
+    """The account that runs their jobs there."""
+
+
+class ClusterStanding(NamedTuple):
+    """A cluster as last seen, in cores, and our jobs there; null: it has never been seen."""
+
+    name: str
+    """Its name."""
+    config: dict[str, Any]
+    """Its configuration as it is stored."""
+    is_enabled: bool
+    """Whether the operator wants it to be used."""
+    failures: int
+    """Visits in a row that failed."""
+    blocked_until: datetime | None
+    """When a cluster that is away is visited again."""
+    visited_at: datetime | None
+    """When it was last visited."""
+    total: int | None
+    """Its cores."""
+    free: int | None
+    """Cores that are free."""
+    used_by_us: int | None
+    """Cores that the grid's jobs use."""
+    unavailable: int | None
+    """Cores that nobody can use."""
+    waiting: int
+    """The grid's jobs that wait there."""
+    running: int
+    """The grid's jobs that run there."""
+    drained_by: datetime | None
+    """When it is to be empty, if the operator drains it."""
+
+    @property
+    def state(self) -> str:
+        """In words for operators; failures go before a drain, and that before being disabled."""
+        if self.failures:
+            return "failing" if self.is_enabled else "failing, disabled"
+        if self.drained_by is not None:
+            return f"draining, by {as_utc(self.drained_by)}"
+        if not self.is_enabled:
+            return "disabled"
+        return "ok" if self.visited_at else "not visited yet"
+
+
+class DeclaredCluster(NamedTuple):
+    """A cluster as its operator has declared it, and how it stands."""
+
+    standing: Annotated[ClusterStanding, INLINE]
+    """What is known of it."""
+    state: str
+    """How it stands, in words."""
+    accounts: list[MappedAccount]
+    """Grid users whose jobs run there under another name."""
+
+
+class ClusterFallback(NamedTuple):
+    """Whether another batch system has to stand in for that of a cluster."""
+
+    because: str
+    """Why it has to; empty: the cluster's own is there."""

@@ -1,4 +1,4 @@
-"""How clusters are used, as operators say it; what one is, is declared on the grid's host (`cigri cluster add`)."""
+"""How clusters are used, as operators say it; what one is, cluster_declarations tells."""
 
 from typing import TYPE_CHECKING
 

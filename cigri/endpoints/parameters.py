@@ -1,6 +1,7 @@
 """What may be asked with: a name means the same wherever it stands. OpenAPI and docs/reference/portal.md tell it."""
 
 MEANINGS = {
+    "account": "The account of the cluster that runs the jobs; empty: the one of the same name.",
     "after": "The id of the last row of the page before; of tasks and parameters, the task's number.",
     "asked_itself": "Whether the job is asked on its cluster for the figures that it gives of its own, if it is yours.",
     "backend": "Options in the batch system's own spelling, over those of the description.",
@@ -14,6 +15,7 @@ MEANINGS = {
     "cluster": "The name of a cluster; empty, where it may be: all of them.",
     "clusters": "Names of clusters; none: all.",
     "comment": "What the token is for, in a line.",
+    "config": "All of its configuration, as docs/reference/settings.md tells it.",
     "cores": "How many cores at a time.",
     "expires_in": "Seconds until the token expires.",
     "for_root": "Root says by this that it wants a token or a session of its own.",
@@ -33,6 +35,7 @@ MEANINGS = {
     "number": "The task's number in its campaign.",
     "priority": "Higher ones go first: among the campaigns of the same owner, or, where an operator says it, all.",
     "project": "As jobs of this project see it; empty: of none.",
+    "queue": "QUEUE@CLUSTER, or the cluster alone for its default one; empty: all.",
     "resubmit": "Whether failed tasks are done again.",
     "scope": "The most that may be done with the token, or in the session.",
     "session_id": "The session's number; null: all of yours.",
@@ -44,6 +47,7 @@ MEANINGS = {
     "token_id": "The token's number.",
     "type": "Of a test, a task for each cluster is stored; null: as the description says.",
     "user": "Whose campaigns; empty, where it may be: everybody's.",
+    "version": "Of a document; null: the one that holds.",
     "waiting_only": "Whether what runs goes on.",
     "where": "What is required of nodes, as in the description of a campaign.",
     "with_closed": "Closed events, too.",

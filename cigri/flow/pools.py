@@ -1,10 +1,10 @@
 """Submit pools: jobs that demand the same, and the queues that are eligible for them; kept fresh.
-Given by: users; taken by: matcher, operator.
+Given by: users; taken by: matcher, users.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ARRAY, BigInteger, Connection, Text, and_, cast, delete, func, insert, or_, select, update
@@ -14,6 +14,7 @@ from sqlalchemy.sql.dml import ReturningInsert, Update
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
+from cigri.answers.pools import PoolView
 from cigri.database import rows
 from cigri.database.typed_rows import read_all
 from cigri.flow.views.queues import property_kinds, resources_version, see_queues
@@ -50,19 +51,6 @@ class _PoolVerdict(NamedTuple):
     pool_id: int
     queue_id: int
     plain: Plain
-
-
-class PoolView(NamedTuple):
-    """A submit pool as operators see it; `queues` eligible, and `buckets` of open campaigns that are of it."""
-
-    id: int
-    digest: str
-    project: str
-    requirements: Mapping[str, Any]
-    updated_at: datetime
-    last_used_at: datetime
-    queues: int
-    buckets: int
 
 
 def put_pools(conn: Connection, campaign_ids: Collection[int]) -> None:

@@ -1,16 +1,17 @@
 """Resources: sites, clusters and queues as operators describe them; each description that was applied is kept.
-Given by: operator, updator; taken by: operator.
+Given by: operator, updator, users; taken by: users.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.selectable import Select
 
+from cigri.answers.resources import AppliedDocument
 from cigri.database import wake
 from cigri.database.typed_rows import read_all, read_one
 from cigri.errors import NotFound
@@ -22,15 +23,6 @@ from cigri.tables.grid import Grid
 from cigri.tables.resources import DeclaredProperty, NodeClass, PropertyKind, Queue, ResourceDocument
 
 RESOURCES_LOCK = "cigri.resources"
-
-
-class AppliedDocument(NamedTuple):
-    """A document that was applied, as it was written."""
-
-    version: int
-    at: datetime
-    by: str
-    text: str
 
 
 def find_description(conn: Connection) -> ResourcesDescription:

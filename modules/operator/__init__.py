@@ -31,6 +31,21 @@ COMMANDS = {
     "config": "the settings in force and where each comes from",
     "simulate": "the modules in virtual time against simulated clusters, and a report",
 }
+HERE_ONLY = {
+    "up": "it starts this host's processes",
+    "down": "it ends this host's processes",
+    "status": "it looks for this host's processes, and tells of a database or a portal that does not answer",
+    "run": "it is a module, which writes the tables",
+    "almighty": "it is the modules, which write the tables",
+    "portal": "it is the portal",
+    "db": "it changes the schema, which no portal may",
+    "key": "it says which grid the database is, after a copy or a restore",
+    "cluster test": "it runs a job with this host's keys and tells each step as it goes",
+    "doctor": "it asks clusters with this host's keys, and looks at its files",
+    "config": "it tells this host's settings",
+    "simulate": "it is a program of its own, which needs no grid",
+}
+"""Sub-commands that do their work where they are called, and why; all others ask the portal where there is one."""
 EXAMPLES = """\
   cigri up                          a grid on this host, ready for gridsub
   cigri cluster add dahu --driver slurm --ssh cigri@dahu.example.org

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from cigri.answers.clusters import ClusterStanding
 from cigri.database import Database, embedded, schema, server_time
 from cigri.errors import DatabaseUnavailable
 from cigri.flow.passes import ModuleStanding, list_module_standings
-from cigri.flow.views.clusters import ClusterStanding, list_cluster_standings
+from cigri.flow.views.clusters import list_cluster_standings
 from cigri.flow.views.stuck import count_open_events
 from cigri.program.cycle import CYCLE
 from cigri.settings.sections import Settings

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.answers.pools import PoolView
+from cigri.cli.command import Parser, print_json
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
 from cigri.cli.wording import moment
-from cigri.errors import NotFound
-from cigri.flow.pools import PoolView, find_queue, list_pools
+from cigri.endpoints import resources
 from cigri.requirements import JobShape, Kind, shown
 from cigri.rules.eligibility import read_wanted
+from cigri.text.plain import plain
 
 POOL_COLUMNS = ("Pool", "Project", "Buckets", "Queues", "Computed", "Jobs", "Requirements")
 DIGITS = 12  # of a digest that are shown
@@ -25,16 +27,10 @@ def run(argv: list[str]) -> int:
     parser.add_argument("queue", nargs="?", metavar="QUEUE@CLUSTER")
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
-    with open_database() as database, database.begin() as conn:
-        queue_id = None
-        if options.queue is not None:
-            queue, _, cluster = options.queue.rpartition("@")
-            queue_id = find_queue(conn, cluster, queue)
-            if queue_id is None:
-                raise NotFound(f"no queue {options.queue}; `gridclusters --properties` lists them")
-        pools = list_pools(conn, queue_id)
+    with open_grid() as grid:
+        pools = grid.ask(resources.pools, queue=options.queue or "")
     if options.json:
-        print_json([pool._asdict() for pool in pools])
+        print_json(plain(pools))
     else:
         print_table(POOL_COLUMNS, [_line(pool) for pool in pools], prose=("Jobs", "Requirements"))
     return 0

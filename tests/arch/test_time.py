@@ -12,7 +12,6 @@ SOURCES = [path for room in ("cigri", "modules", "migrations") for path in sorte
 OF_ITS_OWN = {
     "cigri/database/virtual.py",  # what makes the virtual time, from the server's
     "cigri/localbatch/engine.py",  # a batch system, as others outside the grid
-    "modules/operator/cluster/standing_in.py",  # in words for people
 }
 """They look at the clock of the server or of this host."""
 

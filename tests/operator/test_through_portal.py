@@ -1,8 +1,10 @@
 """What an operator says of the grid's use goes through its portal: without the database's address, and audited."""
 
 import getpass
+import inspect
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,13 @@ import pytest
 from cigri.answers.audit import AuditEntry
 from cigri.database import Database
 from cigri.flow.audit import list_audit
+from cigri.flow.clusters import find_cluster
 from cigri.flow.excluded_nodes import list_excluded_nodes, put_exclusion
 from cigri.rules.callers import Caller
 from cigri.settings.sections import NodeSettings, Settings
+from modules.operator import HERE_ONLY
 from modules.portal.identity import Identities
+from tests.arch.reference import operator_commands
 from tests.factories import a_campaign, a_cluster
 from tests.operator.conftest import Cigri
 from tests.portal.conftest import serving
@@ -44,6 +49,8 @@ def trail(database: Database) -> list[AuditEntry]:
         ("target set project sea 3", "set_target", "sea has the target 3"),
         ("affinity add bob dahu", "add_affinity", "bob has an affinity with dahu"),
         ("campaign priority 1 5", "set_grid_priority", "Campaign 1 has priority 5"),
+        ("cluster map dahu bob robert", "map_account", "On dahu the jobs of bob run as robert"),
+        ("cluster change dahu --set timeout=9", "change_cluster", "Cluster dahu is changed"),
         ("cluster disable dahu", "disable_cluster", "Cluster dahu gets no new jobs"),
         ("cluster enable dahu", "enable_cluster", "Cluster dahu gets jobs"),
         ("cluster drain dahu --by +2h --kill", "drain_cluster", "what runs is to end by"),
@@ -65,7 +72,8 @@ def test_lists_are_told(cigri: Cigri) -> None:
 
 def test_who_is_no_operator_is_refused(cigri: Cigri, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Identities, "caller", lambda *_: Caller("mallory"))
-    for words in ("quota list", "quota set user mallory 999", "cluster nodes dahu --admit n1"):
+    refused = ("quota list", "pools", "cluster show dahu", "cluster map dahu mallory root", "cluster remove dahu")
+    for words in (*refused, "quota set user mallory 999", "cluster nodes dahu --admit n1"):
         told = cigri(*words.split())
         assert (told.status, "this is for operators only, and you are mallory" in told.err) == (1, True), told
     with database.begin() as conn:
@@ -73,6 +81,47 @@ def test_who_is_no_operator_is_refused(cigri: Cigri, database: Database, monkeyp
     assert trail(database) == []
 
 
-def test_what_a_cluster_is_is_declared_where_the_database_is(cigri: Cigri) -> None:
-    told = cigri("cluster", "map", "dahu", "mallory", "root")
-    assert (told.status, "127.0.0.1" in told.err) == (1, True), told
+def test_a_file_is_read_here_and_checked_there(cigri: Cigri, database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "luke.toml"
+    path.write_text('driver = "slurm"\ntransport = "ssh"\nmax_waiting = 5\nssh = { host = "luke" }\n')
+    assert cigri("cluster", "add", "luke", "--file", str(path)).status == 0
+    shown = cigri("cluster", "show", "luke").out
+    assert 'ssh = { host = "luke" }' in shown
+    path.write_text(shown.replace("max_waiting = 5", "max_waitin = 5"))
+    told = cigri("cluster", "change", "luke", "--file", str(path))
+    assert (told.status, "max_waitin: unknown, did you mean max_waiting?" in told.err) == (2, True), told
+    assert [entry.endpoint for entry in trail(database)] == ["declare_cluster"]
+
+
+def test_the_batch_system_is_asked_whether_its_fallback_is_needed(cigri: Cigri, database: Database) -> None:
+    options = ["--driver", "slurm", "--set", "fallback={spool='/nowhere', pools={cpu=4}}"]
+    told = cigri("cluster", "add", "luke", *options)
+    assert told.status == 0, told
+    assert "WARNING: the jobs of luke run on this host, its batch system was not there" in told.err
+    with database.begin() as conn:
+        found = find_cluster(conn, "luke")
+    assert found is not None
+    assert found.config.in_use.driver == "local"
+
+
+def test_resources_are_applied_shown_and_listed(cigri: Cigri, tmp_path: Path) -> None:
+    path = tmp_path / "resources.toml"
+    path.write_text('[cluster.dahu]\nsite = "grenoble"\n')
+    assert cigri("resources", "apply", str(path), "--dry-run").out == "+ cluster dahu: site = grenoble\n"
+    assert cigri("resources", "apply", str(path)).out.splitlines()[-1] == "Version 1 holds"
+    assert cigri("resources", "show").out == path.read_text()
+    [listed] = json.loads(cigri("resources", "history", "--json").out)
+    assert (listed["version"], listed["by"]) == (1, getpass.getuser())
+    path.write_text("[cluster.nosuch]\n")
+    told = cigri("resources", "apply", str(path))
+    assert (told.status, str(path) in told.err, "nosuch" in told.err) == (2, True, True), told
+
+
+def test_each_command_that_does_its_work_here_says_why() -> None:
+    """All others ask the portal where there is one, and open no database."""
+    words = {" ".join(words) for words in operator_commands()}
+    assert HERE_ONLY.keys() <= words
+    for command in words - HERE_ONLY.keys():
+        source = Path(inspect.getfile(import_module(".".join(["modules.operator", *command.split()])))).read_text()
+        assert "open_grid()" in source, command
+        assert "open_database" not in source, command

@@ -18,8 +18,10 @@ from cigri.flow.drains import DrainWish, put_drain
 from cigri.flow.excluded_nodes import put_exclusion
 from cigri.flow.holds import hold_campaign, hold_job
 from cigri.flow.precedence import Subject, put_affinity, put_target
+from cigri.flow.resources import put_description
 from cigri.flow.sessions import put_link
 from cigri.flow.tokens import put_token
+from cigri.resources.description import ResourcesDescription
 from cigri.rules.callers import Caller, Scope
 from cigri.rules.token_text import hash_of
 from cigri.settings.sections import NodeSettings
@@ -107,6 +109,16 @@ ASKED = {
     "excluded_nodes": Asked("/nodes/excluded?cluster=dahu", 403),
     "admit_nodes": Asked("/clusters/drained/nodes/admit", 403, {"nodes": ["n1"]}),
     "drain_nodes": Asked("/clusters/drained/nodes/drain", 403, {"nodes": ["n2"], "by": "+2h"}),
+    "declared_clusters": Asked("/clusters/declared", 403),
+    "find_fallback": Asked('/clusters/luke/fallback?config={"driver":"slurm"}', 403, status=202),
+    "declare_cluster": Asked("/clusters", 403, {"cluster": "luke", "config": {"driver": "slurm"}}),
+    "change_cluster": Asked("/clusters/dahu/change", 403, {"config": {"driver": "slurm", "timeout": 3}}),
+    "remove_cluster": Asked("/clusters/drained/remove", 403),
+    "map_account": Asked("/clusters/dahu/accounts", 403, {"user": "mallory", "account": "root"}),
+    "apply_resources": Asked("/resources", 403, '[cluster.dahu]\nsite = "grenoble"\n'),
+    "resource_documents": Asked("/resources/documents", 403),
+    "resource_document": Asked("/resources/document", 403),
+    "pools": Asked("/pools", 403),
     "audit_trail": Asked("/audit?limit=5", 403),
     "create_token": Asked("/tokens", 200, {"comment": "a laptop", "for_root": True}),
     "get_tokens": Asked("/tokens", 200),
@@ -156,6 +168,7 @@ def declared_by_operators(conn: Connection) -> None:
     put_quota(conn, Subject(SubjectKind.PROJECT, "sea"), 7)
     put_target(conn, Subject(SubjectKind.USER, "bob"), 2.0)
     put_affinity(conn, "bob", "dahu")
+    put_description(conn, ResourcesDescription({}, {}, {}, {}), "", "root")
 
 
 def rows(conn: Connection) -> dict[str, list[str]]:

@@ -2,16 +2,16 @@
 Read by: operator, users.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Table, Text, and_, cast, func, or_, select, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.sql.selectable import LateralFromClause, Select
 
 from cigri.answers.campaigns import TriedCluster
-from cigri.answers.clusters import ClusterView, Usage
+from cigri.answers.clusters import ClusterStanding, ClusterView, MappedAccount, Usage
 from cigri.database.typed_rows import nothing, read_all
 from cigri.states import WAITING_JOBS, CampaignType, JobState
 from cigri.tables.campaigns import Bucket, Campaign
@@ -28,36 +28,6 @@ from cigri.tables.clusters import (
 from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Job
 from cigri.tables.tasks import Task, TaskHistory
-from cigri.text.units import as_utc
-
-
-class ClusterStanding(NamedTuple):
-    """A cluster as last seen, in cores, and our jobs there; None: it has never been seen."""
-
-    name: str
-    config: Mapping[str, Any]
-    is_enabled: bool
-    failures: int
-    blocked_until: datetime | None
-    visited_at: datetime | None
-    total: int | None
-    free: int | None
-    used_by_us: int | None
-    unavailable: int | None
-    waiting: int
-    running: int
-    drained_by: datetime | None
-
-    @property
-    def state(self) -> str:
-        """In words for operators; failures go before a drain, and that before being disabled."""
-        if self.failures:
-            return "failing" if self.is_enabled else "failing, disabled"
-        if self.drained_by is not None:
-            return f"draining, by {as_utc(self.drained_by)}"
-        if not self.is_enabled:
-            return "disabled"
-        return "ok" if self.visited_at else "not visited yet"
 
 
 def list_tried(conn: Connection, campaign_id: int) -> list[TriedCluster]:
@@ -223,15 +193,15 @@ def list_cluster_standings(conn: Connection) -> list[ClusterStanding]:
     return read_all(conn, ClusterStanding, statement)
 
 
-def list_mappings(conn: Connection, name: str) -> list[tuple[str, str]]:
-    """Grid users with another name on the cluster: (grid user, local user)."""
-    mappings = conn.execute(
+def list_mappings(conn: Connection, name: str) -> list[MappedAccount]:
+    """Of grid users with another name on the cluster."""
+    mappings = (
         select(UserMapping.c.grid_user, UserMapping.c.local_user)
         .join(Cluster, Cluster.c.id == UserMapping.c.cluster_id)
         .where(Cluster.c.name == name)
         .order_by(UserMapping.c.grid_user)
     )
-    return [(row.grid_user, row.local_user) for row in mappings]
+    return read_all(conn, MappedAccount, mappings)
 
 
 def has_clusters(conn: Connection) -> bool:

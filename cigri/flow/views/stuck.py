@@ -1,5 +1,5 @@
 """What is left undone: open events, and things that should have moved on long ago.
-Read by: operator.
+Read by: operator, users.
 """
 
 from datetime import datetime, timedelta

@@ -10,7 +10,7 @@ from typing import Any
 from cigri import drivers
 from cigri.cli.command import Parser
 from cigri.errors import ConfigError, UsageError
-from cigri.settings.cluster import ClusterConfig, parse_config
+from cigri.settings.cluster import ClusterConfig
 from cigri.transports.address import HOP
 
 SSH_OPTIONS = ("host", "port", "account", "key_file", "known_hosts", "host_key_alias", "jump")
@@ -41,8 +41,8 @@ def add_options(parser: Parser) -> None:
     others.add_argument("--file", type=Path, help="TOML file with the settings; options win")
 
 
-def put_together(options: argparse.Namespace, stored: dict[str, Any]) -> ClusterConfig:
-    """The configuration from `stored`, the file and the options; raise ConfigError when something is wrong with it."""
+def put_together(options: argparse.Namespace, stored: dict[str, Any]) -> dict[str, Any]:
+    """The configuration from `stored`, the file and the options, which the grid checks."""
     values: dict[str, Any] = {**stored, **(_read(options.file) if options.file else {})}
     if options.driver:
         values["driver"] = options.driver
@@ -56,9 +56,7 @@ def put_together(options: argparse.Namespace, stored: dict[str, Any]) -> Cluster
         values["transport"] = "ssh"
     if "driver" not in values:
         raise UsageError(f"--driver is missing; there are: {', '.join(drivers.names())}")
-    config = parse_config(options.name, values)
-    drivers.load(config.driver, config.options)
-    return config
+    return values
 
 
 def pair(text: str) -> tuple[str, Any]:

@@ -1,31 +1,26 @@
 """`cigri cluster list`: every declared cluster."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.answers.clusters import ClusterStanding
+from cigri.cli.command import Parser, print_json
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
-from cigri.flow.views.clusters import ClusterStanding, list_cluster_standings, list_mappings
+from cigri.endpoints.cluster_declarations import declared_clusters
+from cigri.text.plain import plain
 
 
 def run(argv: list[str]) -> int:
     parser = Parser("cigri cluster list", "Show every declared cluster.", "  cigri cluster list")
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(argv)
-    with open_database() as database, database.begin() as conn:
-        clusters = list_cluster_standings(conn)
-        accounts = {cluster.name: list_mappings(conn, cluster.name) for cluster in clusters}
+    with open_grid() as grid:
+        clusters = grid.ask(declared_clusters)
     if options.json:
-        print_json([plain(cluster, accounts[cluster.name]) for cluster in clusters])
+        print_json(plain(clusters))
     else:
-        print_clusters(clusters)
+        print_clusters([cluster.standing for cluster in clusters])
     return 0
-
-
-def plain(cluster: ClusterStanding, accounts: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """What `--json` prints of a cluster; `accounts` are pairs of grid user and local user."""
-    mapped = [{"grid_user": grid_user, "local_user": local_user} for grid_user, local_user in accounts]
-    return {**cluster._asdict(), "state": cluster.state, "accounts": mapped}
 
 
 def print_clusters(clusters: Sequence[ClusterStanding]) -> None:

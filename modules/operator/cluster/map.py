@@ -1,9 +1,8 @@
 """`cigri cluster map`: which account of a cluster runs a grid user's jobs."""
 
-from cigri.cli.command import Parser, open_database
-from cigri.errors import UsageError
-from cigri.flow.clusters import map_user
-from cigri.transports.address import ACCOUNT
+from cigri.cli.command import Parser, safe
+from cigri.cli.grid import open_grid
+from cigri.endpoints.cluster_declarations import map_account
 
 
 def run(argv: list[str]) -> int:
@@ -17,9 +16,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument("grid_user", metavar="GRID_USER")
     parser.add_argument("local_user", metavar="LOCAL_USER", nargs="?", default="")
     options = parser.parse_args(argv)
-    if options.local_user and not ACCOUNT.fullmatch(options.local_user):
-        raise UsageError(f"{options.local_user!r} cannot be the name of an account")
-    with open_database() as database, database.begin() as conn:
-        map_user(conn, options.name, options.grid_user, options.local_user)
-    print(f"On {options.name} the jobs of {options.grid_user} run as {options.local_user or options.grid_user}")
+    with open_grid() as grid:
+        done = grid.ask(map_account, cluster=options.name, user=options.grid_user, account=options.local_user)
+    print(safe(done.message))
     return 0

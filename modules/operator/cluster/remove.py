@@ -1,7 +1,8 @@
 """`cigri cluster remove`: forgets a cluster without a history."""
 
-from cigri.cli.command import Parser, open_database
-from cigri.flow.clusters import remove_cluster
+from cigri.cli.command import Parser, safe
+from cigri.cli.grid import open_grid
+from cigri.endpoints.cluster_declarations import remove_cluster
 
 
 def run(argv: list[str]) -> int:
@@ -10,7 +11,6 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("name")
     name = parser.parse_args(argv).name
-    with open_database() as database, database.begin() as conn:
-        remove_cluster(conn, name)
-    print(f"Cluster {name} is forgotten")
+    with open_grid() as grid:
+        print(safe(grid.ask(remove_cluster, cluster=name).message))
     return 0

@@ -1,11 +1,12 @@
 """`cigri cluster show`: one cluster, its configuration as `--file` takes it."""
 
-from cigri.cli.command import Parser, open_database, print_json, safe
-from cigri.flow.views.clusters import list_cluster_standings, list_mappings
+from cigri.cli.command import Parser, print_json, safe
+from cigri.cli.grid import open_grid
+from cigri.endpoints.cluster_declarations import declared_clusters
+from cigri.settings.cluster import parse_config
+from cigri.text.plain import plain
 from cigri.text.units import as_utc
 from modules.operator.cluster.declaration import to_toml
-from modules.operator.cluster.declared import find
-from modules.operator.cluster.list import plain
 
 
 def run(argv: list[str]) -> int:
@@ -18,20 +19,19 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs: what `cigri cluster list --json` says of it")
     options = parser.parse_args(argv)
     name = options.name
-    with open_database() as database, database.begin() as conn:
-        config = find(conn, name).config
-        standing = next(each for each in list_cluster_standings(conn) if each.name == name)
-        mappings = list_mappings(conn, name)
+    with open_grid() as grid:
+        [declared] = grid.ask(declared_clusters, names=[name])
     if options.json:
-        print_json(plain(standing, mappings))
+        print_json(plain(declared))
         return 0
+    standing = declared.standing
     print(f"# cluster {name}: {standing.state}")
     if standing.visited_at:
         print(f"# visited {as_utc(standing.visited_at)}: {standing.free} of {standing.total} cores free")
     if standing.blocked_until:
         print(f"# {standing.failures} visits in a row failed; next try {as_utc(standing.blocked_until)}")
     print(f"# our jobs: {standing.waiting} waiting, {standing.running} running")
-    for grid_user, local_user in mappings:
+    for grid_user, local_user in declared.accounts:
         print(safe(f"# the jobs of {grid_user} run as {local_user}"))
-    print(to_toml(config), end="")
+    print(to_toml(parse_config(name, standing.config)), end="")
     return 0

@@ -3,12 +3,10 @@
 import sys
 from pathlib import Path
 
-from cigri import drivers
-from cigri.cli.command import Parser, complain, grid_user, open_database
+from cigri.cli.command import Parser, complain, safe
+from cigri.cli.grid import open_grid
+from cigri.endpoints.resources import apply_resources
 from cigri.errors import ConfigError
-from cigri.flow.resources import find_description, list_documents, list_drivers, list_found_queues, put_description
-from cigri.resources.description import difference
-from cigri.resources.document import misplaced, read_document, unheard_of
 
 EXAMPLES = """\
   cigri resources apply resources.toml --dry-run
@@ -27,23 +25,16 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     options = parser.parse_args(argv)
     text = _read(options.file)
-    try:
-        description = read_document(text)
-    except ConfigError as error:
-        raise ConfigError(f"{options.file}:\n{error}") from None
-    with open_database() as database, database.begin() as conn:
-        before = find_description(conn)
-        if problems := misplaced(description, list_drivers(conn), drivers.names()):
-            raise ConfigError("\n".join([f"{options.file}:", *problems]))
-        for doubt in unheard_of(description, list_found_queues(conn)):
-            complain(doubt)
-        changes = difference(before, description)
-        print("\n".join(changes) if changes else "Nothing changes")
-        newest = list_documents(conn)[:1]
-        if options.dry_run or (not changes and newest and newest[0].text == text):
-            return 0
-        version = put_description(conn, description, text, grid_user())
-    print(f"Version {version} holds")
+    with open_grid() as grid:
+        try:
+            applied = grid.send(apply_resources, [text], check=options.dry_run)
+        except ConfigError as error:
+            raise ConfigError(f"{options.file}:\n{error}") from None
+    for doubt in applied.doubts:
+        complain(doubt)
+    print(safe("\n".join(applied.changes)) if applied.changes else "Nothing changes")
+    if applied.version is not None:
+        print(f"Version {applied.version} holds")
     return 0
 
 

@@ -3,8 +3,9 @@
 import sys
 from difflib import unified_diff
 
-from cigri.cli.command import Parser, open_database
-from cigri.flow.resources import find_document
+from cigri.cli.command import Parser
+from cigri.cli.grid import open_grid
+from cigri.endpoints.resources import resource_document
 
 
 def run(argv: list[str]) -> int:
@@ -16,8 +17,8 @@ def run(argv: list[str]) -> int:
     parser.add_argument("old", metavar="OLD", type=int, help="a version")
     parser.add_argument("new", metavar="NEW", nargs="?", type=int, help="none: the one that holds")
     options = parser.parse_args(argv)
-    with open_database() as database, database.begin() as conn:
-        old, new = find_document(conn, options.old), find_document(conn, options.new)
+    with open_grid() as grid:
+        old, new = (grid.ask(resource_document, version=version) for version in (options.old, options.new))
     before, after = (document.text.splitlines(keepends=True) for document in (old, new))
     sys.stdout.writelines(unified_diff(before, after, f"version {old.version}", f"version {new.version}"))
     return 0

@@ -1,8 +1,10 @@
 """`cigri resources history`: every description that was applied, and by whom."""
 
-from cigri.cli.command import Parser, open_database, print_json
+from cigri.cli.command import Parser, print_json
+from cigri.cli.grid import open_grid
 from cigri.cli.tables import print_table
-from cigri.flow.resources import list_documents
+from cigri.endpoints.resources import resource_documents
+from cigri.text.plain import plain
 from cigri.text.units import as_local
 
 
@@ -14,10 +16,10 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="for programs, with the texts")
     options = parser.parse_args(argv)
-    with open_database() as database, database.begin() as conn:
-        documents = list_documents(conn)
+    with open_grid() as grid:
+        documents = grid.ask(resource_documents)
     if options.json:
-        print_json([document._asdict() for document in documents])
+        print_json(plain(documents))
     else:
         rows = [
             (document.version, as_local(document.at), document.by, document.text.count("\n")) for document in documents

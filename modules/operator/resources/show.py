@@ -2,8 +2,9 @@
 
 import sys
 
-from cigri.cli.command import Parser, open_database
-from cigri.flow.resources import find_document
+from cigri.cli.command import Parser
+from cigri.cli.grid import open_grid
+from cigri.endpoints.resources import resource_document
 
 
 def run(argv: list[str]) -> int:
@@ -14,6 +15,6 @@ def run(argv: list[str]) -> int:
     )
     parser.add_argument("version", metavar="VERSION", nargs="?", type=int, help="none: the one that holds")
     options = parser.parse_args(argv)
-    with open_database() as database, database.begin() as conn:
-        sys.stdout.write(find_document(conn, options.version).text)
+    with open_grid() as grid:
+        sys.stdout.write(grid.ask(resource_document, version=options.version).text)
     return 0

@@ -1,0 +1,162 @@
+"""What clusters are: declared, changed, forgotten, and whose jobs run there as whom, as operators say it."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from cigri.answers.actions import Done
+from cigri.answers.clusters import ClusterFallback, DeclaredCluster
+from cigri.endpoints import Errand, May, asks, changes, reads
+from cigri.errors import AnswerUnreadable, NotFound, TransportError, UsageError
+from cigri.rules.callers import Caller, Scope
+from cigri.text.units import as_utc
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.orders.taker import OrderTaker
+    from cigri.settings.cluster import ClusterConfig
+
+CLUSTER_FALLBACK = "CLUSTER_FALLBACK"
+LONGEST_NAME = 64  # characters, of a cluster or a user
+LONGEST_CAUSE = 300
+
+
+@reads("/clusters/declared", May.OPERATOR)
+def declared_clusters(conn: "Connection", _caller: Caller, *, names: list[str] | None = None) -> list[DeclaredCluster]:
+    """All, or those that are named, with their configuration as it is stored and the accounts of users."""
+    from cigri.flow.views.clusters import list_cluster_standings, list_mappings
+
+    every = list_cluster_standings(conn)
+    if missing := sorted(set(names or ()) - {cluster.name for cluster in every}):
+        raise NotFound(f"no cluster {', '.join(missing)}; `cigri cluster list` shows them")
+    chosen = [cluster for cluster in every if not names or cluster.name in names]
+    return [DeclaredCluster(cluster, cluster.state, list_mappings(conn, cluster.name)) for cluster in chosen]
+
+
+@asks("/clusters/{cluster}/fallback", May.OPERATOR, ClusterFallback)
+def find_fallback(conn: "Connection", _caller: Caller, *, cluster: str, config: str) -> Errand[ClusterFallback]:
+    """Whether the batch system of a cluster that would be so declared (a JSON object) is there."""
+    from cigri.database import server_time
+    from cigri.flow.clusters import ClusterRow
+    from cigri.orders import Probe
+
+    asked = ClusterRow(0, cluster, _own(_checked(cluster, _object(config))), True)
+    now = server_time(conn)
+
+    def ask(gateway: "OrderTaker") -> ClusterFallback:
+        try:
+            gateway.ask(asked, gateway.visitor(asked), Probe())
+        except (TransportError, AnswerUnreadable) as error:
+            said = " ".join(str(error).split())[:LONGEST_CAUSE]
+            return ClusterFallback(f"its batch system was not there on {as_utc(now)}: {said}")
+        return ClusterFallback("")
+
+    return Errand(cluster, ask)
+
+
+@changes("/clusters", May.OPERATOR, Scope.OPERATE)
+def declare_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> Done:
+    """A new one, which the next cycle visits."""
+    from cigri.flow.clusters import find_cluster
+
+    _require_name(cluster)
+    checked = _checked(cluster, config)
+    if find_cluster(conn, cluster):
+        raise UsageError(f"cluster {cluster} is declared already; `cigri cluster change {cluster}`")
+    _put(conn, cluster, checked)
+    return Done(f"Cluster {cluster} is declared; now: cigri cluster test {cluster}")
+
+
+@changes("/clusters/{cluster}/change", May.OPERATOR, Scope.OPERATE)
+def change_cluster(conn: "Connection", _caller: Caller, *, cluster: str, config: dict[str, Any]) -> Done:
+    """Its configuration is this one, all of it."""
+    checked = _checked(cluster, config)
+    _refuse_under_jobs(conn, cluster, checked)
+    _put(conn, cluster, checked)
+    return Done(f"Cluster {cluster} is changed; now: cigri cluster test {cluster}")
+
+
+@changes("/clusters/{cluster}/remove", May.OPERATOR, Scope.OPERATE)
+def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done:
+    """Forget a cluster that no campaign has used."""
+    from cigri.flow import clusters
+
+    clusters.remove_cluster(conn, cluster)
+    return Done(f"Cluster {cluster} is forgotten")
+
+
+@changes("/clusters/{cluster}/accounts", May.OPERATOR, Scope.OPERATE)
+def map_account(conn: "Connection", _caller: Caller, *, cluster: str, user: str, account: str = "") -> Done:
+    """The account that runs a grid user's jobs there from the next submission on; empty: that of the same name."""
+    from cigri.flow.clusters import map_user
+    from cigri.transports.address import ACCOUNT
+
+    if account and not ACCOUNT.fullmatch(account):
+        raise UsageError(f"{account!r} cannot be the name of an account")
+    if not 0 < len(user) <= LONGEST_NAME or not user.isprintable():
+        raise UsageError(f"{user[:LONGEST_NAME]!r} cannot be the name of a user")
+    map_user(conn, cluster, user, account)
+    return Done(f"On {cluster} the jobs of {user} run as {account or user}")
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"config: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError("config: a JSON object is meant")
+    return value
+
+
+def _require_name(cluster: str) -> None:
+    if not 0 < len(cluster) <= LONGEST_NAME or not cluster.isprintable() or "/" in cluster:
+        raise UsageError(f"{cluster[:LONGEST_NAME]!r} cannot be the name of a cluster")
+
+
+def _checked(cluster: str, config: dict[str, Any]) -> "ClusterConfig":
+    """Raise ConfigError with all that is wrong with it, or with what its drivers are told."""
+    from cigri import drivers
+    from cigri.settings.cluster import parse_config
+
+    checked = parse_config(cluster, config)
+    drivers.load(checked.driver, checked.options)
+    if checked.fallback is not None:
+        drivers.load("local", checked.fallback.model_dump())
+    return checked
+
+
+def _own(config: "ClusterConfig") -> "ClusterConfig":
+    """With its own batch system, whether or not another stands in for it now."""
+    return config.model_copy(update={"fallback_because": ""})
+
+
+def _put(conn: "Connection", cluster: str, config: "ClusterConfig") -> None:
+    """There is an event as long as a fallback is in use."""
+    from cigri.flow.clusters import put_cluster
+    from cigri.flow.events import NewEvent, close_events, put_events
+    from cigri.states import EventLevel
+
+    put_cluster(conn, cluster, config.model_dump(mode="json"))
+    if not config.fallback_because:
+        close_events(conn, [CLUSTER_FALLBACK], [f"cluster {cluster}"], "operator")
+        return
+    message = f"jobs run on this host instead: {config.fallback_because}"
+    put_events(conn, [NewEvent(CLUSTER_FALLBACK, EventLevel.WARNING, f"cluster {cluster}", message)])
+
+
+def _refuse_under_jobs(conn: "Connection", cluster: str, config: "ClusterConfig") -> None:
+    """Raise when jobs live on what would be given up: nobody would see their end; NotFound for one never declared."""
+    from cigri.flow.clusters import find_cluster
+    from cigri.flow.views.stuck import list_known
+
+    stored = find_cluster(conn, cluster)
+    if stored is None:
+        raise NotFound(f"no cluster {cluster}; `cigri cluster list` shows them")
+    if bool(stored.config.fallback_because) == bool(config.fallback_because):
+        return
+    if live := list_known(conn, stored.id):
+        raise UsageError(
+            f"{len(live)} jobs of ours live on {cluster}, and its jobs would now go elsewhere: "
+            f"`cigri cluster disable {cluster}`, wait for them to end, and say this again"
+        )

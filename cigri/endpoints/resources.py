@@ -1,0 +1,72 @@
+"""What sites, clusters and queues are said to have, and what jobs demand of queues: for operators."""
+
+from typing import TYPE_CHECKING
+
+from cigri.answers.pools import PoolView
+from cigri.answers.resources import AppliedChanges, AppliedDocument
+from cigri.endpoints import May, reads, receives
+from cigri.endpoints.bodies import Body
+from cigri.errors import ConfigError, NotFound, UsageError
+from cigri.rules.callers import Caller, Scope
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.database import Database
+
+
+@receives("/resources", May.OPERATOR, Scope.OPERATE)
+def apply_resources(database: "Database", caller: Caller, body: Body, *, check: bool = False) -> AppliedChanges:
+    """Put a document, sent as one JSON string, into force in place of the one before; `check`: see what it changes."""
+    from cigri import drivers
+    from cigri.flow import resources
+    from cigri.flow.audit import put_audit
+    from cigri.resources.description import difference
+    from cigri.resources.document import misplaced, read_document, unheard_of
+
+    text = body.first()
+    if not isinstance(text, str) or "\0" in text:
+        raise UsageError("the document: a text is meant")
+    description = read_document(text)
+    with database.begin() as conn:
+        before = resources.find_description(conn)
+        if problems := misplaced(description, resources.list_drivers(conn), drivers.names()):
+            raise ConfigError("\n".join(problems))
+        doubts = list(unheard_of(description, resources.list_found_queues(conn)))
+        changes = difference(before, description)
+        newest = resources.list_documents(conn)[:1]
+        if check or (not changes and newest and newest[0].text == text):
+            return AppliedChanges(changes, doubts, None)
+        version = resources.put_description(conn, description, text, caller.user)
+        put_audit(conn, caller, apply_resources.name, {"version": version})
+    return AppliedChanges(changes, doubts, version)
+
+
+@reads("/resources/documents", May.OPERATOR)
+def resource_documents(conn: "Connection", _caller: Caller) -> list[AppliedDocument]:
+    """Each that was ever applied, the one that holds first."""
+    from cigri.flow.resources import list_documents
+
+    return list_documents(conn)
+
+
+@reads("/resources/document", May.OPERATOR)
+def resource_document(conn: "Connection", _caller: Caller, *, version: int | None = None) -> AppliedDocument:
+    """The one that holds, or an earlier one."""
+    from cigri.flow.resources import find_document
+
+    return find_document(conn, version)
+
+
+@reads("/pools", May.OPERATOR)
+def pools(conn: "Connection", _caller: Caller, *, queue: str = "") -> list[PoolView]:
+    """What jobs demand of queues, and how many are eligible; of a queue, those for which it is."""
+    from cigri.flow.pools import find_queue, list_pools
+
+    if not queue:
+        return list_pools(conn)
+    name, _, cluster = queue.rpartition("@")
+    queue_id = find_queue(conn, cluster, name)
+    if queue_id is None:
+        raise NotFound(f"no queue {queue}; `gridclusters --properties` lists them")
+    return list_pools(conn, queue_id)

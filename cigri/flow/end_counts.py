@@ -2,7 +2,7 @@
 Given by: operator, predictor, runner, updator, users; taken by: portal, users.
 """
 
-from sqlalchemy import Connection, delete, exists, func, insert, literal, select
+from sqlalchemy import Connection, cast, delete, exists, func, insert, literal, select
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.selectable import FromClause
 
@@ -60,7 +60,7 @@ def list_end_counts(conn: Connection) -> list[EndFigure]:
     count = EndCount.c
     statement = (
         select(Cluster.c.name.label("cluster"), count.outcome, count.is_replica)
-        .add_columns(*(func.sum(count[name]).label(name) for name in SUMS))
+        .add_columns(*(cast(func.sum(count[name]), count[name].type).label(name) for name in SUMS))
         .join(Cluster, Cluster.c.id == count.cluster_id)
         .group_by(Cluster.c.name, count.outcome, count.is_replica)
         .order_by(Cluster.c.name, count.outcome, count.is_replica)

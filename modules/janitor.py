@@ -18,6 +18,7 @@ from cigri.flow.audit import forget_audit
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.home import grid_key
+from cigri.flow.tokens import forget_tokens
 from cigri.flow.views.invariants import RULES, examine
 from cigri.orders import PurgeCampaign
 from cigri.program.tools import Report, Tools
@@ -44,6 +45,7 @@ def run_once(tools: Tools) -> Report:
         with tools.database.begin() as conn:
             report["forgotten rows"] = forget(conn, limits.keep_usage, limits.keep_events)
             report["forgotten changes"] = forget_audit(conn, limits.keep_events)
+            report["forgotten tokens"] = forget_tokens(conn, limits.keep_events)
             report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools)
             report["forgotten durations"] = forget_durations(conn, limits.keep_durations)
             sick = {finding.rule: finding for finding in examine(conn)}

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 @reads("/whoami", May.EVERYBODY)
 def whoami(_conn: "Connection", caller: Caller) -> CallerView:
     """By which name you are known, how that is known, and what you may do."""
-    return CallerView(*caller)
+    return CallerView(caller.user, caller.is_operator, caller.scope, caller.how)

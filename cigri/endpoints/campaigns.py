@@ -93,7 +93,7 @@ def errors(
 
     require_limit(limit)
     told = list_errors(conn, read_ids(ids) if ids else None, user=user, after=after, limit=limit)
-    return [error if caller.owns(error.user) else error._replace(message="") for error in told]
+    return [error if caller.sees(error.user) else error._replace(message="") for error in told]
 
 
 def find_campaign(conn: "Connection", campaign_id: int) -> CampaignView:
@@ -112,7 +112,7 @@ def list_shares(conn: "Connection", caller: Caller, of: CampaignView) -> list[Pa
     from cigri.flow.views.campaigns import list_parts
 
     parts = list_parts(conn, [of.id])
-    return parts if caller.owns(of.user) else [part._replace(why=None) for part in parts]
+    return parts if caller.sees(of.user) else [part._replace(why=None) for part in parts]
 
 
 def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[FailureKind]:
@@ -120,7 +120,7 @@ def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[Fai
     from cigri.flow.views.failures import list_failures
 
     failed = list_failures(conn, of.id, MOST_FAILURES) if of.failed else []
-    if not caller.owns(of.user):
+    if not caller.sees(of.user):
         failed = [failure._replace(said="") for failure in failed]
     return [kind_of(failures) for failures in alike(failed)]
 
@@ -129,4 +129,4 @@ def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[TriedCl
     from cigri.flow.views.clusters import list_tried
 
     tried = list_tried(conn, of.id) if of.type is CampaignType.TEST else []
-    return tried if caller.owns(of.user) else [cluster._replace(said=None) for cluster in tried]
+    return tried if caller.sees(of.user) else [cluster._replace(said=None) for cluster in tried]

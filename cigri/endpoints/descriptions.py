@@ -41,7 +41,7 @@ def parameters(
 
 
 def _require_owner(conn: "Connection", caller: Caller, campaign_id: int) -> None:
-    if not caller.owns(find_campaign(conn, campaign_id).user):
+    if not caller.sees(find_campaign(conn, campaign_id).user):
         raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")
 
 

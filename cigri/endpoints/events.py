@@ -75,7 +75,7 @@ def fix_events(
         raise UsageError("fix what? Name campaigns, or events")
     if is_global and not caller.owns_all:
         raise Forbidden(f"events of clusters are fixed by operators only, and you are {caller.user}")
-    choice = _chosen(conn, caller, campaigns, ids, is_global, False)
+    choice = _chosen(conn, caller, campaigns, ids, is_global, False, is_to_change=True)
     chosen = list_fixable(conn, choice)
     if is_global:
         return FixedEvents(fixes.fix_global_events(conn, chosen, caller), {})
@@ -84,16 +84,23 @@ def fix_events(
 
 
 def _chosen(
-    conn: "Connection", caller: Caller, campaigns: str, ids: str, is_global: bool, with_closed: bool
+    conn: "Connection",
+    caller: Caller,
+    campaigns: str,
+    ids: str,
+    is_global: bool,
+    with_closed: bool,
+    *,
+    is_to_change: bool = False,
 ) -> "EventChoice":
     """What was named must be there, or it is a complaint, not an empty list; one that is named may be closed."""
-    from cigri.flow.views.events import EventChoice, list_missing, require_own
+    from cigri.flow.views.events import EventChoice, list_missing, require_own, require_seen
 
     if is_global and campaigns:
         raise UsageError("events of clusters and the grid belong to no campaign")
     campaign_ids, event_ids = (read_ids(text) if text else [] for text in (campaigns, ids))
-    require_own(conn, campaign_ids, caller)
-    choice = EventChoice(caller, campaign_ids, event_ids, is_global, with_closed or bool(event_ids))
+    (require_own if is_to_change else require_seen)(conn, campaign_ids, caller)
+    choice = EventChoice(caller, campaign_ids, event_ids, is_global, with_closed or bool(event_ids), is_to_change)
     if missing := list_missing(conn, choice):
         why = "it is no event of the grid" if is_global else "you have no such event"
         lists = f"`gridevents{' --global' if is_global else ''}` lists them"

@@ -37,7 +37,7 @@ def job(
     from cigri.wrapper.job_features import assess, parse_status
 
     found, attempts = _find(conn, job_id), list_attempts_of_job(conn, job_id)
-    is_own = caller.owns(found.user)
+    is_own = caller.sees(found.user)
     shown = attempts if is_own else [attempt._replace(parameter=None) for attempt in attempts]
     whole = WholeJob(found, explain(found.exit_code), _given(found, attempts), None, shown, [])
     running = next(iter(list_running(conn, job_id=job_id)), None) if found.state is JobState.RUNNING else None
@@ -77,7 +77,7 @@ def outputs(
     if not streams or not STREAMS.keys() >= set(streams):
         raise UsageError(f"streams: {', '.join(streams) or 'none'}; there are out and err")
     found = _find(conn, job_id)
-    if not caller.owns(found.user):
+    if not caller.sees(found.user):
         raise NotFound(f"job {job_id} belongs to {found.user}: only {found.user} and operators may read its output")
     places = _places(found, list_attempts_of_job(conn, job_id), [STREAMS[stream] for stream in streams])
     why_missing, account = _why_missing(found), found.local_user

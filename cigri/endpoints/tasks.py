@@ -74,7 +74,7 @@ def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> WholeTask
 
 
 def _shown(caller: Caller, of: CampaignView, listed: list[TaskView]) -> list[TaskView]:
-    return listed if caller.owns(of.user) else [task._replace(parameter=None) for task in listed]
+    return listed if caller.sees(of.user) else [task._replace(parameter=None) for task in listed]
 
 
 def _whole(conn: "Connection", caller: Caller, found: TaskView | None) -> WholeTask:
@@ -83,6 +83,6 @@ def _whole(conn: "Connection", caller: Caller, found: TaskView | None) -> WholeT
     if found is None:
         raise NotFound(NO_TASK)
     attempts = list_attempts_of_task(conn, found.id) if found.id is not None else []
-    if caller.owns(find_campaign(conn, found.campaign_id).user):
+    if caller.sees(find_campaign(conn, found.campaign_id).user):
         return WholeTask(found, attempts)
     return WholeTask(found._replace(parameter=None), [attempt._replace(parameter=None) for attempt in attempts])

@@ -46,7 +46,7 @@ def own_campaign(conn: Connection, campaign_id: int, caller: Caller) -> Campaign
     row = conn.execute(
         select(Campaign.c.state, Campaign.c.grid_user).where(Campaign.c.id == campaign_id).with_for_update()
     ).one_or_none()
-    if row is None or (row.grid_user != caller.user and not caller.owns_all):
+    if row is None or not caller.owns(row.grid_user):
         raise NotFound(f"you have no campaign {campaign_id}; `gridstat` lists yours")
     state: CampaignState = row.state
     return state

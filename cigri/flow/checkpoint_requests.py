@@ -45,7 +45,7 @@ def ask_checkpoints(
         .where(Campaign.c.id == campaign_id if job_id is None else Campaign.c.id == _campaign_of(job_id))
         .with_for_update(read=True)
     ).one_or_none()
-    if owner is None or (owner.grid_user != caller.user and not caller.owns_all):
+    if owner is None or not caller.owns(owner.grid_user):
         what = f"campaign {campaign_id}" if job_id is None else f"job {job_id}"
         raise NotFound(f"you have no {what}; `gridstat` lists yours")
     asked = _put_requests(conn, chosen, caller.user)

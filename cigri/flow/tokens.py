@@ -1,10 +1,11 @@
 """Tokens: secrets by which people are known where no socket tells who they are.
-Given by: portal, users; taken by: portal, users.
+Given by: janitor, portal, users; taken by: portal, users.
 """
 
+from datetime import timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, literal, or_, select, update
 
 from cigri.answers.tokens import TokenView
 from cigri.database import interval
@@ -78,6 +79,12 @@ def find_token(conn: Connection, token_id: int) -> KnownToken | None:
         FRESHLY_USED.label("is_fresh"),
     )
     return read_one(conn, KnownToken, known.where(Token.c.id == token_id))
+
+
+def forget_tokens(conn: Connection, days: float) -> int:
+    """Delete those that have opened nothing for longer, and give their number."""
+    over_at = func.least(Token.c.expires_at, Token.c.revoked_at)
+    return conn.execute(delete(Token).where(over_at < func.now() - timedelta(days=days))).rowcount
 
 
 def note_use(conn: Connection, token_id: int) -> None:

@@ -27,6 +27,10 @@ class Caller(NamedTuple):
     is_operator: bool = False
     scope: Scope = Scope.OPERATE
     how: str = KERNEL
+    sees_of: frozenset[str] = frozenset()
+    """Owners whose campaigns this caller sees as they do: of the same group, where the site lets it."""
+    changes_of: frozenset[str] = frozenset()
+    """Those among them to whose campaigns this caller may do what they may."""
 
     @property
     def owns_all(self) -> bool:
@@ -34,5 +38,9 @@ class Caller(NamedTuple):
         return self.user == SUPERUSER or (self.is_operator and self.scope is Scope.OPERATE)
 
     def owns(self, user: str) -> bool:
-        """May this caller see and do all that the owner `user` of a campaign may?"""
-        return self.owns_all or self.user == user
+        """May this caller do all that the owner `user` of a campaign may?"""
+        return self.owns_all or self.user == user or user in self.changes_of
+
+    def sees(self, user: str) -> bool:
+        """May this caller see all that the owner `user` of a campaign may?"""
+        return self.owns(user) or user in self.sees_of

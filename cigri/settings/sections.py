@@ -130,7 +130,9 @@ class ResourceSettings(Section):
 class HistorySettings(Section):
     keep_hot: float = Field(30.0, ge=0, description="days after its end that a campaign stays in the hot tables")
     keep_usage: float = Field(365.0, gt=0, description="days that the usage of clusters is kept")
-    keep_events: float = Field(90.0, gt=0, description="days that closed events and the audit trail are kept")
+    keep_events: float = Field(
+        90.0, gt=0, description="days that closed events, the audit trail, and tokens that are over are kept"
+    )
     keep_durations: int = Field(5_000_000, ge=0, description="tasks of which it is kept how long they took, the latest")
     purge_after: float = Field(
         30.0, ge=0, description="days after its end that a campaign's files stay on the clusters"
@@ -168,6 +170,10 @@ class PortalSettings(Section):
     )
     operators: tuple[str, ...] = Field(
         (), description='who may operate the grid beside root and its own account: users, or "@group" for groups'
+    )
+    group_may: Literal["nothing", "see", "change"] = Field(
+        "nothing",
+        description="what members of the owner's group (that of the account) may do with a campaign as its owner may",
     )
     largest_submission: int = Field(
         1024, gt=0, description="MB that a submission may have, kept in $TMPDIR while it arrives"

@@ -18,6 +18,7 @@ from cigri.flow.tokens import find_token, note_use
 from cigri.rules.callers import PROXY, SUPERUSER, Caller, Scope
 from cigri.rules.token_text import hash_of, read_token
 from cigri.settings.sections import PortalSettings
+from modules.portal.mates import Mates
 from modules.portal.origins import HARMLESS
 from modules.portal.sessions import PROOF_HEADER, Sessions
 
@@ -36,6 +37,7 @@ class Identities:
     def __init__(self, settings: PortalSettings, database: Database) -> None:
         self._operators, self._database = settings.operators, database
         self._proxy, self._proxy_header = _number_of_proxy(settings.proxy), settings.proxy_header
+        self._mates = Mates(settings.group_may, database)
         self.sessions = Sessions(database)
 
     def caller(self, request: Request) -> Caller:
@@ -46,7 +48,11 @@ class Identities:
         return visitor
 
     def visitor(self, request: Request) -> Caller:
-        """As caller, of a page, whose forms hold the proof; whoever shows a token is nobody but its user."""
+        """As caller, of a page, whose forms hold the proof."""
+        return self._mates.added(self._known(request))
+
+    def _known(self, request: Request) -> Caller:
+        """Whoever shows a token is nobody but its user."""
         shown = request.headers.getlist("authorization")
         if any(_scheme(line) == BEARER for line in shown):
             return self._by_token(shown)

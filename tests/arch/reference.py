@@ -58,6 +58,9 @@ Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridt
 - **everybody**: who is known. Of others' campaigns they see name, numbers and state; parameters, environment,
   description and what tasks wrote are null or left out.
 - **owner**: of the campaign, job or token, and `root` and operators. To anybody else it is not there (404).
+- **group mates**: members of the group of the owner's account. They are anybody else, unless `portal.group_may` says
+  `see` (all that the owner sees of a campaign) or `change` (all that the owner may do with it, too; tasks that they add
+  run under the owner's account). Nobody is a mate of root.
 - **operator**: root, whom `portal.operators` names, and the account that runs the grid. Anybody else is refused (403).
 
 A token or a session is for `read`, `submit` or `operate`; each allows what stands before it, too. Every change is in

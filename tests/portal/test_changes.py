@@ -3,10 +3,11 @@
 import json
 import os
 import pwd
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from cigri import endpoints
 from cigri.database import Database
@@ -20,19 +21,21 @@ from cigri.flow.holds import hold_campaign, hold_job
 from cigri.flow.precedence import Subject, put_affinity, put_target
 from cigri.flow.resources import put_description
 from cigri.flow.sessions import put_link
-from cigri.flow.tokens import put_token
+from cigri.flow.tokens import end_token, put_token
 from cigri.resources.description import ResourcesDescription
 from cigri.rules.callers import Caller, Scope
 from cigri.rules.token_text import hash_of
-from cigri.settings.sections import NodeSettings
+from cigri.settings.sections import NodeSettings, PortalSettings, Settings
 from cigri.states import CampaignState, Outcome, SubjectKind
 from cigri.tables import everything
 from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
+from cigri.tables.tokens import Token
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
-from tests.portal.conftest import Answered, Served
+from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 
 DAEMON = 1  # the number of an account that owns nothing here
+SYNC = 4  # the number of one in the group of nobody's
 
 
 class Asked(NamedTuple):
@@ -130,6 +133,8 @@ ASKED = {
     "create_link": Asked("/sessions", 200, {"for_root": True}),
     "end_sessions": Asked("/sessions/end", 200, {"session_id": 1}),
 }
+OF_PERSONS = {"revoke_token"}
+"""For the owner of what belongs to no campaign: group mates are anybody else."""
 QUESTIONS = {"check_campaign"}
 """Asked by POST, for what is sent with them, and changing nothing."""
 EVERY = list(endpoints.every())
@@ -182,21 +187,25 @@ def trail(conn: Connection) -> list[tuple[str, str, str]]:
     return [(entry.user, entry.endpoint, entry.how) for entry in list_audit(conn)]
 
 
-def ask(portal: Served, endpoint: Endpoint[..., Any], uid: int | None = None) -> Answered:
+def ask(portal: Served, endpoint: Endpoint[..., Any], uid: int | None = None, token: str = "") -> Answered:
     asked = ASKED[endpoint.name]
     body = None if endpoint.method == "GET" else json.dumps(asked.body or {})
-    return portal.request(
-        endpoint.method, f"/api/v1{asked.path}", body, uid=uid, headers={"Content-Type": "application/json"}
-    )
+    headers = {"Content-Type": "application/json"} | (bearer(token) if token else {})
+    return portal.request(endpoint.method, f"/api/v1{asked.path}", body, uid=uid, headers=headers)
 
 
 @pytest.mark.parametrize("endpoint", EVERY, ids=lambda endpoint: endpoint.name)
 def test_who_is_refused_changes_nothing(
-    endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database
+    endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database, mint: Mint
 ) -> None:
+    expired, revoked = mint(scope=Scope.OPERATE), mint(scope=Scope.OPERATE)
     with database.begin() as conn:
+        past = {"created_at": func.now() - timedelta(hours=2), "expires_at": func.now() - timedelta(hours=1)}
+        conn.execute(update(Token).where(Token.c.id == 2).values(past))
+        end_token(conn, 3, Caller("nobody"))
         before = rows(conn)
     assert ask(portal, endpoint, nobody - 7).status == 401
+    assert [ask(portal, endpoint, token=token).status for token in (expired, revoked)] == [401, 401]
     told = ask(portal, endpoint, DAEMON)
     assert told.status == ASKED[endpoint.name].other, told.body
     if told.status != 200 or endpoint.method == "GET":
@@ -224,3 +233,22 @@ def test_owners_and_operators_change_it(
         changes = endpoint.method != "GET" and endpoint.name not in QUESTIONS
         assert (rows(conn) == before) is not changes
         assert trail(conn) == ([(user, endpoint.name, "kernel")] if changes else [])
+
+
+@pytest.mark.parametrize("endpoint", [one for one in EVERY if ASKED[one.name].other == 404], ids=lambda one: one.name)
+@pytest.mark.parametrize("group_may", ["see", "change"])
+def test_group_mates_do_what_the_site_lets_them(
+    group_may: Any, endpoint: Endpoint[..., Any], serve: Serve, nobody: int, database: Database
+) -> None:
+    """Without its word they are anybody else, as the test above has it of others."""
+    portal = serve(Settings(portal=PortalSettings(group_may=group_may)))
+    with database.begin() as conn:
+        before = rows(conn)
+    changes = endpoint.method != "GET"
+    is_let = endpoint.name not in OF_PERSONS and (group_may == "change" or not changes)
+    told = ask(portal, endpoint, SYNC)
+    assert told.status == (ASKED[endpoint.name].status if is_let else 404), told.body
+    assert ask(portal, endpoint, DAEMON).status == 404
+    with database.begin() as conn:
+        assert (rows(conn) == before) is not (changes and is_let)
+        assert trail(conn) == ([("sync", endpoint.name, "kernel")] if changes and is_let else [])

@@ -11,9 +11,11 @@ from sqlalchemy.exc import IntegrityError
 
 from cigri.answers.tokens import MintedToken
 from cigri.database import Database
+from cigri.flow.tokens import end_token, forget_tokens, list_tokens
 from cigri.rules.callers import Caller, Scope
 from cigri.rules.token_text import hash_of, read_token
 from cigri.settings.sections import PortalSettings, Settings
+from cigri.text.units import DAY
 from tests.factories import NOON, set_time
 from tests.portal.conftest import SECRET, Answered, Mint, Serve, Served, bearer
 
@@ -187,3 +189,21 @@ def test_other_schemes_are_not_ours(portal: Served, nobody: int) -> None:
 def test_a_caller_owns_all_by_its_scope_only() -> None:
     assert Caller("alice", is_operator=True).owns_all
     assert not Caller("alice", is_operator=True, scope=Scope.SUBMIT).owns_all
+
+
+@pytest.mark.noon
+def test_those_that_are_over_are_forgotten_after_a_while(database: Database, mint: Mint) -> None:
+    """1 expires, 2 is revoked on the tenth day, and 3 opens something for long."""
+    for days in (1, 80, 90):
+        mint(expires_in=days * DAY)
+    with database.begin() as conn:
+        set_time(conn, NOON + timedelta(days=10))
+        end_token(conn, 2, Caller("nobody"))
+        set_time(conn, NOON + timedelta(days=91))
+        assert forget_tokens(conn, 90) == 0
+        set_time(conn, NOON + timedelta(days=92))
+        assert forget_tokens(conn, 90) == 1
+        assert [token.id for token in list_tokens(conn, Caller("nobody"))] == [2, 3]
+        set_time(conn, NOON + timedelta(days=101))
+        assert forget_tokens(conn, 90) == 1
+        assert [token.id for token in list_tokens(conn, Caller("nobody"))] == [3]

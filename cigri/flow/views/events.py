@@ -13,7 +13,7 @@ from cigri.database import IDS, rows
 from cigri.database.typed_rows import read_all
 from cigri.errors import NotFound
 from cigri.flow.archive import PURGE
-from cigri.flow.views.owners import is_own
+from cigri.flow.views.owners import is_own, is_seen
 from cigri.rules.callers import Caller
 from cigri.tables.campaigns import Campaign
 from cigri.tables.clusters import Cluster
@@ -23,13 +23,15 @@ from cigri.tables.tasks import Task
 
 
 class EventChoice(NamedTuple):
-    """Which events: of the `caller`'s campaigns (of these only, when given), or those that concern no campaign."""
+    """Which events: of campaigns that the `caller` sees as their owners do (of these only, when given), or may change;
+    or those that concern no campaign."""
 
     caller: Caller
     campaign_ids: Sequence[int] = ()
     event_ids: Sequence[int] = ()
     is_global: bool = False
     closed_too: bool = False
+    is_to_change: bool = False
 
 
 def list_events(
@@ -94,9 +96,18 @@ def list_missing(conn: Connection, choice: EventChoice) -> list[int]:
 
 def require_own(conn: Connection, campaign_ids: Iterable[int], caller: Caller) -> None:
     """Raise NotFound unless all these campaigns are the caller's."""
+    _require(conn, campaign_ids, is_own(caller))
+
+
+def require_seen(conn: Connection, campaign_ids: Iterable[int], caller: Caller) -> None:
+    """Raise NotFound unless the caller sees all these campaigns as their owners do."""
+    _require(conn, campaign_ids, is_seen(caller))
+
+
+def _require(conn: Connection, campaign_ids: Iterable[int], which: ColumnElement[bool]) -> None:
     wanted = rows("wanted", IDS, [(campaign_id,) for campaign_id in campaign_ids])
-    own = select(Campaign.c.id).where(is_own(caller))
-    strange = conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(own)).order_by(wanted.c.id)).all()
+    known = select(Campaign.c.id).where(which)
+    strange = conn.scalars(select(wanted.c.id).where(wanted.c.id.not_in(known)).order_by(wanted.c.id)).all()
     if strange:
         raise NotFound(f"you have no campaign {', '.join(map(str, strange))}; `gridstat` lists yours")
 
@@ -113,7 +124,7 @@ def _chosen(choice: EventChoice) -> list[ColumnElement[bool]]:
         conditions.append(Event.c.campaign_id.is_(None))
     else:
         conditions.append(Event.c.campaign_id.is_not(None))
-        conditions.append(is_own(choice.caller))
+        conditions.append(is_own(choice.caller) if choice.is_to_change else is_seen(choice.caller))
     for column, ids in ((Event.c.campaign_id, choice.campaign_ids), (Event.c.id, choice.event_ids)):
         if ids:
             wanted = rows("wanted", IDS, [(id,) for id in ids])

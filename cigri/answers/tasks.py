@@ -93,7 +93,7 @@ class TaskCommand(NamedTuple):
     command: str
     """What it runs, quoted for sh."""
     by_hand: str
-    """A line for sh there that does the same, with the variables that the description sets."""
+    """A line for sh there that does the same: with the variables of the description, and the two numbers."""
 
 
 class WholeTask(NamedTuple):

@@ -23,7 +23,7 @@ def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, numb
     numbers = {"campaign_id": campaign_id, "number": number}
     directory = command.directory(given, **numbers).quoted()
     words = " ".join(word.quoted() for word in command.words(given, **numbers))
-    variables = [f"{name}={shlex.quote(text)}" for name, text in command.environment(given, **numbers).items()]
-    return ByHand(
-        directory, words, f"cd {directory} && {' '.join(['env', *variables, words] if variables else [words])}"
-    )
+    own = {"CIGRI_CAMPAIGN_ID": str(campaign_id), "CIGRI_TASK_NUMBER": str(number)}
+    environment = own | command.environment(given, **numbers)
+    variables = " ".join(f"{name}={shlex.quote(text)}" for name, text in environment.items())
+    return ByHand(directory, words, f"cd {directory} && env {variables} {words}")

@@ -4,8 +4,10 @@ import hashlib
 import re
 
 import pytest
+from sqlalchemy import text
 
 from modules.portal.pages.website import STATIC
+from tests.factories import end_jobs, submitted_jobs
 from tests.portal.browser import Browser, signed_in
 from tests.portal.conftest import HOSTILE, Served
 
@@ -112,3 +114,13 @@ def test_home_goes_on_behind_the_last_line(browser: Browser, monkeypatch: pytest
     (following,) = re.findall(r'href="([^"]+)" rel="next"', browser.get("/").text)
     told = browser.get(following.replace("&amp;", "&"))
     assert ("1 sums" in told.words, HOSTILE in told.words) == (False, True)
+
+
+def test_home_draws_how_fast_a_campaign_is(browser: Browser, web: Served) -> None:
+    assert 'class="spark"' not in browser.get("/").text
+    with web.database.begin() as conn:
+        conn.execute(text("UPDATE campaigns SET submitted_at = now() - interval '1 hour' WHERE id = 1"))
+        end_jobs(conn, 1, submitted_jobs(conn, 1, 1, 2))
+    told = browser.get("/")
+    assert (told.status, told.text.count('class="spark"')) == (200, 1)
+    assert "at most 60.0 an hour" in told.text

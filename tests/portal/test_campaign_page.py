@@ -59,6 +59,24 @@ def test_its_tasks_are_gone_through_by_number(browser: Browser) -> None:
     assert re.findall(r'/campaigns/1/tasks/(\d+)">\d', told.partition('id="tasks"')[2]) == ["2", "3"]
 
 
+def test_a_strip_of_all_tasks_leads_to_those_that_failed(browser: Browser) -> None:
+    strip = browser.get("/campaigns/1").text.partition('class="strip"')[2].partition("</svg>")[0]
+    states = dict(re.findall(r'<g class="(\w+)">(.*?)</g>', strip))
+    assert re.findall(r'href="([^"]+)"', states["failed"]) == ["/campaigns/1?after=-1#tasks"]
+    assert re.findall(r' d="([^"]+)"', states["waiting"]) == ["M1 15h3V18H1z"]
+
+
+def test_the_strip_of_many_tasks_comes_behind_the_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = browser.get("/campaigns/1").text
+    monkeypatch.setattr("modules.portal.pages.campaign.STRIP_AT_ONCE", 3)
+    later = browser.get("/campaigns/1").text
+    assert ('class="strip"' in at_once, 'class="strip"' in later) == (True, False)
+    (path,) = re.findall(r'hx-get="(/campaigns/1/strip)"', later)
+    strip = browser.get(path).text.partition('<div class="whole">')[2].partition("</svg>")[0]
+    assert strip
+    assert strip in at_once
+
+
 @pytest.mark.parametrize(
     ("actions", "state", "is_held"),
     [

@@ -29,7 +29,7 @@ def list_rates(conn: Connection, campaign_ids: Sequence[int]) -> list[CampaignRa
         done = [0] * (first.last + 1)
         for row in rows:
             if row.number is not None:
-                done[row.number] = row.tasks
+                done[row.number] = int(row.tasks)
         rates.append(CampaignRate(first.id, first.since, first.period, done))
     return rates
 

@@ -26,6 +26,7 @@ from cigri.endpoints.campaigns import campaign, failures
 from cigri.endpoints.events import events, fix_events
 from cigri.endpoints.paging import walk
 from cigri.endpoints.reasons import why
+from cigri.endpoints.strips import strip
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.errors import CigriError, NotFound, UsageError
 from cigri.rules.callers import Caller, Scope
@@ -33,10 +34,11 @@ from cigri.text.alike_failures import TASK_FAILED, VARYING_NUMBERS, as_ranges, h
 from cigri.text.id_ranges import written_ids
 from modules.portal.bounds import PlainNumber
 from modules.portal.pages.changes import stamp_of
-from modules.portal.pages.standing import bar, expected_end
+from modules.portal.pages.standing import Strip, bar, expected_end, strip_of
 from modules.portal.pages.website import Website, add_page, read_form, see
 
 SHOWN_TASKS, SHOWN_FAILURES = 50, 20
+STRIP_AT_ONCE = 50_000  # tasks; with more, each of which is looked at, the strip comes behind the page
 LONGEST_TOLD = 300  # characters of what a task wrote last
 MOST_SHOWN_RANGES = 8
 CHANGES_OF_CAMPAIGN: Mapping[str, Endpoint[..., Any]] = {
@@ -82,14 +84,22 @@ def add_to(app: FastAPI, site: Website) -> None:
             campaign=whole.campaign,
             stamp=stamp_of([whole.campaign]),
             parts=bar(whole.campaign),
+            strip=_strip(grid, campaign_id) if whole.campaign.total <= STRIP_AT_ONCE else None,
             end=expected_end(whole.campaign),
             shares=_shares(whole, grid.ask(why, campaign_id=campaign_id)),
             failures=[shown_failure(kind) for kind in kinds],
             left_out=len(whole.failures) - len(kinds),
             may_change=_may_change(caller, whole),
             tasks=listed,
+            how=how,
             after=after,
             last=listed[-1].number if after is not None and len(listed) == SHOWN_TASKS else None,
+        )
+
+    def strip_page(request: Request, campaign_id: PlainNumber) -> Response:
+        caller = site.visitor(request)
+        return site.show(
+            request, "strip.html", caller, campaign_id=campaign_id, strip=_strip(site.grid(caller), campaign_id)
         )
 
     def change_campaign(request: Request, campaign_id: PlainNumber, action: str, form: Form) -> Response:
@@ -115,9 +125,14 @@ def add_to(app: FastAPI, site: Website) -> None:
         return see(f"/campaigns/{campaign_id}#failures")
 
     add_page(app, "/campaigns/{campaign_id}", "GET", campaign_page)
+    add_page(app, "/campaigns/{campaign_id}/strip", "GET", strip_page)
     add_page(app, "/campaigns/{campaign_id}/priority", "POST", change_priority)
     add_page(app, "/campaigns/{campaign_id}/{action}", "POST", change_campaign)
     add_page(app, "/campaigns/{campaign_id}/failures/{key}/{action}", "POST", change_failures)
+
+
+def _strip(grid: Here, campaign_id: int) -> Strip:
+    return strip_of(grid.ask(strip, campaign_id=campaign_id))
 
 
 def shown_failure(kind: FailureKind) -> ShownFailure:

@@ -6,11 +6,13 @@ from starlette.responses import Response
 from cigri.answers.campaigns import CampaignView
 from cigri.endpoints.calling import Here
 from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.histories import rates
 from cigri.endpoints.notices import notices
 from cigri.endpoints.reasons import why
+from cigri.text.id_ranges import written_ids
 from modules.portal.bounds import PlainNumber, PlainText
 from modules.portal.pages.changes import stamp_of
-from modules.portal.pages.standing import bar, expected_end, worst_reason
+from modules.portal.pages.standing import Sparkline, bar, expected_end, sparkline, worst_reason
 from modules.portal.pages.website import Website, add_page
 
 MOST_LINES = 100
@@ -36,12 +38,19 @@ def add_to(app: FastAPI, site: Website) -> None:
             is_everybody=not asked,
             with_ended=ended,
             lines=[(campaign, bar(campaign), expected_end(campaign)) for campaign in listed],
+            sparks=_sparks(grid, listed),
             reasons=_reasons(grid, listed),
             last=listed[-1].id if len(listed) == MOST_LINES else None,
             sentences=grid.ask(notices, user=asked).sentences,
         )
 
     add_page(app, "/", "GET", home)
+
+
+def _sparks(grid: Here, listed: list[CampaignView]) -> dict[int, Sparkline | None]:
+    """How fast each was in the last day of its life."""
+    told = grid.ask(rates, campaigns=written_ids([campaign.id for campaign in listed])) if listed else []
+    return {rate.campaign_id: sparkline(rate) for rate in told}
 
 
 def _reasons(grid: Here, listed: list[CampaignView]) -> dict[int, str]:

@@ -1,17 +1,23 @@
 """How a campaign stands, as a line of it is drawn; pure."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from cigri.answers.campaigns import CampaignView
+from cigri.answers.histories import CampaignRate
 from cigri.answers.reasons import ClusterReason
+from cigri.answers.strips import StripCell
 from cigri.states import CampaignState
+from cigri.text.units import HOUR
 
 BAR = 1000
 """The width of a bar, in its own units."""
 LEAST = 4
 """Of a part that is there at all: one of a million is seen, too."""
+SPARK_WIDTH, SPARK_HEIGHT = 120, 24
+LONGEST_RUN = 20  # cells of a strip
 
 
 class BarPart(NamedTuple):
@@ -21,6 +27,29 @@ class BarPart(NamedTuple):
     number: int
     at: int
     width: int
+
+
+class Sparkline(NamedTuple):
+    """How fast a campaign was: the points of a line, its highest value in tasks per hour, seconds from end to end."""
+
+    points: str
+    most: float
+    seconds: float
+
+
+class StripRun(NamedTuple):
+    """Cells of a strip that follow each other, alike; `first`: the number of their first task."""
+
+    first: int
+    at: int
+    width: int
+
+
+class Strip(NamedTuple):
+    """So many cells, each one unit wide, and where they are, by the worst state in them."""
+
+    cells: int
+    runs: dict[str, list[StripRun]]
 
 
 class ExpectedEnd(NamedTuple):
@@ -48,6 +77,29 @@ def bar(campaign: CampaignView) -> list[BarPart]:
         begin, counted = counted * room // total, counted + number
         parts.append(BarPart(state, number, begin + LEAST * index, counted * room // total - begin + LEAST))
     return parts
+
+
+def strip_of(cells: list[StripCell]) -> Strip:
+    """Long runs are cut: each piece leads to its own tasks."""
+    runs = defaultdict[str, list[StripRun]](list)
+    for at, cell in enumerate(cells):
+        alike = runs[cell.worst]
+        if alike and alike[-1].at + alike[-1].width == at and alike[-1].width < LONGEST_RUN:
+            alike[-1] = alike[-1]._replace(width=alike[-1].width + 1)
+        else:
+            alike.append(StripRun(cell.first, at, 1))
+    return Strip(len(cells), runs)
+
+
+def sparkline(rate: CampaignRate) -> Sparkline | None:
+    """None: there is nothing that would be seen."""
+    if len(rate.done) < 2 or not any(rate.done):
+        return None
+    most, last = max(rate.done), len(rate.done) - 1
+    points = [
+        f"{at * SPARK_WIDTH // last},{SPARK_HEIGHT - done * SPARK_HEIGHT // most}" for at, done in enumerate(rate.done)
+    ]
+    return Sparkline(" ".join(points), most * HOUR / rate.period, rate.period * len(rate.done))
 
 
 def expected_end(campaign: CampaignView) -> ExpectedEnd:

@@ -158,7 +158,7 @@ def proxied(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[ngi
         directory.chmod(0o755)
         certificate = write_certificate(directory / "both.pem")
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        settings = Settings(portal=PortalSettings(proxy=nginx.ACCOUNT))
+        settings = Settings(portal=PortalSettings(proxy=nginx.ACCOUNT, names=("127.0.0.1",)))
         portal = stack.enter_context(serving(database, settings, directory / "portal.sock", "127.0.0.1:0"))
         upstream = nginx.Upstream(portal.place, portal.port)
         port = stack.enter_context(nginx.proxying(upstream, certificate, directory))

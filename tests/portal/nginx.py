@@ -45,10 +45,15 @@ class Proxied:
 
     def get(self, path: str, user: str = "", headers: dict[str, str] | None = None) -> tuple[int, bytes]:
         """As a browser of the user, whose password is the first letter of the name."""
+        return self.send("GET", path, user, headers)
+
+    def send(
+        self, method: str, path: str, user: str = "", headers: dict[str, str] | None = None, body: str | None = None
+    ) -> tuple[int, bytes]:
         known = {"Authorization": f"Basic {b64encode(f'{user}:{user[:1]}'.encode()).decode()}"} if user else {}
         connection = HTTPSConnection("127.0.0.1", self.port, context=self.context)
         try:
-            connection.request("GET", path, headers=known | (headers or {}))
+            connection.request(method, path, body, known | (headers or {}))
             response = connection.getresponse()
             return response.status, response.read()
         finally:

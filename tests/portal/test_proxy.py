@@ -16,6 +16,8 @@ from cigri.errors import ConfigError
 from cigri.settings.sections import PortalSettings, Settings
 from modules.portal import make_app
 from modules.portal.errands import Errands
+from tests.factories import a_campaign, a_cluster
+from tests.portal.browser import FORM, PROOF
 from tests.portal.conftest import Answered, Mint, Serve, Served
 from tests.portal.nginx import Proxied
 
@@ -82,6 +84,24 @@ def test_people_are_known_behind_the_nginx_of_the_page(proxied: Proxied) -> None
     for nobody_at_all in ("root", "www-data", "stranger"):
         status, text = proxied.get("/api/v1/whoami", nobody_at_all)
         assert (status, json.loads(text)["type"]) == (401, "/problems/Stranger")
+
+
+def test_pages_are_theirs_behind_it_and_change_what_is_theirs(proxied: Proxied, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, 1, user="nobody")
+    status, page = proxied.get("/campaigns/1", "nobody", {"Accept": "text/html"})
+    found = PROOF.search(page.decode())
+    assert (status, bool(found), b"sign out" in page) == (200, True, False), "the proxy knows who they are"
+    assert found
+    own = FORM | {"Origin": f"https://127.0.0.1:{proxied.port}"}
+    for form, headers, status in (
+        ("", own, 403),
+        (f"proof={found[1]}", own | {"Origin": "https://evil.example.org"}, 403),
+        (f"proof={found[1]}", FORM, 403),
+        (f"proof={found[1]}", own, 303),
+    ):
+        assert proxied.send("POST", "/campaigns/1/hold", "nobody", headers, form)[0] == status
 
 
 def test_programs_are_known_by_their_tokens_behind_it(proxied: Proxied, mint: Mint) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from cigri.answers.histories import CampaignRate
 from cigri.answers.strips import StripCell
 from cigri.states import TaskState
-from modules.portal.pages.standing import BAR, LONGEST_RUN, SPARK_HEIGHT, SPARK_WIDTH, bar, sparkline, strip_of
+from modules.portal.pages.standing import BAR, MOST_CELLS_TOGETHER, SPARK_HEIGHT, SPARK_WIDTH, bar, sparkline, strip_of
 from tests.cli.screens import LARGE
 from tests.factories import NOON
 
@@ -48,4 +48,4 @@ def test_each_cell_of_a_strip_is_drawn_once_and_leads_to_its_tasks(states: list[
     assert drawing.cells == len(states)
     assert sorted(drawn) == list(range(len(states)))
     assert [drawn[at][0] for at in range(len(states))] == states
-    assert all(run.first == 10 * run.at and run.width <= LONGEST_RUN for _, run in drawn.values())
+    assert all(run.first == 10 * run.at and run.width <= MOST_CELLS_TOGETHER for _, run in drawn.values())

@@ -17,7 +17,7 @@ BAR = 1000
 LEAST = 4
 """Of a part that is there at all: one of a million is seen, too."""
 SPARK_WIDTH, SPARK_HEIGHT = 120, 24
-LONGEST_RUN = 20  # cells of a strip
+MOST_CELLS_TOGETHER = 20  # cells of a strip
 
 
 class BarPart(NamedTuple):
@@ -84,7 +84,7 @@ def strip_of(cells: list[StripCell]) -> Strip:
     runs = defaultdict[str, list[StripRun]](list)
     for at, cell in enumerate(cells):
         alike = runs[cell.worst]
-        if alike and alike[-1].at + alike[-1].width == at and alike[-1].width < LONGEST_RUN:
+        if alike and alike[-1].at + alike[-1].width == at and alike[-1].width < MOST_CELLS_TOGETHER:
             alike[-1] = alike[-1]._replace(width=alike[-1].width + 1)
         else:
             alike.append(StripRun(cell.first, at, 1))

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 MOST_PERIODS = 60
 """Of a rate."""
+MOST_MOMENTS = 200
+"""Of a chart."""
 
 
 class CampaignRate(NamedTuple):
@@ -18,3 +20,56 @@ class CampaignRate(NamedTuple):
     """Seconds of each period, whole minutes."""
     done: list[int]
     """Tasks that were done in each period, the oldest first; the last one ends now, or when the campaign ended."""
+
+
+class ProgressPoint(NamedTuple):
+    """How far a campaign was."""
+
+    at: datetime
+    """When it was so far."""
+    done: int
+    """Tasks that were done then."""
+    failed: int
+    """Tasks that had failed then."""
+
+
+class ToldEnd(NamedTuple):
+    """What was forecast of a campaign's end, as it was said then."""
+
+    at: datetime
+    """When it was said."""
+    eta: datetime
+    """When the campaign was expected to end."""
+    eta_low: datetime | None
+    """The early end of the interval that held its end with a probability of 90 %; null: none was said."""
+    eta_high: datetime | None
+    """The late end of this interval; null: none was said."""
+
+
+class ProgressOverTime(NamedTuple):
+    """How a campaign came to where it is, and what was expected on the way."""
+
+    total: int
+    """All its tasks."""
+    points: list[ProgressPoint]
+    """From when it was submitted until now, or until it ended; at most 200."""
+    forecasts: list[ToldEnd]
+    """The oldest first, without times at which no end was known; at most 200."""
+
+
+class CoresOfCluster(NamedTuple):
+    """Cores of a campaign's running jobs on a cluster."""
+
+    cluster: str
+    """One of its clusters."""
+    cores: list[int]
+    """Cores that its running jobs had there, at each moment."""
+
+
+class CoresOverTime(NamedTuple):
+    """The cores of a campaign's running jobs over time."""
+
+    moments: list[datetime]
+    """From when it was submitted until now, or until it ended; at most 200."""
+    clusters: list[CoresOfCluster]
+    """Each of its clusters that it ever had cores of."""

@@ -2,8 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from cigri.answers.histories import CampaignRate
+from cigri.answers.histories import (
+    CampaignRate,
+    CoresOfCluster,
+    CoresOverTime,
+    ProgressOverTime,
+    ProgressPoint,
+    ToldEnd,
+)
 from cigri.endpoints import May, reads
+from cigri.endpoints.campaigns import find_campaign
 from cigri.errors import UsageError
 from cigri.rules.callers import Caller
 from cigri.text.id_ranges import read_ids
@@ -23,3 +31,40 @@ def rates(conn: "Connection", _caller: Caller, *, campaigns: str) -> list[Campai
     if len(ids) > MOST_CAMPAIGNS:
         raise UsageError(f"these are {len(ids)} campaigns; name {MOST_CAMPAIGNS} at most")
     return list_rates(conn, ids)
+
+
+@reads("/campaigns/{campaign_id}/progress", May.EVERYBODY)
+def progress(conn: "Connection", _caller: Caller, *, campaign_id: int) -> ProgressOverTime:
+    """How many tasks of a campaign were done and had failed over time, and when it was expected to end then."""
+    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.histories import list_stood
+
+    found = find_campaign(conn, campaign_id)
+    since, until = found.submitted_at, found.ended_at or present(conn)
+    stood = list_stood(conn, campaign_id, since, until)
+    points = [ProgressPoint(then.at, then.done, then.failed) for then in stood]
+    now = ProgressPoint(until, found.done, found.failed)
+    told = [ToldEnd(then.at, then.eta, then.eta_low, then.eta_high) for then in stood if then.eta is not None]
+    return ProgressOverTime(found.total, [ProgressPoint(since, 0, 0), *points, now], told)
+
+
+@reads("/campaigns/{campaign_id}/cores", May.EVERYBODY)
+def cores(conn: "Connection", _caller: Caller, *, campaign_id: int) -> CoresOverTime:
+    """How many cores a campaign's running jobs had on each cluster over time."""
+    from cigri.flow.views.campaigns import present
+    from cigri.flow.views.histories import list_cores_now, list_had_cores
+
+    found = find_campaign(conn, campaign_id)
+    since, until = found.submitted_at, found.ended_at or present(conn)
+    had = list_had_cores(conn, campaign_id, since, until)
+    now = list_cores_now(conn, campaign_id) if found.ended_at is None else {}
+    moments = [since, *sorted({then.at for then in had}), until]
+    places = {moment: place for place, moment in enumerate(moments)}
+    used = {then.cluster for then in had if then.cores} | now.keys()
+    by_cluster = {cluster: [0] * len(moments) for cluster in sorted(used)}
+    for then in had:
+        if then.cluster in used:
+            by_cluster[then.cluster][places[then.at]] = then.cores
+    for cluster, number in now.items():
+        by_cluster[cluster][-1] = number
+    return CoresOverTime(moments, [CoresOfCluster(cluster, numbers) for cluster, numbers in by_cluster.items()])

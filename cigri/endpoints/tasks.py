@@ -54,7 +54,7 @@ def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, numbe
     from cigri.jdl import ClusterSettings
     from cigri.jdl.by_hand import by_hand
 
-    if not caller.owns(find_campaign(conn, campaign_id).user):
+    if not caller.sees(find_campaign(conn, campaign_id).user):
         raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")
     stored, found = find_description(conn, campaign_id), list_parameters(conn, campaign_id, number, 1)
     if stored is None or not found:

@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Select, and_, func, or_, select, union_all
+from sqlalchemy import BigInteger, Connection, Select, and_, case, cast, func, or_, select, union_all
 from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import FromClause, TableValuedAlias
@@ -17,9 +17,11 @@ from sqlalchemy.types import TypeEngine
 from cigri.database import among_given, given, packed, rows
 from cigri.database.typed_rows import read_all
 from cigri.estimates.calibration import ToldInterval
-from cigri.states import OPEN_CAMPAIGNS, CampaignState
+from cigri.states import OPEN_CAMPAIGNS, CampaignState, JobState, TaskState
 from cigri.tables.campaigns import Campaign, Forecast, ForecastHistory
 from cigri.tables.clusters import ClusterForecast
+from cigri.tables.jobs import Job
+from cigri.tables.tasks import TaskCount
 
 
 class NewForecast(NamedTuple):
@@ -93,7 +95,8 @@ def put_forecasts(
     """Replace the present forecasts that have changed, and keep all of a campaign whose history is older than that.
 
     Most campaigns stand still in most cycles: to write their rows again costs more than all the rest. Of those that
-    nothing is known of, neither what a task takes nor when the last one ends, there is no history.
+    nothing is known of, neither what a task takes nor when the last one ends, and that nothing runs of, there is no
+    history.
     `alike`: by campaign others of which the same is forecast but for the tasks remaining, which it gives for each.
     """
     values = [tuple(map(_as_json, forecast)) for forecast in forecasts]
@@ -109,9 +112,13 @@ def put_forecasts(
 
 @cache
 def _history(period: float) -> Insert:
-    """All forecasts of campaigns of which something is known, and that have had no row of history for so long."""
+    """All forecasts of campaigns of which something is known, and that have had no row of history for so long.
+
+    Beside them stands how their campaigns are now: charts show it.
+    """
     whole, kept = Forecast.alias("whole").c, select(ForecastHistory.c.id)
-    is_known = and_(whole.cluster_id.is_(None), or_(whole.mean.is_not(None), whole.eta.is_not(None)))
+    running = select(Job.c.id).where(Job.c.campaign_id == whole.campaign_id, Job.c.state == JobState.RUNNING).exists()
+    is_known = and_(whole.cluster_id.is_(None), or_(whole.mean.is_not(None), whole.eta.is_not(None), running))
     recent = kept.where(ForecastHistory.c.campaign_id == whole.campaign_id)
     recent = recent.where(ForecastHistory.c.at > func.now() - timedelta(seconds=period)).limit(1)
     due = (
@@ -119,8 +126,25 @@ def _history(period: float) -> Insert:
         .join(Campaign, and_(Campaign.c.id == whole.campaign_id, Campaign.c.state.in_(OPEN_CAMPAIGNS)))
         .where(is_known, recent.scalar_subquery().is_(None))
     )
-    present = select(*(Forecast.c[name] for name in FORECAST_FIELDS), func.now()).where(Forecast.c.campaign_id.in_(due))
-    return insert(ForecastHistory).from_select([*FORECAST_FIELDS, "at"], present)
+    columns = {"at": func.now(), "cores": _cores(), "done": _tasks(TaskState.DONE), "failed": _tasks(TaskState.FAILED)}
+    present = select(*(Forecast.c[name] for name in FORECAST_FIELDS), *columns.values())
+    present = present.where(Forecast.c.campaign_id.in_(due))
+    return insert(ForecastHistory).from_select([*FORECAST_FIELDS, *columns], present)
+
+
+def _cores() -> ColumnElement[int]:
+    """That jobs have of the campaign in the statement around it, on its cluster where it names one."""
+    here = or_(Forecast.c.cluster_id.is_(None), Job.c.cluster_id == Forecast.c.cluster_id)
+    cores = select(cast(func.coalesce(func.sum(Job.c.width), 0), BigInteger)).correlate(Forecast)
+    of_campaign = cores.where(Job.c.campaign_id == Forecast.c.campaign_id, Job.c.state == JobState.RUNNING)
+    return of_campaign.where(here).scalar_subquery()
+
+
+def _tasks(state: TaskState) -> ColumnElement[int | None]:
+    """That are in this state, where the statement around it tells of a whole campaign."""
+    number = select(cast(func.coalesce(func.sum(TaskCount.c.n), 0), BigInteger)).correlate(Forecast)
+    number = number.where(TaskCount.c.campaign_id == Forecast.c.campaign_id, TaskCount.c.state == state)
+    return case((Forecast.c.cluster_id.is_(None), number.scalar_subquery()))
 
 
 def put_cluster_forecasts(conn: Connection, forecasts: Sequence[NewClusterForecast]) -> None:

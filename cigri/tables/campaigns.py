@@ -213,7 +213,20 @@ Forecast = table(
     CheckConstraint("eta_low <= eta AND eta <= eta_high", name="interval"),
     CheckConstraint("pressure >= 0", name="pressure"),
 )
-ForecastHistory = table("forecast_history", ForecastColumns, Index(None, "campaign_id", "at"))
+
+
+class ForecastHistoryColumns(ForecastColumns):
+    """What was forecast then, and how the campaign stood: `cores` that its running jobs had on the cluster, or in all.
+
+    Of a campaign as a whole, `done` and `failed`: its tasks in these states. Null: it is from before they were kept.
+    """
+
+    cores: Named[int | None]
+    done: Named[int | None]
+    failed: Named[int | None]
+
+
+ForecastHistory = table("forecast_history", ForecastHistoryColumns, Index(None, "campaign_id", "at"))
 
 
 class HoldColumns(Numbered):

@@ -13,7 +13,13 @@ from cigri.text.harmless import NEWLINE
 TASK_FAILED = "TASK_FAILED"
 STDERR = "; stderr ends: "
 """In the message of an event, before what the task has written last."""
-VARYING_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+VARYING = re.compile(
+    r"(?<![\w/.])(?:~|\.{1,2})?(?:/[^\s/:;,'\"()<>\[\]]+)+/?"  # paths
+    r"|0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # addresses, digests, UUIDs
+    r"|\d+(?:\.\d+)?(?:e[+-]?\d+)?",
+    re.IGNORECASE,
+)
+"""What differs between messages that mean the same."""
 
 
 class TaskFailure(NamedTuple):
@@ -36,14 +42,15 @@ def last_said(message: str) -> str:
 
 
 def alike(failures: Iterable[TaskFailure]) -> list[list[TaskFailure]]:
-    """Groups of one campaign, one cluster, one exit code, and one last line but for its numbers; the largest first.
+    """Groups of one campaign, one cluster, one exit code, and one last line but for its numbers and paths; the
+    largest first.
 
     Standard error of a few only is read in each visit: the others are counted with most of those that ended as they.
     """
     kinds: dict[tuple[object, ...], dict[str, list[TaskFailure]]] = defaultdict(lambda: defaultdict(list))
     for failure in failures:
         ended_so = kinds[failure.campaign_id, failure.cluster, how(failure.outcome, failure.exit_code)]
-        ended_so[VARYING_NUMBERS.sub("#", failure.said)].append(failure)
+        ended_so[VARYING.sub("#", failure.said)].append(failure)
     for ended_so in kinds.values():
         silent = ended_so.pop("", [])
         if silent:

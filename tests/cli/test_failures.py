@@ -287,6 +287,33 @@ def test_alike_is_what_differs_in_numbers_only() -> None:
     assert alike([]) == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "cannot open /scratch/{0}/in_{0}.dat: no such file",
+        "cannot open '../runs/{0}/seed'",
+        "node {0}: out of space after {0}.{0}e-{0} s",
+        "corrupt block at 0x{0}ff, digest 1f{0}a0bcdef{0}d",
+        "job 7c9e6679-7425-40de-944b-e07fc{0} is unknown",
+    ],
+)
+def test_a_thousand_messages_of_one_kind_are_one(said: str) -> None:
+    failures = [TaskFailure(1, n, "dahu", Outcome.FAILURE, 1, said.format(1000000 + n)) for n in range(1000)]
+    other = TaskFailure(1, 1000, "dahu", Outcome.FAILURE, 1, "read and/or write failed at step 3")
+    assert [len(group) for group in alike([*failures, other])] == [1000, 1]
+
+
+def test_messages_that_mean_something_else_are_apart() -> None:
+    said = [
+        "cannot open /a: no such file",
+        "cannot open /a: permission denied",
+        "cannot read /a: no such file",
+        "failed",
+    ]
+    failures = [TaskFailure(1, n, "dahu", Outcome.FAILURE, 1, text) for n, text in enumerate(said)]
+    assert len(alike(failures)) == len(said)
+
+
 def test_the_last_line_is_what_was_said() -> None:
     assert last_said(f"failure, exit code 1{STDERR}first\n  last \n\n") == "last"
     assert last_said("failure, exit code 1") == ""

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from cigri.database import Database
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.tables.campaigns import Forecast, ForecastHistory
-from tests.factories import NOON, a_campaign, a_cluster, set_time
+from tests.factories import NOON, a_campaign, a_cluster, run_jobs, set_time, submitted_jobs
 
 pytestmark = pytest.mark.noon
 
@@ -41,3 +41,17 @@ def test_there_is_a_history_of_those_alone_of_which_something_is_known(database:
         later = conn.scalars(select(ForecastHistory.c.campaign_id).where(ForecastHistory.c.at > NOON)).all()
     assert {tuple(row) for row in kept} == {(id, one) for id in campaigns[1:] for one in (cluster, other, None)}
     assert later == [campaigns[0]] * 3
+
+
+def test_there_is_a_history_of_those_that_run_and_of_how_they_are(database: Database) -> None:
+    with database.begin() as conn:
+        cluster, other = a_cluster(conn), a_cluster(conn, "luke")
+        first, second = (a_campaign(conn, 3, clusters=("dahu", "luke")) for _ in range(2))
+        run_jobs(conn, submitted_jobs(conn, first, cluster, 2))
+        ids = (cluster, other, None)
+        put_forecasts(
+            conn, [NewForecast(id, at, 1.0, None, None, None, 3, None) for id in (first, second) for at in ids], 60.0
+        )
+        kept = select(*(ForecastHistory.c[name] for name in ("campaign_id", "cluster_id", "cores", "done", "failed")))
+        found = {tuple(row) for row in conn.execute(kept)}
+    assert found == {(first, cluster, 2, None, None), (first, other, 0, None, None), (first, None, 2, 0, 0)}

@@ -56,6 +56,8 @@ ASKED = {
     "replicas": Asked("/campaigns/1/replicas", 200),
     "failures": Asked("/campaigns/5/failures", 200),
     "strip": Asked("/campaigns/5/strip", 200),
+    "progress": Asked("/campaigns/5/progress", 200),
+    "cores": Asked("/campaigns/1/cores", 200),
     "rates": Asked("/rates?campaigns=1-5", 200),
     "errors": Asked("/errors", 200),
     "description": Asked("/campaigns/1/description", 404),

@@ -30,7 +30,7 @@ from cigri.endpoints.strips import strip
 from cigri.endpoints.tasks import latest_tasks, tasks
 from cigri.errors import CigriError, NotFound, UsageError
 from cigri.rules.callers import Caller, Scope
-from cigri.text.alike_failures import TASK_FAILED, VARYING_NUMBERS, as_ranges, how
+from cigri.text.alike_failures import TASK_FAILED, VARYING, as_ranges, how
 from cigri.text.id_ranges import written_ids
 from modules.portal.bounds import PlainNumber
 from modules.portal.pages.changes import stamp_of
@@ -143,7 +143,7 @@ def shown_failure(kind: FailureKind) -> ShownFailure:
 
 def key_of(kind: FailureKind) -> str:
     """By which it is found again, though more tasks may have failed like it meanwhile."""
-    said = VARYING_NUMBERS.sub("#", kind.stderr_ends or "")
+    said = VARYING.sub("#", kind.stderr_ends or "")
     return sha256(repr((kind.cluster, kind.outcome, kind.exit_code, said)).encode()).hexdigest()[:16]
 
 

@@ -30,7 +30,7 @@ def add_to(app: FastAPI, site: Website) -> None:
         grid = site.grid(caller)
         whole = grid.ask(task, campaign_id=campaign_id, number=number)
         (campaign,) = grid.ask(campaigns, ids=str(campaign_id))
-        is_own = caller.owns(campaign.user)
+        is_seen = caller.sees(campaign.user)
         return site.show(
             request,
             "task.html",
@@ -39,8 +39,8 @@ def add_to(app: FastAPI, site: Website) -> None:
             campaign=campaign,
             stamp=stamp_of([campaign]),
             attempts=[(attempt, ending(attempt)) for attempt in reversed(whole.attempt_list)],
-            is_own=is_own,
-            commands=_commands(grid, whole) if is_own else [],
+            is_seen=is_seen,
+            commands=_commands(grid, whole) if is_seen else [],
         )
 
     def output_page(request: Request, job_id: PlainNumber) -> Response:

@@ -16,7 +16,15 @@ OUTSIDE = re.compile(r"""(?:https?:)?//[\w.]+|@import|url\(""")
 INLINE = re.compile(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|javascript:", re.IGNORECASE)
 
 
-PAGES = ["/", "/campaigns/1", "/campaigns/2", "/campaigns/1?after=0", "/campaigns/1/tasks/0", "/jobs/1/output"]
+PAGES = [
+    "/",
+    "/campaigns/1",
+    "/campaigns/2",
+    "/campaigns/1?after=0",
+    "/campaigns/1/tasks/0",
+    "/jobs/1/output",
+    "/submit",
+]
 """Of a browser that may see all of them."""
 
 

@@ -85,13 +85,18 @@ class _Files(StaticFiles):
 
 async def read_form(request: Request) -> dict[str, str]:
     """Its fields; the last one of each name."""
+    return await read_fields(request, LONGEST_FORM)
+
+
+async def read_fields(request: Request, largest: int) -> dict[str, str]:
+    """As read_form, of a form with so many bytes at most."""
     if request.headers.get("content-type", "").partition(";")[0] != FORM_TYPE:
         raise UsageError(f"this address takes a form, {FORM_TYPE}; the API is below /api/v1")
     body = b""
     async for block in request.stream():
         body += block
-        if len(body) > LONGEST_FORM:
-            raise UsageError(f"a form has {LONGEST_FORM} bytes at most")
+        if len(body) > largest:
+            raise UsageError(f"a form has {largest} bytes at most")
     return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
 
 

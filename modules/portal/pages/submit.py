@@ -1,0 +1,95 @@
+"""The page on which a campaign is described, judged while its reader types, and submitted."""
+
+import secrets
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends, FastAPI, Request
+from starlette.responses import Response
+
+from cigri.answers.submissions import CheckedCampaign
+from cigri.endpoints.submissions import check_campaign, submit_campaign
+from cigri.errors import DescriptionError, KeyReused, Problem
+from cigri.jdl.reading import read_description, without_params
+from cigri.rules.callers import Caller
+from modules.portal.pages.website import Website, add_page, read_fields, see
+
+LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three
+MOST_PROBLEMS = 50
+ALREADY_SUBMITTED = "this form was submitted already, with other words in it; submit it again for one more campaign"
+
+
+class Draft(NamedTuple):
+    """What stands in the form; `key`: it makes one campaign, however often it is sent."""
+
+    described: str
+    lines: str
+    key: str
+
+    def values(self) -> list[object]:
+        """As they are sent to the endpoint; raise DescriptionError where the text breaks."""
+        described = read_description(self.described, None)
+        if lines := [line for line in self.lines.splitlines() if line.strip()]:
+            return [described, *lines]
+        described, params = without_params(described)
+        return [described, *params]
+
+
+async def _read_draft(request: Request) -> dict[str, str]:
+    return await read_fields(request, LONGEST_SUBMISSION)
+
+
+Sent = Annotated[dict[str, str], Depends(_read_draft)]
+
+
+def add_to(app: FastAPI, site: Website) -> None:
+    """/submit, and where its form is sent to: judged, or submitted."""
+
+    def submit_page(request: Request) -> Response:
+        caller = site.visitor(request)
+        submit_campaign.require(caller)
+        return show(request, caller, Draft("", "", _new_key()), None, [])
+
+    def check_draft(request: Request, form: Sent) -> Response:
+        caller, draft = site.changing(request, form), _draft(form)
+        try:
+            checked = site.grid(caller).send(check_campaign, draft.values())
+        except DescriptionError as error:
+            return show(request, caller, draft, None, error.problems)
+        return show(request, caller, draft, checked, checked.problems)
+
+    def submit_draft(request: Request, form: Sent) -> Response:
+        caller, draft = site.changing(request, form), _draft(form)
+        try:
+            stored = site.grid(caller).send(submit_campaign, draft.values(), key=draft.key)
+        except DescriptionError as error:
+            return show(request, caller, draft, None, error.problems)
+        except KeyReused:
+            again = draft._replace(key=_new_key())
+            return show(request, caller, again, None, [Problem("", ALREADY_SUBMITTED)])
+        return see(f"/campaigns/{stored.id}")
+
+    def show(
+        request: Request, caller: Caller, draft: Draft, checked: CheckedCampaign | None, problems: list[Problem]
+    ) -> Response:
+        return site.show(
+            request,
+            "submit.html",
+            caller,
+            draft=draft,
+            checked=checked,
+            problems=problems[:MOST_PROBLEMS],
+            left_out=max(0, len(problems) - MOST_PROBLEMS),
+        )
+
+    add_page(app, "/submit", "GET", submit_page)
+    add_page(app, "/submit/check", "POST", check_draft)
+    add_page(app, "/submit", "POST", submit_draft)
+
+
+def _draft(form: dict[str, str]) -> Draft:
+    """A form without a key is sent as one that has never been sent."""
+    return Draft(form.get("described", ""), form.get("lines", ""), form.get("key") or _new_key())
+
+
+def _new_key() -> str:
+    return secrets.token_hex(16)

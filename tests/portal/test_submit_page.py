@@ -1,0 +1,138 @@
+"""The page on which campaigns are submitted: judged as gridsub's are, stored once, by whom may submit alone."""
+
+import json
+import re
+
+import pytest
+from sqlalchemy import func, select
+
+from cigri.database import Database
+from cigri.flow.audit import list_audit
+from cigri.flow.views.descriptions import list_parameters
+from cigri.rules.callers import Scope
+from cigri.tables.campaigns import Campaign
+from modules.portal.pages.submit import LONGEST_SUBMISSION
+from tests.portal.browser import Browser, Page, signed_in
+from tests.portal.conftest import HOSTILE, Served
+from tests.portal.test_attacks import contents
+
+KEY = re.compile(r'name="key" value="(\w+)"')
+PLAIN = "name: n\nexec_file: run\nclusters: {dahu: {}}\n"
+NEW = 4
+"""The number of the next campaign."""
+
+
+def send(browser: Browser, path: str, described: str, *, page: Page | None = None, lines: str = "") -> Page:
+    page = page or browser.get("/submit")
+    (key,) = KEY.findall(page.text)
+    return browser.post(path, {"proof": page.proof, "key": key, "described": described, "lines": lines})
+
+
+def campaigns(database: Database) -> int:
+    with database.begin() as conn:
+        return conn.scalar(select(func.count()).select_from(Campaign)) or 0
+
+
+def parameters(database: Database) -> list[object]:
+    with database.begin() as conn:
+        return list_parameters(conn, NEW, 0, 10)
+
+
+@pytest.mark.parametrize(
+    ("described", "lines"),
+    [
+        (PLAIN + "params: [a, b]", ""),
+        (PLAIN, "a\r\n\r\nb\r\n"),
+        (PLAIN + "param_file: lines", "a\nb"),
+        (json.dumps({"name": "n", "exec_file": "run", "clusters": {"dahu": {}}, "params": ["a", "b"]}), ""),
+    ],
+    ids=["params", "lines", "param_file", "json"],
+)
+def test_what_is_described_is_submitted(described: str, lines: str, browser: Browser, web: Served) -> None:
+    told = send(browser, "/submit", described, lines=lines)
+    assert (told.status, told.headers["location"]) == (303, f"/campaigns/{NEW}")
+    assert parameters(web.database) == ["a", "b"]
+    with web.database.begin() as conn:
+        trail = [(entry.user, entry.how, entry.endpoint) for entry in list_audit(conn)]
+    assert trail[-1] == ("nobody", "session 1", "submit_campaign")
+
+
+def test_a_form_that_is_sent_twice_makes_one_campaign(browser: Browser, web: Served) -> None:
+    page = browser.get("/submit")
+    told = [send(browser, "/submit", PLAIN + "params: [a]", page=page) for _ in range(2)]
+    assert {one.headers["location"] for one in told} == {f"/campaigns/{NEW}"}
+    assert campaigns(web.database) == NEW
+
+
+def test_a_form_that_is_sent_again_with_other_words_makes_another_when_that_is_said(browser: Browser) -> None:
+    page = browser.get("/submit")
+    send(browser, "/submit", PLAIN + "params: [a]", page=page)
+    told = send(browser, "/submit", PLAIN + "params: [b]", page=page)
+    assert (told.status, "this form was submitted already" in told.words) == (200, True)
+    again = send(browser, "/submit", PLAIN + "params: [b]", page=told)
+    assert again.headers["location"] == f"/campaigns/{NEW + 1}"
+
+
+@pytest.mark.parametrize(
+    ("described", "said"),
+    [
+        ('{"exec_file": "run",\n "params": [}', "line 2, column 13"),
+        (PLAIN + "walltim: 3\nparams: [a]", "walltim : unknown field (did you mean 'walltime'?)"),
+        ("name: n\nexec_file: run\nparams: [a]\nclusters: {dahu: {walltime: soon}}", "clusters.dahu.walltime"),
+        (PLAIN, "no parameters are given"),
+        (PLAIN.replace("dahu", "nowhere") + "params: [a]", "nowhere"),
+        ("", "is empty"),
+    ],
+    ids=["syntax", "unknown", "field", "no parameters", "cluster", "empty"],
+)
+@pytest.mark.parametrize("path", ["/submit/check", "/submit"])
+def test_what_is_wrong_is_told_where_it_is(path: str, described: str, said: str, browser: Browser, web: Served) -> None:
+    before = contents(web.database)
+    told = send(browser, path, described)
+    assert (told.status, "It would be refused" in told.words) == (200, True)
+    assert said in told.words
+    assert contents(web.database) == before
+
+
+def test_what_is_well_is_shown_and_not_stored(browser: Browser, web: Served) -> None:
+    before = contents(web.database)
+    page = browser.get("/submit")
+    told = send(browser, "/submit/check", PLAIN, page=page, lines="-x 1\n-x 2")
+    assert "It can be submitted 2 tasks. The first ones would run: on dahu" in told.words
+    assert "run -x 1" in told.words
+    assert KEY.findall(told.text) == KEY.findall(page.text), "it still makes one campaign"
+    assert contents(web.database) == before
+
+
+def test_what_was_typed_stays_and_is_only_text(browser: Browser) -> None:
+    typed = f"name: n</textarea>{HOSTILE}"
+    told = send(browser, "/submit/check", typed, lines=f"of {HOSTILE}")
+    assert "<script>alert" not in told.text
+    assert (typed in told.words, f"of {HOSTILE}" in told.words) == (True, True)
+
+
+def test_who_may_look_only_submits_nothing(browser: Browser, web: Served) -> None:
+    reader = signed_in(web.database, web.port, "nobody", Scope.READ)
+    assert reader.get("/submit").status == 403
+    form = {"proof": reader.get("/").proof, "key": "k", "described": PLAIN + "params: [a]", "lines": ""}
+    before = contents(web.database)
+    assert [reader.post(path, form).status for path in ("/submit", "/submit/check")] == [403, 403]
+    assert contents(web.database) == before
+
+
+@pytest.mark.parametrize("path", ["/submit/check", "/submit"])
+def test_a_submission_without_its_proof_is_none(path: str, browser: Browser, web: Served) -> None:
+    before = contents(web.database)
+    for proof in ({}, {"proof": "0" * 64}):
+        assert browser.post(path, {**proof, "key": "k", "described": PLAIN + "params: [a]"}).status == 403
+    assert contents(web.database) == before
+
+
+def test_strangers_are_shown_no_form(web: Served) -> None:
+    told = Browser(web.port).get("/submit")
+    assert (told.status, "textarea" in told.text) == (401, False)
+
+
+def test_a_submission_of_a_form_ends_somewhere(browser: Browser) -> None:
+    told = send(browser, "/submit", PLAIN, lines="x" * LONGEST_SUBMISSION)
+    assert (told.status, "bytes at most" in told.words) == (400, True)

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from cigri.database import Database
 from cigri.endpoints import Receiving, every
 from cigri.settings.sections import Settings
-from modules.portal import health, metrics, openapi, pages, problems, routes
+from modules.portal import cigri3, health, metrics, openapi, pages, problems, routes
 from modules.portal.errands import Errands
 from modules.portal.guard import Guard
 from modules.portal.identity import Identities
@@ -46,6 +46,7 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
         else:
             routes.add(app, endpoint, database, identities, errands)
     pages.add_to(app, database, identities, errands)
+    cigri3.add_to(app, database, identities, errands)
     return app
 
 

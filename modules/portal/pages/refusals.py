@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from cigri.endpoints import API
 from cigri.errors import CigriError
+from modules.portal.cigri3.serving import BASE
 from modules.portal.identity import Stranger
 from modules.portal.pages.website import Website
 
@@ -36,4 +37,4 @@ def _shown(tell: Callable[..., Any], site: Website) -> Callable[[Request, Any], 
 
 
 def _is_for_a_page(request: Request) -> bool:
-    return not request.url.path.startswith(API) and "text/html" in request.headers.get("accept", "")
+    return not request.url.path.startswith((API, BASE)) and "text/html" in request.headers.get("accept", "")

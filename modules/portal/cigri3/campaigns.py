@@ -1,0 +1,181 @@
+"""Campaigns as CiGri 3 told them, submitted and changed."""
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl
+
+from cigri.answers.campaigns import CampaignView, PartView
+from cigri.endpoints import campaign_changes, submissions
+from cigri.endpoints import campaigns as endpoints
+from cigri.endpoints.descriptions import description, parameters
+from cigri.endpoints.paging import walk
+from cigri.errors import DescriptionError, Problem, UsageError
+from cigri.jdl.reading import is_object, read_description, without_params
+from cigri.jdl.syntax import read_list
+from cigri.states import StepState
+from cigri.text.units import HOUR
+from modules.portal.cigri3.clusters import numbers_of_clusters
+from modules.portal.cigri3.serving import Asked, Told, accepted, link
+
+NO_THROUGHPUT = 1e-16
+"""Tasks a second; clients divide by it, and tell as ~ what is so far away."""
+MOST_PARAMETERS = 100_000  # in a description that is told
+SETTABLE_STATES = ("paused", "in_treatment")
+CANCEL = campaign_changes.cancel_campaign
+INSTEAD_OF_CANCEL = {
+    "hold": campaign_changes.pause_campaign,
+    "resume": campaign_changes.resume_campaign,
+    "purge": campaign_changes.purge_campaign,
+}
+FILE_OF_PARAMETERS = Problem(
+    "param_file",
+    "the portal reads no file of yours",
+    "send the lines as params, or let this CiGri's gridsub read it",
+)
+
+
+def root(_asked: Asked) -> Told:
+    return Told(
+        {
+            "links": [
+                link("self", "/"),
+                link("collection", "/campaigns", "campaigns"),
+                link("collection", "/clusters", "clusters"),
+            ]
+        }
+    )
+
+
+def list_campaigns(asked: Asked) -> Told:
+    """Those that are in treatment or paused."""
+    items = [as_campaign(campaign) for campaign in walk(asked.grid, endpoints.campaigns)]
+    return Told({"items": items, "total": len(items), "links": [link("self", "/campaigns"), link("parent", "/")]})
+
+
+def show_campaign(asked: Asked) -> Told:
+    whole = asked.grid.ask(endpoints.campaign, campaign_id=asked.number("campaign"))
+    numbers = numbers_of_clusters(asked)
+    places = {str(numbers[share.part.cluster]): _as_place(share.part) for share in whole.clusters}
+    return Told(as_campaign(whole.campaign) | {"clusters": places})
+
+
+def show_stats(asked: Asked) -> Told:
+    """Rates are per second, as CiGri 3's were, and parts of one."""
+    whole = asked.grid.ask(endpoints.campaign, campaign_id=asked.number("campaign"))
+    campaign, parts = whole.campaign, [share.part for share in whole.clusters]
+    throughput = (campaign.throughput or 0) / HOUR or NO_THROUGHPUT
+    return Told(
+        {
+            "average_jobs_duration": campaign.mean or 0.0,
+            "stddev_jobs_duration": campaign.deviation or 0.0,
+            "jobs_throughput": throughput,
+            "remaining_time": (campaign.total - campaign.done) / throughput,
+            "failures_rate": _beside(sum(part.failed for part in parts), campaign.done),
+            "resubmit_rate": _beside(sum(part.resubmitted for part in parts), campaign.done),
+        }
+    )
+
+
+def show_jdl(asked: Asked) -> Told:
+    """As it was written, with its parameters."""
+    number = asked.number("campaign")
+    written = asked.grid.ask(description, campaign_id=number)
+    jdl = {"jobs_type": "normal"} | written.described
+    if not written.has_list:
+        return Told(jdl)
+    listed = walk(asked.grid, parameters, MOST_PARAMETERS + 1, campaign_id=number)
+    if len(listed) > MOST_PARAMETERS:
+        pages = f"/api/v1/campaigns/{number}/parameters"
+        raise UsageError(f"campaign {number} has more than {MOST_PARAMETERS} parameters: {pages} tells them in pages")
+    return Told(jdl | {"params": listed})
+
+
+def submit(asked: Asked) -> Told:
+    """A description in JSON, with its parameters in it."""
+    described = read_description(_text(asked.body), "json")
+    if is_object(described) and any(key.lower() == "param_file" for key in described):
+        raise DescriptionError([FILE_OF_PARAMETERS])
+    alone, listed = without_params(described)
+    stored = asked.grid.send(submissions.submit_campaign, [alone, *listed], key=asked.key)
+    return _made(asked, stored.id)
+
+
+def add_jobs(asked: Asked) -> Told:
+    """A JSON list of parameters."""
+    number = asked.number("campaign")
+    asked.grid.send(submissions.add_tasks, read_list(_text(asked.body), "json"), campaign_id=number)
+    return _made(asked, number)
+
+
+def change(asked: Asked) -> Told:
+    """A form with a `state`."""
+    number, form = asked.number("campaign"), dict(parse_qsl(_text(asked.body), keep_blank_values=True))
+    if form.keys() != {"state"} or form["state"] not in SETTABLE_STATES:
+        raise UsageError(
+            f"state={' or state='.join(SETTABLE_STATES)} is what can be changed; a campaign keeps its name"
+        )
+    if form["state"] == "paused":
+        asked.grid.ask(campaign_changes.pause_campaign, campaign_id=number)
+    else:
+        asked.grid.ask(campaign_changes.resume_campaign, campaign_id=number)
+    return Told(_campaign(asked, number), HTTPStatus.ACCEPTED)
+
+
+def cancel(asked: Asked) -> Told:
+    """Or hold, resume or purge it, where that is said."""
+    if len(asked.options.keys() & INSTEAD_OF_CANCEL.keys()) > 1:
+        raise UsageError("hold, resume or purge: one of them; without any the campaign is cancelled")
+    wanted = next((INSTEAD_OF_CANCEL[word] for word in asked.options if word in INSTEAD_OF_CANCEL), CANCEL)
+    return accepted(asked.grid.ask(wanted, campaign_id=asked.number("campaign")).message)
+
+
+def as_campaign(campaign: CampaignView) -> dict[str, Any]:
+    """In CiGri 3's fields."""
+    here = f"/campaigns/{campaign.id}"
+    return {
+        "id": campaign.id,
+        "name": campaign.name,
+        "user": campaign.user,
+        "state": campaign.state,
+        "has_events": campaign.errors > 0,
+        "submission_time": int(campaign.submitted_at.timestamp()),
+        "total_jobs": campaign.total,
+        "finished_jobs": campaign.done,
+        "links": [
+            link("self", here),
+            link("parent", "/campaigns"),
+            link("collection", f"{here}/jobs", "jobs"),
+            link("collection", f"{here}/events", "events"),
+            link("item", f"{here}/jdl", "jdl"),
+        ],
+    }
+
+
+def _as_place(part: PartView) -> dict[str, Any]:
+    is_over = (StepState.NONE, StepState.DONE)
+    return {
+        "cluster_name": part.cluster,
+        "active_jobs": part.waiting + part.running,
+        "queued_jobs": part.to_launch,
+        "prologue_ok": part.prologue in is_over,
+        "epilogue_ok": part.epilogue in is_over,
+    }
+
+
+def _made(asked: Asked, number: int) -> Told:
+    return Told(_campaign(asked, number), HTTPStatus.CREATED, f"/campaigns/{number}")
+
+
+def _campaign(asked: Asked, number: int) -> dict[str, Any]:
+    return as_campaign(asked.grid.ask(endpoints.campaign, campaign_id=number).campaign)
+
+
+def _beside(number: int, done: int) -> float:
+    return number / (number + done) if number else 0.0
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"what was sent is not UTF-8 text (byte {error.start})") from None

@@ -1,0 +1,142 @@
+"""Tasks of campaigns, which CiGri 3 called jobs in paths of a campaign, and jobs."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from cigri.answers.jobs import JobView
+from cigri.answers.tasks import AttemptView, TaskView
+from cigri.endpoints import tasks as endpoints
+from cigri.endpoints.campaigns import campaign
+from cigri.endpoints.job_changes import kill_job
+from cigri.endpoints.jobs import job, outputs
+from cigri.endpoints.tasks import USUAL_TASKS
+from cigri.states import JobState, Outcome, TaskState
+from modules.portal.cigri3.clusters import numbers_of_clusters
+from modules.portal.cigri3.serving import Asked, Told, accepted, link
+
+STATE_OF_TASK = {
+    TaskState.WAITING: "pending",
+    TaskState.ASSIGNED: "running",  # its job has just ended
+    TaskState.DONE: "terminated",
+    TaskState.FAILED: "event",
+    TaskState.CANCELLED: "cancelled",
+}
+STATE_OF_JOB = {
+    JobState.TO_LAUNCH: "queued",
+    JobState.LAUNCHING: "launching",
+    JobState.SUBMITTED: "remote_waiting",
+    JobState.RUNNING: "running",
+}
+GOOD = (Outcome.SUCCESS, Outcome.DOUBTFUL)
+
+
+def list_jobs(asked: Asked) -> Told:
+    """A page of a campaign's tasks; the link to the next one is there as long as there is one."""
+    number, offset = asked.number("campaign"), asked.count("offset", 0)
+    limit = asked.count("limit", USUAL_TASKS)
+    found = asked.grid.ask(endpoints.tasks, campaign_id=number, after=offset - 1, limit=limit)
+    total, here = asked.grid.ask(campaign, campaign_id=number).campaign.total, f"/campaigns/{number}/jobs"
+    links = [link("self", here), link("parent", f"/campaigns/{number}")]
+    if offset + limit < total:
+        links.append(link("next", f"{here}?limit={limit}&offset={offset + limit}"))
+    items = [_as_task(task) for task in found]
+    return Told({"items": items, "total": total, "offset": offset, "limit": limit, "links": links})
+
+
+def show_task(asked: Asked) -> Told:
+    """A task and its attempts."""
+    number, task = asked.number("campaign"), asked.number("task")
+    whole = asked.grid.ask(endpoints.task, campaign_id=number, number=task)
+    told, here, numbers = _as_task(whole.task), f"/campaigns/{number}/jobs", numbers_of_clusters(asked)
+    return Told(
+        {
+            **{name: told[name] for name in ("id", "name", "parameters", "state")},
+            "links": [link("self", f"{here}/{task}"), link("parent", here)],
+            "execution": [_as_attempt(attempt, numbers) for attempt in whole.attempt_list],
+        }
+    )
+
+
+def show_job(asked: Asked) -> Told:
+    whole = asked.grid.ask(job, job_id=asked.number("job"))
+    return Told(_as_job(whole.job, [attempt.task_number for attempt in whole.attempts], numbers_of_clusters(asked)))
+
+
+def kill(asked: Asked) -> Told:
+    return accepted(asked.grid.ask(kill_job, job_id=asked.number("job")).message)
+
+
+def show_stdout(asked: Asked) -> Told:
+    return _output(asked, "out")
+
+
+def show_stderr(asked: Asked) -> Told:
+    return _output(asked, "err")
+
+
+def _output(asked: Asked, stream: Literal["out", "err"]) -> Told:
+    found = asked.ask_cluster(outputs, job_id=asked.number("job"), streams=[stream])
+    return Told({"output": "".join(output.text or "" for output in found.outputs)})
+
+
+def _as_task(task: TaskView) -> dict[str, Any]:
+    """It is named as CiGri 3 did, by the first word of its parameter, which is its owner's."""
+    parameter = None if task.parameter is None else str(task.parameter)
+    return {
+        "id": task.number,
+        "name": next(iter((parameter or "").split()), parameter),
+        "parameters": parameter,
+        "cluster": task.cluster,
+        "cigri_job_id": task.job_id,
+        "remote_id": task.remote_id,
+        "state": _state_of_task(task),
+        "href": f"/campaigns/{task.campaign_id}/jobs/{task.number}",
+    }
+
+
+def _state_of_task(task: TaskView) -> str:
+    if task.state is TaskState.ASSIGNED and task.job_state in STATE_OF_JOB:
+        return STATE_OF_JOB[task.job_state]
+    return STATE_OF_TASK[task.state]
+
+
+def _as_attempt(attempt: AttemptView, numbers: dict[str, int]) -> dict[str, Any]:
+    return {
+        "id": attempt.job_id,
+        "cluster_id": numbers[attempt.cluster],
+        "cluster_name": attempt.cluster,
+        "state": _state_of(attempt.job_state, attempt.outcome),
+        "return_code": attempt.exit_code,
+        "remote_id": attempt.remote_id,
+    }
+
+
+def _as_job(found: JobView, tasks: list[int], numbers: dict[str, int]) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "campaign_id": found.campaign_id,
+        "param_id": tasks[0] if tasks else None,
+        "batch_id": found.batch_id,
+        "cluster_id": numbers[found.cluster],
+        "cluster_name": found.cluster,
+        "grid_user": found.user,
+        "state": _state_of(found.state, found.outcome),
+        "return_code": found.exit_code,
+        "submission_time": _seconds(found.submitted_at),
+        "start_time": _seconds(found.started_at),
+        "stop_time": _seconds(found.ended_at),
+        "node_name": found.node,
+        "remote_id": found.remote_id,
+        "tag": found.tag,
+        "links": [link("self", f"/jobs/{found.id}"), link("parent", f"/campaigns/{found.campaign_id}/jobs")],
+    }
+
+
+def _state_of(state: JobState, outcome: Outcome | None) -> str:
+    if state is not JobState.ENDED:
+        return STATE_OF_JOB[state]
+    return "terminated" if outcome in GOOD else "event"
+
+
+def _seconds(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp())

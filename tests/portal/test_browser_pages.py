@@ -24,6 +24,9 @@ PAGES = [
     "/campaigns/1/tasks/0",
     "/jobs/1/output",
     "/submit",
+    "/events",
+    "/events?of=grid&closed=1",
+    "/usage",
 ]
 """Of a browser that may see all of them."""
 

@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from cigri.database import Database
 from modules.portal.errands import Errands
 from modules.portal.identity import Identities
-from modules.portal.pages import campaign, changes, home, refusals, sign_in, submit, task
+from modules.portal.pages import campaign, changes, events, home, operator, refusals, sign_in, submit, task, usage
 from modules.portal.pages.headers import PageHeaders
 from modules.portal.pages.website import Website, add_static
 
@@ -15,6 +15,6 @@ def add_to(app: FastAPI, database: Database, identities: Identities, errands: Er
     site = Website(database, identities, errands)
     app.add_middleware(PageHeaders)
     add_static(app)
-    for page in (sign_in, home, campaign, task, submit, changes):
+    for page in (sign_in, home, campaign, task, submit, events, usage, operator, changes):
         page.add_to(app, site)
     refusals.add_to(app, site)

@@ -1,0 +1,111 @@
+"""The page of use: how full clusters were, what came of what ran there, and who uses the grid now."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+from typing import NamedTuple
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from cigri.answers.campaigns import CampaignView
+from cigri.answers.clusters import Usage
+from cigri.answers.figures import EndFigure
+from cigri.endpoints.campaigns import campaigns
+from cigri.endpoints.clusters import cluster_usage
+from cigri.endpoints.figures import figures
+from cigri.endpoints.paging import walk
+from cigri.states import Outcome
+from cigri.text.units import HOUR
+from modules.portal.pages.website import Website, add_page
+
+USUAL_HOURS = 24.0
+MOST_OPEN_CAMPAIGNS = 10_000  # open ones, of everybody
+
+
+class MeanUse(NamedTuple):
+    """Cores of a cluster on the mean, of the periods in which somebody visited it."""
+
+    cluster: str
+    total: float
+    ours: float
+    others: float
+    free: float
+    down: float
+
+
+class ClusterWork(NamedTuple):
+    """Core-hours of a cluster since the grid began: of jobs that ended well, and of others."""
+
+    cluster: str
+    well: float
+    lost: float
+
+
+class UserShare(NamedTuple):
+    """What a user has on the grid now."""
+
+    user: str
+    campaigns: int
+    running: int
+    in_jobs: int
+    waiting: int
+
+
+def add_to(app: FastAPI, site: Website) -> None:
+    """/usage, with ?hours=N for how far back."""
+
+    def usage_page(request: Request, hours: float = USUAL_HOURS) -> Response:
+        caller = site.visitor(request)
+        grid = site.grid(caller)
+        full = grid.ask(cluster_usage, hours=hours)
+        return site.show(
+            request,
+            "usage.html",
+            caller,
+            hours=hours,
+            clusters=mean_use(full),
+            work=work_of(grid.ask(figures).ended),
+            users=shares_of(walk(grid, campaigns, MOST_OPEN_CAMPAIGNS, user="")),
+        )
+
+    add_page(app, "/usage", "GET", usage_page)
+
+
+def mean_use(usage: Iterable[Usage]) -> list[MeanUse]:
+    """By cluster, in the order of their names."""
+    periods = defaultdict[str, list[Usage]](list)
+    for period in usage:
+        periods[period.cluster].append(period)
+    return [_mean(cluster, told) for cluster, told in sorted(periods.items())]
+
+
+def work_of(ended: Iterable[EndFigure]) -> list[ClusterWork]:
+    """By cluster, in the order of their names."""
+    hours: Mapping[str, dict[bool, float]] = defaultdict(lambda: {True: 0.0, False: 0.0})
+    for end in ended:
+        hours[end.cluster][end.outcome is Outcome.SUCCESS] += end.core_seconds / HOUR
+    return [ClusterWork(cluster, told[True], told[False]) for cluster, told in sorted(hours.items())]
+
+
+def shares_of(listed: Iterable[CampaignView]) -> list[UserShare]:
+    """Who runs most first."""
+    by_user = defaultdict[str, list[CampaignView]](list)
+    for campaign in listed:
+        by_user[campaign.user].append(campaign)
+    shares = [_share(user, theirs) for user, theirs in by_user.items()]
+    return sorted(shares, key=lambda share: (-share.running, -share.in_jobs, share.user))
+
+
+def _mean(cluster: str, told: list[Usage]) -> MeanUse:
+    return MeanUse(cluster, *map(fmean, zip(*map(_cores, told), strict=True)))
+
+
+def _cores(use: Usage) -> tuple[int, ...]:
+    """In the order of MeanUse; what is used, the grid's jobs use in part."""
+    return use.total, use.used_by_us, use.used - use.used_by_us, use.free, use.unavailable
+
+
+def _share(user: str, theirs: list[CampaignView]) -> UserShare:
+    running, in_jobs = (sum(getattr(one, name) for one in theirs) for name in ("running", "assigned"))
+    return UserShare(user, len(theirs), running, in_jobs, sum(one.waiting for one in theirs))

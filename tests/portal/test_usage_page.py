@@ -1,0 +1,63 @@
+"""The page of use: clusters over the last hours, users now, and what came of what has run."""
+
+import pytest
+from sqlalchemy import delete, text, update
+
+from cigri.answers.clusters import Usage
+from cigri.answers.figures import EndFigure
+from cigri.states import Outcome
+from cigri.tables.clusters import ClusterUsage
+from cigri.text.units import HOUR
+from modules.portal.pages.usage import ClusterWork, MeanUse, mean_use, work_of
+from tests.factories import submitted_jobs
+from tests.portal.browser import Browser
+from tests.portal.conftest import Served
+
+
+def test_clusters_are_told_on_the_mean(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        conn.execute(update(ClusterUsage).values(total=10, free=3, used=6, used_by_us=4, unavailable=1))
+    assert "dahu 10.0 4.0 2.0 3.0 1.0" in browser.get("/usage?hours=2").words
+    with web.database.begin() as conn:
+        conn.execute(delete(ClusterUsage))
+    assert "None was visited in this time." in browser.get("/usage").words
+
+
+def test_means_are_taken_over_periods_and_kept_apart_by_cluster(web: Served) -> None:
+    with web.database.begin() as conn:
+        now = conn.execute(text("SELECT now()")).scalar_one()
+    usage = [Usage("b", now, 8, 8, 0, 0, 0), Usage("a", now, 4, 1, 3, 1, 0), Usage("a", now, 4, 3, 1, 1, 0)]
+    assert mean_use(usage) == [MeanUse("a", 4, 1, 1, 2, 0), MeanUse("b", 8, 0, 0, 8, 0)]
+
+
+def test_users_are_told_by_what_runs(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        submitted_jobs(conn, 3, 1, 1)
+        conn.execute(text("UPDATE jobs SET state = 'running', started_at = now() WHERE campaign_id = 3"))
+    told = browser.get("/usage").words
+    assert "tasks that wait daemon 1 1 1 0 nobody 2 0 0 5" in told
+
+
+def test_what_ended_well_is_told_apart() -> None:
+    ends = [
+        EndFigure("b", Outcome.FAILURE, False, 1, 1, HOUR),
+        EndFigure("a", Outcome.SUCCESS, False, 1, 1, 2 * HOUR),
+        EndFigure("a", Outcome.SUCCESS, True, 1, 1, HOUR),
+        EndFigure("a", Outcome.FAILURE, False, 1, 1, 5 * HOUR),
+    ]
+    assert work_of(ends) == [ClusterWork("a", 3, 5), ClusterWork("b", 0, 1)]
+
+
+def test_names_of_campaigns_are_no_part_of_it(browser: Browser) -> None:
+    told = browser.get("/usage").text
+    assert ("theirs" in told, "daemon" in told) == (False, True)
+
+
+@pytest.mark.parametrize("hours", ["0", "-1", "many", "nan", "1e9"])
+def test_a_past_that_is_none_is_refused(hours: str, browser: Browser) -> None:
+    assert browser.get(f"/usage?hours={hours}").status in (400, 422)
+
+
+def test_strangers_are_told_nothing_of_use(web: Served) -> None:
+    told = Browser(web.port).get("/usage")
+    assert (told.status, "dahu" in told.text) == (401, False)

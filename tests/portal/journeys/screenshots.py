@@ -1,0 +1,111 @@
+"""docs/pictures: the home page, and a campaign on three clusters, one of which fails at some of it.
+
+The campaign is made in virtual time, so that pictures differ only where pages do.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+from playwright.sync_api import sync_playwright
+
+from cigri.database import embedded, schema
+from cigri.database.virtual import VirtualDatabase
+from cigri.gateway import Gateway
+from cigri.program.tools import Tools
+from cigri.settings.sections import PortalSettings, Settings
+from cigri.states import Outcome
+from modules import metascheduler, predictor
+from tests.factories import NOON, a_campaign, a_cluster, end_jobs, note_passes, run_jobs, submitted_jobs
+from tests.portal.browser import LINK, made_link
+from tests.portal.conftest import Served, serving
+from tests.portal.journeys.conftest import CHROMIUM
+
+PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
+USER = "alice"
+WIDTH = 1100
+PICTURED = {"home": ("/", 480), "campaign": ("/campaigns/1", 1020)}
+"""Pages, and how much of each is shown."""
+SPEEDS = {"dahu": 4, "luke": 2, "bigfoot": 1}
+"""Tasks that each cluster ends in a round."""
+ROUNDS, ROUND = 50, timedelta(minutes=1)
+
+
+@contextmanager
+def demo_grid() -> Iterator[VirtualDatabase]:
+    with embedded.temporary() as directory:
+        with psycopg.connect(embedded.url(directory), autocommit=True) as conn:
+            conn.execute("CREATE DATABASE demo")
+        database = VirtualDatabase(embedded.url(directory, "demo"))
+        database.make_clock()
+        schema.upgrade(database)
+        yield database
+        database.close()
+
+
+def work(database: VirtualDatabase) -> None:
+    """An hour of it."""
+    database.set_time(NOON)
+    with database.begin() as conn:
+        clusters = {name: a_cluster(conn, name) for name in SPEEDS}
+        names = list(clusters)
+        a_campaign(conn, [f"--column {i % 25} --row {i // 25}" for i in range(600)], name="mandelbrot", clusters=names)
+        a_campaign(conn, 2500, name="protein-folding", clusters=["dahu", "luke"])
+        a_campaign(conn, 40, name="calibration", clusters=["bigfoot"])
+        end_jobs(conn, clusters["bigfoot"], submitted_jobs(conn, 3, clusters["bigfoot"], 31))
+    for turn in range(ROUNDS):
+        database.set_time(NOON + turn * ROUND)
+        with database.begin() as conn:
+            for name, speed in SPEEDS.items():
+                jobs = submitted_jobs(conn, 1, clusters[name], speed + turn % 3)
+                failing = 2 if name == "luke" and turn % 16 == 5 else 0
+                end_jobs(conn, clusters[name], jobs[:failing], Outcome.FAILURE, exit_code=1, node="luke-7")
+                end_jobs(conn, clusters[name], jobs[failing:], seconds=240)
+            end_jobs(conn, clusters["dahu"], submitted_jobs(conn, 2, clusters["dahu"], 5 + turn // 2), seconds=200)
+    with database.begin() as conn:
+        for name, speed in SPEEDS.items():
+            run_jobs(conn, submitted_jobs(conn, 1, clusters[name], 4 * speed))
+        run_jobs(conn, submitted_jobs(conn, 2, clusters["dahu"], 60))
+        note_passes(conn)
+    tools = Tools(database, Settings(), Gateway())
+    for module in (predictor, metascheduler):
+        module.run_once(tools)
+
+
+def take(portal: Served) -> None:
+    """Each page, as docs show it."""
+    PICTURES.mkdir(exist_ok=True)
+    made_link(portal.database, USER)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        origin = f"http://127.0.0.1:{portal.port}"
+        context = browser.new_context(base_url=origin, locale="en-GB", timezone_id="UTC")
+        page = context.new_page()
+        page.goto(f"/sign-in?link={LINK}")
+        page.get_by_role("button", name="sign in as").click()
+        for name, (path, height) in PICTURED.items():
+            page.set_viewport_size({"width": WIDTH, "height": height})
+            page.goto(path)
+            page.screenshot(path=PICTURES / f"{name}.png")
+        context.close()
+        browser.close()
+
+
+def main() -> int:
+    if CHROMIUM is None:
+        print("screenshots: no chromium here; `apt-get install chromium` brings one", file=sys.stderr)
+        return 1
+    with demo_grid() as database, tempfile.TemporaryDirectory() as directory:
+        work(database)
+        settings = Settings(portal=PortalSettings(), data_directory=Path(directory))
+        with serving(database, settings, Path(directory) / "portal.sock", "127.0.0.1:0") as portal:
+            take(portal)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

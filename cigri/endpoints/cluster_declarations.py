@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from cigri.answers.actions import Done
 from cigri.answers.clusters import ClusterFallback, DeclaredCluster
 from cigri.endpoints import Errand, May, asks, changes, reads
-from cigri.errors import AnswerUnreadable, NotFound, TransportError, UsageError
-from cigri.rules.callers import Caller, Scope
+from cigri.errors import AnswerUnreadable, Forbidden, NotFound, TransportError, UsageError
+from cigri.rules.callers import SUPERUSER, Caller, Scope
 from cigri.text.units import as_utc
 
 if TYPE_CHECKING:
@@ -86,11 +86,13 @@ def remove_cluster(conn: "Connection", _caller: Caller, *, cluster: str) -> Done
 
 
 @changes("/clusters/{cluster}/accounts", May.OPERATOR, Scope.OPERATE)
-def map_account(conn: "Connection", _caller: Caller, *, cluster: str, user: str, account: str = "") -> Done:
+def map_account(conn: "Connection", caller: Caller, *, cluster: str, user: str, account: str = "") -> Done:
     """The account that runs a grid user's jobs there from the next submission on; empty: that of the same name."""
     from cigri.flow.clusters import map_user
     from cigri.transports.address import ACCOUNT
 
+    if account == SUPERUSER != caller.user:
+        raise Forbidden(f"only {SUPERUSER} lets jobs run as {SUPERUSER}, and you are {caller.user}")
     if account and not ACCOUNT.fullmatch(account):
         raise UsageError(f"{account!r} cannot be the name of an account")
     if not 0 < len(user) <= LONGEST_NAME or not user.isprintable():

@@ -81,6 +81,14 @@ def test_who_is_no_operator_is_refused(cigri: Cigri, database: Database, monkeyp
     assert trail(database) == []
 
 
+def test_operators_let_nobody_run_as_root(cigri: Cigri, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Identities, "caller", lambda *_: Caller("alice", is_operator=True))
+    told = cigri("cluster", "map", "dahu", "alice", "root")
+    assert (told.status, "only root lets jobs run as root, and you are alice" in told.err) == (1, True), told
+    assert cigri("cluster", "map", "dahu", "alice", "al").status == 0
+    assert [(entry.user, entry.asked["account"]) for entry in trail(database)] == [("alice", "al")]
+
+
 def test_a_file_is_read_here_and_checked_there(cigri: Cigri, database: Database, tmp_path: Path) -> None:
     path = tmp_path / "luke.toml"
     path.write_text('driver = "slurm"\ntransport = "ssh"\nmax_waiting = 5\nssh = { host = "luke" }\n')

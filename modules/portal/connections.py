@@ -12,20 +12,22 @@ from cigri.endpoints.peers import peer_of
 
 CHANGES = "/changes"
 """Where browsers are told, without an end, what changes."""
-MOST_OF_ONE = 128  # connections of one account, a proxy's too: a quarter of all that are served at a time
+MOST_AT_ONCE = 512  # connections; the database is asked by far fewer at a time
+BY_TCP = -1
+"""Counted as one account: whose they are is not known."""
 
 
 class PeerProtocol(H11Protocol):
     """HTTP/1.1 as uvicorn speaks it; each request knows its peer, which no header can change.
 
     A connection is closed when the head of a request takes longer than `patience`, or nothing more of its body comes,
-    and at once when its account has MOST_OF_ONE others open.
+    and at once when its account has more of them than are left: a proxy serves many, and yet another finds room.
     """
 
     patience = 20.0  # seconds
     opened: ClassVar[Counter[int]] = Counter()
     """Connections by the number of the account at the other end."""
-    _uid: int | None = None
+    _uid = BY_TCP
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport) -> None:  # type: ignore[no-untyped-def]  # asyncio's own type is wider
@@ -35,9 +37,9 @@ class PeerProtocol(H11Protocol):
             peer = peer_of(sock)
             self.app_state = {**self.app_state, "peer": peer}
             self._uid = peer.uid
-            self.opened[peer.uid] += 1
-            if self.opened[peer.uid] > MOST_OF_ONE:
-                transport.close()
+        self.opened[self._uid] += 1
+        if self.opened[self._uid] > MOST_AT_ONCE - self.opened.total():
+            transport.close()
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -58,8 +60,7 @@ class PeerProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
-        if self._uid is not None:
-            self.opened[self._uid] -= 1
+        self.opened[self._uid] -= 1
         super().connection_lost(exc)
 
     def _wait(self) -> None:

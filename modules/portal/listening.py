@@ -12,12 +12,11 @@ from starlette.types import ASGIApp
 
 from cigri.errors import CigriError, ConfigError
 from cigri.settings.addresses import read_address
-from modules.portal.connections import PeerProtocol
+from modules.portal.connections import MOST_AT_ONCE, PeerProtocol
 
 LAST_PATIENCE = 10  # seconds that requests under way get at the end
 BACKLOG = 128  # connections that the kernel holds until they are taken
 LOOPBACK = "127.0.0.1"
-MOST_AT_ONCE = 512  # connections; the database is asked by far fewer at a time
 
 
 class Listener:

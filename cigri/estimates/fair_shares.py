@@ -21,7 +21,7 @@ def fair_shares(
     total = min(LARGEST_WEIGHT, max(0.0, total))
     weights = {name: min(LARGEST_WEIGHT, max(0.0, targets.get(name, 1.0))) for name in wanted}
     open_to = {name for name, most in wanted.items() if most > 0 and weights[name] > 1 / LARGEST_WEIGHT}
-    while open_to:
+    while open_to and total > 1 / LARGEST_WEIGHT:  # less would be lost in rounding
         unit = total / sum(weights[name] for name in open_to)
         full = {name for name in open_to if wanted[name] <= unit * weights[name]}
         for name in full or open_to:

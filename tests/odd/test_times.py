@@ -98,6 +98,7 @@ names = st.sampled_from("abcd")
 
 
 @given(floats, st.dictionaries(names, floats), st.dictionaries(names, floats))
+@example(1e-320, {"c": 1e-9}, {"a": 0.0, "c": 60.0})
 def test_no_share_is_more_than_there_is(total: float, wanted: dict[str, float], targets: dict[str, float]) -> None:
     shares = fair_shares(total, wanted, targets)
     assert shares.keys() == wanted.keys()

@@ -65,9 +65,8 @@ class Problem(NamedTuple):
     """What to write instead, or ""."""
 
     def __str__(self) -> str:
-        message = self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]}..."
-        place = f"{self.place}: " if self.place else ""
-        return f"{place}{message}" + (f" ({self.hint})" if self.hint else "")
+        place, message, hint = (one if len(one) <= LONGEST_MESSAGE else f"{one[:LONGEST_MESSAGE]}..." for one in self)
+        return (f"{place}: " if place else "") + message + (f" ({hint})" if hint else "")
 
 
 class DescriptionError(CigriError):

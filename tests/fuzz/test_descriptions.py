@@ -1,5 +1,6 @@
 """`gridsub --check` of what nobody honest writes: read or refused in words, with little memory and in little time."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +76,11 @@ def checker(forker: Forker, server: Path) -> Iterator[Checker]:
 @pytest.mark.parametrize("what", EVERY)
 def test_what_nobody_honest_writes_is_read_or_refused(checker: Checker, what: str) -> None:
     checker.check_some(what, ALWAYS, anew=False)
+
+
+def test_the_place_of_what_is_wrong_is_told_in_short(checker: Checker) -> None:
+    described = {"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters": ["$HOME" * 100_000]}
+    checker.check(Written(json.dumps(described), ".json"))
 
 
 @pytest.mark.fuzz

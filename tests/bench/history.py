@@ -23,6 +23,7 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "share": ("modules/metascheduler",),
     "matching": ("cigri/flow", "cigri/requirements", "cigri/resources", "modules/matcher.py"),
     "idle": ALL,
+    "service": ALL,
     "commands": ("cigri/drivers", "cigri/gateway.py", "modules/killer", "modules/runner", "modules/updator"),
     "simulate": ("cigri/cli", "cigri/flow", "modules"),
     "local": ALL,

@@ -27,9 +27,9 @@ class ClusterView(NamedTuple):
     free: int | None
     """Cores that are free."""
     used: int | None
-    """Cores that others use."""
+    """Cores that are in use, by others or by the grid."""
     used_by_us: int | None
-    """Cores that the grid's jobs use."""
+    """Those of them that the grid's jobs use."""
     unavailable: int | None
     """Cores that nobody can use."""
     waiting: int
@@ -64,9 +64,9 @@ class Usage(NamedTuple):
     free: int
     """Cores that were free."""
     used: int
-    """Cores that others used."""
+    """Cores that were in use, by others or by the grid."""
     used_by_us: int
-    """Cores that the grid's jobs used."""
+    """Those of them that the grid's jobs used."""
     unavailable: int
     """Cores that nobody could use."""
 

@@ -1,8 +1,5 @@
 """The migration that publishes when campaigns end, up and down with rows."""
 
-from collections.abc import Iterator
-
-import pytest
 from sqlalchemy import text
 
 from cigri.database import Database, schema
@@ -16,27 +13,16 @@ INSERT INTO forecast_history (campaign_id, at, ratio, remaining, eta) VALUES (1,
 """
 
 
-@pytest.fixture
-def database(empty_url: str) -> Iterator[Database]:
-    """At the migration before, with a forecast and its history."""
-    database = Database(empty_url)
-    schema.upgrade(database, BEFORE)
-    with database.begin() as conn:
-        conn.execute(text(ROWS))
-    yield database
-    database.close()
-
-
-def test_forecasts_of_before_have_told_nobody_an_end(database: Database) -> None:
-    schema.upgrade(database, AFTER)
-    with database.begin() as conn:
+def test_forecasts_of_before_have_told_nobody_an_end(older: Database) -> None:
+    schema.upgrade(older, AFTER)
+    with older.begin() as conn:
         for table in ("forecasts", "forecast_history"):
             found = conn.execute(text(f"SELECT remaining, pressure, published FROM {table}")).all()
             assert found == [(3, None, None)]
         conn.execute(text("UPDATE forecasts SET pressure = 10, published = now()"))
-    schema.downgrade(database, BEFORE)
-    with database.begin() as conn:
+    schema.downgrade(older, BEFORE)
+    with older.begin() as conn:
         assert conn.execute(text("SELECT mean FROM forecasts")).all() == [(10.0,)]
-    schema.upgrade(database, AFTER)
-    with database.begin() as conn:
+    schema.upgrade(older, AFTER)
+    with older.begin() as conn:
         assert conn.execute(text("SELECT pressure, published FROM forecasts")).all() == [(None, None)]

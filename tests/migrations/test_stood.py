@@ -1,8 +1,5 @@
 """The migration that keeps how campaigns stood, up and down with rows."""
 
-from collections.abc import Iterator
-
-import pytest
 from sqlalchemy import text
 
 from cigri.database import Database, schema
@@ -16,25 +13,14 @@ INSERT INTO forecast_history (campaign_id, at, ratio, remaining, eta) VALUES (1,
 STOOD = text("SELECT remaining, cores, done, failed FROM forecast_history")
 
 
-@pytest.fixture
-def database(empty_url: str) -> Iterator[Database]:
-    """At the migration before, with a row of history."""
-    database = Database(empty_url)
-    schema.upgrade(database, BEFORE)
-    with database.begin() as conn:
-        conn.execute(text(ROWS))
-    yield database
-    database.close()
-
-
-def test_nobody_knows_how_campaigns_stood_before(database: Database) -> None:
-    schema.upgrade(database, AFTER)
-    with database.begin() as conn:
+def test_nobody_knows_how_campaigns_stood_before(older: Database) -> None:
+    schema.upgrade(older, AFTER)
+    with older.begin() as conn:
         assert conn.execute(STOOD).all() == [(3, None, None, None)]
         conn.execute(text("UPDATE forecast_history SET cores = 1, done = 2, failed = 3"))
-    schema.downgrade(database, BEFORE)
-    with database.begin() as conn:
+    schema.downgrade(older, BEFORE)
+    with older.begin() as conn:
         assert conn.execute(text("SELECT remaining FROM forecast_history")).all() == [(3,)]
-    schema.upgrade(database, AFTER)
-    with database.begin() as conn:
+    schema.upgrade(older, AFTER)
+    with older.begin() as conn:
         assert conn.execute(STOOD).all() == [(3, None, None, None)]

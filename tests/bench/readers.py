@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import NamedTuple
@@ -82,18 +83,20 @@ class _Readers:
             selector.register(self._listen(path, cookie), selectors.EVENT_READ)
         selector.register(sys.stdin, selectors.EVENT_READ)
         print("all listen", flush=True)
-        askers = [threading.Thread(target=self._ask) for _ in range(1 if self._told.rate else AT_ONCE)]
         started = time.perf_counter()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            askers = [pool.submit(self._ask) for _ in range(1 if self._told.rate else AT_ONCE)]
+            try:
+                while not self._over.is_set():
+                    for key, _ in selector.select():
+                        if isinstance(key.fileobj, socket.socket):
+                            news += self._heard(key.fileobj).count(NEWS)
+                        else:
+                            self._over.set()
+            finally:
+                self._over.set()
         for asker in askers:
-            asker.start()
-        while not self._over.is_set():
-            for key, _ in selector.select():
-                if isinstance(key.fileobj, socket.socket):
-                    news += self._heard(key.fileobj).count(NEWS)
-                else:
-                    self._over.set()
-        for asker in askers:
-            asker.join()
+            asker.result()  # raises what went wrong in it
         return Seen(news, self._waits, time.perf_counter() - started, self._size)
 
     def _listen(self, path: str, cookie: str) -> socket.socket:

@@ -200,6 +200,11 @@ def among(ids: Iterable[int]) -> Select[tuple[int]]:
     return select(func.unnest(literal(list(ids), ARRAY(BigInteger)), type_=BigInteger))
 
 
+def is_one_of(column: ColumnElement[int], ids: Sequence[int]) -> ColumnElement[bool]:
+    """One alone is compared: for a list of unknown length PostgreSQL expects ten, and plans each call anew."""
+    return column == ids[0] if len(ids) == 1 else column.in_(among(ids))
+
+
 def among_given(name: str) -> Select[tuple[int]]:
     """As `among`, in a statement that is built once; its parameter `name` is a list of ids."""
     return select(func.unnest(bindparam(name, type_=ARRAY(BigInteger)), type_=BigInteger))

@@ -1,7 +1,7 @@
 """An endpoint is called: its caller is looked at, and all happens in one transaction."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cigri.endpoints import Endpoint, Errand, P, R, Receiving
@@ -9,6 +9,8 @@ from cigri.endpoints.bodies import Body, as_body
 from cigri.rules.callers import Caller
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from cigri.database import Database
 
 
@@ -40,12 +42,33 @@ class Here:
         with closing(Gateway()) as gateway:
             return answer.run(gateway)
 
+    @contextmanager
+    def at_once(self) -> Iterator["AtOnce"]:
+        """All that is asked in it sees the same instant, so that its figures agree."""
+        with self._database.answering() as conn:
+            yield AtOnce(conn, self._caller)
+
     def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
         with Body() as body:
             for block in as_body(values):
                 body.write(block)
             return receive(endpoint, self._database, self._caller, body, asked)
+
+
+class AtOnce:
+    """Reads of one instant."""
+
+    def __init__(self, conn: "Connection", caller: Caller) -> None:
+        self._conn, self._caller = conn, caller
+
+    def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
+        assert not args, "parameters are given by name"
+        assert endpoint.method == "GET", f"{endpoint.name} changes something"
+        endpoint.require(self._caller)
+        answer = endpoint.function(self._conn, self._caller, *args, **asked)
+        assert not isinstance(answer, Errand), "no cluster is asked within a transaction"
+        return answer
 
 
 def call(endpoint: Endpoint[..., R], database: "Database", caller: Caller, asked: Mapping[str, Any]) -> "R | Errand[R]":

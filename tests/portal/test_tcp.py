@@ -1,5 +1,6 @@
 """By TCP a token says who asks, and nothing else does; a page of elsewhere is not served."""
 
+import asyncio
 import json
 import socket
 from http.client import HTTPConnection
@@ -92,3 +93,25 @@ def test_a_command_asks_by_url(open_portal: Served, mint: Mint) -> None:
     finally:
         remote.close()
     assert (told.user, told.how) == ("nobody", "token 1")
+
+
+async def _is_hurried(listening: socket.socket) -> bool:
+    """Does what is accepted there send small pieces at once?"""
+    told: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def accepted(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        told.set_result(bool(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+        writer.close()
+
+    async with await asyncio.start_server(accepted, sock=listening):
+        with socket.create_connection(listening.getsockname()):
+            return await asyncio.wait_for(told, 10)
+
+
+def test_an_answer_in_two_pieces_does_not_wait_for_the_reader(tmp_path: Path) -> None:
+    """It would, for 40 ms, wherever a connection is used again."""
+    listener = Listener(tmp_path / "portal.sock", 0o600, "127.0.0.1:0")
+    try:
+        assert asyncio.run(_is_hurried(listener.sockets[1]))
+    finally:
+        listener.close()

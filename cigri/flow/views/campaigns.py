@@ -4,6 +4,7 @@ Read by: portal, users.
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Row, and_, case, cast, func, literal, or_, select, true
@@ -13,7 +14,7 @@ from sqlalchemy.sql.selectable import LateralFromClause, ScalarSelect, Select
 
 from cigri.answers.campaigns import CampaignView, PartView
 from cigri.answers.failures import ErrorView
-from cigri.database import among, server_time
+from cigri.database import is_one_of, server_time
 from cigri.database.typed_rows import read_all
 from cigri.flow.holds import HALT_PROBLEMS, is_share_held
 from cigri.flow.views.destinations import is_closed
@@ -40,6 +41,13 @@ def list_campaigns(
     limit: int | None = None,
 ) -> list[CampaignView]:
     """Behind `after`, in the order of ids: the named ones, or all open ones, or all; `user` empty: everybody's."""
+    chosen = _campaigns().where(_wanted(ids, user, with_ended), Campaign.c.id > after).limit(limit)
+    return read_all(conn, CampaignView, chosen, served_by=lambda row: _served_by(row, default_scheduler))
+
+
+@cache
+def _campaigns() -> Select[*tuple[Any, ...]]:
+    """All, in the order of ids."""
     counts = _counts()
     errors = (
         select(func.count().label("n"))
@@ -49,7 +57,7 @@ def list_campaigns(
     held = select(Hold.c.id).where(
         Hold.c.campaign_id == Campaign.c.id, Hold.c.cluster_id.is_(None), Hold.c.job_id.is_(None)
     )
-    statement = (
+    return (
         select(
             Campaign.c.id,
             Campaign.c.name,
@@ -86,11 +94,8 @@ def list_campaigns(
         .join(errors, true())
         .outerjoin(Project, Project.c.id == Campaign.c.project_id)
         .outerjoin(Forecast, and_(Forecast.c.campaign_id == Campaign.c.id, Forecast.c.cluster_id.is_(None)))
-        .where(_wanted(ids, user, with_ended), Campaign.c.id > after)
         .order_by(Campaign.c.id)
-        .limit(limit)
     )
-    return read_all(conn, CampaignView, statement, served_by=lambda row: _served_by(row, default_scheduler))
 
 
 def list_open(conn: Connection, ids: Sequence[int] | None = None, *, user: str = "") -> list[int]:
@@ -110,8 +115,14 @@ def _served_by(row: Row[*tuple[Any, ...]], default: str) -> str:
 
 def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
     """These campaigns on each of their clusters, sorted by campaign and the cluster's name."""
+    chosen = _parts().where(is_one_of(CampaignCluster.c.campaign_id, ids))
+    return read_all(conn, PartView, chosen, cluster_hours=_hours)
+
+
+@cache
+def _parts() -> Select[*tuple[Any, ...]]:
     part, live = CampaignCluster, _live()
-    statement = (
+    return (
         select(
             part.c.campaign_id,
             Cluster.c.name.label("cluster"),
@@ -154,10 +165,8 @@ def list_parts(conn: Connection, ids: Sequence[int]) -> list[PartView]:
         .outerjoin(
             Forecast, and_(Forecast.c.campaign_id == part.c.campaign_id, Forecast.c.cluster_id == part.c.cluster_id)
         )
-        .where(part.c.campaign_id.in_(among(ids)))
         .order_by(part.c.campaign_id, Cluster.c.name)
     )
-    return read_all(conn, PartView, statement, cluster_hours=_hours)
 
 
 def _is_barred() -> ColumnElement[bool]:
@@ -267,7 +276,7 @@ def _hours(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 
 def _wanted(ids: Sequence[int] | None, user: str, with_ended: bool) -> ColumnElement[bool]:
     if ids is not None:
-        chosen: ColumnElement[bool] = Campaign.c.id.in_(among(ids))
+        chosen = is_one_of(Campaign.c.id, ids)
     else:
         chosen = or_(Campaign.c.state.in_(OPEN_CAMPAIGNS), literal(with_ended))
     return and_(chosen, Campaign.c.grid_user == user) if user else chosen

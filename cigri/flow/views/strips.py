@@ -2,9 +2,10 @@
 Read by: users.
 """
 
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Table, case, func, select
+from sqlalchemy import BigInteger, Connection, Table, bindparam, case, func, select
 from sqlalchemy.sql.selectable import Select
 
 from cigri.answers.strips import MOST_CELLS, StripCell
@@ -20,20 +21,21 @@ def list_cells(conn: Connection, campaign_id: int, total: int) -> list[StripCell
 
     Each task is looked at once: a million take a quarter of a second.
     """
-    width = max(1, -(-total // MOST_CELLS))
+    asked = {"campaign_id": campaign_id, "width": max(1, -(-total // MOST_CELLS))}
     for table in (Task, TaskHistory):
-        cells = read_all(conn, StripCell, _cells(table, campaign_id, width), worst=lambda row: WORST_FIRST[row.worst])
+        cells = read_all(conn, StripCell, _cells(table), asked, worst=lambda row: WORST_FIRST[row.worst])
         if cells:
             return cells
     return []
 
 
-def _cells(table: Table[Any], campaign_id: int, width: int) -> Select[*tuple[Any, ...]]:
-    number, cell = table.c.number, table.c.number // width
+@cache
+def _cells(table: Table[Any]) -> Select[*tuple[Any, ...]]:
+    number, cell = table.c.number, table.c.number // bindparam("width", type_=BigInteger)
     badness = case({state: place for place, state in enumerate(WORST_FIRST)}, value=table.c.state)
     return (
         select(func.min(number).label("first"), func.max(number).label("last"), func.min(badness).label("worst"))
-        .where(table.c.campaign_id == campaign_id)
+        .where(table.c.campaign_id == bindparam("campaign_id"))
         .group_by(cell)
         .order_by(cell)
     )

@@ -12,7 +12,7 @@ from cigri.answers.failures import FailureKind
 from cigri.answers.reasons import ClusterReason
 from cigri.answers.tasks import TaskView
 from cigri.endpoints import Endpoint
-from cigri.endpoints.calling import Here
+from cigri.endpoints.calling import AtOnce, Here
 from cigri.endpoints.campaign_changes import (
     cancel_campaign,
     hold_campaign,
@@ -73,8 +73,10 @@ def add_to(app: FastAPI, site: Website) -> None:
 
     def campaign_page(request: Request, campaign_id: PlainNumber, after: PlainNumber | None = None) -> Response:
         caller = site.visitor(request)
-        grid = site.grid(caller)
-        whole, listed = grid.ask(campaign, campaign_id=campaign_id), _tasks(grid, campaign_id, after)
+        with site.grid(caller).at_once() as grid:
+            whole, listed = grid.ask(campaign, campaign_id=campaign_id), _tasks(grid, campaign_id, after)
+            reasons = grid.ask(why, campaign_id=campaign_id)
+            cells = _strip(grid, campaign_id) if whole.campaign.total <= STRIP_AT_ONCE else None
         kinds = whole.failures[:SHOWN_FAILURES]
         return site.show(
             request,
@@ -84,9 +86,9 @@ def add_to(app: FastAPI, site: Website) -> None:
             campaign=whole.campaign,
             stamp=stamp_of([whole.campaign]),
             parts=bar(whole.campaign),
-            strip=_strip(grid, campaign_id) if whole.campaign.total <= STRIP_AT_ONCE else None,
+            strip=cells,
             end=expected_end(whole.campaign),
-            shares=_shares(whole, grid.ask(why, campaign_id=campaign_id)),
+            shares=_shares(whole, reasons),
             failures=[shown_failure(kind) for kind in kinds],
             left_out=len(whole.failures) - len(kinds),
             may_change=_may_change(caller, whole),
@@ -131,7 +133,7 @@ def add_to(app: FastAPI, site: Website) -> None:
     add_page(app, "/campaigns/{campaign_id}/failures/{key}/{action}", "POST", change_failures)
 
 
-def _strip(grid: Here, campaign_id: int) -> Strip:
+def _strip(grid: Here | AtOnce, campaign_id: int) -> Strip:
     return strip_of(grid.ask(strip, campaign_id=campaign_id))
 
 
@@ -165,7 +167,7 @@ def _accept(grid: Here, campaign_id: int, kind: FailureKind) -> None:
 CHANGES_OF_FAILURES: Mapping[str, Callable[[Here, int, FailureKind], None]] = {"again": _do_again, "accept": _accept}
 
 
-def _tasks(grid: Here, campaign_id: int, after: int | None) -> list[TaskView]:
+def _tasks(grid: AtOnce, campaign_id: int, after: int | None) -> list[TaskView]:
     """Those launched last, or the ones behind a number."""
     if after is None:
         return grid.ask(latest_tasks, campaign_id=campaign_id, limit=SHOWN_TASKS)

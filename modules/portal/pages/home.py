@@ -4,7 +4,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from cigri.answers.campaigns import CampaignView
-from cigri.endpoints.calling import Here
+from cigri.endpoints.calling import AtOnce
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.histories import rates
 from cigri.endpoints.notices import notices
@@ -26,9 +26,12 @@ def add_to(app: FastAPI, site: Website) -> None:
 
     def home(request: Request, user: PlainText = "", ended: bool = False, after: PlainNumber = 0) -> Response:
         caller = site.visitor(request)
-        grid, whose = site.grid(caller), user or caller.user
+        whose = user or caller.user
         asked = "" if whose == ANY_USER else whose
-        listed = grid.ask(campaigns, user=asked, with_ended=ended, after=after, limit=MOST_LINES)
+        with site.grid(caller).at_once() as grid:
+            listed = grid.ask(campaigns, user=asked, with_ended=ended, after=after, limit=MOST_LINES)
+            sparks, reasons = _sparks(grid, listed), _reasons(grid, listed)
+            sentences = grid.ask(notices, user=asked).sentences
         return site.show(
             request,
             "home.html",
@@ -38,22 +41,22 @@ def add_to(app: FastAPI, site: Website) -> None:
             is_everybody=not asked,
             with_ended=ended,
             lines=[(campaign, bar(campaign), expected_end(campaign)) for campaign in listed],
-            sparks=_sparks(grid, listed),
-            reasons=_reasons(grid, listed),
+            sparks=sparks,
+            reasons=reasons,
             last=listed[-1].id if len(listed) == MOST_LINES else None,
-            sentences=grid.ask(notices, user=asked).sentences,
+            sentences=sentences,
         )
 
     add_page(app, "/", "GET", home)
 
 
-def _sparks(grid: Here, listed: list[CampaignView]) -> dict[int, Sparkline | None]:
+def _sparks(grid: AtOnce, listed: list[CampaignView]) -> dict[int, Sparkline | None]:
     """How fast each was in the last day of its life."""
     told = grid.ask(rates, campaigns=written_ids([campaign.id for campaign in listed])) if listed else []
     return {rate.campaign_id: sparkline(rate) for rate in told}
 
 
-def _reasons(grid: Here, listed: list[CampaignView]) -> dict[int, str]:
+def _reasons(grid: AtOnce, listed: list[CampaignView]) -> dict[int, str]:
     """In words, of those that run nothing though something waits."""
     still = [campaign for campaign in listed if campaign.is_open and campaign.waiting and not campaign.running]
     told = {campaign.id: grid.ask(why, campaign_id=campaign.id) for campaign in still[:MOST_REASONS]}

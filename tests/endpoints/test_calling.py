@@ -1,0 +1,34 @@
+"""Several questions of one instant: what happens meanwhile is told by none of them."""
+
+import pytest
+
+from cigri.database import Database
+from cigri.endpoints.audit import audit_trail
+from cigri.endpoints.calling import Here
+from cigri.endpoints.campaign_changes import cancel_campaign
+from cigri.endpoints.campaigns import campaign, campaigns
+from cigri.errors import Forbidden
+from cigri.rules.callers import Caller
+from tests.factories import a_campaign, a_cluster
+
+
+def test_answers_of_one_instant_agree(database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, ["a"])
+    here = Here(database, Caller("alice"))
+    with here.at_once() as grid:
+        before = grid.ask(campaigns)
+        with database.begin() as conn:
+            a_campaign(conn, ["b"])
+        assert grid.ask(campaigns) == before
+        assert grid.ask(campaign, campaign_id=before[0].id).campaign == before[0]
+    assert len(here.ask(campaigns)) == len(before) + 1
+
+
+def test_at_once_is_asked_what_the_caller_may_and_nothing_is_changed(database: Database) -> None:
+    with Here(database, Caller("alice")).at_once() as grid:
+        with pytest.raises(Forbidden):
+            grid.ask(audit_trail)
+        with pytest.raises(AssertionError, match="cancel_campaign"):
+            grid.ask(cancel_campaign, campaign_id=1)

@@ -1,5 +1,6 @@
 """`cigri portal`: serves people in the foreground, as `cigri up` does in the background and systemd does."""
 
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from modules.operator import installed, service
 OWNER_ALONE, EVERYBODY = 0o600, 0o666
 OPENING_PATIENCE = 60.0  # seconds until it listens
 LOOK_WHILE_OPENING = 0.05
+NICENESS = 5  # where processors are short the cycle goes before those who look at it
 
 
 def run(argv: list[str]) -> int:
@@ -37,6 +39,7 @@ def run(argv: list[str]) -> int:
         schema.require_current(database)
         mark.claim()
         try:
+            os.nice(NICENESS)
             mode = EVERYBODY if settings.portal.socket else OWNER_ALONE
             listener = Listener(portal_socket(settings), mode, settings.portal.address, kept_port(settings))
             portal.run(database, settings, listener)

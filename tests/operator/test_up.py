@@ -15,6 +15,7 @@ from cigri.endpoints.callers import whoami
 from cigri.endpoints.remote import Remote
 from cigri.errors import DatabaseUnavailable
 from cigri.installation import PORTAL_SOCKET
+from modules.operator.portal import NICENESS
 from tests.operator.conftest import Installation, until
 
 STATE = "SELECT state::text FROM campaigns WHERE id = {}"
@@ -119,6 +120,10 @@ def test_the_portal_serves_those_who_ask(grid: Installation) -> None:
     assert (told.user, told.is_operator, told.how) == (getpass.getuser(), True, "kernel")
     assert stat.S_IMODE((grid.data / PORTAL_SOCKET).stat().st_mode) == 0o600, "this grid is its owner's alone"
     assert f"serves at {grid.data / PORTAL_SOCKET} as process {portal(grid)}" in grid.run("status").out
+
+
+def test_the_portal_gives_way_to_the_cycle(grid: Installation) -> None:
+    assert os.getpriority(os.PRIO_PROCESS, portal(grid)) == os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
 
 
 def test_a_killed_portal_is_seen_and_started_again(grid: Installation) -> None:

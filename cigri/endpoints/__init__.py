@@ -43,9 +43,13 @@ class May(StrEnum):
     """Who may call an endpoint; none is served to strangers."""
 
     EVERYBODY = "everybody"
-    """Whoever is known; the answer holds what this caller may see."""
+    """Whoever is known."""
+    EVERYBODY_IN_PART = "everybody, in part"
+    """The same; but of others' campaigns the answer lacks what is in them."""
     OWNER = "owner"
     """Of what is named, as the function itself looks up together with it; who is not is told that it is not there."""
+    HOLDER = "holder"
+    """The same of what is a person's and no campaign's: group mates are anybody else."""
     OPERATOR = "operator"
 
 

@@ -49,7 +49,7 @@ def campaigns(
     )
 
 
-@reads("/campaigns/{campaign_id}", May.EVERYBODY)
+@reads("/campaigns/{campaign_id}", May.EVERYBODY_IN_PART)
 def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCampaign:
     """A campaign with each of its clusters, and how its tasks failed; what they wrote is for its owner."""
     from cigri import installation
@@ -78,13 +78,13 @@ def replicas(conn: "Connection", _caller: Caller, *, campaign_id: int) -> Replic
     return count_replicas(conn, campaign_id)
 
 
-@reads("/campaigns/{campaign_id}/failures", May.EVERYBODY)
+@reads("/campaigns/{campaign_id}/failures", May.EVERYBODY_IN_PART)
 def failures(conn: "Connection", caller: Caller, *, campaign_id: int) -> list[FailureKind]:
     """How tasks of a campaign failed, those that failed alike together; what they wrote is for its owner."""
     return list_kinds(conn, caller, find_campaign(conn, campaign_id))
 
 
-@reads("/errors", May.EVERYBODY, FORWARDS)
+@reads("/errors", May.EVERYBODY_IN_PART, FORWARDS)
 def errors(
     conn: "Connection", caller: Caller, *, ids: str = "", user: str = "", after: int = 0, limit: int = USUAL_PAGE
 ) -> list[ErrorView]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 USUAL_EVENTS = 100
 
 
-@reads("/events", May.EVERYBODY, BACKWARDS)
+@reads("/events", May.OWNER, BACKWARDS)
 def events(
     conn: "Connection",
     caller: Caller,
@@ -29,14 +29,14 @@ def events(
     before: int | None = None,
     limit: int = USUAL_EVENTS,
 ) -> list[SeenEvent]:
-    """The last ones of your campaigns, of those named (3,5-7), or `is_global` of clusters and the grid."""
+    """The last ones of your campaigns, of those named (3,5-7), or (for everybody) `is_global` of clusters and grid."""
     from cigri.flow.views.events import list_events
 
     require_limit(limit)
     return list_events(conn, _chosen(conn, caller, campaigns, ids, is_global, with_closed), limit, before)
 
 
-@reads("/events/count", May.EVERYBODY)
+@reads("/events/count", May.OWNER)
 def event_counts(
     conn: "Connection",
     caller: Caller,

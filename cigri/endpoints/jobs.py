@@ -23,7 +23,7 @@ STREAMS: "dict[str, Stream]" = {"out": "out", "err": "err"}
 SHAPE = ("cpu", "nodes")
 
 
-@asks("/jobs/{job_id}", May.EVERYBODY, WholeJob)
+@asks("/jobs/{job_id}", May.EVERYBODY_IN_PART, WholeJob)
 def job(
     conn: "Connection", caller: Caller, *, job_id: int, asked_itself: bool = False
 ) -> "WholeJob | Errand[WholeJob]":

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@reads("/campaigns/{campaign_id}/why", May.EVERYBODY)
+@reads("/campaigns/{campaign_id}/why", May.EVERYBODY_IN_PART)
 def why(conn: "Connection", caller: Caller, *, campaign_id: int, task: int | None = None) -> list[ClusterReason]:
     """What keeps a campaign, or one task by its number, from more jobs on each cluster, and from each queue."""
     from cigri.flow.cuts import list_cuts

@@ -17,7 +17,7 @@ USUAL_TASKS = 100
 NO_TASK = "no such task; `gridstat -f CAMPAIGN` lists tasks"
 
 
-@reads("/campaigns/{campaign_id}/tasks", May.EVERYBODY, Paging("after", "number"))
+@reads("/campaigns/{campaign_id}/tasks", May.EVERYBODY_IN_PART, Paging("after", "number"))
 def tasks(
     conn: "Connection", caller: Caller, *, campaign_id: int, after: int = -1, limit: int = USUAL_TASKS
 ) -> list[TaskView]:
@@ -29,7 +29,7 @@ def tasks(
     return _shown(caller, found, list_tasks(conn, campaign_id, after + 1, limit))
 
 
-@reads("/campaigns/{campaign_id}/latest-tasks", May.EVERYBODY)
+@reads("/campaigns/{campaign_id}/latest-tasks", May.EVERYBODY_IN_PART)
 def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit: int = USUAL_TASKS) -> list[TaskView]:
     """Tasks of a campaign that were launched last, the last one first; the first ones where none has been."""
     from cigri.flow.views.jobs import list_latest_tasks, list_tasks
@@ -39,7 +39,7 @@ def latest_tasks(conn: "Connection", caller: Caller, *, campaign_id: int, limit:
     return _shown(caller, found, list_latest_tasks(conn, campaign_id, limit) or list_tasks(conn, campaign_id, 0, limit))
 
 
-@reads("/campaigns/{campaign_id}/tasks/{number}", May.EVERYBODY)
+@reads("/campaigns/{campaign_id}/tasks/{number}", May.EVERYBODY_IN_PART)
 def task(conn: "Connection", caller: Caller, *, campaign_id: int, number: int) -> WholeTask:
     """One task by its number in its campaign, and all its attempts."""
     from cigri.flow.views.jobs import list_tasks
@@ -65,7 +65,7 @@ def task_commands(conn: "Connection", caller: Caller, *, campaign_id: int, numbe
     ]
 
 
-@reads("/tasks/{task_id}", May.EVERYBODY)
+@reads("/tasks/{task_id}", May.EVERYBODY_IN_PART)
 def task_by_id(conn: "Connection", caller: Caller, *, task_id: int) -> WholeTask:
     """One task by its own id, and all its attempts, unless its campaign is archived."""
     from cigri.flow.views.jobs import find_task

@@ -50,7 +50,7 @@ def get_tokens(conn: "Connection", caller: Caller) -> list[TokenView]:
     return list_tokens(conn, caller)
 
 
-@changes("/tokens/{token_id}/revoke", May.OWNER)
+@changes("/tokens/{token_id}/revoke", May.HOLDER)
 def revoke_token(conn: "Connection", caller: Caller, *, token_id: int) -> TokenView:
     """Make a token worthless, from now on and for ever."""
     from cigri.flow.tokens import end_token

@@ -4,19 +4,15 @@ import argparse
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
-from unittest.mock import patch
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql
 
-from cigri.cli.command import Parser
-from cigri.endpoints import every
+from cigri.endpoints import Endpoint, every
 from cigri.endpoints.parameters import MEANINGS
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import Settings
@@ -24,10 +20,11 @@ from cigri.tables import everything
 from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
 from cigri.text.exit_codes import EXPLAINED, OF_COMMANDS, OF_TASKS
 from cigri.text.plain import inlined
-from modules import operator
+from modules.operator import HERE_ONLY
 from modules.portal.schemas import meanings_of
+from tests.arch.commands import ROOT, commands_asking, operator_commands, parser_of
+from tests.permissions import FOR_STRANGERS, MATES, Who, needed_scope, permission
 
-ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "docs" / "reference"
 ORIGIN = "written from the code; what is wrong here is mended there"
 EXAMPLE = "`cigri cluster change NAME --set max_waiting=50`"
@@ -39,7 +36,7 @@ OF_ALL = ("help", "version")
 DATA_DIRECTORY = "~/.local/share/cigri"
 
 PORTAL = """\
-# The portal: who may do what
+# The portal
 
 <!-- {} -->
 
@@ -47,29 +44,52 @@ PORTAL = """\
 curl --unix-socket ~/.local/share/cigri/portal.sock http://localhost/api/v1/whoami
 ```
 
-The socket of a site is `/run/cigri/portal.sock`. Commands ask the same; their `--json` is the body of the answer:
-[json.md](json.md) tells every field by command, the end of this page by type. `/openapi.json` says the same to
-programs. What goes wrong comes as `application/problem+json`, whose `detail` is the sentence that a command shows.
+The socket of a site is `/run/cigri/portal.sock`. Every path, and who may ask it: [who-may-do-what](who-may-do-what.md).
+Commands ask the same; their `--json` is the body of the answer: [json.md](json.md) tells every field by command, this
+page by type. `/openapi.json` says the same to programs. What goes wrong comes as `application/problem+json`, whose
+`detail` is the sentence that a command shows.
 
 Who you are, the kernel says (`whoami` shows it), or a [token](commands.md#gridtoken), or a
 [proxy](../how-to/reach-a-grid-from-elsewhere.md) that the operator trusts, or the session of a
 [browser](../how-to/look-in-a-browser.md). Nothing else that is sent changes it.
 
-- **everybody**: who is known. Of others' campaigns they see name, numbers and state; parameters, environment,
-  description and what tasks wrote are null or left out.
-- **owner**: of the campaign, job or token, and `root` and operators. To anybody else it is not there (404).
-- **group mates**: members of the group of the owner's account. They are anybody else, unless `portal.group_may` says
-  `see` (all that the owner sees of a campaign) or `change` (all that the owner may do with it, too; tasks that they add
-  run under the owner's account). Nobody is a mate of root.
-- **operator**: root, whom `portal.operators` names, and the account that runs the grid. Anybody else is refused (403).
-
-A token or a session is for `read`, `submit` or `operate`; each allows what stands before it, too. Every change is in
-the audit trail together with what it changed: `gridevents --audit`. 202 means that a cluster is being asked: ask the
-same again for the answer. A change in a session needs the `Origin` of a page of the portal's, and the proof that it
-holds (`X-CiGri-Proof`).
+202 means that a cluster is being asked: ask the same again for the answer. A change in a session needs the `Origin` of
+a page of the portal's, and the proof that it holds (`X-CiGri-Proof`).
 
 A list comes in pages of `limit` rows. The header `Link` of a full page names the next one; where there is none, the
 list has ended.
+
+"""
+
+WHO_MAY = """\
+# Who may do what
+
+<!-- {} -->
+
+```sh
+curl --unix-socket /run/cigri/portal.sock http://localhost/api/v1/whoami    # who you are, and what you may
+```
+
+Columns say who asks about what is somebody's:
+
+- **owner**: of the campaign, job or token.
+- **mate**: a member of the group of the owner's account, by the setting `portal.group_may`: `nothing` (the default),
+  `see`, `change`. Tasks that they add run under the owner's account. Nobody is a mate of root.
+- **other**: anybody else who is known.
+- **operator**: root, whom `portal.operators` names, and the account that runs the grid.
+- **anonymous**: without a token, a session, a proxy's word or an account of this host.
+
+Cells say what they get: **yes**; **in part**, which is name, numbers and state of others' campaigns without parameters,
+environment, description and what tasks wrote; **404**, it is not there for them; **403** and **401**, it is refused.
+**404; `change`: yes** of a mate: yes where `portal.group_may` is `change`, else 404.
+
+A token or a session is for `read`, `submit` or `operate`; each allows what stands before it, too. **scope** is the one
+that is needed. With less than `operate` an operator is an **other**; root looks at everything with any.
+
+Every change is in the audit trail together with what it changed: `gridevents --audit`.
+
+Pages in a browser and [CiGri 3's paths](cigri3.md) ask the same, by the same rules. `/metrics` tells whoever is known
+what `/figures` does. Strangers, too, are answered at {}.
 
 """
 
@@ -194,25 +214,6 @@ def operator_page() -> str:
     return "\n".join(lines)
 
 
-def operator_commands() -> Iterator[list[str]]:
-    """What may stand behind `cigri`; of what has actions each of them."""
-    for word in operator.COMMANDS:
-        below = getattr(import_module(f"modules.operator.{word}"), "ACTIONS", None)
-        yield from [[word, one] for one in below] if below else [[word]]
-
-
-def parser_of(words: list[str]) -> Parser:
-    """The command is begun, and stopped where it would look at its words."""
-    with patch.object(Parser, "parse_args", autospec=True, side_effect=_Begun) as begun:
-        with suppress(_Begun):
-            import_module(".".join(["modules.operator", *words])).run([])
-    parser: Parser = begun.call_args.args[0]
-    return parser
-
-
-class _Begun(Exception): ...
-
-
 def _called(action: argparse.Action) -> str:
     """An option or a word with what it takes, as one types it."""
     takes = "" if action.nargs == 0 else action.metavar or "|".join(map(str, action.choices or ())) or action.dest
@@ -244,13 +245,38 @@ def unit_of(field: FieldInfo) -> str:
     return found[1] if found else ""
 
 
-def portal_page() -> str:
+def who_may_page() -> str:
+    asking = commands_asking()
+    head = ("what", "command", "below `/api/v1`", "scope", "owner", "mate", "other", "operator", "anonymous")
     rows = (
-        (f"`{endpoint.method} {endpoint.path}`", endpoint.may, endpoint.scope, _first_line(endpoint.function))
+        (
+            _first_line(endpoint.function),
+            f"`{asking[endpoint.name]}`" if endpoint.name in asking else "",
+            f"`{endpoint.method} {endpoint.path}`",
+            needed_scope(endpoint),
+            permission(endpoint, Who.OWNER),
+            _for_mates(endpoint),
+            *(permission(endpoint, who) for who in (Who.OTHER, Who.OPERATOR, Who.ANONYMOUS)),
+        )
         for endpoint in sorted(every(), key=lambda endpoint: (endpoint.path, endpoint.method))
     )
-    lines = _table(("below `/api/v1`", "who", "scope", "what"), rows)
-    lines += ["## What is asked with", ""]
+    told = ", ".join(f"`{path}`" for path in FOR_STRANGERS)
+    lines = [*_table(head, rows), "## On the grid's host only", ""]
+    lines += ["By the account that runs the grid, for whoever else cannot read where the database is.", ""]
+    lines += _table(("command", "why"), ((f"`cigri {words}`", why) for words, why in HERE_ONLY.items()))
+    return WHO_MAY.format(ORIGIN, told) + "\n".join(lines)
+
+
+def _for_mates(endpoint: Endpoint[..., Any]) -> str:
+    """What they get without the site's word, and from which word on it is another."""
+    now, seeing, changing = (permission(endpoint, who) for who in MATES)
+    if now == changing:
+        return now
+    return f"{now}; `{'see' if seeing == changing else 'change'}`: {changing}"
+
+
+def portal_page() -> str:
+    lines = ["## What is asked with", ""]
     lines += _table(("parameter", "meaning"), ((f"`{name}`", meaning) for name, meaning in MEANINGS.items()))
     lines += [
         "## What is answered",
@@ -291,6 +317,7 @@ def _first_line(function: Callable[..., Any]) -> str:
 
 PAGES = {
     "portal.md": portal_page,
+    "who-may-do-what.md": who_may_page,
     "cigri.md": operator_page,
     "settings.md": settings_page,
     "events.md": events_page,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cigri.text.event_codes import CODES_OF_CAMPAIGNS, OF_THE_GRID
-from tests.arch.reference import PAGES, PLACE, ROOT, is_number, model_of, sections, table_meanings, unit_of
+from tests.arch.commands import ROOT
+from tests.arch.reference import PAGES, PLACE, is_number, model_of, sections, table_meanings, unit_of
 
 KNOWN = CODES_OF_CAMPAIGNS.keys() | OF_THE_GRID.keys()
 CODE = re.compile(r"(?=.{4})[A-Z]+(_[A-Z]+)*")

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
-from cigri.endpoints import Endpoint, campaigns, descriptions, reasons, tasks
+from cigri.endpoints import Endpoint, May, campaigns, descriptions, every, jobs, reasons, tasks
 from cigri.endpoints.calling import call
 from cigri.errors import NotFound
 from cigri.flow.trials import Trial, put_trials
@@ -24,12 +24,19 @@ OF_ONE: list[tuple[Endpoint[..., Any], dict[str, int]]] = [
     (campaigns.failures, {"campaign_id": 1}),
     (campaigns.errors, {}),
     (tasks.tasks, {"campaign_id": 1}),
+    (tasks.latest_tasks, {"campaign_id": 1}),
     (tasks.task, {"campaign_id": 1, "number": 0}),
     (tasks.task_by_id, {"task_id": 1}),
     (reasons.why, {"campaign_id": 1}),
+    (jobs.job, {"job_id": 1}),
 ]
 OWNERS_ALONE: list[Endpoint[..., Any]] = [descriptions.description, descriptions.parameters]
-OWNERS = [Caller("alice"), Caller("root"), Caller("carol", is_operator=True)]
+OWNERS = [
+    Caller("alice"),
+    Caller("root"),
+    Caller("carol", is_operator=True),
+    Caller("dave", sees_of=frozenset({"alice"})),
+]
 OTHERS = [Caller("bob"), Caller("carol", is_operator=True, scope=Scope.READ)]
 
 
@@ -61,6 +68,11 @@ def test_what_is_in_a_campaign_is_its_owners(
         assert SECRET not in told(endpoint, grid, caller, asked)
 
 
+def test_what_is_declared_to_be_told_in_part_is_tried_above() -> None:
+    declared = {endpoint.name for endpoint in every() if endpoint.may is May.EVERYBODY_IN_PART}
+    assert declared == {endpoint.name for endpoint, _ in OF_ONE}
+
+
 @pytest.mark.parametrize("endpoint", OWNERS_ALONE, ids=lambda endpoint: endpoint.name)
 def test_what_is_its_owners_alone_is_not_there_for_others(endpoint: Endpoint[..., Any], grid: Database) -> None:
     for caller in OWNERS:
@@ -77,7 +89,7 @@ def test_what_is_its_owners_alone_is_not_there_for_others(endpoint: Endpoint[...
 )
 def test_what_is_not_there_is_said_so(endpoint: Endpoint[..., Any], asked: dict[str, int], database: Database) -> None:
     if asked:
-        with pytest.raises(NotFound, match=r"no campaign 1|no such task"):
+        with pytest.raises(NotFound, match=r"no campaign 1|no such task|no job 1"):
             told(endpoint, database, OWNERS[0], asked)
     else:
         assert told(endpoint, database, OWNERS[0], asked) == "[]"

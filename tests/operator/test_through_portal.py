@@ -18,7 +18,7 @@ from cigri.rules.callers import Caller
 from cigri.settings.sections import NodeSettings, Settings
 from modules.operator import HERE_ONLY
 from modules.portal.identity import Identities
-from tests.arch.reference import operator_commands
+from tests.arch.commands import operator_commands
 from tests.factories import a_campaign, a_cluster
 from tests.operator.conftest import Cigri
 from tests.portal.conftest import serving

@@ -3,11 +3,16 @@
 import json
 import os
 import pwd
+import re
+from contextlib import closing
 from datetime import timedelta
+from http import HTTPStatus
+from http.client import HTTPConnection
 from typing import Any, NamedTuple
 
 import pytest
 from sqlalchemy import Connection, func, select, update
+from starlette.routing import Mount, Route
 
 from cigri import endpoints
 from cigri.database import Database
@@ -31,7 +36,10 @@ from cigri.tables import everything
 from cigri.tables.audit import Audit
 from cigri.tables.campaigns import CampaignCluster
 from cigri.tables.tokens import Token
+from modules.portal import make_app
+from modules.portal.errands import Errands
 from tests.factories import NOON, a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.permissions import FOR_STRANGERS, Who, needed_scope, permission
 from tests.portal.conftest import Answered, Mint, Serve, Served, bearer
 
 DAEMON = 1  # the number of an account that owns nothing here
@@ -39,10 +47,9 @@ SYNC = 4  # the number of one in the group of nobody's
 
 
 class Asked(NamedTuple):
-    """A request that an operator may make, and its owner; `other`: what anybody else is answered."""
+    """A request that an operator may make, and its owner where the endpoint is theirs."""
 
     path: str
-    other: int
     body: Any = None
     status: int = 200
     """What they are answered."""
@@ -50,96 +57,100 @@ class Asked(NamedTuple):
 
 CAMPAIGN = {"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters": ["dahu"]}
 ASKED = {
-    "whoami": Asked("/whoami", 200),
-    "campaigns": Asked("/campaigns?with_ended=true", 200),
-    "campaign": Asked("/campaigns/5", 200),
-    "replicas": Asked("/campaigns/1/replicas", 200),
-    "failures": Asked("/campaigns/5/failures", 200),
-    "strip": Asked("/campaigns/5/strip", 200),
-    "progress": Asked("/campaigns/5/progress", 200),
-    "cores": Asked("/campaigns/1/cores", 200),
-    "rates": Asked("/rates?campaigns=1-5", 200),
-    "errors": Asked("/errors", 200),
-    "description": Asked("/campaigns/1/description", 404),
-    "parameters": Asked("/campaigns/1/parameters", 404),
-    "notices": Asked("/notices?ids=1", 200),
-    "figures": Asked("/figures", 200),
-    "why": Asked("/campaigns/1/why", 200),
-    "tasks": Asked("/campaigns/1/tasks?after=0", 200),
-    "latest_tasks": Asked("/campaigns/1/latest-tasks", 200),
-    "task": Asked("/campaigns/1/tasks/1", 200),
-    "task_commands": Asked("/campaigns/1/tasks/1/commands", 404),
-    "task_by_id": Asked("/tasks/1", 200),
-    "job": Asked("/jobs/1", 200),
-    "outputs": Asked("/jobs/1/outputs?streams=out", 404, status=202),
-    "cancel_campaign": Asked("/campaigns/1/cancel", 404),
-    "pause_campaign": Asked("/campaigns/1/pause", 404),
-    "resume_campaign": Asked("/campaigns/2/resume", 404),
-    "purge_campaign": Asked("/campaigns/3/purge", 404),
-    "checkpoint_campaign": Asked("/campaigns/1/checkpoint", 404),
-    "hold_campaign": Asked("/campaigns/1/hold", 404, {"cluster": "dahu", "waiting_only": True}),
-    "release_campaign": Asked("/campaigns/4/release", 404),
-    "set_priority": Asked("/campaigns/1/priority", 404, {"priority": 3}),
-    "resubmit_tasks": Asked("/campaigns/5/resubmit", 404, {"tasks": [[0, 1]]}),
-    "kill_job": Asked("/jobs/1/kill", 404),
-    "checkpoint_job": Asked("/jobs/1/checkpoint", 404),
-    "hold_job": Asked("/jobs/1/hold", 404),
-    "release_job": Asked("/jobs/2/release", 404),
-    "events": Asked("/events?campaigns=5&with_closed=true", 404),
-    "event_counts": Asked("/events/count?is_global=true", 200),
-    "fix_events": Asked("/events/fix", 404, {"campaigns": "5", "resubmit": True}),
-    "clusters": Asked("/clusters?names=dahu", 200),
-    "cluster_hours": Asked("/clusters/hours", 200),
-    "cluster_usage": Asked("/clusters/usage?hours=2", 200),
-    "cluster_day": Asked("/clusters/dahu/day", 200),
-    "properties": Asked("/clusters/properties", 200),
-    "eligible_queues": Asked("/clusters/eligible?where=cores%3E=1", 200),
-    "limits": Asked("/limits", 200),
-    "set_limit": Asked("/limits", 403, {"name": "matlab", "capacity": 5}),
-    "remove_limit": Asked("/limits/remove", 403, {"name": "ansys"}),
-    "quotas": Asked("/quotas", 403),
-    "set_quota": Asked("/quotas", 403, {"kind": "user", "name": "*", "cores": 5, "cluster": "dahu"}),
-    "remove_quota": Asked("/quotas/remove", 403, {"kind": "project", "name": "sea"}),
-    "targets": Asked("/targets", 403),
-    "set_target": Asked("/targets", 403, {"kind": "user", "name": "alice", "share": 2}),
-    "remove_target": Asked("/targets/remove", 403, {"kind": "user", "name": "bob"}),
-    "affinities": Asked("/affinities", 403),
-    "add_affinity": Asked("/affinities", 403, {"user": "alice", "cluster": "dahu"}),
-    "remove_affinity": Asked("/affinities/remove", 403, {"user": "bob", "cluster": "dahu"}),
-    "set_grid_priority": Asked("/campaigns/1/grid-priority", 403, {"priority": 3}),
-    "enable_cluster": Asked("/clusters/dahu/enable", 403),
-    "disable_cluster": Asked("/clusters/dahu/disable", 403),
-    "drain_cluster": Asked("/clusters/dahu/drain", 403, {"by": "+2h", "kill": True}),
-    "undrain_cluster": Asked("/clusters/drained/undrain", 403),
-    "excluded_nodes": Asked("/nodes/excluded?cluster=dahu", 403),
-    "admit_nodes": Asked("/clusters/drained/nodes/admit", 403, {"nodes": ["n1"]}),
-    "drain_nodes": Asked("/clusters/drained/nodes/drain", 403, {"nodes": ["n2"], "by": "+2h"}),
-    "declared_clusters": Asked("/clusters/declared", 403),
-    "find_fallback": Asked('/clusters/luke/fallback?config={"driver":"slurm"}', 403, status=202),
-    "declare_cluster": Asked("/clusters", 403, {"cluster": "luke", "config": {"driver": "slurm"}}),
-    "change_cluster": Asked("/clusters/dahu/change", 403, {"config": {"driver": "slurm", "timeout": 3}}),
-    "remove_cluster": Asked("/clusters/drained/remove", 403),
-    "map_account": Asked("/clusters/dahu/accounts", 403, {"user": "mallory", "account": "root"}),
-    "apply_resources": Asked("/resources", 403, '[cluster.dahu]\nsite = "grenoble"\n'),
-    "resource_documents": Asked("/resources/documents", 403),
-    "resource_document": Asked("/resources/document", 403),
-    "pools": Asked("/pools", 403),
-    "audit_trail": Asked("/audit?limit=5", 403),
-    "create_token": Asked("/tokens", 200, {"comment": "a laptop", "for_root": True}),
-    "get_tokens": Asked("/tokens", 200),
-    "submit_campaign": Asked("/campaigns", 200, CAMPAIGN),
-    "check_campaign": Asked("/campaigns/check", 200, CAMPAIGN),
-    "add_tasks": Asked("/campaigns/1/tasks", 404, "a line"),
-    "backend_options": Asked("/backend-options", 200),
-    "revoke_token": Asked("/tokens/1/revoke", 404),
-    "create_link": Asked("/sessions", 200, {"for_root": True}),
-    "end_sessions": Asked("/sessions/end", 200, {"session_id": 1}),
+    "whoami": Asked("/whoami"),
+    "campaigns": Asked("/campaigns?with_ended=true"),
+    "campaign": Asked("/campaigns/5"),
+    "replicas": Asked("/campaigns/1/replicas"),
+    "failures": Asked("/campaigns/5/failures"),
+    "strip": Asked("/campaigns/5/strip"),
+    "progress": Asked("/campaigns/5/progress"),
+    "cores": Asked("/campaigns/1/cores"),
+    "rates": Asked("/rates?campaigns=1-5"),
+    "errors": Asked("/errors"),
+    "description": Asked("/campaigns/1/description"),
+    "parameters": Asked("/campaigns/1/parameters"),
+    "notices": Asked("/notices?ids=1"),
+    "figures": Asked("/figures"),
+    "why": Asked("/campaigns/1/why"),
+    "tasks": Asked("/campaigns/1/tasks?after=0"),
+    "latest_tasks": Asked("/campaigns/1/latest-tasks"),
+    "task": Asked("/campaigns/1/tasks/1"),
+    "task_commands": Asked("/campaigns/1/tasks/1/commands"),
+    "task_by_id": Asked("/tasks/1"),
+    "job": Asked("/jobs/1"),
+    "outputs": Asked("/jobs/1/outputs?streams=out", status=202),
+    "cancel_campaign": Asked("/campaigns/1/cancel"),
+    "pause_campaign": Asked("/campaigns/1/pause"),
+    "resume_campaign": Asked("/campaigns/2/resume"),
+    "purge_campaign": Asked("/campaigns/3/purge"),
+    "checkpoint_campaign": Asked("/campaigns/1/checkpoint"),
+    "hold_campaign": Asked("/campaigns/1/hold", {"cluster": "dahu", "waiting_only": True}),
+    "release_campaign": Asked("/campaigns/4/release"),
+    "set_priority": Asked("/campaigns/1/priority", {"priority": 3}),
+    "resubmit_tasks": Asked("/campaigns/5/resubmit", {"tasks": [[0, 1]]}),
+    "kill_job": Asked("/jobs/1/kill"),
+    "checkpoint_job": Asked("/jobs/1/checkpoint"),
+    "hold_job": Asked("/jobs/1/hold"),
+    "release_job": Asked("/jobs/2/release"),
+    "events": Asked("/events?campaigns=5&with_closed=true"),
+    "event_counts": Asked("/events/count?campaigns=5&with_closed=true"),
+    "fix_events": Asked("/events/fix", {"campaigns": "5", "resubmit": True}),
+    "clusters": Asked("/clusters?names=dahu"),
+    "cluster_hours": Asked("/clusters/hours"),
+    "cluster_usage": Asked("/clusters/usage?hours=2"),
+    "cluster_day": Asked("/clusters/dahu/day"),
+    "properties": Asked("/clusters/properties"),
+    "eligible_queues": Asked("/clusters/eligible?where=cores%3E=1"),
+    "limits": Asked("/limits"),
+    "set_limit": Asked("/limits", {"name": "matlab", "capacity": 5}),
+    "remove_limit": Asked("/limits/remove", {"name": "ansys"}),
+    "quotas": Asked("/quotas"),
+    "set_quota": Asked("/quotas", {"kind": "user", "name": "*", "cores": 5, "cluster": "dahu"}),
+    "remove_quota": Asked("/quotas/remove", {"kind": "project", "name": "sea"}),
+    "targets": Asked("/targets"),
+    "set_target": Asked("/targets", {"kind": "user", "name": "alice", "share": 2}),
+    "remove_target": Asked("/targets/remove", {"kind": "user", "name": "bob"}),
+    "affinities": Asked("/affinities"),
+    "add_affinity": Asked("/affinities", {"user": "alice", "cluster": "dahu"}),
+    "remove_affinity": Asked("/affinities/remove", {"user": "bob", "cluster": "dahu"}),
+    "set_grid_priority": Asked("/campaigns/1/grid-priority", {"priority": 3}),
+    "enable_cluster": Asked("/clusters/dahu/enable"),
+    "disable_cluster": Asked("/clusters/dahu/disable"),
+    "drain_cluster": Asked("/clusters/dahu/drain", {"by": "+2h", "kill": True}),
+    "undrain_cluster": Asked("/clusters/drained/undrain"),
+    "excluded_nodes": Asked("/nodes/excluded?cluster=dahu"),
+    "admit_nodes": Asked("/clusters/drained/nodes/admit", {"nodes": ["n1"]}),
+    "drain_nodes": Asked("/clusters/drained/nodes/drain", {"nodes": ["n2"], "by": "+2h"}),
+    "declared_clusters": Asked("/clusters/declared"),
+    "find_fallback": Asked('/clusters/luke/fallback?config={"driver":"slurm"}', status=202),
+    "declare_cluster": Asked("/clusters", {"cluster": "luke", "config": {"driver": "slurm"}}),
+    "change_cluster": Asked("/clusters/dahu/change", {"config": {"driver": "slurm", "timeout": 3}}),
+    "remove_cluster": Asked("/clusters/drained/remove"),
+    "map_account": Asked("/clusters/dahu/accounts", {"user": "mallory", "account": "root"}),
+    "apply_resources": Asked("/resources", '[cluster.dahu]\nsite = "grenoble"\n'),
+    "resource_documents": Asked("/resources/documents"),
+    "resource_document": Asked("/resources/document"),
+    "pools": Asked("/pools"),
+    "audit_trail": Asked("/audit?limit=5"),
+    "create_token": Asked("/tokens", {"comment": "a laptop", "for_root": True}),
+    "get_tokens": Asked("/tokens"),
+    "submit_campaign": Asked("/campaigns", CAMPAIGN),
+    "check_campaign": Asked("/campaigns/check", CAMPAIGN),
+    "add_tasks": Asked("/campaigns/1/tasks", "a line"),
+    "backend_options": Asked("/backend-options"),
+    "revoke_token": Asked("/tokens/1/revoke"),
+    "create_link": Asked("/sessions", {"for_root": True}),
+    "end_sessions": Asked("/sessions/end", {"session_id": 1}),
 }
-OF_PERSONS = {"revoke_token"}
-"""For the owner of what belongs to no campaign: group mates are anybody else."""
 QUESTIONS = {"check_campaign"}
 """Asked by POST, for what is sent with them, and changing nothing."""
 EVERY = list(endpoints.every())
+OF_MORE_THAN_READ = [one for one in EVERY if needed_scope(one) is not Scope.READ]
+OF_ROOT = {"map_account"}
+"""As it is asked here, for root only: to have jobs run as root."""
+PARAMETER_OR_API = rf"\{{|^{endpoints.API}/"
+REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+OF_OWNERS = [one for one in EVERY if one.may in (May.OWNER, May.HOLDER)]
 
 
 @pytest.fixture(autouse=True)
@@ -196,6 +207,11 @@ def ask(portal: Served, endpoint: Endpoint[..., Any], uid: int | None = None, to
     return portal.request(endpoint.method, f"/api/v1{asked.path}", body, uid=uid, headers=headers)
 
 
+def expected(endpoint: Endpoint[..., Any], who: Who) -> int:
+    """What is answered to who is let in is the endpoint's business."""
+    return permission(endpoint, who).refusal or ASKED[endpoint.name].status
+
+
 @pytest.mark.parametrize("endpoint", EVERY, ids=lambda endpoint: endpoint.name)
 def test_who_is_refused_changes_nothing(
     endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database, mint: Mint
@@ -206,51 +222,87 @@ def test_who_is_refused_changes_nothing(
         conn.execute(update(Token).where(Token.c.id == 2).values(past))
         end_token(conn, 3, Caller("nobody"))
         before = rows(conn)
-    assert ask(portal, endpoint, nobody - 7).status == 401
+    assert ask(portal, endpoint, nobody - 7).status == permission(endpoint, Who.ANONYMOUS).refusal
     assert [ask(portal, endpoint, token=token).status for token in (expired, revoked)] == [401, 401]
     told = ask(portal, endpoint, DAEMON)
-    assert told.status == ASKED[endpoint.name].other, told.body
+    assert told.status == expected(endpoint, Who.OTHER), told.body
     if told.status != 200 or endpoint.method == "GET":
         with database.begin() as conn:
             assert rows(conn) == before
             assert trail(conn) == []
-    if endpoint.may is May.OPERATOR:
-        assert told.status == 403
 
 
 @pytest.mark.parametrize("endpoint", EVERY, ids=lambda endpoint: endpoint.name)
-@pytest.mark.parametrize("who", ["owner", "operator"])
+@pytest.mark.parametrize("who", [Who.OWNER, Who.OPERATOR])
 def test_owners_and_operators_change_it(
-    who: str, endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database
+    who: Who, endpoint: Endpoint[..., Any], portal: Served, nobody: int, database: Database
 ) -> None:
-    if who == "owner" and endpoint.may is May.OPERATOR:
-        assert ask(portal, endpoint, nobody).status == 403
-        return
     with database.begin() as conn:
         before = rows(conn)
-    told = ask(portal, endpoint, nobody if who == "owner" else None)
-    assert told.status == ASKED[endpoint.name].status, told.body
-    user = pwd.getpwuid(nobody if who == "owner" else os.geteuid()).pw_name
+    told = ask(portal, endpoint, nobody if who is Who.OWNER else None)
+    assert told.status == expected(endpoint, who), told.body
+    user = pwd.getpwuid(nobody if who is Who.OWNER else os.geteuid()).pw_name
+    is_let = permission(endpoint, who).refusal is None
     with database.begin() as conn:
-        changes = endpoint.method != "GET" and endpoint.name not in QUESTIONS
+        changes = endpoint.method != "GET" and endpoint.name not in QUESTIONS and is_let
         assert (rows(conn) == before) is not changes
         assert trail(conn) == ([(user, endpoint.name, "kernel")] if changes else [])
 
 
-@pytest.mark.parametrize("endpoint", [one for one in EVERY if ASKED[one.name].other == 404], ids=lambda one: one.name)
-@pytest.mark.parametrize("group_may", ["see", "change"])
+@pytest.mark.parametrize("endpoint", OF_OWNERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("who", [Who.SEEING_MATE, Who.CHANGING_MATE])
 def test_group_mates_do_what_the_site_lets_them(
-    group_may: Any, endpoint: Endpoint[..., Any], serve: Serve, nobody: int, database: Database
+    who: Who, endpoint: Endpoint[..., Any], serve: Serve, nobody: int, database: Database
 ) -> None:
     """Without its word they are anybody else, as the test above has it of others."""
-    portal = serve(Settings(portal=PortalSettings(group_may=group_may)))
+    portal = serve(Settings(portal=PortalSettings(group_may="see" if who is Who.SEEING_MATE else "change")))
     with database.begin() as conn:
         before = rows(conn)
-    changes = endpoint.method != "GET"
-    is_let = endpoint.name not in OF_PERSONS and (group_may == "change" or not changes)
     told = ask(portal, endpoint, SYNC)
-    assert told.status == (ASKED[endpoint.name].status if is_let else 404), told.body
-    assert ask(portal, endpoint, DAEMON).status == 404
+    assert told.status == expected(endpoint, who), told.body
+    assert ask(portal, endpoint, DAEMON).status == HTTPStatus.NOT_FOUND
+    changes = endpoint.method != "GET" and permission(endpoint, who).refusal is None
     with database.begin() as conn:
-        assert (rows(conn) == before) is not (changes and is_let)
-        assert trail(conn) == ([("sync", endpoint.name, "kernel")] if changes and is_let else [])
+        assert (rows(conn) == before) is not changes
+        assert trail(conn) == ([("sync", endpoint.name, "kernel")] if changes else [])
+
+
+@pytest.mark.parametrize("endpoint", OF_MORE_THAN_READ, ids=lambda one: one.name)
+def test_a_token_of_less_than_its_scope_changes_nothing(
+    endpoint: Endpoint[..., Any], serve: Serve, nobody: int, database: Database, mint: Mint
+) -> None:
+    """Of one who is owner and operator."""
+    portal = serve(Settings(portal=PortalSettings(operators=(pwd.getpwuid(nobody).pw_name,))))
+    scopes, needed = list(Scope), needed_scope(endpoint)
+    less, enough = mint(scope=scopes[scopes.index(needed) - 1]), mint(scope=needed)
+    with database.begin() as conn:
+        before = rows(conn)
+    assert ask(portal, endpoint, token=less).status == HTTPStatus.FORBIDDEN
+    with database.begin() as conn:
+        after = rows(conn)
+        assert {name for name in before if before[name] != after[name]} <= {"tokens"}, "when it was last used"
+        assert trail(conn) == []
+    told = ask(portal, endpoint, token=enough)
+    assert told.status == ASKED[endpoint.name].status or endpoint.name in OF_ROOT, told.body
+
+
+def test_strangers_are_answered_where_the_page_says(open_portal: Served, database: Database) -> None:
+    with closing(Errands()) as errands:
+        routes = make_app(database, Settings(portal=PortalSettings()), errands).routes
+    asked = {route.path: f"{route.path}/style.css" for route in routes if isinstance(route, Mount)}
+    asked |= {
+        route.path: route.path
+        for route in routes
+        if isinstance(route, Route) and "GET" in (route.methods or ()) and not re.search(PARAMETER_OR_API, route.path)
+    }
+    answered = {path for path, full in asked.items() if _status_for_stranger(open_portal, full) not in REFUSED}
+    assert answered == set(FOR_STRANGERS)
+
+
+def _status_for_stranger(portal: Served, path: str) -> int:
+    connection = HTTPConnection("127.0.0.1", portal.port)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()

@@ -29,7 +29,7 @@ SENTENCES = {
     CutReason.USER: "the jobs of user {name} have {used} of {most} cores (quota)",
     CutReason.PROJECT: "the jobs of project {name} have {used} of {most} cores (quota)",
     CutReason.TESTS: "{used} jobs of tests of user {name} are there, {most} may be at a time (policy.tests)",
-    CutReason.FULL: "no core is free for it, and {used} jobs wait behind those that can start, {most} are kept waiting",
+    CutReason.FULL: "no core is free for it",
     CutReason.ORDER: "others go first: they were given {used} of the {most} jobs that there was room for",
     CutReason.RESERVED: "its {used} free cores are kept, until there are enough, for a job of campaign {name}",
     CutReason.STRESS: "its front-end is under stress: {name}; {used} jobs wait there, {most} may for the time being",
@@ -37,6 +37,8 @@ SENTENCES = {
     CutReason.SHARE: "it runs on more cores than its share, {most}: {used} of its waiting jobs there were taken back",
     CutReason.FORECAST: "the forecast lets {most} be sent in a cycle",
 }
+WAIT_BEHIND, KEPT_WAITING = ", and {used} jobs wait behind those that can start", ", {most} are kept waiting"
+MAY_WAIT = ", and {most} jobs may wait for one"
 
 
 class Situation(NamedTuple):
@@ -80,13 +82,21 @@ def _used(situation: Situation, part: PartView) -> ClusterReason:
         waiting=part.waiting,
         running=part.running,
         since=cut.since if cut else None,
-        why=SENTENCES[cut.reason].format(**cut._asdict()) if cut else way.explanation,
+        why=cut_sentence(cut) if cut else way.explanation,
         reason=cut.reason if cut else None,
         name=cut.name if cut else None,
         used=cut.used if cut else None,
         most=cut.most if cut else None,
         queues=[],
     )
+
+
+def cut_sentence(cut: "CutView") -> str:
+    """Where a cluster is full, figures that are 0 are left out."""
+    said = SENTENCES[cut.reason]
+    if cut.reason is CutReason.FULL:
+        said += WAIT_BEHIND + KEPT_WAITING * bool(cut.most) if cut.used else MAY_WAIT * bool(cut.most)
+    return said.format(**cut._asdict())
 
 
 def _lasting(situation: Situation, part: PartView) -> Obstacle | None:

@@ -19,6 +19,7 @@ from modules.portal.guard import Guard
 from modules.portal.identity import Identities
 from modules.portal.listening import Listener
 from modules.portal.receiving import Receiver
+from modules.portal.uploads import Uploads
 
 
 def make_app(database: Database, settings: Settings, errands: Errands) -> FastAPI:
@@ -39,13 +40,14 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
     app.add_middleware(metrics.Requests, registry=registry)
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     health.add_to(app, database)
-    receiver = Receiver(database, identities, settings.portal.largest_submission)
+    uploads = Uploads()
+    receiver = Receiver(database, identities, settings.portal.largest_submission, uploads)
     for endpoint in every():
         if isinstance(endpoint, Receiving):
             receiver.add(app, endpoint)
         else:
             routes.add(app, endpoint, database, identities, errands)
-    pages.add_to(app, database, identities, errands)
+    pages.add_to(app, database, identities, errands, uploads)
     cigri3.add_to(app, database, identities, errands)
     return app
 

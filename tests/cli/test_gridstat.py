@@ -11,7 +11,7 @@ from cigri.database import Database, server_time
 from cigri.flow.archive import archive_campaign
 from cigri.flow.campaigns import close_campaigns, move_campaign, set_own_priority, set_priority
 from cigri.flow.clusters import enable_cluster, find_cluster
-from cigri.flow.cuts import Cut, put_cuts
+from cigri.flow.cuts import Cut, CutView, put_cuts
 from cigri.flow.doubts import Doubted, put_doubts
 from cigri.flow.forecasts import NewForecast, put_forecasts
 from cigri.flow.launches import NewJob, put_jobs, put_replicas
@@ -19,7 +19,7 @@ from cigri.flow.stops import kill_job
 from cigri.flow.tasks import WaitingTask, take_waiting
 from cigri.flow.trials import Trial, put_trials
 from cigri.flow.visits import put_failure
-from cigri.rules.reasons import SENTENCES
+from cigri.rules.reasons import SENTENCES, cut_sentence
 from cigri.settings.sections import BudgetSettings
 from cigri.states import CampaignState, CutReason, Outcome
 from tests.callers import ALICE, BOB, ROOT
@@ -446,6 +446,19 @@ def test_why_is_about_one_campaign(run: Run) -> None:
 @pytest.mark.parametrize("reason", CutReason)
 def test_every_reason_has_a_sentence(reason: CutReason) -> None:
     assert "{" not in SENTENCES[reason].format(name="alice", used=1, most=2)
+
+
+@pytest.mark.parametrize(
+    ("used", "most", "said"),
+    [
+        (0, 0, "no core is free for it"),
+        (0, 20, "no core is free for it, and 20 jobs may wait for one"),
+        (3, 0, "no core is free for it, and 3 jobs wait behind those that can start"),
+        (3, 20, "no core is free for it, and 3 jobs wait behind those that can start, 20 are kept waiting"),
+    ],
+)
+def test_what_nobody_waits_for_is_no_part_of_why(used: int, most: int, said: str) -> None:
+    assert cut_sentence(CutView("dahu", CutReason.FULL, "", used, most, NOON)) == said
 
 
 @pytest.mark.noon

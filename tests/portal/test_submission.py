@@ -25,7 +25,7 @@ from cigri.errors import CigriError, DescriptionError, PortalUnavailable
 from cigri.settings.sections import PortalSettings, Settings
 from cigri.tables.campaigns import Campaign
 from cigri.tables.tasks import Task
-from modules.portal import receiving
+from modules.portal import uploads
 from tests.factories import a_cluster
 from tests.portal.conftest import Serve, Served
 from tests.waiting import looks
@@ -228,7 +228,7 @@ def waiting_transactions(database: Database) -> int:
 
 def test_a_user_hands_over_a_few_campaigns_at_a_time(portal: Served) -> None:
     head = f"POST {API}/campaigns HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n{{".encode()
-    clients = [socket.socket(socket.AF_UNIX) for _ in range(receiving.MOST_UPLOADS)]
+    clients = [socket.socket(socket.AF_UNIX) for _ in range(uploads.MOST_UPLOADS)]
     for client in clients:
         client.connect(str(portal.place))
         client.sendall(head)

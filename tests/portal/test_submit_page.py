@@ -12,9 +12,12 @@ from cigri.flow.views.descriptions import list_parameters
 from cigri.rules.callers import Scope
 from cigri.tables.campaigns import Campaign
 from modules.portal.pages.submit import LONGEST_SUBMISSION
+from modules.portal.uploads import MOST_UPLOADS
 from tests.portal.browser import Browser, Page, signed_in
 from tests.portal.conftest import HOSTILE, Served
+from tests.portal.raw import Line
 from tests.portal.test_attacks import contents
+from tests.waiting import looks
 
 KEY = re.compile(r'name="key" value="(\w+)"')
 PLAIN = "name: n\nexec_file: run\nclusters: {dahu: {}}\n"
@@ -136,3 +139,24 @@ def test_strangers_are_shown_no_form(web: Served) -> None:
 def test_a_submission_of_a_form_ends_somewhere(browser: Browser) -> None:
     told = send(browser, "/submit", PLAIN, lines="x" * LONGEST_SUBMISSION)
     assert (told.status, "bytes at most" in told.words) == (400, True)
+
+
+@pytest.mark.parametrize("path", ["/submit/check", "/submit"])
+def test_a_user_sends_a_few_forms_at_a_time(path: str, browser: Browser, web: Served) -> None:
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    head = f"POST {path} HTTP/1.1\r\nHost: {browser.name}\r\nCookie: {cookies}\r\nContent-Length: 9999\r\n"
+    lines = [Line(web.port) for _ in range(MOST_UPLOADS)]
+    for line in lines:
+        line.say(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\ndescribed=".encode())
+    page, other = browser.get("/submit"), signed_in(web.database, web.port, "daemon")
+
+    def is_refused() -> bool:
+        told = send(browser, path, PLAIN, page=page)
+        assert told.status in (200, 409)
+        return "4 submissions of yours are under way: wait for one of them to end" in told.words
+
+    assert any(is_refused() for _ in looks(30))
+    assert "no parameters are given" in send(other, path, PLAIN).words, "others go on"
+    for line in lines:
+        line.close()
+    assert any(not is_refused() for _ in looks(30))

@@ -8,11 +8,12 @@ from modules.portal.identity import Identities
 from modules.portal.pages import campaign, changes, events, home, operator, refusals, sign_in, submit, task, usage
 from modules.portal.pages.headers import PageHeaders
 from modules.portal.pages.website import Website, add_static
+from modules.portal.uploads import Uploads
 
 
-def add_to(app: FastAPI, database: Database, identities: Identities, errands: Errands) -> None:
+def add_to(app: FastAPI, database: Database, identities: Identities, errands: Errands, uploads: Uploads) -> None:
     """Serve them beside the API; call it when the API tells its problems already."""
-    site = Website(database, identities, errands)
+    site = Website(database, identities, errands, uploads)
     app.add_middleware(PageHeaders)
     add_static(app)
     for page in (sign_in, home, campaign, task, submit, events, usage, operator, changes):

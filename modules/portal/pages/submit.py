@@ -1,9 +1,12 @@
 """The page on which a campaign is described, judged while its reader types, and submitted."""
 
 import secrets
-from typing import Annotated, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from cigri.answers.submissions import CheckedCampaign
@@ -12,6 +15,7 @@ from cigri.errors import DescriptionError, KeyReused, Problem
 from cigri.jdl.reading import read_description, without_params
 from cigri.rules.callers import Caller
 from modules.portal.pages.website import Website, add_page, read_fields, see
+from modules.portal.uploads import arriving
 
 LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three
 MOST_PROBLEMS = 50
@@ -34,13 +38,6 @@ class Draft(NamedTuple):
         return [described, *params]
 
 
-async def _read_draft(request: Request) -> dict[str, str]:
-    return await read_fields(request, LONGEST_SUBMISSION)
-
-
-Sent = Annotated[dict[str, str], Depends(_read_draft)]
-
-
 def add_to(app: FastAPI, site: Website) -> None:
     """/submit, and where its form is sent to: judged, or submitted."""
 
@@ -49,7 +46,24 @@ def add_to(app: FastAPI, site: Website) -> None:
         submit_campaign.require(caller)
         return show(request, caller, Draft("", "", _new_key()), None, [])
 
-    def check_draft(request: Request, form: Sent) -> Response:
+    async def check_draft(request: Request) -> Response:
+        return await receive(request, judged)
+
+    async def submit_draft(request: Request) -> Response:
+        return await receive(request, submitted)
+
+    async def receive(request: Request, answer: Callable[[Request, dict[str, str]], Response]) -> Response:
+        """A form is one of the uploads of its sender until it is answered."""
+        caller = await run_in_threadpool(site.visitor, request)
+        with site.uploads.one_more(caller.user):
+            try:
+                async with arriving():
+                    form = await read_fields(request, LONGEST_SUBMISSION)
+            except ClientDisconnect:
+                return Response(status_code=400)  # which nobody reads
+            return await run_in_threadpool(answer, request, form)
+
+    def judged(request: Request, form: dict[str, str]) -> Response:
         caller, draft = site.changing(request, form), _draft(form)
         try:
             checked = site.grid(caller).send(check_campaign, draft.values())
@@ -57,7 +71,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             return show(request, caller, draft, None, error.problems)
         return show(request, caller, draft, checked, checked.problems)
 
-    def submit_draft(request: Request, form: Sent) -> Response:
+    def submitted(request: Request, form: dict[str, str]) -> Response:
         caller, draft = site.changing(request, form), _draft(form)
         try:
             stored = site.grid(caller).send(submit_campaign, draft.values(), key=draft.key)

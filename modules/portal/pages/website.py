@@ -20,6 +20,7 @@ from modules.portal.errands import Errands
 from modules.portal.identity import BY_SESSION, Identities
 from modules.portal.pages.wording import FILTERS
 from modules.portal.sessions import PROOF_FIELD
+from modules.portal.uploads import Uploads
 
 ROOM = "modules.portal"
 STATIC = Path(__file__).parents[1] / "static"
@@ -31,8 +32,8 @@ LONGEST_FORM = 10_000  # bytes
 class Website:
     """One for all requests."""
 
-    def __init__(self, database: Database, identities: Identities, errands: Errands) -> None:
-        self.database, self.identities, self.errands = database, identities, errands
+    def __init__(self, database: Database, identities: Identities, errands: Errands, uploads: Uploads) -> None:
+        self.database, self.identities, self.errands, self.uploads = database, identities, errands, uploads
         self._templates = Environment(
             loader=PackageLoader(ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )

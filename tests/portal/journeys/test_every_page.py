@@ -6,7 +6,12 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.portal.conftest import Served
+from cigri.flow.audit import put_audit
+from cigri.flow.events import NewEvent, put_events
+from cigri.flow.passes import Pass, put_pass
+from cigri.rules.callers import Caller, Scope
+from cigri.states import EventLevel
+from tests.portal.conftest import HOSTILE, Served
 from tests.portal.journeys.conftest import Visit
 from tests.portal.test_browser_pages import PAGES
 
@@ -15,20 +20,46 @@ PHONE: ViewportSize = {"width": 360, "height": 740}
 SCHEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 GRAVE = {"serious", "critical"}
 FOR_ANYBODY = ["/sign-in", "/nothing"]
+FOR_OPERATORS = ["/operator", "/operator?before=2"]
+LONG = "sums_differ_" * 20
+
+on_each_screen = pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=["laptop", "phone"])
 
 
-@pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=["laptop", "phone"])
+@pytest.fixture
+def troubled(web: Served) -> Served:
+    """A grid of which operators are told something in each part of their page."""
+    with web.database.begin() as conn:
+        put_pass(conn, Pass("updator", "here", 1, 0.5, {}, ""))
+        put_events(conn, [NewEvent("INVARIANT", EventLevel.ERROR, "tasks", f"{LONG} {HOSTILE}")])
+        for _ in range(2):
+            put_audit(conn, Caller("root"), "hold_campaign", {"campaign_id": 1, "reason": LONG})
+    return web
+
+
+@on_each_screen
 def test_whoever_sees_hears_or_points_otherwise_can_use_it(screen: ViewportSize, web: Served, visit: Visit) -> None:
-    page = visit(web, viewport=screen)
+    assert grave(visit(web, viewport=screen), PAGES + FOR_ANYBODY) == {}
+
+
+@on_each_screen
+def test_so_can_operators(screen: ViewportSize, troubled: Served, visit: Visit) -> None:
+    page = visit(troubled, "root", Scope.OPERATE, viewport=screen)
+    assert grave(page, FOR_OPERATORS) == {}
+    expect(page.get_by_role("heading", name="Who changed what")).to_be_visible()
+
+
+def grave(page: Page, paths: list[str]) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Of each page and scheme of colours with any, its faults."""
     found = {}
-    for path in PAGES + FOR_ANYBODY:
+    for path in paths:
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is wider than the screen"
         page.evaluate(AXE_SCRIPT)
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             found[path, scheme] = faults(page)
-    assert {where: told for where, told in found.items() if told} == {}
+    return {where: told for where, told in found.items() if told}
 
 
 def faults(page: Page) -> list[tuple[str, str]]:
@@ -50,3 +81,11 @@ def test_without_script_pages_lead_to_each_other_and_change_things(web: Served, 
     page.get_by_text("what it wrote").click()
     page.get_by_role("link", name="fetch it from dahu").click()
     expect(page.get_by_role("heading", name="Output of job")).to_be_visible()
+
+
+def test_without_script_an_operator_is_told_all(troubled: Served, visit: Visit) -> None:
+    page = visit(troubled, "root", Scope.OPERATE, java_script_enabled=False)
+    page.get_by_role("link", name="operator").click()
+    for heading in ("Modules", "What is wrong", "Who changed what"):
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    expect(page.get_by_role("row", name="hold campaign")).to_have_count(2)

@@ -30,7 +30,8 @@ OF_SEVERAL = ("cigri", "gridtoken")
 TOKEN_ACTIONS = ("gridtoken create", "gridtoken list", "gridtoken revoke")
 EVERYWHERE = {"-h", "--help", "--version"}
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*(?!\w)")
-CALL = re.compile(rf"(?<![\w/.-])({'|'.join(PROGRAMS)})((?: +[^ `\n|;&)]+)+)")
+CALL = re.compile(rf"(?<!-[lu] )(?<![\w/.-])({'|'.join(PROGRAMS)})((?: +[^ `\n|;&)]+)+)")
+"""Behind -l and -u stands an account."""
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 

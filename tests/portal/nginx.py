@@ -6,7 +6,7 @@ import socket
 import ssl
 import subprocess
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPSConnection
 from pathlib import Path
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "reach-a-grid-from-elsewh
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 ACCOUNT = "www-data"
 BEGINNING = 30.0  # seconds
-PASSWORDS = "nobody:{PLAIN}n\nroot:{PLAIN}r\nwww-data:{PLAIN}w\nstranger:{PLAIN}s\n"
+PASSWORDS = "alice:{PLAIN}a\nnobody:{PLAIN}n\nroot:{PLAIN}r\nwww-data:{PLAIN}w\nstranger:{PLAIN}s\n"
 MAIN = """\
 user {account};
 worker_processes 1;
@@ -68,14 +68,15 @@ class Upstream(NamedTuple):
 
 
 @contextmanager
-def proxying(upstream: Upstream, certificate: Path, directory: Path) -> Iterator[int]:
-    """The port of 127.0.0.1 at which nginx listens; it ends by its own pid."""
+def proxying(upstream: Upstream, certificate: Path, directory: Path, inside: Sequence[str] = ()) -> Iterator[int]:
+    """The port of 127.0.0.1 at which nginx listens; it ends by its own pid. `inside`: words that lead to its host."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = int(probe.getsockname()[1])
     (directory / "users").write_text(PASSWORDS)
     (directory / "nginx.conf").write_text(_configuration(upstream, certificate, port, directory))
     assert NGINX is not None
-    argv = [NGINX, "-e", str(directory / "error.log"), "-c", str(directory / "nginx.conf"), "-g", "daemon off;"]
+    files = ["-e", str(directory / "error.log"), "-c", str(directory / "nginx.conf")]
+    argv = [*inside, NGINX, *files, "-g", "daemon off;"]
     with subprocess.Popen(argv) as master:
         try:
             assert any(_answers(port) or master.poll() is not None for _ in looks(BEGINNING))

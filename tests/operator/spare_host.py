@@ -1,0 +1,123 @@
+"""A host of its own, as far as files, accounts and processes go, where a page's commands are root's; nothing stays."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FRESH = ("opt", "run", "home", "var/lib", "var/log", "usr/local/bin")
+ACCOUNTS = ("passwd", "group", "shadow", "gshadow")
+KNOWN_HERE = ("alice", "bob", "cigri")  # the testbed makes them, too
+SCRIPT = """\
+#!/opt/cigri/bin/python3 -P
+import sys
+from {module} import {function}
+if __name__ == "__main__":
+    sys.exit({function}())
+"""
+PREPARE = """\
+set -eu
+cd "$1"; shift
+read -r holder _ </proc/self/stat
+for directory; do mount --bind "$directory" "/$directory"; done
+mount -t proc proc /proc
+echo "$holder"
+exec sleep infinity
+"""
+
+
+class SpareHost:
+    """What is done on it is done in namespaces of mounts and of processes; they end together."""
+
+    def __init__(self, place: Path, holder: int) -> None:
+        self.place = place
+        self.inside = ("nsenter", "-t", str(holder), "-m", "-p", "--")
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def do(self, command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        """As root types it."""
+        argv = [*self.inside, "sh", "-c", f"cd {cwd} && {command}"]
+        environment = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+        return subprocess.run(
+            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    def must(self, command: str) -> str:
+        done = self.do(command)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def install(self) -> None:
+        """This code in /opt/cigri, for whom pip would fetch all that it needs."""
+        [place] = (self.place / "opt/cigri/lib").glob("python*/site-packages")
+        (place / "ours.pth").write_text("\n".join([str(ROOT), *site.getsitepackages()]))
+        for script in metadata.distribution("cigri").entry_points.select(group="console_scripts"):
+            path = self.place / "opt/cigri/bin" / script.name
+            path.write_text(SCRIPT.format(module=script.module, function=script.attr))
+            path.chmod(0o755)
+
+    def start(self, unit: str) -> None:
+        """As systemd would: with the account, directories, environment and rights that the unit names."""
+        text = (self.place / "etc/systemd/system" / unit).read_text()
+        told = [line.partition("=")[::2] for line in text.splitlines() if not line.startswith("#")]
+        service = dict(told)
+        user = service["User"]
+        for kind, above in (("RuntimeDirectory", "/run"), ("StateDirectory", "/var/lib")):
+            if name := service.get(kind):
+                self.must(f"install -d -o {user} -g {user} -m {service.get(f'{kind}Mode', '755')} {above}/{name}")
+        rights = ["--no-new-privs"] * (service.get("NoNewPrivileges") == "yes")
+        rights += ["--bounding-set=-all"] * (service.get("CapabilityBoundingSet") == "")
+        home = self.must(f"getent passwd {user}").split(":")[5]
+        world = ["PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={home}"]
+        world += [value for key, value in told if key == "Environment"]
+        account = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", *rights, "env", "-i", *world]
+        if before := service.get("ExecStartPre"):
+            self.must(shlex.join([*account, *shlex.split(before)]))
+        argv = [*self.inside, *account, *shlex.split(service["ExecStart"])]
+        with (self.place / f"{unit}.log").open("w") as log:
+            self.started.append(subprocess.Popen(argv, cwd="/", stdout=log, stderr=log))
+
+
+@contextmanager
+def spare_host() -> Iterator[SpareHost]:
+    """One without the accounts and the PostgreSQL of this one."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        place = Path(directory)
+        place.chmod(0o755)
+        for name in FRESH:
+            (place / name).mkdir(parents=True)
+        subprocess.run(["cp", "-a", "/etc", place], check=True)
+        for name in ("postgresql", "cigri"):
+            shutil.rmtree(place / "etc" / name, ignore_errors=True)
+        for name in ACCOUNTS:
+            path = place / "etc" / name
+            people = "|".join(KNOWN_HERE)
+            path.write_text(re.sub(rf"(?m)^({people}):.*\n", "", path.read_text()))
+        argv = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", PREPARE, "sh", directory, "etc", *FRESH]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as namespace:
+            assert namespace.stdout is not None
+            holder = int(namespace.stdout.readline())
+            host = SpareHost(place, holder)
+            try:
+                yield host
+            finally:
+                os.kill(holder, signal.SIGKILL)  # and with it, all that it holds
+                for process in host.started:
+                    process.wait()
+
+
+def python_of_all() -> str:
+    """An interpreter of this version that any account may run: ours may lie in root's home."""
+    python = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    assert Path(python).exists(), f"{python} is missing: install it"
+    return python

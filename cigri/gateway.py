@@ -15,7 +15,7 @@ from cigri.flow.clusters import ClusterRow
 from cigri.orders import Answers, Order
 from cigri.orders.shell import Said, say, say_all
 from cigri.orders.taker import OrderTaker, Seen
-from cigri.script.answers import Answer
+from cigri.script.answers import Answer, RawAnswer
 from cigri.settings.cluster import ClusterConfig
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
@@ -77,13 +77,17 @@ class Gateway(OrderTaker):
 
     def run(self, cluster: ClusterRow, user: str, script: str) -> Answer:
         """Run sh text on a cluster as a local user; raise what Transport.run does."""
+        return self.fetch(cluster, user, script).as_text
+
+    def fetch(self, cluster: ClusterRow, user: str, script: str) -> RawAnswer:
+        """As Transport.fetch."""
         with self._lock:
             self.commands[cluster.name] += 1
         if self._is_closed:
             raise Closed
         begun = time.monotonic()
         try:
-            answer = self._transport(cluster, user).run(script, cluster.config.timeout)
+            answer = self._transport(cluster, user).fetch(script, cluster.config.timeout)
         except TransportError:
             if self._is_closed:
                 raise Closed from None
@@ -140,6 +144,8 @@ class Gateway(OrderTaker):
         wait(visits, timeout=CLOSING_PATIENCE)
 
     def _hear(self, cluster: ClusterRow, user: str, said: Said[T]) -> T:
+        if said.is_raw:
+            return said.read(self.fetch(cluster, user, said.text))
         return said.read(self.run(cluster, user, said.text) if said.text else NO_ANSWER)
 
     def _transport(self, cluster: ClusterRow, user: str) -> Transport:

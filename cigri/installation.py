@@ -104,6 +104,12 @@ def default_scheduler() -> str:
     return _one(sources.gather(os.environ, is_client=True).values, "policy", "scheduler") or USUAL_SCHEDULER
 
 
+def purge_after() -> float:
+    """Days after its end that a campaign's files stay on the clusters: history.purge_after, read in the same way."""
+    history = sources.gather(os.environ, is_client=True).values.get("history")
+    return float(history.get("purge_after", sources.USUAL_PURGE)) if isinstance(history, dict) else sources.USUAL_PURGE
+
+
 def _one(values: Mapping[str, Any], section: str, name: str) -> str:
     table = values.get(section)
     return str(table.get(name) or "") if isinstance(table, dict) else ""

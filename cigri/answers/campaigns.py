@@ -227,6 +227,8 @@ class WholeCampaign(NamedTuple):
     """How its tasks failed, those that failed alike together."""
     tests: list[ClusterTest]
     """Of a test campaign, its clusters."""
+    files_until: datetime | None
+    """Until when what its tasks wrote stays on the clusters; null: it is open, or all of it was removed."""
 
 
 class ReplicasView(NamedTuple):

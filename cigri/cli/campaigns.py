@@ -167,8 +167,14 @@ def _fields(whole: WholeCampaign, now: datetime) -> list[tuple[str, object]]:
         ("Throughput", f"{speed} jobs/h" if speed else None),
         ("End", end(c, now, with_date=True)),
         *_failures([share.part for share in whole.clusters]),
+        ("Outputs", _outputs(whole)),
         ("Errors", f"{c.errors} to fix: `gridstat -e {c.id}`" if c.errors else None),
     ]
+
+
+def _outputs(whole: WholeCampaign) -> str | None:
+    until = moment(whole.files_until)
+    return f"on clusters until {until}; `gridget {whole.campaign.id}` brings them" if until else None
 
 
 def _priority(c: CampaignView) -> str | None:

@@ -36,6 +36,7 @@ EXAMPLES = """\
   gridstat --why -T 3:17   the same for task 17 of it
   gridstat --failed 3      how its tasks failed, alike ones together
   gridstat -e              errors to fix, and how
+  gridstat -T 3:17 -O      what task 17 of campaign 3 wrote to its standard output
   gridstat -j 12 -E        what job 12 wrote to its standard error
 
 states: R running, P paused, H held, T terminated, C cancelled; e: there are errors to fix"""
@@ -103,8 +104,8 @@ def _parse(argv: list[str]) -> Namespace:
         type=_whole,
         help=f"with -f: so many tasks; 0: all (usually {SHOWN_TASKS_AT_ONCE})",
     )
-    parser.add_argument("-O", "--stdout", action="store_true", help="with -j: print the job's standard output")
-    parser.add_argument("-E", "--stderr", action="store_true", help="with -j: print the job's standard error")
+    parser.add_argument("-O", "--stdout", action="store_true", help="with -j or -T: print the standard output")
+    parser.add_argument("-E", "--stderr", action="store_true", help="with -j or -T: print the standard error")
     parser.add_argument("-H", "--headerless", action="store_true", help="tables without their first line")
     parser.add_argument("-d", "--dump", "--json", action="store_true", dest="json", help="JSON, for programs")
     asked = parser.parse_args(argv)
@@ -131,8 +132,9 @@ def _wrong(asked: Namespace, named: int) -> list[tuple[object, str]]:
             "--why is a view of its own",
         ),
         ((asked.offset is not None or asked.number is not None) and not asked.full, "-o and -n go with -f"),
-        (output and asked.job is None, "-O and -E need -j JOB"),
-        (output and (asked.json or asked.headerless), "-O and -E print what the job wrote, as it is"),
+        (output and not single, "-O and -E need -j JOB or -T TASK"),
+        (output and (asked.json or asked.headerless), "-O and -E print what was written, as it is"),
+        (output and asked.why, "--why is a view of its own"),
         (single and named, "a job or a task is named without its campaign's ID"),
         (asked.all and (named or single or asked.errors or asked.watch), "-a goes with the list and with -s"),
         (asked.username and (asked.full or asked.jdl or single), "-u goes with lists, -s, -e and -w"),
@@ -260,6 +262,8 @@ def _task(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.jobs import print_task
 
     whole = _find_task(grid, asked)
+    if asked.stdout or asked.stderr:
+        return _outputs_of(grid, whole.task.job_id, asked, whole.task)
     if asked.json:
         print_json(plain(whole))
     else:
@@ -278,12 +282,10 @@ def _find_task(grid: Grid, asked: Namespace) -> "WholeTask":
 
 def _job(grid: Grid, asked: Namespace) -> int:
     from cigri.cli.jobs import print_job
-    from cigri.cli.outputs import print_outputs
-    from cigri.endpoints.jobs import job, outputs
+    from cigri.endpoints.jobs import job
 
     if asked.stdout or asked.stderr:
-        streams = ["out"] * asked.stdout + ["err"] * asked.stderr
-        return print_outputs(asked.job, grid.ask(outputs, job_id=asked.job, streams=streams))
+        return _outputs_of(grid, asked.job, asked)
     whole = grid.ask(job, job_id=asked.job, asked_itself=True)
     for warning in whole.warnings:
         complain(warning)
@@ -292,6 +294,18 @@ def _job(grid: Grid, asked: Namespace) -> int:
     else:
         print_job(whole, asked.headerless)
     return DONE
+
+
+def _outputs_of(grid: Grid, job_id: int | None, asked: Namespace, task: "TaskView | None" = None) -> int:
+    """Of all tasks of the job, or of one."""
+    from cigri.cli.outputs import print_outputs
+    from cigri.endpoints.jobs import outputs
+
+    if job_id is None:
+        raise NotFound("the task has not been tried, or its campaign is archived: there is no output")
+    streams = ["out"] * asked.stdout + ["err"] * asked.stderr
+    number = None if task is None else task.number
+    return print_outputs(job_id, grid.ask(outputs, job_id=job_id, streams=streams, task=number))
 
 
 def _of(asked: Namespace) -> str:

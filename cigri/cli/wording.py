@@ -7,7 +7,7 @@ import sys
 from datetime import datetime
 
 from cigri.states import CampaignState
-from cigri.text.units import as_duration, as_local
+from cigri.text.units import SIZES, as_duration, as_local
 
 STATE_LETTERS = {
     CampaignState.IN_TREATMENT: "R",
@@ -34,6 +34,12 @@ def rate(per_hour: float | None) -> str | None:
     if per_hour is None:
         return None
     return f"{per_hour:.0f}" if per_hour >= 100 else f"{per_hour:.1f}"
+
+
+def size(number: float) -> str:
+    """Bytes, in the largest unit that there is one of, as `1.5 MB`."""
+    unit = max((unit for unit in SIZES if SIZES[unit] <= number), key=SIZES.__getitem__, default="B")
+    return f"{number / SIZES[unit]:.1f} {unit}" if unit != "B" else f"{number:.0f} B"
 
 
 def percent(part: int, whole: int) -> str | None:

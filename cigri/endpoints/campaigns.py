@@ -1,5 +1,6 @@
 """How campaigns stand."""
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cigri.answers.campaigns import CampaignView, PartView, ReplicasView, ShareView, TriedCluster, WholeCampaign
@@ -66,6 +67,7 @@ def campaign(conn: "Connection", caller: Caller, *, campaign_id: int) -> WholeCa
         clusters=[ShareView(part, obstacle(found, part, now)) for part in parts],
         failures=list_kinds(conn, caller, found),
         tests=results_of(found, parts, _tried(conn, caller, found), now),
+        files_until=_files_until(conn, found),
     )
 
 
@@ -123,6 +125,15 @@ def list_kinds(conn: "Connection", caller: Caller, of: CampaignView) -> list[Fai
     if not caller.sees(of.user):
         failed = [failure._replace(said="") for failure in failed]
     return [kind_of(failures) for failures in alike(failed)]
+
+
+def _files_until(conn: "Connection", of: CampaignView) -> datetime | None:
+    from cigri import installation
+    from cigri.flow.views.outputs import find_purged
+
+    if of.ended_at is None or find_purged(conn, of.id) is not None:
+        return None
+    return of.ended_at + timedelta(days=installation.purge_after())
 
 
 def _tried(conn: "Connection", caller: Caller, of: CampaignView) -> list[TriedCluster]:

@@ -65,9 +65,9 @@ def job(
 
 @asks("/jobs/{job_id}/outputs", May.OWNER, JobOutputs)
 def outputs(
-    conn: "Connection", caller: Caller, *, job_id: int, streams: list[str]
+    conn: "Connection", caller: Caller, *, job_id: int, streams: list[str], task: int | None = None
 ) -> "JobOutputs | Errand[JobOutputs]":
-    """The end of what a job of yours wrote: `out`, `err` or both, of each of its tasks."""
+    """The end of what a job of yours wrote: `out`, `err` or both, of each of its tasks, or of one."""
     from cigri.flow.clusters import find_cluster
     from cigri.flow.home import grid_key
     from cigri.flow.views.jobs import list_attempts_of_job
@@ -79,7 +79,8 @@ def outputs(
     found = _find(conn, job_id)
     if not caller.sees(found.user):
         raise NotFound(f"job {job_id} belongs to {found.user}: only {found.user} and operators may read its output")
-    places = _places(found, list_attempts_of_job(conn, job_id), [STREAMS[stream] for stream in streams])
+    attempts = [one for one in list_attempts_of_job(conn, job_id) if task in (None, one.task_number)]
+    places = _places(found, attempts, [STREAMS[stream] for stream in streams])
     why_missing, account = _why_missing(found), found.local_user
     if found.batch_id is None or found.array_index is None or account is None:
         raise NotFound(why_missing)

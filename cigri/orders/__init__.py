@@ -12,6 +12,7 @@ from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob
 from cigri.resources.nodes import NodeClass
 from cigri.wrapper import BatchPlan, CheckpointWish, Collected, Hearing, JobKey, Journal, Receipt
 from cigri.wrapper.directory import Stream
+from cigri.wrapper.fetching import Fetched, OutputPlace
 from cigri.wrapper.manifest import WrittenJob
 
 T = TypeVar("T")
@@ -138,6 +139,19 @@ class ReadTail(Order[str | None]):
     position: int
     stream: Stream
     max_bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class FetchOutputs(Order[list[Fetched]]):
+    """Outputs of tasks, whole, as many as have room in `most` bytes, the first ones first; perhaps a part of the next.
+
+    `offset`: of one output alone, what is behind so many bytes of it.
+    """
+
+    grid: str
+    places: Sequence[OutputPlace]
+    offset: int
+    most: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ from cigri.wrapper import (
     write_batch,
 )
 from cigri.wrapper.directory import parse_purged
+from cigri.wrapper.fetching import fetch_outputs, parse_outputs
 from cigri.wrapper.manifest import list_batches, parse_batches, parse_jobs, read_batches
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
 
@@ -44,7 +45,9 @@ class Said(Order[T]):
     """An order put into words, and how its answer is read; no text: there is nothing to be asked."""
 
     text: str
-    read: Callable[[Answer], T]
+    read: Callable[[Any], T]
+    """Of an Answer, or, with `is_raw`, of a RawAnswer."""
+    is_raw: bool = False
 
 
 def base_of(config: ClusterConfig, grid: str) -> str:
@@ -62,6 +65,7 @@ def say(order: Order[T], cluster: ClusterRow, driver: Driver) -> Said[T]:
 def say_all(wanted: Sequence[Order[Any]], cluster: ClusterRow, driver: Driver) -> Said[Answers]:
     """Several orders in one remote command, in which capacity and jobs are one question where that costs less."""
     said = {str(place): say(order, cluster, driver) for place, order in enumerate(wanted)}
+    assert not any(part.is_raw for part in said.values()), "files go alone: their bytes would be taken for text"
     texts = {name: part.text for name, part in said.items()}
     first, second, overview = _overview(wanted, driver)
     if overview:
@@ -133,6 +137,8 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
         case orders.ReadTail(grid, key, position, stream, max_bytes):
             place = (key.campaign_id, key.batch_id, key.index, position, stream)
             return _as(order, tail(base(grid), *place, max_bytes), parse_tail)
+        case orders.FetchOutputs(grid, places, offset, most):
+            return Said(fetch_outputs(base(grid), places, offset, most), partial(parse_outputs, places), is_raw=True)
         case orders.AskCheckpoints(grid, wishes):
             return _as(order, ask_checkpoints(base(grid), wishes), lambda answer: parse_checkpoints(answer, wishes))
         case orders.ReadStatus(grid, keys):

@@ -15,6 +15,18 @@ class Answer(NamedTuple):
     err: str
 
 
+class RawAnswer(NamedTuple):
+    """The same, as it came: where the bytes of files are in it."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+    @property
+    def as_text(self) -> Answer:
+        return Answer(self.status, self.out.decode(errors="replace"), self.err.decode(errors="replace"))
+
+
 class Bundle:
     """Several scripts in one remote command, each in a subshell of its own, and their answers told apart.
 

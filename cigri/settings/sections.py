@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from cigri.settings.addresses import known_address
 from cigri.settings.algorithms import Algorithm
 from cigri.settings.hours import known_zone, readable_windows
-from cigri.settings.sources import default_data_directory
+from cigri.settings.sources import USUAL_PURGE, default_data_directory
 
 Place = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 PlaceOrNone = Annotated[Place | None, BeforeValidator(lambda value: value or None)]
@@ -135,7 +135,7 @@ class HistorySettings(Section):
     )
     keep_durations: int = Field(5_000_000, ge=0, description="tasks of which it is kept how long they took, the latest")
     purge_after: float = Field(
-        30.0, ge=0, description="days after its end that a campaign's files stay on the clusters"
+        USUAL_PURGE, ge=0, description="days after its end that a campaign's files stay on the clusters"
     )
 
 

@@ -13,6 +13,7 @@ from cigri.errors import ConfigError
 
 SYSTEM_FILE = Path("/etc/cigri/cigri.toml")
 ENVIRONMENT_PREFIX = "CIGRI_SET_"
+USUAL_PURGE = 30.0  # days after its end that a campaign's files stay on the clusters; commands tell it, too
 
 
 class Gathered(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from cigri.script.answers import Answer
+from cigri.script.answers import Answer, RawAnswer
 
 
 class Transport(Protocol):
@@ -17,6 +17,9 @@ class Transport(Protocol):
 
         Raise Unreachable when nothing was run, OutcomeUnknown when it was sent and its end was not seen.
         """
+
+    def fetch(self, script: str, timeout: float) -> RawAnswer:
+        """As run, of text that brings files, whatever bytes they are made of."""
 
     def close(self) -> None:
         """Give back the connection once nobody is at work on it; a later run opens it again."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import paramiko
 
 from cigri.errors import Unreachable
-from cigri.script.answers import Answer
+from cigri.script.answers import RawAnswer
 from cigri.transports.address import SshAddress
 from cigri.transports.dial import Dialer, DialError
 from cigri.transports.pool import Refused, ShellPool
@@ -58,7 +58,7 @@ class AccountConnection:
         self._clients: list[paramiko.SSHClient] = []
         self._pool = ShellPool(cluster, self._start)
 
-    def run(self, user: str, script: str, timeout: float) -> Answer:
+    def run(self, user: str, script: str, timeout: float) -> RawAnswer:
         """As Transport.run; a user other than the login account is reached by `sudo -n`."""
         # paramiko has waits without a limit: for a reply to exec, for room in the socket of a host that hangs.
         backstop = threading.Timer(timeout + BACKSTOP, self.disconnect)

@@ -10,7 +10,7 @@ import threading
 import time
 
 from cigri.errors import Unreachable
-from cigri.script.answers import Answer
+from cigri.script.answers import Answer, RawAnswer
 from cigri.transports.pool import ShellPool
 from cigri.transports.shell import Shell
 
@@ -30,6 +30,9 @@ class LocalTransport:
         self._pool = ShellPool(cluster, self._start)
 
     def run(self, script: str, timeout: float) -> Answer:
+        return self.fetch(script, timeout).as_text
+
+    def fetch(self, script: str, timeout: float) -> RawAnswer:
         with self._counting:
             self.commands += 1
         return self._pool.run(self.user, script, timeout)

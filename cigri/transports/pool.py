@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from cigri.errors import Unreachable
 from cigri.rules.backoff import SESSIONS_THAT_ARE_REFUSED
-from cigri.script.answers import Answer
+from cigri.script.answers import RawAnswer
 from cigri.transports.shell import Shell
 
 MOST_SESSIONS = 4  # sshd's MaxSessions is 10 by default, and it frees a session some time after its end
@@ -35,7 +35,7 @@ class ShellPool:
         """Whether there is no shell, neither idle nor at work nor on its way."""
         return self._count == 0
 
-    def run(self, user: str, script: str, timeout: float) -> Answer:
+    def run(self, user: str, script: str, timeout: float) -> RawAnswer:
         """Run sh text as the user; waiting for a shell counts."""
         deadline = time.monotonic() + timeout
         shell = self._take(user, deadline)

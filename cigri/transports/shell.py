@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.script.answers import Answer
+from cigri.script.answers import RawAnswer
 
 # Read whole by the shell before it runs, since what follows on the same stream are scripts. A script is evaluated with
 # stdin at /dev/null, in a subshell that neither `exit` nor a syntax error can leave. It runs in the background so that
@@ -91,7 +91,7 @@ class Shell:
             refused = f"sudo -n -u {self.user} refused" if "sudo: " in err.text else f"no shell of {self.user}"
             raise Unreachable(self.cluster, f"{refused}{_said(out, err)}") from None
 
-    def run(self, script: str, deadline: float) -> Answer:
+    def run(self, script: str, deadline: float) -> RawAnswer:
         """Run sh text; a script that was not taken whole does not run."""
         mark, started = _new_mark(), time.monotonic()
         # In braces, cut text is a syntax error, and nothing of it runs.
@@ -113,7 +113,7 @@ class Shell:
         except (OSError, EOFError):
             message = f"the connection was lost while a script of {self.user} ran{_said(out, err)}"
             raise OutcomeUnknown(self.cluster, message) from None
-        return Answer(out.status, out.text, err.text)
+        return RawAnswer(out.status, out.data, err.data)
 
     def _receive(self, out: "_Output", err: "_Output", deadline: float) -> None:
         while not (out.is_complete and err.is_complete):
@@ -154,8 +154,13 @@ class _Output:
         return int(self._found[1])
 
     @property
+    def data(self) -> bytes:
+        """What came before the mark."""
+        return bytes(memoryview(self._data)[: self._found.start() if self._found else None])
+
+    @property
     def text(self) -> str:
-        return self._data[: self._found.start() if self._found else None].decode(errors="replace")
+        return self.data.decode(errors="replace")
 
 
 def _new_mark() -> str:

@@ -3,7 +3,7 @@
 import threading
 from collections import defaultdict
 
-from cigri.script.answers import Answer
+from cigri.script.answers import Answer, RawAnswer
 from cigri.transports.address import Hop, SshAddress
 from cigri.transports.connection import AccountConnection, Gate
 
@@ -20,6 +20,9 @@ class SshTransport:
         self._connection = (connections or Connections()).connection(cluster, address, user)
 
     def run(self, script: str, timeout: float) -> Answer:
+        return self.fetch(script, timeout).as_text
+
+    def fetch(self, script: str, timeout: float) -> RawAnswer:
         with self._counting:
             self.commands += 1
         return self._connection.run(self.user, script, timeout)

@@ -12,10 +12,12 @@ import pytest
 from cigri.cli import grid as grid_way
 from cigri.cli import simulating, submitting
 from cigri.database import Database
+from cigri.flow.clusters import put_cluster
 from cigri.rules.callers import SUPERUSER, Caller
 from cigri.settings.sections import Settings
 from tests.cli.running import Run, running
 from tests.factories import note_passes
+from tests.localbatch.host import Host
 from tests.portal.conftest import Served, serving
 
 AsUser = Callable[[str], None]
@@ -48,6 +50,18 @@ def run(
     database.close()
     with running(request.module.COMMAND.main, database_url, tmp_path, monkeypatch, capsys) as run:
         yield run
+
+
+@pytest.fixture
+def cluster(database: Database, tmp_path: Path) -> Iterator[Path]:
+    """The directory of CiGri on a real cluster of this host, `here`; its daemon is ended by its own pid."""
+    host, directory = Host(tmp_path), tmp_path / "files"
+    quick = {"poll_interval": 0.0, "record_grace": 0.0}
+    config = {"driver": "local", "directory": str(directory), "options": {"spool": str(host.spool)}, **quick}
+    with database.begin() as conn:
+        put_cluster(conn, "here", config)
+    yield directory
+    host.clear()
 
 
 @pytest.fixture

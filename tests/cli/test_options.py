@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.cli import gridclusters, griddel, gridevents, gridhold, gridstat, gridsub, gridtoken, gridweb
+from cigri.cli import gridclusters, griddel, gridevents, gridget, gridhold, gridstat, gridsub, gridtoken, gridweb
 from modules import operator
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +22,7 @@ PROGRAMS = {
     "gridhold": gridhold.hold,
     "gridresume": gridhold.resume,
     "gridevents": gridevents.main,
+    "gridget": gridget.main,
     "gridtoken": gridtoken.main,
     "gridweb": gridweb.main,
     "cigri": operator.main,

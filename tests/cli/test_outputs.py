@@ -1,88 +1,30 @@
 """`gridstat -j JOB -O -E`: what a job wrote, brought from a real cluster of this host."""
 
 import getpass
-import json
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cigri import jdl
 from cigri.cli import command, gridstat
 from cigri.database import Database
 from cigri.flow.archive import put_purged
-from cigri.flow.clusters import put_cluster
-from cigri.flow.submissions import NewCampaign, NewCampaignCluster, put_campaign
-from cigri.flow.views.campaigns import list_campaigns
-from cigri.gateway import Gateway
-from cigri.program.tools import Tools
-from cigri.settings.sections import Settings
-from cigri.states import CampaignType
-from modules import campaign_schedulers, metascheduler, predictor, runner, updator
+from tests.cli.at_work import run_campaign
 from tests.cli.conftest import AsUser
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, submitted_jobs
-from tests.localbatch.host import Host
 
 COMMAND = gridstat
-CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner)
-DEADLINE = 40.0
 PROGRAM = "sh -c 'echo out of $CIGRI_TASK_NUMBER; printf err >&2' x"
-
-
-@pytest.fixture
-def cluster(database: Database, tmp_path: Path) -> Iterator[Path]:
-    """The directory of CiGri on a cluster; its daemon is ended by its own pid."""
-    host, directory = Host(tmp_path), tmp_path / "files"
-    quick = {"poll_interval": 0.0, "record_grace": 0.0}
-    with database.begin() as conn:
-        put_cluster(
-            conn,
-            "here",
-            {"driver": "local", "directory": str(directory), "options": {"spool": str(host.spool)}, **quick},
-        )
-    yield directory
-    host.clear()
-
-
-def run_campaign(database: Database) -> int:
-    """A campaign with a prologue that runs to its end."""
-    text = json.dumps(
-        {
-            "name": "wordy",
-            "nb_jobs": 2,
-            "clusters": {"here": {}},
-            "exec_file": PROGRAM,
-            "prologue": ["echo prepared"],
-        }
-    )
-    description = jdl.parse(text, base=Path("/"), home=Path("/"))
-    settings = description.clusters["here"]
-    parts = {"here": NewCampaignCluster(settings.model_dump(mode="json"), 1, None, True, False)}
-    new = NewCampaign("wordy", getpass.getuser(), CampaignType.DEFAULT, "", "", {}, parts)
-    tools = Tools(database, Settings(), Gateway())
-    with database.begin() as conn:
-        campaign = put_campaign(conn, new, description.parameters())
-    deadline = time.monotonic() + DEADLINE
-    while True:
-        for module in CYCLE:
-            module.run_once(tools)
-        with database.begin() as conn:
-            (view,) = list_campaigns(conn, [campaign])
-        if view.done == view.total:
-            tools.gateway.close()
-            return campaign
-        assert time.monotonic() < deadline, view
 
 
 @pytest.mark.usefixtures("both_ways")
 def test_an_output_comes_as_it_was_written(run: Run, database: Database, cluster: Path, as_user: AsUser) -> None:
-    campaign = run_campaign(database)
+    campaign = run_campaign(database, PROGRAM, prologue=["echo prepared"])
     tasks = run("-f", campaign, "--json").json[0]["tasks"]
     first, second = (task["job_id"] for task in tasks)
     assert run("-j", first, "-O") == (0, "out of 0\n", "")
     assert run("-j", second, "-E") == (0, "err", "")
+    assert run("-T", f"{campaign}:1", "-O") == (0, "out of 1\n", "")
     both = run("-j", second, "-O", "-E")
     titles = "==> task 1, attempt 1, stdout <==\nout of 1\n==> task 1, attempt 1, stderr <==\nerr\n"
     assert both == (0, titles, "")

@@ -11,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-from cigri.cli import gridclusters, griddel, gridevents, gridhold, gridstat, gridsub, watching
+from cigri.cli import gridclusters, griddel, gridevents, gridget, gridhold, gridstat, gridsub, watching
 from modules import operator
 from tests.cli.running import Terminal
 from tests.operator.conftest import CIGRI
@@ -26,6 +26,7 @@ MAINS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "gridhold": gridhold.hold,
     "gridresume": gridhold.resume,
     "gridevents": gridevents.main,
+    "gridget": gridget.main,
     "gridclusters": gridclusters.main,
     "cigri": operator.main,
 }
@@ -42,6 +43,7 @@ VOLATILE = (
     (r"\b\d+(\.\d+)? (d|h|min|s)\b( \d+ (h|min|s)\b)?( ago)?", "DURATION"),
     (r", \d+(\.\d+)? jobs/h", ""),  # of a campaign that is watched, once it is forecast
     (r"\b\d+(\.\d+)? jobs/h", "RATE"),
+    (r"\(\d+(\.\d+)? [KMG]?B/s\)", "SPEED"),
     (r"Forecasts: [^\n]*\n", ""),  # of a campaign that lasted long enough to be foretold
     (r"`gridstat -j \d+", "gridstat -j JOB"),
     (r"\b\d+\.\d+\b|\b\d{3,}\b", "NUMBER"),

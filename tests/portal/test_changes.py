@@ -79,6 +79,8 @@ ASKED = {
     "task_by_id": Asked("/tasks/1"),
     "job": Asked("/jobs/1"),
     "outputs": Asked("/jobs/1/outputs?streams=out", status=202),
+    "written": Asked("/campaigns/5/written"),
+    "fetch_outputs": Asked("/campaigns/5/outputs?numbers=0&streams=out", status=202),
     "cancel_campaign": Asked("/campaigns/1/cancel"),
     "pause_campaign": Asked("/campaigns/1/pause"),
     "resume_campaign": Asked("/campaigns/2/resume"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cigri.errors import OutcomeUnknown, Unreachable
-from cigri.script.answers import Answer
+from cigri.script.answers import RawAnswer
 from cigri.transports.pool import MOST_SESSIONS, Refused, ShellPool
 from cigri.transports.shell import Shell
 
@@ -32,10 +32,10 @@ class FakeShell(Shell):
         self.is_terminated = True
         self._gate.set()
 
-    def run(self, script: str, deadline: float) -> Answer:
+    def run(self, script: str, deadline: float) -> RawAnswer:
         if script == "fail" or not self._gate.wait(deadline - time.monotonic()) or self.is_terminated:
             raise OutcomeUnknown("alpha", "no answer")
-        return Answer(self.number, "", "")
+        return RawAnswer(self.number, b"", b"")
 
 
 class Server:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.errors import OutcomeUnknown
+from cigri.script.answers import RawAnswer
 from cigri.transports import Transport, local
 from cigri.transports.local import LocalTransport
 from cigri.transports.ssh import Connections
@@ -111,6 +112,12 @@ def test_ten_megabytes_go_out_and_come_back(transport: Transport) -> None:
     answer = transport.run(f"cat <<'END'\n{text}END\necho end >&2", TIMEOUT)
     assert answer.out == text
     assert answer.err == "end\n"
+
+
+def test_files_come_byte_by_byte(transport: Transport) -> None:
+    octets = "".join(f"\\{number:03o}" for number in range(256))
+    answer = transport.fetch(f"printf '{octets}'; printf '\\377' >&2; exit 3", TIMEOUT)
+    assert answer == RawAnswer(3, bytes(range(256)), b"\xff")
 
 
 def test_both_outputs_may_be_large_at_once(transport: Transport) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cigri.script.answers import Answer
+from cigri.script.answers import Answer, RawAnswer
 from cigri.script.words import Word
 from cigri.wrapper import BatchPlan, JobCall, TaskCall, TaskRecord, parse_end, write_batch
 from tests.waiting import looks
@@ -50,9 +50,12 @@ class Cluster:
 
     def ask(self, script: str) -> Answer:
         """Run sh text in the home, as a transport does."""
+        return self.fetch(script).as_text
+
+    def fetch(self, script: str) -> RawAnswer:
         command = [*self.argv, "-c", '. "$0"', self._script(script)]
         done = subprocess.run(command, cwd=self.home, env=self.environment, capture_output=True, timeout=60)
-        return Answer(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        return RawAnswer(done.returncode, done.stdout, done.stderr)
 
     def script(self, plan: BatchPlan) -> str:
         return write_batch(plan, BASE, self.prelude)

@@ -97,7 +97,7 @@ NEVER = PART._replace(
 )
 AWAY = NEVER._replace(cluster="luke", prologue=StepState.WAITING, is_enabled=False)
 SHARES = [ShareView(part, obstacle(LARGE, part, NOON)) for part in (PART, AWAY)]
-WHOLE = WholeCampaign(LARGE, None, 0, "", SHARES, [], [])
+WHOLE = WholeCampaign(LARGE, None, 0, "", SHARES, [], [], None)
 TASK = TaskView(
     id=1,
     campaign_id=12,

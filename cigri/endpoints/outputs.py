@@ -1,0 +1,101 @@
+"""Outputs of tasks, wherever they ran: what there is of them, and the files themselves. They are their owner's."""
+
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+from cigri.answers.outputs import FetchedOutput, FetchedOutputs, WrittenTask
+from cigri.endpoints import Errand, May, asks, reads
+from cigri.endpoints.campaigns import find_campaign
+from cigri.endpoints.jobs import STREAMS
+from cigri.endpoints.paging import Paging, require_limit
+from cigri.errors import NotFound, UsageError
+from cigri.rules.callers import Caller
+from cigri.text.id_ranges import read_ids
+from cigri.text.units import as_instant
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cigri.orders.taker import OrderTaker
+
+MOST_FETCHED = 2**21  # bytes of one answer, with what tells the files apart
+FETCHED_AT_ONCE = 500  # whose outputs are asked for at once
+WRITTEN_AT_ONCE = 1000  # tasks
+
+
+@reads("/campaigns/{campaign_id}/written", May.OWNER, Paging("after", "number"))
+def written(
+    conn: "Connection",
+    caller: Caller,
+    *,
+    campaign_id: int,
+    numbers: str = "",
+    failed: bool = False,
+    after: int = -1,
+    limit: int = WRITTEN_AT_ONCE,
+) -> list[WrittenTask]:
+    """Tasks of a campaign of yours that have ended, in the order of their numbers, and where their outputs lie."""
+    from cigri.flow.views.outputs import list_placed
+
+    require_limit(limit)
+    _require_there(conn, caller, campaign_id)
+    chosen = read_ids(numbers) if numbers else None
+    placed = list_placed(conn, campaign_id, chosen, failed=failed, after=after, limit=limit)
+    return [WrittenTask(task.number, task.attempt, task.state, task.cluster) for task in placed]
+
+
+@asks("/campaigns/{campaign_id}/outputs", May.OWNER, FetchedOutputs)
+def fetch_outputs(
+    conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, streams: list[str], offset: int = 0
+) -> "FetchedOutputs | Errand[FetchedOutputs]":
+    """Outputs of ended tasks of one cluster, as many as an answer holds; of one output alone, from an offset on."""
+    from cigri.flow.clusters import find_cluster
+    from cigri.flow.home import grid_key
+    from cigri.flow.views.outputs import list_placed
+    from cigri.orders import FetchOutputs
+    from cigri.wrapper import JobKey
+    from cigri.wrapper.fetching import OutputPlace
+
+    _require_there(conn, caller, campaign_id)
+    chosen, wanted = read_ids(numbers), [STREAMS[stream] for stream in STREAMS if stream in streams]
+    if not streams or not STREAMS.keys() >= set(streams):
+        raise UsageError(f"streams: {', '.join(streams) or 'none'}; there are out and err")
+    if len(chosen) > FETCHED_AT_ONCE:
+        raise UsageError(f"these are {len(chosen)} tasks; {FETCHED_AT_ONCE} at most are asked for at once")
+    if offset < 0 or (offset and len(chosen) * len(wanted) > 1):
+        raise UsageError("offset: it is from 0 on, of one output of one task")
+    placed = list_placed(conn, campaign_id, chosen, failed=False, after=-1, limit=FETCHED_AT_ONCE)
+    if len(placed) < len(chosen):
+        missing = sorted(set(chosen) - {task.number for task in placed})
+        raise NotFound(f"task {missing[0]} of campaign {campaign_id} has not ended, or never ran, or is none")
+    homes = {(task.cluster, task.local_user) for task in placed}
+    if len(homes) > 1:
+        raise UsageError(f"these tasks ran in {len(homes)} places; ask for those of one cluster at a time")
+    ((name, account),) = homes
+    cluster, key = find_cluster(conn, name), grid_key(conn)
+    assert cluster is not None  # the job's row refers to it
+    places = {
+        OutputPlace(JobKey(campaign_id, task.batch_id, task.array_index), task.position, stream): task
+        for task in placed
+        for stream in wanted
+    }
+
+    def bring(gateway: "OrderTaker") -> FetchedOutputs:
+        pieces = gateway.ask(cluster, account, FetchOutputs(key, list(places), offset, MOST_FETCHED))
+        told = [
+            FetchedOutput(task.number, task.attempt, place.stream, size, b64encode(content).decode())
+            for place, size, content in pieces
+            for task in [places[place]]
+        ]
+        return FetchedOutputs(told)
+
+    return Errand(name, bring)
+
+
+def _require_there(conn: "Connection", caller: Caller, campaign_id: int) -> None:
+    from cigri.flow.views.outputs import find_purged
+
+    if not caller.sees(find_campaign(conn, campaign_id).user):
+        raise NotFound(f"you have no campaign {campaign_id}; `gridstat -u {caller.user}` lists yours")
+    if (purged := find_purged(conn, campaign_id)) is not None:
+        raise NotFound(f"the files of campaign {campaign_id} were removed from the clusters on {as_instant(purged)}")

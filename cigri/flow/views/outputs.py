@@ -1,0 +1,72 @@
+"""Where the outputs of tasks lie that have ended: those of the attempt that was a success, or else of the last.
+Read by: users.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, case, select
+
+from cigri.database import among
+from cigri.database.typed_rows import read_all
+from cigri.flow.views.jobs import RESULTS
+from cigri.states import TaskState
+from cigri.tables.campaigns import Campaign
+from cigri.tables.clusters import Cluster
+from cigri.tables.jobs import Attempt, Batch, Job
+from cigri.tables.tasks import Task
+
+ENDED_TASKS = (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
+
+
+class PlacedOutput(NamedTuple):
+    """Of one task."""
+
+    number: int
+    attempt: int
+    state: TaskState
+    cluster: str
+    local_user: str
+    batch_id: int
+    array_index: int
+    position: int
+
+
+def list_placed(
+    conn: Connection, campaign_id: int, numbers: Sequence[int] | None, *, failed: bool, after: int, limit: int
+) -> list[PlacedOutput]:
+    """In the order of the tasks' numbers, behind `after`; `numbers` None: all that have ended; `failed`: only those."""
+    other = Attempt.alias()
+    won = select(other.c.number).where(other.c.task_id == Task.c.id, other.c.outcome.in_(RESULTS))
+    shown = case((Task.c.state == TaskState.DONE, won.scalar_subquery()), else_=Task.c.attempts)
+    statement = (
+        select(
+            Task.c.number,
+            Attempt.c.number.label("attempt"),
+            Task.c.state,
+            Cluster.c.name.label("cluster"),
+            Batch.c.local_user,
+            Job.c.batch_id,
+            Job.c.array_index,
+            Attempt.c.position,
+        )
+        .select_from(Task)
+        .join(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == shown))
+        .join(Job, Job.c.id == Attempt.c.job_id)
+        .join(Batch, Batch.c.id == Job.c.batch_id)
+        .join(Cluster, Cluster.c.id == Job.c.cluster_id)
+        .where(Task.c.campaign_id == campaign_id, Task.c.number > after, Attempt.c.outcome.is_not(None))
+        .where(Task.c.state == TaskState.FAILED if failed else Task.c.state.in_(ENDED_TASKS))
+        .where(Job.c.array_index.is_not(None))
+        .order_by(Task.c.number)
+        .limit(limit)
+    )
+    if numbers is not None:
+        statement = statement.where(Task.c.number.in_(among(numbers)))
+    return read_all(conn, PlacedOutput, statement)
+
+
+def find_purged(conn: Connection, campaign_id: int) -> datetime | None:
+    """When its files were removed from the clusters; None: they may lie there."""
+    return conn.scalar(select(Campaign.c.purged_at).where(Campaign.c.id == campaign_id))

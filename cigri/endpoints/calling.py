@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from cigri.database import Database
 
 
-class Grid(Protocol):
-    """The grid as a command meets it."""
+class Askable(Protocol):
+    """What answers questions."""
 
     def ask(self, endpoint: Endpoint[P, R], *args: P.args, **asked: P.kwargs) -> R:
         """The endpoint's answer; parameters are given by name. Its errors are raised here, by their classes."""
         ...
+
+
+class Grid(Askable, Protocol):
+    """The grid as a command meets it."""
 
     def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
         """The same, with these values as its body: one may be sent after the other."""

@@ -6,7 +6,7 @@ from cigri.errors import UsageError
 
 if TYPE_CHECKING:
     from cigri.endpoints import Endpoint
-    from cigri.endpoints.calling import Grid
+    from cigri.endpoints.calling import Askable
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ def require_limit(limit: int) -> None:
         raise UsageError(f"limit {limit}: a page has 1 to {LONGEST_PAGE} rows; the header Link says how to go on")
 
 
-def walk(grid: "Grid", endpoint: "Endpoint[..., list[T]]", most: int | None = None, **asked: Any) -> list[T]:
+def walk(grid: "Askable", endpoint: "Endpoint[..., list[T]]", most: int | None = None, **asked: Any) -> list[T]:
     """At most so many rows, of as many pages as it takes; None: all."""
     paging = endpoint.paging
     assert paging is not None

@@ -26,6 +26,8 @@ PAGES = [
     "/submit",
     "/events",
     "/events?of=grid&closed=1",
+    "/clusters",
+    "/clusters/dahu",
     "/usage",
 ]
 """Of a browser that may see all of them."""

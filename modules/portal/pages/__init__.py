@@ -5,7 +5,19 @@ from fastapi import FastAPI
 from cigri.database import Database
 from modules.portal.errands import Errands
 from modules.portal.identity import Identities
-from modules.portal.pages import campaign, changes, events, home, operator, refusals, sign_in, submit, task, usage
+from modules.portal.pages import (
+    campaign,
+    changes,
+    clusters,
+    events,
+    home,
+    operator,
+    refusals,
+    sign_in,
+    submit,
+    task,
+    usage,
+)
 from modules.portal.pages.headers import PageHeaders
 from modules.portal.pages.website import Website, add_static
 from modules.portal.uploads import Uploads
@@ -16,6 +28,6 @@ def add_to(app: FastAPI, database: Database, identities: Identities, errands: Er
     site = Website(database, identities, errands, uploads)
     app.add_middleware(PageHeaders)
     add_static(app)
-    for page in (sign_in, home, campaign, task, submit, events, usage, operator, changes):
+    for page in (sign_in, home, campaign, task, submit, events, clusters, usage, operator, changes):
         page.add_to(app, site)
     refusals.add_to(app, site)

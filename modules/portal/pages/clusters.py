@@ -1,0 +1,107 @@
+"""The pages of clusters: how full each was over the day; of one, its nodes, and what is wrong with it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from cigri.answers.clusters import ClusterStatus, ClusterView, QueueProperties, Usage
+from cigri.answers.events import SeenEvent
+from cigri.endpoints.calling import AtOnce
+from cigri.endpoints.clusters import A_DAY, DAY_PERIOD, PERIODS, cluster_day, cluster_usage, clusters, properties
+from cigri.endpoints.events import events
+from cigri.endpoints.notices import notices
+from cigri.endpoints.paging import walk
+from modules.portal.bounds import PlainText
+from modules.portal.pages.stacks import Stack, cores_of, stack
+from modules.portal.pages.website import Website, add_page
+
+LOOKED_THROUGH = 1000  # open events
+MOST_SQUARES = 400
+
+
+class ClusterLine(NamedTuple):
+    """A cluster in the list; `events`: how many are open."""
+
+    status: ClusterStatus
+    stack: Stack | None
+    events: int
+
+
+class Squares(NamedTuple):
+    """Nodes, a square for each, or for so many: `named` by what is wrong with them, of the others only the number."""
+
+    named: dict[str, list[str]]
+    others: int
+    each: int
+
+    @property
+    def drawn(self) -> list[str]:
+        """What is wrong with each square; empty: nothing."""
+        wrong = [what for what, names in self.named.items() for _ in range(-(-len(names) // self.each))]
+        return wrong + [""] * -(-self.others // self.each)
+
+
+def add_to(app: FastAPI, site: Website) -> None:
+    """/clusters, and /clusters/NAME."""
+
+    def clusters_page(request: Request) -> Response:
+        caller = site.visitor(request)
+        with site.grid(caller).at_once() as grid:
+            now, listed = grid.ask(notices, user=caller.user).now, grid.ask(clusters)
+            usage, opened = grid.ask(cluster_usage), Counter(event.cluster for event in _open_events(grid))
+        lines = [
+            ClusterLine(status, stack(_of(usage, status.cluster.name), now, A_DAY, A_DAY / PERIODS), opened[name])
+            for status in listed
+            for name in [status.cluster.name]
+        ]
+        return site.show(request, "clusters.html", caller, lines=lines, cores=_cores_now)
+
+    def cluster_page(request: Request, name: PlainText) -> Response:
+        caller = site.visitor(request)
+        with site.grid(caller).at_once() as grid:
+            day, now = grid.ask(cluster_day, cluster=name), grid.ask(notices, user=caller.user).now
+            queues = grid.ask(properties, names=[name])
+            opened = [event for event in _open_events(grid) if event.cluster == day.status.cluster.name]
+        return site.show(
+            request,
+            "cluster.html",
+            caller,
+            standing=day.status,
+            cluster=day.status.cluster,
+            stack=stack(day.usage, now, A_DAY, DAY_PERIOD),
+            by_hour=[(use.at, cores_of(use)) for use in day.usage[::-4]],
+            squares=squares_of(day.status.cluster, queues),
+            events=opened[::-1],
+        )
+
+    add_page(app, "/clusters", "GET", clusters_page)
+    add_page(app, "/clusters/{name}", "GET", cluster_page)
+
+
+def squares_of(cluster: ClusterView, queues: Iterable[QueueProperties]) -> Squares:
+    """A node may be in several queues, so the largest one counts; what is wrong with a node is told with its name."""
+    counts = [[alike.nodes or 0 for alike in queue.classes] for queue in queues]
+    total = max(map(sum, counts), default=0)
+    drained = [name for name in cluster.drained_nodes if name not in cluster.sick_nodes]
+    named = {"sick": cluster.sick_nodes, "draining": drained}
+    wrong = sum(map(len, named.values()))
+    return Squares(named, max(total - wrong, 0), max(1, -(-max(total, wrong) // MOST_SQUARES)))
+
+
+def _open_events(grid: AtOnce) -> list[SeenEvent]:
+    return walk(grid, events, LOOKED_THROUGH, is_global=True)
+
+
+def _of(usage: Iterable[Usage], cluster: str) -> list[Usage]:
+    return [use for use in usage if use.cluster == cluster]
+
+
+def _cores_now(cluster: ClusterView) -> tuple[int, ...] | None:
+    """Ours, others', down and free, at the last visit; None: there was none."""
+    if cluster.total is None:
+        return None
+    ours, used = cluster.used_by_us or 0, cluster.used or 0
+    return ours, max(used - ours, 0), cluster.unavailable or 0, cluster.free or 0

@@ -1,6 +1,7 @@
 """This installation as its programs meet it: which database is theirs."""
 
 import os
+import shutil
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -113,3 +114,8 @@ def purge_after() -> float:
 def _one(values: Mapping[str, Any], section: str, name: str) -> str:
     table = values.get(section)
     return str(table.get(name) or "") if isinstance(table, dict) else ""
+
+
+def free_space(directory: Path) -> int | None:
+    """Bytes on its disk; None: it is not there."""
+    return shutil.disk_usage(directory).free if directory.exists() else None

@@ -19,14 +19,12 @@ from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.home import grid_key
 from cigri.flow.tokens import forget_tokens
-from cigri.flow.views.invariants import RULES, examine
+from cigri.flow.views.invariants import BROKEN_PROMISE, RULES, examine
 from cigri.orders import PurgeCampaign
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
 
 logger = logging.getLogger(__name__)
-
-BROKEN = "INVARIANT"
 
 
 def run_once(tools: Tools) -> Report:
@@ -49,9 +47,9 @@ def run_once(tools: Tools) -> Report:
             report["removed pools"] = forget_pools(conn, tools.settings.resources.keep_pools)
             report["forgotten durations"] = forget_durations(conn, limits.keep_durations)
             sick = {finding.rule: finding for finding in examine(conn)}
-            events = [NewEvent(BROKEN, EventLevel.ERROR, rule, str(finding)) for rule, finding in sick.items()]
+            events = [NewEvent(BROKEN_PROMISE, EventLevel.ERROR, rule, str(finding)) for rule, finding in sick.items()]
             put_events(conn, events)
-            close_events(conn, [BROKEN], [rule for rule in RULES if rule not in sick], "janitor")
+            close_events(conn, [BROKEN_PROMISE], [rule for rule in RULES if rule not in sick], "janitor")
             report["broken invariants"] = len(sick)
     return +report
 

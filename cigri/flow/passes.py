@@ -1,5 +1,5 @@
 """Passes of modules: how the last went, and that somebody lives who lets more follow.
-Given by: almighty, operator; taken by: operator.
+Given by: almighty, operator; taken by: operator, users.
 """
 
 from collections.abc import Mapping

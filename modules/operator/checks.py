@@ -1,29 +1,13 @@
 """What the doctor has looked at: told line by line to a person, or all at once to a program."""
 
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
+from cigri.answers.checks import Check, CheckVerdict
+from cigri.rules.checkups import check
 from cigri.text.harmless import safe
 
-
-class CheckVerdict(StrEnum):
-    """`odd`: a person may want to look, and no promise is broken."""
-
-    GOOD = "good"
-    BROKEN = "broken"
-    ODD = "odd"
-
-
 MARKS = {CheckVerdict.GOOD: "\N{CHECK MARK}", CheckVerdict.BROKEN: "\N{BALLOT X}", CheckVerdict.ODD: "!"}
-
-
-class Check(NamedTuple):
-    """`details` say what is wrong; none of what is good."""
-
-    rule: str
-    verdict: CheckVerdict
-    details: Sequence[str]
 
 
 class Checks:
@@ -40,10 +24,13 @@ class Checks:
 
     def tell(self, rule: str, wrong: Sequence[str], verdict: CheckVerdict) -> None:
         """`verdict` holds if anything is wrong."""
-        self._made.append(Check(rule, verdict if wrong else CheckVerdict.GOOD, wrong))
+        self.add(check(rule, wrong, verdict))
+
+    def add(self, made: Check) -> None:
+        self._made.append(made)
         if self._prints:
-            print(f"{MARKS[self._made[-1].verdict]} {rule}{': not so' if wrong else ''}")
-            for line in wrong:
+            print(f"{MARKS[made.verdict]} {made.rule}{': not so' if made.details else ''}")
+            for line in made.details:
                 print(f"  {safe(line)}")
 
     def plain(self) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """`cigri doctor`: checks the promises of the tables and everything that may be stuck, and says what to do."""
 
-import shutil
 from argparse import Namespace
-from datetime import timedelta
 
 from sqlalchemy import Connection
 
+from cigri.answers.checks import CheckVerdict
 from cigri.cli.command import Parser, print_json
 from cigri.database import Database
 from cigri.flow.clusters import list_every_cluster
@@ -13,16 +12,13 @@ from cigri.flow.home import grid_key, require_home
 from cigri.flow.views.invariants import RULES, examine
 from cigri.flow.views.stuck import list_old_events, list_stuck
 from cigri.gateway import Gateway
-from cigri.installation import database_place, database_url
+from cigri.installation import database_place, database_url, free_space
+from cigri.rules import checkups
 from cigri.settings.loading import load, load_effective
 from cigri.settings.sections import Settings
-from cigri.text.units import SIZES, as_size
 from modules.operator import adoption, db, health, installed, orphans
-from modules.operator.checks import Checks, CheckVerdict
+from modules.operator.checks import Checks
 
-OLD_EVENT = timedelta(days=1)
-SHOWN_EVENTS = 10
-LEAST_SPACE = SIZES["GB"]
 ADVICE = (
     'Somebody changed the tables by hand, or this is a bug of CiGri: keep a dump (pg_dump "$(cigri db url)") and',
     "the almighty's log, and report both; `cigri down` keeps it from spreading.",
@@ -65,7 +61,7 @@ def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
             return
         with database.begin() as conn:
             _promises(conn, checks)
-            events = list_old_events(conn, OLD_EVENT)
+            events = list_old_events(conn, checkups.OLD_EVENT)
             stuck = list_stuck(conn)
         if options.clusters:
             with database.begin() as conn:
@@ -74,9 +70,7 @@ def _check(settings: Settings, checks: Checks, options: Namespace) -> None:
     finally:
         database.close()
     _others(settings, stuck, checks)
-    old = [f"{event.opened_at:%Y-%m-%d} {event.code} {event.subject}: {event.message}" for event in events]
-    more = [f"and {len(old) - SHOWN_EVENTS} more: `gridevents`"] if len(old) > SHOWN_EVENTS else []
-    checks.tell("no event has been open for more than a day", old[:SHOWN_EVENTS] + more, CheckVerdict.ODD)
+    checks.add(checkups.check_events(events))
 
 
 def _promises(conn: Connection, checks: Checks) -> None:
@@ -126,14 +120,7 @@ def _clusters(database: Database, checks: Checks, *, adopts: bool, kills: bool) 
 
 def _others(settings: Settings, stuck: list[str], checks: Checks) -> None:
     seen = health.look(settings)
-    checks.tell("everything runs that should", health.problems(seen, settings.almighty.deadline), CheckVerdict.ODD)
-    failing = [
-        f"{cluster.name}: {cluster.failures} visits in a row failed; `cigri cluster test {cluster.name}`"
-        for cluster in seen.clusters
-        if cluster.failures
-    ]
-    checks.tell("every cluster answers", failing, CheckVerdict.ODD)
-    checks.tell("nothing is stuck", stuck, CheckVerdict.ODD)
-    free = shutil.disk_usage(settings.data_directory).free if settings.data_directory.exists() else LEAST_SPACE
-    little = [f"{as_size(free)} are left in {settings.data_directory}"] if free < LEAST_SPACE else []
-    checks.tell("there is space on the disk", little, CheckVerdict.ODD)
+    checks.add(checkups.check_programs(health.problems(seen, settings.almighty.deadline)))
+    checks.add(checkups.check_clusters(seen.clusters))
+    checks.add(checkups.check_stuck(stuck))
+    checks.add(checkups.check_space(free_space(settings.data_directory), settings.data_directory))

@@ -1,7 +1,7 @@
 """What runs and what does not: read for `cigri status` and `cigri doctor`; what is wrong is pure."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from cigri.answers.clusters import ClusterStanding
@@ -10,14 +10,9 @@ from cigri.errors import DatabaseUnavailable
 from cigri.flow.passes import ModuleStanding, list_module_standings
 from cigri.flow.views.clusters import list_cluster_standings
 from cigri.flow.views.stuck import count_open_events
-from cigri.program.cycle import CYCLE
+from cigri.rules.checkups import module_faults
 from cigri.settings.sections import Settings
-from cigri.text.tracebacks import gist
 from modules.operator import installed
-
-PASS_SLACK = timedelta(
-    seconds=60
-)  # over the longest pass: idle passes are noted together, and cron comes by the minute
 
 
 class Health(NamedTuple):
@@ -88,22 +83,9 @@ def problems(health: Health, longest_pass: float) -> list[str]:
     if not health.is_current:
         return [f"the database has schema {health.revision}, this CiGri needs {health.wanted}: run `cigri db upgrade`"]
     assert health.now is not None
-    oldest = health.now - timedelta(seconds=longest_pass) - PASS_SLACK
-    standings = {standing.name: standing for standing in health.modules}
-    late = [name for name in CYCLE if name not in standings or standings[name].at < oldest]
-    faults = []
-    if health.has_died:
-        faults.append("the almighty has died; run `cigri up`")
-    elif len(late) == len(CYCLE) and health.almighty is None:
-        faults.append("nothing cycles the modules: run `cigri up`, or `cigri almighty`, or cron")
-        late = []
-    if health.has_portal_died:
-        faults.append("the portal has died; run `cigri up`")
-    faults += [f"module {name} has not run for more than {longest_pass + PASS_SLACK.seconds:.0f} s" for name in late]
-    faults += [
-        f"module {standing.name} failed: {gist(standing.error)}" for standing in health.modules if standing.error
-    ]
-    return faults
+    is_cycled = health.almighty is not None
+    faults = module_faults(health.modules, health.now, longest_pass, is_cycled=is_cycled, has_died=health.has_died)
+    return faults + ["the portal has died; run `cigri up`"] * health.has_portal_died
 
 
 def hidden(url: str) -> str:

@@ -1,3 +1,4 @@
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -6,10 +7,15 @@ import pytest
 from sqlalchemy import text
 
 from cigri.database import Database
+from cigri.endpoints.calling import Here
+from cigri.endpoints.checks import checks
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.views.invariants import RULES
 from cigri.flow.views.stuck import list_stuck
+from cigri.rules.callers import Caller
 from cigri.states import EventLevel
+from cigri.text.plain import plain
+from tests.factories import a_cluster
 from tests.operator.conftest import Cigri
 
 
@@ -67,6 +73,22 @@ def test_who_can_read_the_url_is_looked_at(
     assert f"! nobody else can read where the database is: not so\n  everybody can read {file}" in cigri("doctor").out
     file.chmod(0o640)
     assert "\N{CHECK MARK} nobody else can read where the database is\n" in cigri("doctor").out
+
+
+def test_operators_are_told_the_same_in_a_browser(cigri: Cigri, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        put_events(conn, [NewEvent("OLD", EventLevel.ERROR, "cluster a", "x")])
+        conn.execute(text("UPDATE events SET opened_at = now() - interval '2 days'"))
+        conn.execute(text("UPDATE clusters SET failures = 3, blocked_until = now()"))
+    told = {check["rule"]: check for check in json.loads(cigri("doctor", "--json").out)["checks"]}
+    _, *found = Here(database, Caller("root", is_operator=True)).ask(checks).checks
+    assert [told.get(check.rule) for check in found] == [plain(check) for check in found]
+    assert [check.rule for check in found if check.details] == [
+        "everything runs that should",
+        "every cluster answers",
+        "no event has been open for more than a day",
+    ]
 
 
 def test_old_events_are_told_and_young_ones_not(cigri: Cigri, database: Database) -> None:

@@ -133,6 +133,7 @@ ASKED = {
     "resource_documents": Asked("/resources/documents"),
     "resource_document": Asked("/resources/document"),
     "pools": Asked("/pools"),
+    "checks": Asked("/checks"),
     "audit_trail": Asked("/audit?limit=5"),
     "create_token": Asked("/tokens", {"comment": "a laptop", "for_root": True}),
     "get_tokens": Asked("/tokens"),

@@ -1,13 +1,18 @@
 """The operator's page: for operators alone, by the rule of the audit trail's endpoint."""
 
 import re
+from datetime import timedelta
 
 import pytest
+from sqlalchemy import func, text, update
 
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.passes import Pass, put_pass
+from cigri.flow.views.invariants import BROKEN_PROMISE
 from cigri.rules.callers import Scope
 from cigri.states import EventLevel
+from cigri.tables.clusters import Cluster
+from cigri.tables.grid import ModuleState
 from tests.portal.browser import Browser, signed_in
 from tests.portal.conftest import HOSTILE, Served
 
@@ -51,6 +56,28 @@ def test_it_tells_what_is_wrong(operator: Browser, web: Served) -> None:
     told = operator.get("/operator")
     assert f"sums differ {HOSTILE}" in told.words
     assert "<script>alert" not in told.text
+
+
+def test_it_tells_what_the_doctor_finds_and_when(operator: Browser, web: Served) -> None:
+    told = operator.get("/operator").words
+    assert "odd everything runs that should: not so nothing cycles the modules: run `cigri up`" in told
+    assert "good every cluster answers good nothing is stuck" in told
+    assert "The janitor has looked at no promise yet." in told
+    with web.database.begin() as conn:
+        conn.execute(update(Cluster).values(failures=3, blocked_until=func.now()))
+        put_events(conn, [NewEvent(BROKEN_PROMISE, EventLevel.ERROR, "tasks", f"2 times {HOSTILE}")])
+        put_pass(conn, Pass("janitor", "here", 1, 0.5, {}, ""))
+        conn.execute(update(ModuleState).values(started_at=func.now() - timedelta(hours=2)))
+    told = operator.get("/operator").words
+    assert f"broken the promises of the tables held when the janitor looked: not so 2 times {HOSTILE}" in told
+    assert "odd every cluster answers: not so dahu: 3 visits in a row failed" in told
+    assert re.search(r"As of \d{4}-[^.]+ UTC ?\. The janitor looked 2 h before\.", told), told
+
+
+def test_it_looks_at_no_task_for_that(operator: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        conn.execute(text("INSERT INTO task_counts (campaign_id, state, n) VALUES (4711, 'waiting', 3)"))
+    assert "good the promises of the tables held when the janitor looked" in operator.get("/operator").words
 
 
 def test_it_tells_who_changed_what(browser: Browser, operator: Browser) -> None:

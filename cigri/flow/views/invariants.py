@@ -1,5 +1,5 @@
 """What must always be true of the tables, and what is not.
-Read by: janitor, operator.
+Read by: janitor, operator, users.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from sqlalchemy.sql.selectable import Select
 
 from cigri.states import BatchState, CampaignState, JobKind, JobState, KillReason, TaskState
 from cigri.tables.campaigns import Campaign
+from cigri.tables.grid import Event
 from cigri.tables.jobs import Attempt, Batch, Job
 from cigri.tables.tasks import Task, TaskCount
 from cigri.tables.wishes import Kill
@@ -103,6 +104,10 @@ RULES: dict[str, Select[Any]] = {
 }
 
 
+BROKEN_PROMISE = "INVARIANT"
+"""The code of an event about a rule that the janitor found broken."""
+
+
 class Finding(NamedTuple):
     """A rule that does not hold, how often, and examples of what breaks it."""
 
@@ -117,6 +122,12 @@ class Finding(NamedTuple):
 def examine(conn: Connection) -> list[Finding]:
     """Every rule that does not hold; one consistent view of the tables is the caller's transaction."""
     return [finding for rule, broken in RULES.items() if (finding := _look(conn, rule, broken))]
+
+
+def list_broken_promises(conn: Connection) -> list[str]:
+    """As the janitor last found them, which looks at every task."""
+    is_open = Event.c.code == BROKEN_PROMISE, Event.c.closed_at.is_(None)
+    return list(conn.scalars(select(Event.c.message).where(*is_open).order_by(Event.c.subject)))
 
 
 def _look(conn: Connection, rule: str, broken: Select[Any]) -> Finding | None:

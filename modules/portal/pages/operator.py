@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from cigri.answers.audit import AuditEntry
 from cigri.endpoints.audit import audit_trail
+from cigri.endpoints.checks import checks
 from cigri.endpoints.events import events
 from cigri.endpoints.figures import figures
 from modules.portal.bounds import PlainNumber
@@ -30,6 +31,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             caller,
             lack=what_lacks(site.database),
             figures=grid.ask(figures),
+            checkup=grid.ask(checks),
             findings=grid.ask(events, is_global=True, limit=MOST_FINDINGS)[::-1],
             trail=[(entry, _asked(entry)) for entry in reversed(trail)],
             before=before,

@@ -86,6 +86,6 @@ def test_without_script_pages_lead_to_each_other_and_change_things(web: Served, 
 def test_without_script_an_operator_is_told_all(troubled: Served, visit: Visit) -> None:
     page = visit(troubled, "root", Scope.OPERATE, java_script_enabled=False)
     page.get_by_role("link", name="operator").click()
-    for heading in ("Modules", "What is wrong", "Who changed what"):
+    for heading in ("Modules", "What is wrong", "What the doctor finds", "Who changed what"):
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
     expect(page.get_by_role("row", name="hold campaign")).to_have_count(2)

@@ -1,0 +1,36 @@
+"""What the doctor has looked at."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class CheckVerdict(StrEnum):
+    """`odd`: a person may want to look, and no promise is broken."""
+
+    GOOD = "good"
+    BROKEN = "broken"
+    ODD = "odd"
+
+
+class Check(NamedTuple):
+    """Something that should hold of the grid."""
+
+    rule: str
+    """What should hold."""
+    verdict: CheckVerdict
+    """Whether it does."""
+    details: Sequence[str]
+    """What is wrong; empty: nothing is."""
+
+
+class Checkup(NamedTuple):
+    """What the doctor finds without looking at every task."""
+
+    now: datetime
+    """When it looked, by the grid's clock."""
+    checks: list[Check]
+    """In the order in which they were made."""
+    examined_at: datetime | None
+    """When the janitor last looked at every task for broken promises; null: it has never ended a pass."""

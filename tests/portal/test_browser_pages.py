@@ -21,6 +21,7 @@ PAGES = [
     "/campaigns/1",
     "/campaigns/2",
     "/campaigns/1?after=0",
+    "/campaigns/1/course",
     "/campaigns/1/tasks/0",
     "/jobs/1/output",
     "/submit",

@@ -24,6 +24,7 @@ from cigri.endpoints.campaign_changes import (
 )
 from cigri.endpoints.campaigns import campaign, failures
 from cigri.endpoints.events import events, fix_events
+from cigri.endpoints.histories import cores, progress
 from cigri.endpoints.paging import walk
 from cigri.endpoints.reasons import why
 from cigri.endpoints.strips import strip
@@ -34,6 +35,7 @@ from cigri.text.alike_failures import TASK_FAILED, VARYING, as_ranges, how
 from cigri.text.id_ranges import written_ids
 from modules.portal.bounds import PlainNumber
 from modules.portal.pages.changes import stamp_of
+from modules.portal.pages.course import cores_stack, course
 from modules.portal.pages.standing import Strip, bar, expected_end, strip_of
 from modules.portal.pages.website import Website, add_page, read_form, see
 
@@ -104,6 +106,14 @@ def add_to(app: FastAPI, site: Website) -> None:
             request, "strip.html", caller, campaign_id=campaign_id, strip=_strip(site.grid(caller), campaign_id)
         )
 
+    def course_page(request: Request, campaign_id: PlainNumber) -> Response:
+        caller = site.visitor(request)
+        with site.grid(caller).at_once() as grid:
+            whole, told = grid.ask(campaign, campaign_id=campaign_id), grid.ask(progress, campaign_id=campaign_id)
+            had = grid.ask(cores, campaign_id=campaign_id)
+        drawn, stacked = course(told, whole.campaign), cores_stack(had)
+        return site.show(request, "course.html", caller, campaign=whole.campaign, course=drawn, cores=stacked)
+
     def change_campaign(request: Request, campaign_id: PlainNumber, action: str, form: Form) -> Response:
         grid = site.grid(site.changing(request, form))
         if action not in CHANGES_OF_CAMPAIGN:
@@ -128,6 +138,7 @@ def add_to(app: FastAPI, site: Website) -> None:
 
     add_page(app, "/campaigns/{campaign_id}", "GET", campaign_page)
     add_page(app, "/campaigns/{campaign_id}/strip", "GET", strip_page)
+    add_page(app, "/campaigns/{campaign_id}/course", "GET", course_page)
     add_page(app, "/campaigns/{campaign_id}/priority", "POST", change_priority)
     add_page(app, "/campaigns/{campaign_id}/{action}", "POST", change_campaign)
     add_page(app, "/campaigns/{campaign_id}/failures/{key}/{action}", "POST", change_failures)

@@ -1,6 +1,6 @@
-"""Cores of a cluster over time, one kind on top of the other; a time in which nobody looked stays empty. Pure."""
+"""Cores over time, one kind on top of the other; a time in which nobody looked stays empty. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -32,15 +32,25 @@ def stack(usage: Sequence[Usage], until: datetime, past: timedelta, period: time
     most = max((sum(cores_of(use)) for use in usage), default=0)
     if not most:
         return None
-    since, paths = until - past, {kind: "" for kind in KINDS}
+    since, paths = until - past, dict.fromkeys(KINDS, "")
     for run in _runs(usage, period):
-        edges = [_across((use.at - since) / past) for use in run]
-        edges.append(_across((run[-1].at + period - since) / past))
-        for place, kind in enumerate(KINDS):
-            lower = [_up(sum(cores_of(use)[:place]) / most) for use in run]
-            upper = [_up(sum(cores_of(use)[: place + 1]) / most) for use in run]
-            paths[kind] += _area(edges, lower, upper) if lower != upper else ""
+        edges = [across((use.at - since) / past) for use in run]
+        edges.append(across((run[-1].at + period - since) / past))
+        layers = zip(*map(cores_of, run), strict=True)
+        for band in bands(edges, dict(zip(KINDS, layers, strict=True)), most):
+            paths[band.kind] += band.path
     return Stack([StackBand(kind, path) for kind, path in paths.items()], most, since, until)
+
+
+def bands(edges: Sequence[int], layers: Mapping[str, Sequence[int]], most: int) -> list[StackBand]:
+    """Layers from the bottom to the top, each with a height between two edges; `most` reaches to the upper end."""
+    told, lower = [], [0] * (len(edges) - 1)
+    for kind, heights in layers.items():
+        upper = [below + height for below, height in zip(lower, heights, strict=True)]
+        floor, roof = ([up(height / most) for height in line] for line in (lower, upper))
+        told.append(StackBand(kind, _area(edges, floor, roof) if floor != roof else ""))
+        lower = upper
+    return told
 
 
 def cores_of(use: Usage) -> tuple[int, ...]:
@@ -66,9 +76,11 @@ def _area(edges: Sequence[int], lower: Sequence[int], upper: Sequence[int]) -> s
     return f"M{edges[0]} {upper[0]}{there}{back}z"
 
 
-def _across(part: float) -> int:
+def across(part: float) -> int:
+    """Of the width."""
     return round(min(max(part, 0.0), 1.0) * STACK_WIDTH)
 
 
-def _up(part: float) -> int:
+def up(part: float) -> int:
+    """Of the height; it is counted from above."""
     return STACK_HEIGHT - round(part * STACK_HEIGHT)

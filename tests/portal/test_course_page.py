@@ -51,8 +51,9 @@ def test_of_an_ended_one_all_is_past_and_its_end_is_there() -> None:
     campaign = OPEN._replace(state=CampaignState.TERMINATED, ended_at=NOON + 4 * ONE_HOUR)
     told = course(progress((0, 0, 0), (4, 100, 0), told=said), campaign)
     assert told is not None
-    assert (told.fan, told.ahead, told.failed, told.end) == ("", "", "", 0)
-    assert told.marks == [ForecastMark(240, 50, 0), ForecastMark(720, 0, 0)]
+    assert (told.fan, told.ahead, told.failed) == ("", "", "")
+    assert (told.highest, told.end) == (NOON + 9 * ONE_HOUR, 56)
+    assert told.marks == [ForecastMark(240, 78, 0), ForecastMark(720, 56, 56)]
     assert told.told == said[::-1]
 
 

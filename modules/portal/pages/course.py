@@ -24,7 +24,7 @@ class ForecastMark(NamedTuple):
 class Course(NamedTuple):
     """Lines and areas as paths, "" where there is none: the `fan` opens from now to the interval of the end.
 
-    `end`: the height of the end, among the marks.
+    `end`: the height of the end, among the marks; `highest`: the time at their upper edge.
     """
 
     done: str
@@ -36,6 +36,7 @@ class Course(NamedTuple):
     end: int | None
     since: datetime
     until: datetime
+    highest: datetime
     told: list[ToldEnd]
 
 
@@ -62,8 +63,10 @@ def course(progress: ProgressOverTime, campaign: CampaignView) -> Course | None:
     def y(tasks: float) -> int:
         return up(tasks / progress.total)
 
+    highest = min(max([until, *(said.eta_high or said.eta for said in few)]), since + LONGEST_AHEAD * (until - since))
+
     def height(time: datetime) -> int:
-        return up(min(max((time - since) / (until - since), 0.0), 1.0))
+        return up(min(max((time - since) / (highest - since), 0.0), 1.0))
 
     last = progress.points[-1]
     left = progress.total - last.done
@@ -87,6 +90,7 @@ def course(progress: ProgressOverTime, campaign: CampaignView) -> Course | None:
         end=height(campaign.ended_at) if campaign.ended_at else None,
         since=since,
         until=until,
+        highest=highest,
         told=few[::-1],
     )
 

@@ -28,11 +28,12 @@ from tests.portal.journeys.conftest import CHROMIUM
 PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 USER = "alice"
 WIDTH = 1100
-PICTURED = {"home": ("/", 480), "campaign": ("/campaigns/1", 1020)}
-"""Pages, and how much of each is shown."""
+PICTURED = {"home": ("/", 480, ".bar"), "campaign": ("/campaigns/1", 1420, "svg.course")}
+"""Pages, how much of each is shown, and what is waited for."""
 SPEEDS = {"dahu": 4, "luke": 2, "bigfoot": 1}
 """Tasks that each cluster ends in a round."""
 ROUNDS, ROUND = 50, timedelta(minutes=1)
+FORECAST_EVERY = 5  # rounds
 
 
 @contextmanager
@@ -49,6 +50,7 @@ def demo_grid() -> Iterator[VirtualDatabase]:
 
 def work(database: VirtualDatabase) -> None:
     """An hour of it."""
+    tools = Tools(database, Settings(), Gateway())
     database.set_time(NOON)
     with database.begin() as conn:
         clusters = {name: a_cluster(conn, name) for name in SPEEDS}
@@ -66,12 +68,13 @@ def work(database: VirtualDatabase) -> None:
                 end_jobs(conn, clusters[name], jobs[:failing], Outcome.FAILURE, exit_code=1, node="luke-7")
                 end_jobs(conn, clusters[name], jobs[failing:], seconds=240)
             end_jobs(conn, clusters["dahu"], submitted_jobs(conn, 2, clusters["dahu"], 5 + turn // 2), seconds=200)
+        if turn % FORECAST_EVERY == FORECAST_EVERY - 1:
+            predictor.run_once(tools)
     with database.begin() as conn:
         for name, speed in SPEEDS.items():
             run_jobs(conn, submitted_jobs(conn, 1, clusters[name], 4 * speed))
         run_jobs(conn, submitted_jobs(conn, 2, clusters["dahu"], 60))
         note_passes(conn)
-    tools = Tools(database, Settings(), Gateway())
     for module in (predictor, metascheduler):
         module.run_once(tools)
 
@@ -87,9 +90,10 @@ def take(portal: Served) -> None:
         page = context.new_page()
         page.goto(f"/sign-in?link={LINK}")
         page.get_by_role("button", name="sign in as").click()
-        for name, (path, height) in PICTURED.items():
+        for name, (path, height, shown) in PICTURED.items():
             page.set_viewport_size({"width": WIDTH, "height": height})
             page.goto(path)
+            page.locator(shown).first.wait_for()
             page.screenshot(path=PICTURES / f"{name}.png")
         context.close()
         browser.close()

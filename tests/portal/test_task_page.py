@@ -25,7 +25,7 @@ LONG = 20.0  # seconds
 def test_it_tells_of_each_attempt(browser: Browser) -> None:
     told = browser.get("/campaigns/1/tasks/0").words
     assert "1 sums" in told
-    assert "1: failed with exit code 3 where dahu, node node-1" in told
+    assert "1: failed with exit code 3 where dahu (node node-1)" in told
     assert "took 10 s" in told
     assert "state failed" in told
 

@@ -107,9 +107,14 @@ def is_proof(state: RemoteState, exit_code: int | None) -> bool:
     return state.is_final and state is not RemoteState.SUCCEEDED
 
 
-def outcome_of_state(state: RemoteState, kill: KillReason | None) -> Outcome:
-    """From the batch system's history, when the wrapper left no record; it is never a success."""
+def outcome_of_state(state: RemoteState, kill: KillReason | None, *, has_begun: bool = True) -> Outcome:
+    """From the batch system's history, when the wrapper left no record; it is never a success.
+
+    A batch system may believe that a job runs which it has not begun (`has_begun`): its limits say nothing of the task.
+    """
     match state:
+        case RemoteState.TIMEOUT | RemoteState.OUT_OF_MEMORY if not has_begun:
+            return Outcome.LOST
         case RemoteState.TIMEOUT:
             return Outcome.WALLTIME
         case RemoteState.OUT_OF_MEMORY:

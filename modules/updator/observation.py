@@ -38,6 +38,11 @@ class JournalReport(NamedTuple):
         """It was started, and did not say that it has ended."""
         return self.state is JournalState.STARTED and not self.is_stopped
 
+    @property
+    def has_begun(self) -> bool:
+        """Not known never to have been started."""
+        return self.state not in (JournalState.ABSENT, JournalState.VOIDED)
+
 
 NO_JOURNAL = JournalReport()
 
@@ -134,9 +139,10 @@ def conclude(
         job_id = end.job.job_id
         by_position = records.get(job_id, {})
         journal = journals.get(job_id, NO_JOURNAL)
-        ended = _attempts_of(end, attempts.get(job_id, ()), by_position, journal, limits)
+        has_begun = bool(by_position) or job_id not in journals or journal.has_begun
+        ended = _attempts_of(end, attempts.get(job_id, ()), by_position, journal, limits, has_begun=has_begun)
         ends.attempts.extend(ended)
-        ends.jobs.append(_job_end(end, ended, by_position, journal))
+        ends.jobs.append(_job_end(end, ended, by_position, journal, has_begun=has_begun))
     return ends
 
 
@@ -199,6 +205,8 @@ def _attempts_of(
     records: Mapping[int, TaskRecord],
     journal: JournalReport,
     limits: JobSettings,
+    *,
+    has_begun: bool,
 ) -> list[EndedAttempt]:
     """Tasks are begun in order: of those without a record only the first `side` can have begun.
 
@@ -212,7 +220,7 @@ def _attempts_of(
         if begun > 0:
             seconds = None if end.seconds is None else max(0.0, end.seconds - journal.seconds)
             exit_code = None if attempt.is_shared else end.exit_code
-            outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill)
+            outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill, has_begun=has_begun)
             ended.append(_ended(end.job, attempt, outcome, exit_code, None, seconds, limits))
         else:
             outcome = outcome_of_kill(end.job.kill) if end.job.kill else Outcome.WITHDRAWN
@@ -246,7 +254,12 @@ def _ended(
 
 
 def _job_end(
-    end: JobEnd, attempts: Sequence[EndedAttempt], records: Mapping[int, TaskRecord], journal: JournalReport
+    end: JobEnd,
+    attempts: Sequence[EndedAttempt],
+    records: Mapping[int, TaskRecord],
+    journal: JournalReport,
+    *,
+    has_begun: bool,
 ) -> EndedJob:
     """A job ended as the worst of its tasks did; one without tasks (a prologue) as its record or its state says.
 
@@ -262,7 +275,7 @@ def _job_end(
         last = records[max(records)]
         outcome, exit_code = outcome_of_record(last.exit_code, last.cause, end.job.kill), last.exit_code
     else:
-        outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill)
+        outcome = outcome_of_state(end.state or RemoteState.UNKNOWN, end.job.kill, has_begun=has_begun)
         exit_code = end.exit_code
     if end.job.kind is not JobKind.TASKS and outcome in (Outcome.RESUBMIT, Outcome.RESUBMIT_END):
         outcome = Outcome.FAILURE

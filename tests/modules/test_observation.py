@@ -321,6 +321,20 @@ def test_the_first_task_of_a_shared_job_had_the_walltime_for_itself() -> None:
     assert [attempt.outcome for attempt in ends.attempts] == [Outcome.WALLTIME, Outcome.WITHDRAWN]
 
 
+@pytest.mark.parametrize("state", [RemoteState.TIMEOUT, RemoteState.OUT_OF_MEMORY])
+@pytest.mark.parametrize("journal", [JournalState.ABSENT, JournalState.VOIDED])
+def test_a_job_that_was_never_begun_costs_its_task_nothing_whatever_the_batch_system_believes(
+    state: RemoteState, journal: JournalState
+) -> None:
+    """As after a restart from old state, when a job gets the id of another that still runs on its node."""
+    _, ends = look(a_job(missing=11), past=remote(state), journal=JournalReport(state=journal))
+    assert outcome(ends) is Outcome.LOST
+    assert ends.attempts[0].verdict.failures == 0
+    assert ends.attempts[0].verdict.state is TaskState.WAITING
+    _, begun = look(a_job(missing=130), past=remote(state), journal=STARTED)
+    assert begun.attempts[0].verdict.failures == 1
+
+
 @pytest.mark.parametrize(("exit_code", "expected"), [(0, Outcome.SUCCESS), (2, Outcome.FAILURE), (66, Outcome.FAILURE)])
 def test_a_prologue_ends_by_its_record(exit_code: int, expected: Outcome) -> None:
     _, ends = look(a_job(kind=JobKind.PROLOGUE), records=(a_record(exit_code=exit_code),))

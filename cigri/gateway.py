@@ -79,7 +79,7 @@ class Gateway(OrderTaker):
         """Run sh text on a cluster as a local user; raise what Transport.run does."""
         return self.fetch(cluster, user, script).as_text
 
-    def fetch(self, cluster: ClusterRow, user: str, script: str) -> RawAnswer:
+    def fetch(self, cluster: ClusterRow, user: str, script: str, sent: bytes = b"") -> RawAnswer:
         """As Transport.fetch."""
         with self._lock:
             self.commands[cluster.name] += 1
@@ -87,7 +87,7 @@ class Gateway(OrderTaker):
             raise Closed
         begun = time.monotonic()
         try:
-            answer = self._transport(cluster, user).fetch(script, cluster.config.timeout)
+            answer = self._transport(cluster, user).fetch(script, cluster.config.timeout, sent)
         except TransportError:
             if self._is_closed:
                 raise Closed from None
@@ -145,7 +145,7 @@ class Gateway(OrderTaker):
 
     def _hear(self, cluster: ClusterRow, user: str, said: Said[T]) -> T:
         if said.is_raw:
-            return said.read(self.fetch(cluster, user, said.text))
+            return said.read(self.fetch(cluster, user, said.text, said.sent))
         return said.read(self.run(cluster, user, said.text) if said.text else NO_ANSWER)
 
     def _transport(self, cluster: ClusterRow, user: str) -> Transport:

@@ -21,6 +21,7 @@ from cigri.script.answers import Answer
 from cigri.script.words import Word
 from cigri.settings.cluster import ClusterConfig
 from cigri.wrapper import BatchPlan, CheckpointWish, JobCall, JobKey, Receipt, TaskCall
+from cigri.wrapper.cache import CachedFile
 from cigri.wrapper.fetching import OutputPlace
 
 OPTIONS = {"spool": "/spool", "pools": {"cpu": 4}}
@@ -47,6 +48,9 @@ ALL: list[Order[Any]] = [
     orders.VoidBatch("abcd", 12, 34),
     orders.ReadTail("abcd", KEY, 1, "err", 100),
     orders.FetchOutputs("abcd", [OutputPlace(KEY, 1, "out")], 0, 100),
+    orders.AskCache("abcd", [CachedFile("a" * 64)]),
+    orders.SendPiece("abcd", CachedFile("a" * 64), 0, b"content"),
+    orders.FinishFile("abcd", CachedFile("a" * 64)),
     orders.AskCheckpoints("abcd", [CheckpointWish(KEY, True)]),
     orders.ReadStatus("abcd", [KEY]),
     orders.AnnounceShutdown("abcd", [KEY], 1),

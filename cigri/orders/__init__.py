@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from cigri.drivers import BatchRequest, Capacity, Control, RemoteJob
 from cigri.resources.nodes import NodeClass
 from cigri.wrapper import BatchPlan, CheckpointWish, Collected, Hearing, JobKey, Journal, Receipt
+from cigri.wrapper.cache import CachedFile
 from cigri.wrapper.directory import Stream
 from cigri.wrapper.fetching import Fetched, OutputPlace
 from cigri.wrapper.manifest import WrittenJob
@@ -152,6 +153,32 @@ class FetchOutputs(Order[list[Fetched]]):
     places: Sequence[OutputPlace]
     offset: int
     most: int
+
+
+@dataclass(frozen=True, eq=False)
+class AskCache(Order[list[int | None]]):
+    """Of each of these files, how many bytes of it are there; None: it is there, whole and verified."""
+
+    grid: str
+    files: Sequence[CachedFile]
+
+
+@dataclass(frozen=True, eq=False)
+class SendPiece(Order[int]):
+    """Add a piece to a file that has `offset` bytes: how many it has then. To one that has others nothing is added."""
+
+    grid: str
+    file: CachedFile
+    offset: int
+    content: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class FinishFile(Order[bool]):
+    """Verify a file of which all bytes are there, and put it in its place; False: they were others, and are gone."""
+
+    grid: str
+    file: CachedFile
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from cigri.wrapper import (
     void_batch,
     write_batch,
 )
+from cigri.wrapper.cache import ask_cache, finish_file, parse_cached, parse_finished, parse_held, take_piece
 from cigri.wrapper.directory import parse_purged
 from cigri.wrapper.fetching import fetch_outputs, parse_outputs
 from cigri.wrapper.manifest import list_batches, parse_batches, parse_jobs, read_batches
@@ -48,6 +49,8 @@ class Said(Order[T]):
     read: Callable[[Any], T]
     """Of an Answer, or, with `is_raw`, of a RawAnswer."""
     is_raw: bool = False
+    sent: bytes = b""
+    """What stands on its standard input, with `is_raw`."""
 
 
 def base_of(config: ClusterConfig, grid: str) -> str:
@@ -139,6 +142,13 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
             return _as(order, tail(base(grid), *place, max_bytes), parse_tail)
         case orders.FetchOutputs(grid, places, offset, most):
             return Said(fetch_outputs(base(grid), places, offset, most), partial(parse_outputs, places), is_raw=True)
+        case orders.AskCache(grid, files):
+            return _as(order, ask_cache(base(grid), files), lambda answer: parse_cached(files, answer))
+        case orders.SendPiece(grid, file, offset, content):
+            text = take_piece(base(grid), file, offset, len(content))
+            return Said(text, lambda answer: parse_held(answer.as_text), is_raw=True, sent=content)
+        case orders.FinishFile(grid, file):
+            return _as(order, finish_file(base(grid), file), parse_finished)
         case orders.AskCheckpoints(grid, wishes):
             return _as(order, ask_checkpoints(base(grid), wishes), lambda answer: parse_checkpoints(answer, wishes))
         case orders.ReadStatus(grid, keys):

@@ -18,8 +18,11 @@ class Transport(Protocol):
         Raise Unreachable when nothing was run, OutcomeUnknown when it was sent and its end was not seen.
         """
 
-    def fetch(self, script: str, timeout: float) -> RawAnswer:
-        """As run, of text that brings files, whatever bytes they are made of."""
+    def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
+        """As run, of text that brings files, whatever bytes they are made of, or takes one, `sent`, as its stdin.
+
+        With OutcomeUnknown it may have run with a part of it.
+        """
 
     def close(self) -> None:
         """Give back the connection once nobody is at work on it; a later run opens it again."""

@@ -58,14 +58,14 @@ class AccountConnection:
         self._clients: list[paramiko.SSHClient] = []
         self._pool = ShellPool(cluster, self._start)
 
-    def run(self, user: str, script: str, timeout: float) -> RawAnswer:
-        """As Transport.run; a user other than the login account is reached by `sudo -n`."""
+    def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
+        """As Transport.fetch; a user other than the login account is reached by `sudo -n`."""
         # paramiko has waits without a limit: for a reply to exec, for room in the socket of a host that hangs.
         backstop = threading.Timer(timeout + BACKSTOP, self.disconnect)
         backstop.daemon = True
         backstop.start()
         try:
-            return self._pool.run(user, script, timeout)
+            return self._pool.run(user, script, timeout, sent)
         finally:
             backstop.cancel()
 

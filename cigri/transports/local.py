@@ -32,10 +32,10 @@ class LocalTransport:
     def run(self, script: str, timeout: float) -> Answer:
         return self.fetch(script, timeout).as_text
 
-    def fetch(self, script: str, timeout: float) -> RawAnswer:
+    def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
         with self._counting:
             self.commands += 1
-        return self._pool.run(self.user, script, timeout)
+        return self._pool.run(self.user, script, timeout, sent)
 
     def close(self) -> None:
         self._pool.close()

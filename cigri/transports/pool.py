@@ -35,8 +35,8 @@ class ShellPool:
         """Whether there is no shell, neither idle nor at work nor on its way."""
         return self._count == 0
 
-    def run(self, user: str, script: str, timeout: float) -> RawAnswer:
-        """Run sh text as the user; waiting for a shell counts."""
+    def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
+        """Run sh text as the user, with `sent` as its stdin; waiting for a shell counts."""
         deadline = time.monotonic() + timeout
         shell = self._take(user, deadline)
         with self._changed:
@@ -45,7 +45,7 @@ class ShellPool:
                 shell.terminate()
         is_sound = False
         try:
-            answer = shell.run(script, deadline)
+            answer = shell.run(script, deadline, sent)
             is_sound = True
             return answer
         finally:

@@ -12,15 +12,26 @@ from cigri.script.answers import RawAnswer
 # Read whole by the shell before it runs, since what follows on the same stream are scripts. A script is evaluated with
 # stdin at /dev/null, in a subshell that neither `exit` nor a syntax error can leave. It runs in the background so that
 # the shell sees the end of its stdin: when the connection is gone, so is the script, and it cannot submit jobs later.
+# One to which a file is sent has that as its stdin, which ends with the connection.
 PROGRAM = r"""{
 cd || exit 1
 command -v head >/dev/null || { echo 'no command head' >&2; exit 1; }
 printf '\n%s 0\n' MARK
 printf '\n%s 0\n' MARK >&2
-while read -r mark size; do
+while read -r mark size bytes; do
     wait
     script=$(head -c "$size")
     [ "$script" ] || break
+    if [ "$bytes" ]; then
+        head -c "$bytes" | {
+            (eval "$script")
+            status=$?
+            cat >/dev/null
+            printf '\n%s %s\n' "$mark" "$status"
+            printf '\n%s %s\n' "$mark" "$status" >&2
+        }
+        continue
+    fi
     (
         (eval "$script") </dev/null
         status=$?
@@ -91,14 +102,17 @@ class Shell:
             refused = f"sudo -n -u {self.user} refused" if "sudo: " in err.text else f"no shell of {self.user}"
             raise Unreachable(self.cluster, f"{refused}{_said(out, err)}") from None
 
-    def run(self, script: str, deadline: float) -> RawAnswer:
-        """Run sh text; a script that was not taken whole does not run."""
+    def run(self, script: str, deadline: float, sent: bytes = b"") -> RawAnswer:
+        """Run sh text; one that was not taken whole does not run. `sent` is its stdin, of which a part may come."""
         mark, started = _new_mark(), time.monotonic()
         # In braces, cut text is a syntax error, and nothing of it runs.
         text = f"{{ :\n{script}\n\n}}".encode()
         try:
-            self._stream.send(f"{mark} {len(text)}\n".encode() + text, deadline)
+            size = f"{len(text)} {len(sent)}" if sent else f"{len(text)}"
+            self._stream.send(f"{mark} {size}\n".encode() + text + sent, deadline)
         except OSError as error:
+            if sent:
+                raise OutcomeUnknown(self.cluster, f"the shell of {self.user} did not take a file: {error}") from None
             message = f"the shell of {self.user} did not take the script, nothing was run: {error}"
             raise Unreachable(self.cluster, message) from None
         out, err = _Output(mark), _Output(mark)

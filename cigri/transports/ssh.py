@@ -22,10 +22,10 @@ class SshTransport:
     def run(self, script: str, timeout: float) -> Answer:
         return self.fetch(script, timeout).as_text
 
-    def fetch(self, script: str, timeout: float) -> RawAnswer:
+    def fetch(self, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
         with self._counting:
             self.commands += 1
-        return self._connection.run(self.user, script, timeout)
+        return self._connection.run(self.user, script, timeout, sent)
 
     def close(self) -> None:
         self._connection.release(self.user)

@@ -32,7 +32,7 @@ class FakeShell(Shell):
         self.is_terminated = True
         self._gate.set()
 
-    def run(self, script: str, deadline: float) -> RawAnswer:
+    def run(self, script: str, deadline: float, _sent: bytes = b"") -> RawAnswer:
         if script == "fail" or not self._gate.wait(deadline - time.monotonic()) or self.is_terminated:
             raise OutcomeUnknown("alpha", "no answer")
         return RawAnswer(self.number, b"", b"")

@@ -52,3 +52,25 @@ def test_a_script_ends_with_its_connection(shell: subprocess.Popen[bytes], tmp_p
     shell.wait(10)
     sleeper = Path("/proc") / (tmp_path / "pid").read_text().strip() / "cmdline"
     wait_until(lambda: not sleeper.exists() or not sleeper.read_bytes(), "the sleeper is gone")
+
+
+def test_a_file_is_the_standard_input_of_its_script_and_of_no_other(shell: subprocess.Popen[bytes]) -> None:
+    assert shell.stdin
+    assert shell.stdout
+    content, other = bytes(range(256)) * 1000, b"nothing of it is read"
+    for mark, text, sent in [(b"1", b"wc -c", content), (b"2", b"exit 3", other), (b"3", b"head -c 4", content)]:
+        shell.stdin.write(b"%s %d %d\n" % (mark, len(text), len(sent)) + text + sent)
+    shell.stdin.close()
+    said = shell.stdout.read()
+    assert [int(said.split(b"\n1 0\n")[0])] == [len(content)]
+    assert said.split(b"\n1 0\n")[1] == b"\n2 3\n" + content[:4] + b"\n3 0\n"
+
+
+def test_a_file_that_arrives_cut_ends_there(shell: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    text = f"cat >{tmp_path}/came".encode()
+    assert shell.stdin
+    assert shell.stdout
+    shell.stdin.write(b"first %d 1000\n" % len(text) + text + b"half")
+    shell.stdin.close()
+    shell.stdout.read()
+    assert (tmp_path / "came").read_bytes() == b"half"

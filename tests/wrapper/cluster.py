@@ -52,9 +52,9 @@ class Cluster:
         """Run sh text in the home, as a transport does."""
         return self.fetch(script).as_text
 
-    def fetch(self, script: str) -> RawAnswer:
+    def fetch(self, script: str, sent: bytes = b"") -> RawAnswer:
         command = [*self.argv, "-c", '. "$0"', self._script(script)]
-        done = subprocess.run(command, cwd=self.home, env=self.environment, capture_output=True, timeout=60)
+        done = subprocess.run(command, cwd=self.home, env=self.environment, input=sent, capture_output=True, timeout=60)
         return RawAnswer(done.returncode, done.stdout, done.stderr)
 
     def script(self, plan: BatchPlan) -> str:

@@ -3,7 +3,7 @@
 import shlex
 from typing import NamedTuple, cast
 
-from cigri.jdl.command import Command
+from cigri.jdl.command import OWN_DIRECTORY, Command
 from cigri.jdl.parameters import Parameter, names_of
 from cigri.jdl.settings import ClusterSettings
 
@@ -21,7 +21,8 @@ def by_hand(settings: ClusterSettings, parameter: object, campaign_id: int, numb
     given = cast(Parameter, parameter)  # it was checked when it was submitted
     command = Command(settings, names_of(given))
     numbers = {"campaign_id": campaign_id, "number": number}
-    directory = command.directory(given, **numbers).quoted()
+    where = command.directory(given, **numbers)
+    directory = '"$(mktemp -d)"' if where == OWN_DIRECTORY else where.quoted()
     words = " ".join(word.quoted() for word in command.words(given, **numbers))
     own = {"CIGRI_CAMPAIGN_ID": str(campaign_id), "CIGRI_TASK_NUMBER": str(number)}
     environment = own | command.environment(given, **numbers)

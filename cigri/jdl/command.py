@@ -14,6 +14,8 @@ from cigri.jdl.sweep import SweepScalar
 from cigri.script.words import Word
 
 MACROS = frozenset({"CAMPAIGN_ID", "index"})
+OWN_DIRECTORY = Word("")
+"""A fresh one, which the wrapper makes for the task."""
 
 _BRACES = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}|[{}]")
 _SCRIPT_MACRO = re.compile(r"(?<!\$)\{(HOME|CAMPAIGN_ID|OAR_JOB_ID)\}")
@@ -31,7 +33,7 @@ class Command:
 
     def __init__(self, settings: ClusterSettings, names: Collection[str] = ()) -> None:
         self._words = [_template(word, names) for word in split(settings.exec_file)]
-        self._directory = _template(settings.exec_directory, names)
+        self._directory = None if settings.own_directory else _template(settings.exec_directory, names)
         self._environment = {name: _readable(text, names) for name, text in settings.environment.items()}
 
     def words(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
@@ -47,6 +49,8 @@ class Command:
 
     def directory(self, parameter: Parameter, *, campaign_id: int, number: int) -> Word:
         """Where the command runs; a relative path is below the home."""
+        if self._directory is None:
+            return OWN_DIRECTORY
         text = self._directory.text.format_map(_values(parameter, campaign_id, number))
         if self._directory.at_home or not text:
             return Word(text, at_home=True)

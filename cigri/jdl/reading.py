@@ -264,6 +264,8 @@ def _clusters(
             return _origin(top, blocks, "clusters", name, *steps)
 
         given = shared | _without_later(_known(own, place, unknown), place, problems)
+        if str(given.get("own_directory")).strip().lower() == "true" and given.get("exec_directory") is not None:
+            problems.append(Problem(place("own_directory"), "contradicts exec_directory", "leave one of them out"))
         given = defaults.filled({key: value for key, value in given.items() if value is not None})
         if settings := _validated(ClusterSettings, given, place, problems) or _sound_part(given):
             clusters[name] = settings

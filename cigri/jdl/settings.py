@@ -47,6 +47,7 @@ class ClusterSettings(BaseModel):
 
     exec_file: CommandLine
     exec_directory: Directory = "$HOME"
+    own_directory: Truth = False
     environment: Environment = {}
     resources: Resources = Resources()
     walltime: Seconds = 3600

@@ -5,6 +5,7 @@ from itertools import islice
 
 from cigri.answers.submissions import CampaignPreview, CheckedCampaign, HostPath, PlacePreview, TaskStart
 from cigri.jdl import ClusterSettings, Command, Description
+from cigri.jdl.command import OWN_DIRECTORY
 from cigri.script.words import Word
 from cigri.submission.examining import Examined
 from cigri.submission.remarks import Remarks
@@ -53,13 +54,14 @@ def _place(description: Description, settings: ClusterSettings, campaign_id: int
         environment = command.environment(parameter, campaign_id=campaign_id, number=number)
         variables = [f"{name}={value!r}" for name, value in environment.items()]
         commands.append(" ".join([*variables, *(word.quoted() for word in words)]))
-        directories.append(command.directory(parameter, campaign_id=campaign_id, number=number).quoted())
+        directory = command.directory(parameter, campaign_id=campaign_id, number=number)
+        directories.append("a fresh one of its own" if directory == OWN_DIRECTORY else directory.quoted())
     return PlacePreview(settings.model_dump(mode="json"), directories, commands)
 
 
 def _starts(cluster: str, description: Description, settings: ClusterSettings) -> Iterator[TaskStart]:
     command = Command(settings, description.names)
-    for number, parameter in enumerate(islice(description.parameters(), LOOKED_AT)):
+    for number, parameter in enumerate(islice(description.parameters(), 0 if settings.own_directory else LOOKED_AT)):
         directory = _path(command.directory(parameter, campaign_id=0, number=number))
         program = _path(command.words(parameter, campaign_id=0, number=number)[0])
         search = command.environment(parameter, campaign_id=0, number=number).get("PATH")

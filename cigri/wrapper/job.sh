@@ -222,7 +222,11 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     fi
     cigri_position=$((cigri_position + 1))
     [ -z "$cigri_worker" ] || cigri_take || return 0
-    case $4 in /*) cigri_place=$4 ;; *) cigri_place=$HOME/$4 ;; esac
+    case $4 in
+    /*) cigri_place=$4 ;;
+    '') cigri_place=$cigri_dir/$CIGRI_INDEX.$cigri_position.work ;; # which nobody else has: a start of an index is one
+    *) cigri_place=$HOME/$4 ;;
+    esac
     export CIGRI_TASK_ID="$1" CIGRI_TASK_NUMBER="$2" CIGRI_ATTEMPT="$3"
     export CIGRI_WORKDIR="$cigri_place" CIGRI_WORKING_DIRECTORY="$cigri_place"
     shift 4

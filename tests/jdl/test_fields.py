@@ -9,8 +9,10 @@ import pytest
 
 from cigri.drivers import ResourceRequest
 from cigri.errors import DescriptionError
-from cigri.jdl import ClusterSettings, parse
+from cigri.jdl import ClusterSettings, directory, parse
+from cigri.jdl.by_hand import by_hand
 from cigri.jdl.checkpoint import Checkpoint
+from cigri.jdl.command import OWN_DIRECTORY
 
 
 def settings(**fields: Any) -> ClusterSettings:
@@ -188,6 +190,20 @@ def test_checkpoint_at_the_top_is_held_against_each_clusters_walltime() -> None:
     with pytest.raises(DescriptionError, match=r"checkpoint: before_walltime \(7200 s\) is not less") as caught:
         parse(json.dumps({**content, "clusters": {"c": long, "d": short}}), base=Path(), home=Path())
     assert len(caught.value.problems) == 1
+
+
+def test_a_task_with_a_directory_of_its_own_is_given_no_other() -> None:
+    own = settings(own_directory="true")
+    assert directory(own, "1", campaign_id=1, number=0) == OWN_DIRECTORY
+    assert by_hand(own, "1", 1, 0).line.startswith('cd "$(mktemp -d)" && env ')
+    assert directory(settings(), "1", campaign_id=1, number=0) != OWN_DIRECTORY
+    content = {"name": "n", "nb_jobs": 1, "exec_file": "e", "exec_directory": "~/a"}
+    for described in (
+        {**content, "own_directory": True, "clusters": {"c": {}}},
+        {**content, "clusters": {"c": {"own_directory": "True"}}},
+    ):
+        with pytest.raises(DescriptionError, match="own_directory: contradicts exec_directory"):
+            parse(json.dumps(described), base=Path(), home=Path())
 
 
 def test_tasks_whose_temporary_directory_is_kept_travel_alone() -> None:

@@ -265,6 +265,15 @@ def test_a_temporary_directory_is_kept_on_demand_and_found_again(cluster: Cluste
     assert [path.name for path in cluster.batch.glob("status*")] == []
 
 
+def test_each_task_may_have_a_fresh_directory_of_its_own(cluster: Cluster) -> None:
+    tasks = [TaskCall(n, n, 1, (Word("sh"), Word("-c"), Word("ls; pwd; : >left")), {}, Word("")) for n in (1, 2)]
+    cluster.write(plan=replace(cluster.plan, jobs=[JobCall(1, 1, tuple(tasks))]))
+    assert cluster.run().status == 0
+    places = [cluster.batch / f"1.{position}.work" for position in (1, 2)]
+    assert [cluster.out(1, position) for position in (1, 2)] == [f"{place}\n" for place in places]
+    assert all((place / "left").exists() for place in places)
+
+
 def test_a_temporary_directory_is_kept_of_a_job_that_was_killed(dash: Cluster) -> None:
     jobs = [call(1, "sh", "-c", 'echo >"$TMPDIR/left"; kill -KILL $PPID')]
     dash.write(plan=replace(dash.plan, keep_tmp=True, jobs=jobs))

@@ -9,6 +9,7 @@ from cigri.text.units import COUNTED_IN_MB, as_clock
 
 SHOWN_LINES = 50
 LONGEST_PREVIEW_LINE = 1000
+COLLECTING = {"success": "after a success", "end": "however the task has ended"}
 GROUPING = {  # one after the other, side by side
     (True, True): "short tasks, several in a job",
     (True, False): "short tasks, several in a job, one after the other",
@@ -82,6 +83,9 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
         yield "checkpoint", f"SIG{checkpoint.signal} {as_clock(checkpoint.before_walltime)} before the walltime{every}"
     if settings.idempotent:
         yield "idempotent", "yes"
+    if settings.outputs:
+        yield "outputs", ", ".join(settings.outputs)
+        yield "collect", COLLECTING[settings.collect.when]
     ways = (settings.temporal_grouping, settings.may_share_a_node)
     yield "grouping", GROUPING[ways]
     for step in ("prologue", "epilogue"):

@@ -49,6 +49,8 @@ ATTEMPTS: Mapping[str, TypeEngine[Any]] = {
     "exit_code": BigInteger(),
     "started": DOUBLE_PRECISION(),
     "seconds": DOUBLE_PRECISION(),
+    "files": BigInteger(),
+    "bytes": BigInteger(),
 }
 
 TASK_VALUES: Mapping[str, TypeEngine[Any]] = {
@@ -72,7 +74,10 @@ JOBS: Mapping[str, TypeEngine[Any]] = {
 
 
 class EndedAttempt(NamedTuple):
-    """`started` in epoch seconds of the cluster's clock, `seconds` of its duration; None when nobody knows."""
+    """`started` in epoch seconds of the cluster's clock, `seconds` of its duration; None when nobody knows.
+
+    `files` and `bytes`: of its outputs.
+    """
 
     campaign_id: int
     job_id: int
@@ -85,6 +90,8 @@ class EndedAttempt(NamedTuple):
     verdict: Verdict
     has_saved: bool = False
     position: int = 1
+    files: int = 0
+    bytes: int = 0
 
 
 class EndedJob(NamedTuple):
@@ -171,7 +178,7 @@ def _end_attempts(conn: Connection, cluster_id: int | None, attempts: Sequence[E
     """
     if not attempts:
         return set()
-    ended = [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds) for a in attempts]
+    ended = [(a.task_id, a.number, a.outcome, a.exit_code, a.started, a.seconds, a.files, a.bytes) for a in attempts]
     telling = [(a, bool(cluster_id) and a.outcome not in NEVER_RAN, a.outcome in TRIED_ELSEWHERE) for a in attempts]
     judged = [
         (a.task_id, a.number, *a.verdict, a.has_saved, *ended)
@@ -192,6 +199,8 @@ def _attempts_ended() -> Select[int, int]:
             exit_code=ended.c.exit_code,
             started_at=func.to_timestamp(ended.c.started),
             seconds=ended.c.seconds,
+            files=ended.c.files,
+            bytes=ended.c.bytes,
         )
         .returning(*(Attempt.c[name] for name in ("task_id", "number", "job_id", "outcome", "is_replica")))
         .cte("moved")

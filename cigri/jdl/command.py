@@ -11,6 +11,7 @@ from cigri.jdl.problems import did_you_mean, place_of
 from cigri.jdl.quoting import split
 from cigri.jdl.settings import ClusterSettings
 from cigri.jdl.sweep import SweepScalar
+from cigri.script.wanted import WILDCARD, WantedFile, literal
 from cigri.script.words import Word
 
 MACROS = frozenset({"CAMPAIGN_ID", "index"})
@@ -35,6 +36,7 @@ class Command:
         self._words = [_template(word, names) for word in split(settings.exec_file)]
         self._directory = None if settings.own_directory else _template(settings.exec_directory, names)
         self._environment = {name: _readable(text, names) for name, text in settings.environment.items()}
+        self._outputs = [WantedFile(_readable(text, names), not WILDCARD.search(text)) for text in settings.outputs]
 
     def words(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
         """The argument vector; what a parameter holds is never split again nor expanded."""
@@ -60,6 +62,13 @@ class Command:
         """The variables that the user asked for."""
         values = _values(parameter, campaign_id, number)
         return {name: text.format_map(values) for name, text in self._environment.items()}
+
+    def outputs(self, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[WantedFile, ...]:
+        """What is brought of its files, directories before what lies in them; what a parameter holds is no pattern."""
+        values = _values(parameter, campaign_id, number)
+        literals = {name: literal(text) for name, text in values.items()}
+        filled = [output._replace(text=_filled(output, values, literals)) for output in self._outputs]
+        return tuple(sorted(filled, key=lambda output: output.text.count("/")))
 
 
 def command(settings: ClusterSettings, parameter: Parameter, *, campaign_id: int, number: int) -> tuple[Word, ...]:
@@ -100,16 +109,18 @@ def unused_names(clusters: Mapping[str, ClusterSettings], names: Collection[str]
     texts = (text for settings in clusters.values() for _, text in _texts(settings))
     used = {name for text in texts for name in _placeholders(text)}
     for name in sorted(set(names) - used):
-        hint = f"write {{{name}}} in exec_file, exec_directory, environment or resources"
+        hint = f"write {{{name}}} in exec_file, exec_directory, environment, outputs or resources"
         yield Problem("params", f"the parameter {name!r} is used nowhere", hint)
 
 
-def _texts(settings: ClusterSettings) -> Iterator[tuple[tuple[str, ...], str]]:
+def _texts(settings: ClusterSettings) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for word in split(settings.exec_file):
         yield ("exec_file",), HOME.sub("", word, count=1)
     yield ("exec_directory",), HOME.sub("", settings.exec_directory, count=1)
     for name, text in settings.environment.items():
         yield ("environment", name), text
+    for index, text in enumerate(settings.outputs):
+        yield ("outputs", index), text
     for name, text in settings.resources.formulas.items():
         yield ("resources", name), text
 
@@ -133,6 +144,10 @@ def _readable(text: str, names: Collection[str]) -> str:
         return braces[0].replace("{", "{{").replace("}", "}}")
 
     return _BRACES.sub(piece, text)
+
+
+def _filled(output: WantedFile, values: Mapping[str, str], literals: Mapping[str, str]) -> str:
+    return output.text.format_map(values if output.is_name else literals)
 
 
 def _values(parameter: Parameter, campaign_id: int, number: int) -> dict[str, str]:

@@ -28,20 +28,25 @@ FIELDS_OF_LATER = {
     "checkpointing_type": "checkpointing by software of the cluster",
     "checkpointing_period": "checkpointing by software of the cluster",
     "output_gathering_method": "gathering of outputs",
-    "output_file": "gathering of outputs",
     "output_destination": "gathering of outputs",
     "data_to_transfer": "staging of files",
     "transfer_timeout": "staging of files",
     "desktop_computing": "desktop computing",
 }
-FIELDS_INSTEAD = dict.fromkeys(
-    ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
-)
+FIELDS_INSTEAD = {
+    **dict.fromkeys(
+        ("checkpointing_type", "checkpointing_period"), "write 'checkpoint' for a program that saves its state itself"
+    ),
+    **dict.fromkeys(
+        ("output_gathering_method", "output_destination"),
+        "name the files in 'outputs', and `gridget` brings them to where you are",
+    ),
+}
 NOTHING_WORDS = ("none", "false", "")
 ANYWHERE_KEY = ""
 """The name of the block that holds for all clusters, where the grid chooses them."""
 CAMPAIGN_FIELDS = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
-OF_CLUSTERS = {*ClusterSettings.model_fields, *FIELDS_OF_LATER, "cluster_job_type"}
+OF_CLUSTERS = {*ClusterSettings.model_fields, *FIELDS_OF_LATER, "cluster_job_type", "output_file"}
 KNOWN_FIELDS = sorted({*OF_CLUSTERS, *CAMPAIGN_FIELDS})
 
 USUAL_DEFAULTS = Defaults()
@@ -266,6 +271,8 @@ def _clusters(
         given = shared | _without_later(_known(own, place, unknown), place, problems)
         if str(given.get("own_directory")).strip().lower() == "true" and given.get("exec_directory") is not None:
             problems.append(Problem(place("own_directory"), "contradicts exec_directory", "leave one of them out"))
+        if (given.get("outputs") or given.get("output_file")) and given.get("exec_directory") is None:
+            given.setdefault("own_directory", True)
         given = defaults.filled({key: value for key, value in given.items() if value is not None})
         if settings := _validated(ClusterSettings, given, place, problems) or _sound_part(given):
             clusters[name] = settings
@@ -300,7 +307,8 @@ def _without_later(block: Block, place: Callable[..., str], problems: list[Probl
         if key in block and not _is_nothing(block[key]):
             message = f"{capability} is not supported yet, so {shown(block[key])} cannot be obeyed"
             problems.append(Problem(place(key), message, FIELDS_INSTEAD.get(key, "leave it out")))
-    return {key: value for key, value in block.items() if key not in FIELDS_OF_LATER}
+    is_empty = "output_file" in block and _is_nothing(block["output_file"])
+    return {k: v for k, v in block.items() if k not in FIELDS_OF_LATER and not (k == "output_file" and is_empty)}
 
 
 def _is_nothing(value: object) -> bool:

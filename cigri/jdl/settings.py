@@ -20,6 +20,7 @@ from cigri.jdl.kinds_of_values import (
     TypeOfJobs,
     TypesOfJobs,
 )
+from cigri.jdl.outputs import Collect, Outputs
 from cigri.jdl.resources import Resources
 from cigri.settings.algorithms import AlgorithmOrNone
 from cigri.text.units import COUNTED_IN_MB
@@ -64,6 +65,8 @@ class ClusterSettings(BaseModel):
     retries: Natural = 0
     checkpoint: CheckpointOrNone = None
     idempotent: Truth = False
+    outputs: Annotated[Outputs, Field(validation_alias=AliasChoices("outputs", "output_file"))] = ()
+    collect: Collect = Collect()
     temporal_grouping: Truth = True
     dimensional_grouping: Truth = True
     keep_tmp: Truth = False

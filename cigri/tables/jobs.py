@@ -89,7 +89,8 @@ Job = table(
 class AttemptColumns(Columns):
     """One try of one task, carried by a job at `position`; live while `outcome` is null.
 
-    A replica was begun while another attempt lived; the first success of them is the task's.
+    A replica was begun while another attempt lived; the first success of them is the task's. `files` and `bytes` are
+    those of its outputs, which lie on the cluster.
     """
 
     task_id: Named[int] = Column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
@@ -101,6 +102,8 @@ class AttemptColumns(Columns):
     exit_code: Named[int | None]
     started_at: Named[datetime | None]
     seconds: Named[float | None]
+    files: Named[int] = Column(server_default="0")
+    bytes: Named[int] = Column(server_default="0")
 
 
 Attempt = table(

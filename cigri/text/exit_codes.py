@@ -17,6 +17,7 @@ OF_TASKS = {
     99: "its state is saved: continue it, where the campaign has `checkpoint` or `idempotent`",
 }
 EXPLAINED = {
+    71: f"one of its outputs, which the campaign names, was not there when it had ended, {UNLESS_ITS_OWN}",
     72: f"its directory could not be made or entered on the node, {UNLESS_ITS_OWN}",
     73: f"CiGri could make no scratch directory or no output file there: is a disk or quota full? ({UNLESS_ITS_OWN})",
     74: f"CiGri could not write down what became of it: is a disk or quota full? ({UNLESS_ITS_OWN})",

@@ -7,7 +7,8 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
     c<campaign>/b<batch>/script                      a prologue or epilogue
     c<campaign>/b<batch>/journal.<index>             the truth about a job: its start, the end of each of its tasks
     c<campaign>/b<batch>/<index>.<position>.out/.err
-    c<campaign>/b<batch>/<index>.<position>.work/     the directory of a task that has its own
+    c<campaign>/b<batch>/<index>.<position>.d/       the outputs of a task that is to bring some
+    c<campaign>/b<batch>/<index>.<position>.work/    the directory of a task that has its own
     c<campaign>/b<batch>/checkpoint.<index>          a user's wish for a checkpoint, until the task is signalled
     c<campaign>/b<batch>.void/                       the mark of a batch that must not start, and what was written of it
     outbox/<batch>-<index>                           the ends of a job's tasks, until they are collected

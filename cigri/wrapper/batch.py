@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from cigri.script.wanted import WantedFile
 from cigri.script.words import Word
 from cigri.text.units import as_clock
 from cigri.wrapper.features import FeaturesPlan, features_header
@@ -53,7 +54,8 @@ class Signalling(NamedTuple):
 class TaskCall:
     """One task of a job: `argv` empty runs the batch's script; `environment` and `directory` go before the batch's.
 
-    `continues`: an earlier attempt has left a checkpoint on this cluster.
+    `continues`: an earlier attempt has left a checkpoint on this cluster. `outputs`: what it is to bring, directories
+    before what lies in them.
     """
 
     task_id: int
@@ -63,6 +65,7 @@ class TaskCall:
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Word | None = None
     continues: bool = False
+    outputs: tuple[WantedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class JobCall:
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """A batch to be written to a cluster; all in it is literal."""
+    """A batch to be written to a cluster; all in it is literal. `collects_always`: also what failed tasks wrote."""
 
     grid_key: str  # [A-Za-z0-9_-] only
     campaign_id: int
@@ -101,6 +104,12 @@ class BatchPlan:
     patience: int = 600  # seconds a job goes on trying to write a record
     amounts: Mapping[str, int] = field(default_factory=dict)  # what each task is given, by the name of the resource
     keep_tmp: bool = False
+    collects_always: bool = False
+
+    @property
+    def has_outputs(self) -> bool:
+        """Is anything to be kept of what its tasks write?"""
+        return any(task.outputs for job in self.jobs for task in job.tasks)
 
 
 def may_be_set(name: str) -> bool:
@@ -142,9 +151,10 @@ cd b{plan.batch_id} &&
 
 
 @cache
-def wrapper_text(*parts: str) -> str:
+def wrapper_text(*parts: str, has_outputs: bool = False) -> str:
     """The wrapper and the parts before it, the same in every job of the kind."""
-    return "".join(files(__package__).joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in (*parts, "job"))
+    whole = (*parts, "job", *(["outputs"] if has_outputs else []), "start")
+    return "".join(files(__package__).joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in whole)
 
 
 def _contents(plan: BatchPlan, prelude: str) -> dict[str, str]:
@@ -164,7 +174,7 @@ def _contents(plan: BatchPlan, prelude: str) -> dict[str, str]:
         if plan.checkpoint:
             raise ValueError("tasks that run side by side cannot be asked for checkpoints")
         parts.append("side")
-    contents = {"job": _header(plan, chunk, prelude) + wrapper_text(*parts)}
+    contents = {"job": _header(plan, chunk, prelude) + wrapper_text(*parts, has_outputs=plan.has_outputs)}
     for part, texts in branches.items():
         contents[f"tasks.{part}"] = "case $CIGRI_INDEX in\n" + "".join(texts) + "esac\n"
     if plan.script is not None:
@@ -204,7 +214,12 @@ def _task_line(task: TaskCall, program: str) -> str:
     own = ["CIGRI_CHECKPOINT=1"] if task.continues else []
     settings = "".join(f"{setting} " for setting in [*own, *_settings(task.environment)])
     words = " ".join(word.quoted() for word in task.argv) or program
-    return f"cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {words}\n"
+    wanted = f'cigri_wanted() {{ "$1" {_outputs(task)}; }}\n' if task.outputs else ""
+    return f"{wanted}cigri_task {task.task_id} {task.number} {task.attempt} {directory} {settings}-- {words}\n"
+
+
+def _outputs(task: TaskCall) -> str:
+    return " ".join(f"{'name' if is_name else 'match'} {shlex.quote(text)}" for text, is_name in task.outputs)
 
 
 def _header(plan: BatchPlan, chunk: int, prelude: str) -> str:
@@ -238,7 +253,7 @@ cigri_environment() {{
 cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 unset cigri_features cigri_notice cigri_space
-{features_header(plan.features)}\
+{features_header(plan.features)}{_collecting(plan)}\
 {prelude}
 """
 
@@ -248,6 +263,10 @@ def _signalling(plan: BatchPlan) -> str:
         return "cigri_checkpoint="
     signal, number, before, period = plan.checkpoint
     return f"cigri_checkpoint={signal} cigri_number={number} cigri_before={before} cigri_period={period or ''}"
+
+
+def _collecting(plan: BatchPlan) -> str:
+    return f"cigri_always={'1' if plan.collects_always else ''}\n" if plan.has_outputs else ""
 
 
 def _settings(environment: Mapping[str, str]) -> list[str]:

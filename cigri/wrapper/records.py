@@ -21,12 +21,15 @@ class Cause(StrEnum):
     DIRECTORY = "directory"  # 72, not run: its directory can be neither made nor entered
     SCRATCH = "scratch"  # 73, not run: no fresh scratch directory on the node
     OUTPUT = "output"  # 73, not run: its output files could not be created
+    MISSING = "missing"  # 71: an output that the campaign names is not there
+    DISK = "disk"  # 73: a disk or quota is full, and its outputs could not be kept
+    UNMOVED = "unmoved"  # 73: its outputs could not be kept
 
 
 class TaskRecord(NamedTuple):
     """The end of one task; the start since 1970 by the node's clock; node and remote id are "" when not known.
 
-    The times are IMPOSSIBLE once they were found so.
+    The times are IMPOSSIBLE once they were found so. `files` and `bytes` are those of its outputs.
     """
 
     job_id: int
@@ -39,6 +42,8 @@ class TaskRecord(NamedTuple):
     duration_ms: int
     node: str
     remote_id: str
+    files: int = 0
+    bytes: int = 0
 
     def possible(self, submitted: datetime | None, now: datetime) -> "TaskRecord":
         """Without the times that cannot be for a job submitted then; how the task ended is another matter."""
@@ -73,7 +78,8 @@ class StartRecord:
 # a user can write any line: numbers are such as the database can hold, times are before the year 2286
 ID, TIME, WORD = r"(\d{1,18})", r"(\d{1,13})", "([!-~]{1,200})"
 END_RECORD = re.compile(
-    rf"end 1 {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} \.", re.ASCII
+    rf"end (?:1|2) {ID} {ID} {ID} {ID} (\d{{1,3}}) ({'|'.join(Cause)}) {TIME} {TIME} {WORD} {WORD} (?:{ID} {ID} )?\.",
+    re.ASCII,
 )
 STOP = re.compile(rf"stop 1 {ID} \.", re.ASCII)
 START_RECORD = re.compile(rf"start (?:1|2) {ID} {TIME} {WORD} {WORD} (?:{WORD} {WORD} {WORD} {WORD} )?\.", re.ASCII)
@@ -88,8 +94,9 @@ def parse_end(line: str) -> TaskRecord | None:
     job_id, task_id, attempt, position, exit_code = (int(record[part]) for part in range(1, 6))
     start_ms, duration_ms = int(record[7]), int(record[8])
     node, remote_id = _known(record[9]), _known(record[10])
+    cause, brought = Cause(record[6]), (int(record[11] or 0), int(record[12] or 0))
     return TaskRecord(
-        job_id, task_id, attempt, position, exit_code, Cause(record[6]), start_ms, duration_ms, node, remote_id
+        job_id, task_id, attempt, position, exit_code, cause, start_ms, duration_ms, node, remote_id, *brought
     )
 
 

@@ -59,6 +59,7 @@ def plan_batch(
         features=_features(cluster.config.features, resources, launch.estimate),
         amounts=_amounts(each),
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
+        collects_always=settings.collect.when == "end",
     )
     destination = batch.destination
     request = BatchRequest(
@@ -131,6 +132,7 @@ def _calls(launch: Launch, settings: ClusterSettings, side: int, campaign_from: 
                     command.environment(parameter, **numbers),
                     command.directory(parameter, **numbers),
                     task.continues,
+                    command.outputs(parameter, **numbers),
                 )
             )
         carried = [(task.id, task.number, task.parameter) for task in job.tasks]

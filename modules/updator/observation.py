@@ -232,7 +232,8 @@ def _attempts_of(
 def _by_record(job: WatchedJob, attempt: LiveAttempt, record: TaskRecord, limits: JobSettings) -> EndedAttempt:
     continues = attempt.saving.continues(record.seconds)
     outcome = outcome_of_record(record.exit_code, record.cause, job.kill, continues=continues)
-    return _ended(job, attempt, outcome, record.exit_code, record.started, record.seconds, limits)
+    ended = _ended(job, attempt, outcome, record.exit_code, record.started, record.seconds, limits)
+    return ended._replace(files=record.files, bytes=record.bytes)
 
 
 def _ended(

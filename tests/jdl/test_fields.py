@@ -12,7 +12,9 @@ from cigri.errors import DescriptionError
 from cigri.jdl import ClusterSettings, directory, parse
 from cigri.jdl.by_hand import by_hand
 from cigri.jdl.checkpoint import Checkpoint
-from cigri.jdl.command import OWN_DIRECTORY
+from cigri.jdl.command import OWN_DIRECTORY, Command
+from cigri.jdl.outputs import Collect
+from cigri.script.wanted import WantedFile
 
 
 def settings(**fields: Any) -> ClusterSettings:
@@ -57,6 +59,9 @@ def settings(**fields: Any) -> ClusterSettings:
         ("checkpoint", {"signal": "sigusr1", "period": "1:00:00"}, Checkpoint(signal="USR1", period=3600)),
         ("checkpoint", {"signal": 15, "before_walltime": 3599}, Checkpoint(signal="TERM", before_walltime=3599)),
         ("idempotent", "true", True),
+        ("outputs", ["result.h5", "./log//[a-c]*.t?t", "result.h5", "a/"], ("result.h5", "log/[a-c]*.t?t", "a")),
+        ("outputs", "one", ("one",)),
+        ("collect", {"when": "end"}, Collect(when="end")),
     ],
 )
 def test_values_as_they_are_written_and_kept(field: str, value: object, stored: object) -> None:
@@ -171,6 +176,24 @@ def test_settings_survive_json() -> None:
         ("checkpoint", "BLCR", "expected an object, or true"),
         ("idempotent", "perhaps", "expected true or false"),
         ("output_destination", "/irods", "gathering of outputs is not supported yet"),
+        ("output_gathering_method", "scp", "name the files in 'outputs', and `gridget` brings them to where you are"),
+        ("outputs", {"a": 1}, "expected a list of names and patterns"),
+        ("outputs", ["a", 3.5], "outputs[1]: expected text"),
+        ("outputs", ["a", "/tmp/b"], "outputs[1]: is not below the directory of the task"),
+        ("outputs", "~/b", "is not below the directory of the task"),
+        ("outputs", ["a/../b"], "leads out of the directory of the task by .."),
+        ("outputs", [""], "names no file"),
+        ("outputs", ["./"], "names no file"),
+        ("outputs", ["a\nb"], "holds the end of a line (write ? in its place)"),
+        ("outputs", ["a\0b"], "holds a NUL character"),
+        ("outputs", ["a\\*"], "holds a backslash"),
+        ("outputs", ["**/a"], "** is no pattern"),
+        ("outputs", ["a[1"], "a [ is not closed"),
+        ("outputs", ["a"] * 101, "these are 101; there are 100 at most"),
+        ("outputs", ["a" * 1001], "more than 1000 characters"),
+        ("output_file", "../a", "leads out of the directory of the task by .."),
+        ("collect", {"when": "never"}, "collect.when: "),
+        ("collect", {"to": "x"}, "'to' is unknown here (there are when)"),
         ("test_mode", "maybe", "expected true or false"),
     ],
 )
@@ -204,6 +227,39 @@ def test_a_task_with_a_directory_of_its_own_is_given_no_other() -> None:
     ):
         with pytest.raises(DescriptionError, match="own_directory: contradicts exec_directory"):
             parse(json.dumps(described), base=Path(), home=Path())
+
+
+def test_outputs_are_filled_in_as_commands_are() -> None:
+    outputs = ["log/{mesh}_*", "{mesh}.h5", "{index}-{CAMPAIGN_ID}", "log"]
+    content = {"name": "n", "exec_file": "e", "outputs": outputs, "params": [{"mesh": "[a]*\\"}], "clusters": ["c"]}
+    description = parse(json.dumps(content), base=Path(), home=Path())
+    (parameter,) = description.parameters()
+    command = Command(description.clusters["c"], description.names)
+    assert command.outputs(parameter, campaign_id=7, number=3) == (
+        WantedFile("[a]*\\.h5", is_name=True),
+        WantedFile("3-7", is_name=True),
+        WantedFile("log", is_name=True),
+        WantedFile("log/[[]a][*]?_*", is_name=False),
+    )
+    with pytest.raises(DescriptionError, match="no parameter is called 'mash'"):
+        parse(json.dumps({**content, "outputs": ["{mash}", "{mesh}"]}), base=Path(), home=Path())
+
+
+def test_outputs_are_those_of_a_directory_of_the_tasks_own_unless_another_is_named() -> None:
+    assert settings(outputs=["a"]).own_directory
+    assert settings(output_file="a").outputs == ("a",)
+    assert settings(output_file="a").own_directory
+    assert not settings(outputs=["a"], exec_directory="~").own_directory
+    assert not settings(outputs=["a"], own_directory=False).own_directory
+    assert not settings(outputs=[]).own_directory
+    assert not settings(output_file="None").outputs
+
+
+@pytest.mark.parametrize("continues", [{"checkpoint": {}}, {"idempotent": True}])
+def test_a_task_that_is_continued_needs_a_directory_that_stays(continues: dict[str, Any]) -> None:
+    with pytest.raises(DescriptionError, match=r"outputs: a task that is continued .* \(name an exec_directory\)"):
+        settings(outputs=["a"], **continues)
+    assert settings(outputs=["a"], exec_directory="~", **continues).outputs == ("a",)
 
 
 def test_tasks_whose_temporary_directory_is_kept_travel_alone() -> None:

@@ -152,7 +152,8 @@ def test_type_of_a_campaign(fields: dict[str, Any], campaign_type: str) -> None:
         ({"maxjobs": 3}, "maxjobs", "did you mean 'max_jobs'?"),
         ({"NAME": "m"}, "NAME", "given twice"),
         ({"walltime": "banana"}, "walltime", "expected a duration"),
-        ({"output_file": "x"}, "output_file", "gathering of outputs is not supported yet"),
+        ({"output_gathering_method": "scp"}, "output_gathering_method", "gathering of outputs is not supported yet"),
+        ({"output_file": "/x"}, "output_file[0]", "is not below the directory of the task"),
     ],
 )
 def test_what_is_wrong_at_the_top_is_told(fields: dict[str, Any], place: str, message: str) -> None:

@@ -144,12 +144,12 @@ def until(fact: Callable[[], bool], seconds: float = 20) -> None:
 
 
 @contextmanager
-def small_disk(place: Path) -> Iterator[Path]:
-    """A filesystem of 64 kB; fill() leaves no room in it."""
+def small_disk(place: Path, kilobytes: int = 64) -> Iterator[Path]:
+    """A filesystem of this size."""
     if os.getuid() != 0:
         pytest.skip("only root can mount a small disk")
     place.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", place], check=True)
     try:
         yield place
     finally:

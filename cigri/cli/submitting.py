@@ -35,7 +35,7 @@ def submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
     try:
         with open_grid() as grid:
             if faults or len(handed) > 1:
-                for name, checked in [(each.name, _ask(grid, each, options)) for each in handed]:
+                for name, checked in [(each.name, ask(grid, each, options)) for each in handed]:
                     faults += told_problems(name, checked)
             if faults:
                 raise refusal(faults)
@@ -77,7 +77,8 @@ def asked_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _ask(grid: Grid, handed: Handed, options: argparse.Namespace) -> CheckedCampaign:
+def ask(grid: Grid, handed: Handed, options: argparse.Namespace) -> CheckedCampaign:
+    """What would become of it."""
     return grid.send(check_campaign, handed, **asked_of(options))
 
 
@@ -85,7 +86,7 @@ def _check(handed: Sequence[Handed], options: argparse.Namespace) -> list[tuple[
     """With the database away all is looked at here, but for the clusters."""
     try:
         with open_grid() as grid:
-            return [(each.name, _ask(grid, each, options)) for each in handed]
+            return [(each.name, ask(grid, each, options)) for each in handed]
     except DatabaseUnavailable as error:
         complain(f"whether the clusters exist was not checked: {error}")
     checked = []
@@ -94,6 +95,7 @@ def _check(handed: Sequence[Handed], options: argparse.Namespace) -> list[tuple[
             for block in as_body(each):
                 body.write(block)
             answer = receive(check_campaign, None, Caller(grid_user()), body, asked_of(options))
+            assert isinstance(answer, CheckedCampaign)  # nothing is calculated
             checked.append((each.name, answer))
     return checked
 

@@ -39,6 +39,16 @@ class Errand(Generic[R]):
     run: "Callable[[OrderTaker], R]"
 
 
+@dataclass(frozen=True)
+class Calculation(Generic[R]):
+    """What a program of its own works at for some seconds, when the transaction is over; ended, `run` raises."""
+
+    user: str
+    """For whom."""
+    run: Callable[[], R]
+    end: Callable[[], None]
+
+
 class May(StrEnum):
     """Who may call an endpoint; none is served to strangers."""
 
@@ -61,7 +71,7 @@ class Endpoint(Generic[P, R]):
     path: str
     may: May
     scope: Scope
-    function: "Callable[..., R | Errand[R]]"
+    function: "Callable[..., R | Errand[R] | Calculation[R]]"
     """Of a connection, the caller, and the parameters by name."""
     answer: Any
     """The type of the answer."""
@@ -119,6 +129,13 @@ def receives(
 ) -> "Callable[[Callable[Concatenate[Database, Caller, Body, P], R]], Receiving[P, R]]":
     """An endpoint to which a Body (cigri.endpoints.bodies) is sent; its parameters stand in the query."""
     return lambda function: Receiving("POST", path, may, scope, function, function.__annotations__["return"])
+
+
+def calculates(
+    path: str, may: May, answer: type[R]
+) -> "Callable[[Callable[Concatenate[Database, Caller, Body, P], Calculation[R]]], Receiving[P, R]]":
+    """As `receives`, of what takes some seconds: the portal says 202 until it is done."""
+    return lambda function: Receiving("POST", path, may, Scope.SUBMIT, function, answer)
 
 
 def every() -> Iterator[Endpoint[..., Any]]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, NoReturn, Self
@@ -56,9 +57,9 @@ class Body:
         """How many lines there are."""
         return self._newlines + (not self._is_ended)
 
-    def first(self) -> object:
-        """The value of the first line; raise DescriptionError when there is none."""
-        for value in self.values(0):
+    def first(self, number: int = 0) -> object:
+        """The value of the first line, or of this one; raise DescriptionError when there is none."""
+        for value in self.values(number):
             return value
         raise DescriptionError([Problem("the description", "is empty")])
 
@@ -84,16 +85,17 @@ class Body:
 
 @dataclass(frozen=True)
 class BodyLines:
-    """Read anew each time."""
+    """Read anew each time; without the line `end`, and what is behind it."""
 
     body: Body
     first: int
+    end: int | None = None
 
     def __len__(self) -> int:
-        return max(0, self.body.count - self.first)
+        return max(0, (self.body.count if self.end is None else self.end) - self.first)
 
     def __iter__(self) -> Iterator[object]:
-        return self.body.values(self.first)
+        return islice(self.body.values(self.first), len(self))
 
 
 def as_body(values: Iterable[object]) -> Iterator[bytes]:

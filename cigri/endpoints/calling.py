@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cigri.endpoints import Endpoint, Errand, P, R, Receiving
+from cigri.endpoints import Calculation, Endpoint, Errand, P, R, Receiving
 from cigri.endpoints.bodies import Body, as_body
 from cigri.rules.callers import Caller
 
@@ -57,7 +57,8 @@ class Here:
         with Body() as body:
             for block in as_body(values):
                 body.write(block)
-            return receive(endpoint, self._database, self._caller, body, asked)
+            answer = receive(endpoint, self._database, self._caller, body, asked)
+        return answer.run() if isinstance(answer, Calculation) else answer
 
 
 class AtOnce:
@@ -71,7 +72,7 @@ class AtOnce:
         assert endpoint.method == "GET", f"{endpoint.name} changes something"
         endpoint.require(self._caller)
         answer = endpoint.function(self._conn, self._caller, *args, **asked)
-        assert not isinstance(answer, Errand), "no cluster is asked within a transaction"
+        assert not isinstance(answer, Errand | Calculation), "nothing is waited for within a transaction"
         return answer
 
 
@@ -80,18 +81,21 @@ def call(endpoint: Endpoint[..., R], database: "Database", caller: Caller, asked
     endpoint.require(caller)
     if endpoint.method == "GET":
         with database.answering() as conn:
-            return endpoint.function(conn, caller, **asked)
+            answer = endpoint.function(conn, caller, **asked)
+        assert not isinstance(answer, Calculation), "it is asked with what is sent"
+        return answer
     from cigri.flow.audit import put_audit
 
     with database.begin() as conn:
         answer = endpoint.function(conn, caller, **asked)
         put_audit(conn, caller, endpoint.name, asked)
+    assert not isinstance(answer, Calculation), "it changes nothing"
     return answer
 
 
 def receive(
     endpoint: Receiving[..., R], database: "Database | None", caller: Caller, body: Body, asked: Mapping[str, Any]
-) -> R:
+) -> "R | Calculation[R]":
     """As call, with what was streamed; `function` writes the audit trail itself. None: the database is away."""
     endpoint.require(caller)
     answer = endpoint.function(database, caller, body, **asked)

@@ -29,6 +29,7 @@ MEANINGS = {
     "kill": "Whether what still runs then is killed; else it is left to run.",
     "kind": "Whether `name` is a user or a project.",
     "limit": "How many rows a page has at most; the header Link tells where the next one begins.",
+    "lines": "Of several campaigns that are sent one behind the other: how many lines each has; null: it is one.",
     "local": "Whether tasks run on the grid's own host.",
     "name": "Of a limit, a user or a project.",
     "names": "Names or numbers of clusters; none: all.",

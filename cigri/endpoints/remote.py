@@ -5,7 +5,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
@@ -25,8 +25,9 @@ LONGEST_RECEIVING = 900.0  # seconds in which much may be sent, and looked at
 LONGEST_ANSWER = 60.0  # seconds for an answer; the portal gives up each of its statements earlier
 OK, ACCEPTED, SENT_ELSEWHERE = range(200, 300), 202, range(300, 400)
 STREAM = "application/x-ndjson"
-LONGEST_ERRAND = 120.0  # seconds that a cluster is waited for
-ERRAND_PAUSE = 0.1  # between two questions whether it has answered
+LONGEST_ERRAND = 120.0  # seconds that a cluster, or a calculation, is waited for
+ERRAND_PAUSE = 0.1  # between two questions whether there is an answer
+SENDING_PAUSE = 0.5  # the same, where much may have to be sent with each
 
 
 HttpBody = bytes | Iterable[bytes] | None
@@ -92,25 +93,24 @@ class Remote:
         def exchange() -> tuple[int, bytes]:
             return self._exchange(self._connection, endpoint.method, path, body, headers)
 
-        status, text = exchange()
-        asked_until = time.monotonic() + LONGEST_ERRAND
-        while status == ACCEPTED and time.monotonic() < asked_until:
-            time.sleep(ERRAND_PAUSE)
-            status, text = exchange()
-        if status == ACCEPTED:
-            raise Busy(f"the cluster has not answered in {LONGEST_ERRAND:.0f} s; ask again later")
-        return self._read(endpoint, status, text)
+        return self._read(endpoint, *_answered(exchange, ERRAND_PAUSE))
 
     def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
-        """On a connection of its own: what is wrong with one of the values leaves it in the middle."""
+        """On a connection of its own: what is wrong with one of the values leaves it in the middle.
+
+        Of what is calculated the values are sent several times.
+        """
         assert not args, "parameters are given by name"
         headers = {HEADERS[name]: str(asked.pop(name)) for name in HEADERS.keys() & asked.keys()}
         path, _ = _request(endpoint, asked)
         connection = self._connected(LONGEST_RECEIVING)
         try:
-            body = as_body(values)
             headers["Content-Type"] = STREAM
-            return self._read(endpoint, *self._exchange(connection, "POST", path, body, headers))
+
+            def exchange() -> tuple[int, bytes]:
+                return self._exchange(connection, "POST", path, as_body(values), headers)
+
+            return self._read(endpoint, *_answered(exchange, SENDING_PAUSE))
         finally:
             connection.close()
 
@@ -150,6 +150,18 @@ class Remote:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _answered(exchange: Callable[[], tuple[int, bytes]], pause: float) -> tuple[int, bytes]:
+    """What is answered at last, when the same has been asked often enough."""
+    status, text = exchange()
+    asked_until = time.monotonic() + LONGEST_ERRAND
+    while status == ACCEPTED and time.monotonic() < asked_until:
+        time.sleep(pause)
+        status, text = exchange()
+    if status == ACCEPTED:
+        raise Busy(f"there is no answer after {LONGEST_ERRAND:.0f} s; ask again later")
+    return status, text
 
 
 def _has_ended(connection: HTTPConnection) -> bool:

@@ -6,10 +6,11 @@ parameters, if they do not stand in it: those of its `params`, or the lines of i
 
 from typing import TYPE_CHECKING, Literal
 
+from cigri.answers.simulations import Simulation
 from cigri.answers.submissions import AddedTasks, BackendTableView, CheckedCampaign, SubmittedCampaign
-from cigri.endpoints import May, reads, receives
+from cigri.endpoints import Calculation, May, calculates, reads, receives
 from cigri.endpoints.bodies import Body, BodyLines
-from cigri.errors import DescriptionError, UsageError
+from cigri.errors import DescriptionError, Problem, UsageError
 from cigri.rules.callers import Caller
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from cigri.database import Database
 
 LONGEST_KEY = 200
+MOST_SIMULATED = 100  # campaigns at once
 CampaignKind = Literal["default", "test"]
 
 
@@ -70,6 +72,43 @@ def check_campaign(
     remarks, wishes = Remarks(), wishes_of(type, priority, local, backend)
     examined = examine(database, caller.user, body.first(), BodyLines(body, 1), wishes, remarks)
     return checked(examined, remarks, caller.user)
+
+
+@calculates("/campaigns/simulate", May.EVERYBODY, Simulation)
+def simulate_campaigns(
+    database: "Database",
+    caller: Caller,
+    body: Body,
+    *,
+    type: CampaignKind | None = None,
+    priority: int | None = None,
+    local: bool = False,
+    backend: list[str] | None = None,
+    lines: list[int] | None = None,
+) -> Calculation[Simulation]:
+    """When it would end if it were submitted now, or several would; nothing is."""
+    from cigri.submission.examining import examine, wishes_of
+    from cigri.submission.laboratory import Laboratory
+    from cigri.submission.remarks import Remarks
+    from cigri.submission.simulating import question_about
+
+    counts = lines or [body.count]
+    if len(counts) > MOST_SIMULATED or min(counts) < 1 or sum(counts) != body.count:
+        at_most = f"at most {MOST_SIMULATED} numbers from 1 on"
+        raise UsageError(f"lines: {body.count} lines were sent; say how many each campaign has, {at_most}")
+    wishes, first = wishes_of(type, priority, local, backend), 0
+    descriptions, problems, notes = [], list[Problem](), []
+    for count in counts:
+        remarks, beside = Remarks(), BodyLines(body, first + 1, first + count)
+        examined = examine(database, caller.user, body.first(first), beside, wishes, remarks)
+        problems += remarks.problems
+        descriptions += [examined.description] if examined.description else []
+        notes.append(remarks.notes)
+        first += count
+    if problems:
+        raise DescriptionError(problems)
+    laboratory = Laboratory(question_about(database, descriptions, caller.user), notes)
+    return Calculation(caller.user, laboratory.answer, laboratory.end)
 
 
 @receives("/campaigns/{campaign_id}/tasks", May.OWNER)

@@ -1,5 +1,5 @@
 """A picture of the grid as it stands, for the laboratory to play how it goes on: taken here, put into a copy.
-Taken by: laboratory.
+Given by: laboratory; taken by: users.
 """
 
 from collections import defaultdict
@@ -25,6 +25,7 @@ TABLES_OF_CAMPAIGNS: Sequence[Table[Any]] = (CampaignCluster, CampaignLimit, Buc
 COPIED = (*WHOLE, Campaign, *TABLES_OF_CAMPAIGNS, BucketAverage)
 NUMBERED = (Project, Cluster, Queue, Quota, Usage, Campaign, Bucket, Hold)
 HISTORY = timedelta(days=7)
+USAGE_STEP = 1800.0  # seconds for which one figure of the cores that others use holds
 
 Rows = dict[str, list[dict[str, Any]]]
 """Whole rows, by table."""
@@ -57,7 +58,7 @@ class Picture(NamedTuple):
     """`rows` are those of open campaigns, and of what concerns all; `left` their tasks that are not done.
 
     `clusters` are those that were ever visited. `others`: cores that other people used on a cluster, the mean of each
-    `step` seconds of the last days up to `at`, the oldest first.
+    USAGE_STEP of the last days up to `at`, the oldest first.
     """
 
     at: datetime
@@ -68,7 +69,7 @@ class Picture(NamedTuple):
     others: Mapping[int, Sequence[float]]
 
 
-def take_picture(conn: Connection, commands: Collection[tuple[str, str]], step: float) -> Picture:
+def take_picture(conn: Connection, commands: Collection[tuple[str, str]]) -> Picture:
     """`commands` are users and commands whose past is wanted beside that of open campaigns. It only reads."""
     at = server_time(conn)
     open_ones = select(Campaign.c.id).where(Campaign.c.state == CampaignState.IN_TREATMENT)
@@ -82,7 +83,7 @@ def take_picture(conn: Connection, commands: Collection[tuple[str, str]], step: 
     shares = rows[CampaignCluster.name]
     in_use = {(users[row["campaign_id"]], row["settings"]["exec_file"]) for row in shares}
     past = _past(conn, {*commands, *in_use})
-    return Picture(at, rows, _left(conn), _clusters(conn), past, _others(conn, at, step))
+    return Picture(at, rows, _left(conn), _clusters(conn), past, _others(conn, at))
 
 
 def put_picture(conn: Connection, rows: Rows, left: Mapping[int, int]) -> None:
@@ -155,10 +156,10 @@ def _past(conn: Connection, commands: Collection[tuple[str, str]]) -> list[Comma
     return read_all(conn, CommandPast, statement)
 
 
-def _others(conn: Connection, at: datetime, step: float) -> dict[int, list[float]]:
+def _others(conn: Connection, at: datetime) -> dict[int, list[float]]:
     """By cluster, the cores that others used in each step; a step of which nothing was seen is as the one before it."""
     usage = ClusterUsage.c
-    age = func.extract("epoch", literal(at) - usage.at) / step
+    age = func.extract("epoch", literal(at) - usage.at) / USAGE_STEP
     ago = cast(func.floor(age), BigInteger).label("ago")
     mean = cast(func.avg(func.greatest(usage.used - usage.used_by_us, 0)), DOUBLE_PRECISION)
     statement = (

@@ -12,6 +12,8 @@ from cigri.submission.remarks import Remarks
 PLACES_SHOWN = 20
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from cigri.database import Database
     from cigri.flow.submissions import NewCampaign
     from cigri.jdl import Description
@@ -102,12 +104,11 @@ def unheard(database: "Database", description: "Description") -> list[str]:
     return []
 
 
-def to_simulate(database: "Database", campaign: "NewCampaign") -> "NewCampaign":
+def to_simulate(conn: "Connection", campaign: "NewCampaign") -> "NewCampaign":
     """Without requirements, of which simulated clusters know nothing: on the clusters that satisfy them."""
     from cigri.flow.views.eligibility import choose_clusters
 
     settings = {name: part.settings for name, part in campaign.clusters.items()}
-    with database.begin() as conn:
-        chosen = choose_clusters(conn, campaign.project, campaign.wanted, settings).clusters
+    chosen = choose_clusters(conn, campaign.project, campaign.wanted, settings).clusters
     kept = {name: part for name, part in campaign.clusters.items() if name in chosen}
     return campaign._replace(clusters=kept, wanted=None, anywhere=None)

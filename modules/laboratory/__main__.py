@@ -1,10 +1,11 @@
-"""The laboratory as a program: campaigns in JSON on its standard input, what would become of them on its output.
+"""The laboratory as a program: a pickled question on its standard input, its answer in JSON on its standard output.
 
-`gridsub --simulate` starts it. The grid is that of this installation, and is only read.
+Who starts it has read the grid, and hands all of it over (cigri.submission.laboratory).
 """
 
 import gc
 import json
+import pickle
 import shutil
 import signal
 import sys
@@ -13,13 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cigri import installation
-from cigri.database import Database
 from cigri.errors import CigriError
-from cigri.flow.known_tasks import KnownPast
-from cigri.flow.submissions import NewCampaign, NewCampaignCluster
-from cigri.settings.loading import load
-from cigri.states import CampaignType
+from cigri.submission.laboratory import LaboratoryQuestion
 from modules.laboratory.whatif import prepared
 from modules.laboratory.whatif.foresight import foresee
 from modules.laboratory.whatif.plan import Prospect
@@ -28,20 +24,21 @@ TERMINATED = 143  # as a shell shows SIGTERM
 
 
 def main() -> int:
-    """Read prospects as JSON from standard input; write what becomes of them, or an `error`, to standard output."""
+    """Read a LaboratoryQuestion from standard input; write what becomes of it, or an `error`, to standard output."""
     gc.freeze()  # what is imported is never garbage, and the runs, which are short, need not look for any
     gc.disable()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its database ends with it
     with prepared.server() as directory:  # while they who ask still make up their minds
-        answer = _answer(directory, [_order(values) for values in json.load(sys.stdin)])
+        question = pickle.load(sys.stdin.buffer)  # noqa: S301  # of whoever starts it, and may do all that it may
+        answer = _answer(directory, question)
     json.dump(answer, sys.stdout)
     return 0
 
 
-def _answer(directory: Path, orders: list[Prospect]) -> dict[str, Any]:
-    database = Database(installation.find_database())
+def _answer(directory: Path, question: LaboratoryQuestion) -> dict[str, Any]:
+    prospects = [Prospect(*order) for order in question.orders]
     try:
-        report = foresee(directory, database, load(), orders, _progress())
+        report = foresee(directory, question.picture, question.settings, prospects, _progress())
     except CigriError as error:
         return {"error": str(error)}
     else:
@@ -51,15 +48,6 @@ def _answer(directory: Path, orders: list[Prospect]) -> dict[str, Any]:
             dates = {f"{name}_end": end.isoformat() if end else None for name, end in ends.items()}
             campaigns.append(foresight._asdict() | dates)
         return {"at": report.at.isoformat(), "campaigns": campaigns, "closed": report.closed, "ahead": report.ahead}
-    finally:
-        database.close()
-
-
-def _order(values: dict[str, Any]) -> Prospect:
-    campaign = values["campaign"]
-    parts = {name: NewCampaignCluster(**part) for name, part in campaign["clusters"].items()}
-    new = NewCampaign(**campaign | {"type": CampaignType(campaign["type"]), "clusters": parts})
-    return Prospect(new, values["tasks"], KnownPast(**values["known"]))
 
 
 def _progress() -> Callable[[int, int], None]:

@@ -41,7 +41,7 @@ def make_app(database: Database, settings: Settings, errands: Errands) -> FastAP
     metrics.add_to(app, database, identities, registry, settings.data_directory)
     health.add_to(app, database)
     uploads = Uploads()
-    receiver = Receiver(database, identities, settings.portal.largest_submission, uploads)
+    receiver = Receiver(database, identities, settings.portal.largest_submission, uploads, errands)
     for endpoint in every():
         if isinstance(endpoint, Receiving):
             receiver.add(app, endpoint)

@@ -3,6 +3,7 @@
 So a client that is slow, or ends in the middle, costs the disk for a while, and no transaction.
 """
 
+import json
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,8 +17,10 @@ from cigri.endpoints import Receiving
 from cigri.endpoints.bodies import Body
 from cigri.endpoints.calling import receive
 from cigri.endpoints.remote import STREAM
+from cigri.rules.callers import Caller
 from cigri.text.units import MEGABYTE
 from modules.portal import routes
+from modules.portal.errands import Errands, NotYet
 from modules.portal.identity import Identities
 from modules.portal.uploads import Uploads, arriving
 
@@ -27,9 +30,11 @@ REQUEST_BODY = {"required": True, "content": {STREAM: {"schema": {"type": "strin
 class Receiver:
     """Adds such endpoints to an application; `largest`: megabytes of what is sent."""
 
-    def __init__(self, database: Database, identities: Identities, largest: int, uploads: Uploads) -> None:
+    def __init__(
+        self, database: Database, identities: Identities, largest: int, uploads: Uploads, errands: Errands
+    ) -> None:
         self._database, self._identities, self._largest = database, identities, largest * MEGABYTE
-        self._uploads = uploads
+        self._uploads, self._errands = uploads, errands
 
     def add(self, app: FastAPI, endpoint: Receiving[..., Any]) -> None:
         """Serve it."""
@@ -43,9 +48,19 @@ class Receiver:
                 except ClientDisconnect:
                     return Response(status_code=400)  # which nobody reads
                 what = {**named, **dict(asked)}
-                return routes.as_json(await run_in_threadpool(receive, endpoint, self._database, caller, body, what))
+                return await run_in_threadpool(self._answer, endpoint, caller, body, what)
 
         routes.add_route(app, endpoint, serve, openapi_extra={"requestBody": REQUEST_BODY})
+
+    def _answer(self, endpoint: Receiving[..., Any], caller: Caller, body: Body, asked: dict[str, Any]) -> Response:
+        """What is sent again while it is being calculated is not looked at anew."""
+        question = (endpoint.name, caller, body.digest(json.dumps(asked, sort_keys=True)))
+        try:
+            return routes.as_json(
+                self._errands.answer(question, lambda: receive(endpoint, self._database, caller, body, asked))
+            )
+        except NotYet:
+            return routes.not_yet()
 
 
 async def _spool(request: Request, body: Body) -> None:

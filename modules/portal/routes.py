@@ -37,7 +37,7 @@ def add(
             answer = errands.answer(question, lambda: call(endpoint, database, caller, values))
             return as_json(answer, _links(endpoint, request.url, values, answer))
         except NotYet:
-            return JSONResponse({"state": "asked"}, HTTPStatus.ACCEPTED, {"Retry-After": "1"})
+            return not_yet()
 
     add_route(app, endpoint, serve)
 
@@ -54,7 +54,7 @@ def add_route(app: FastAPI, endpoint: Endpoint[..., Any], serve: Callable[..., A
         description=f"May be called by: {endpoint.may}.",
         responses={
             HTTPStatus.OK: {"model": schema_of(endpoint.answer), "description": "The answer.", **_paged(endpoint)},
-            HTTPStatus.ACCEPTED: {"description": "a cluster is being asked: ask the same again for the answer"},
+            HTTPStatus.ACCEPTED: {"description": "it is being found out: ask the same again for the answer"},
             **REFUSED_ANSWERS,
         },
         response_class=Response,
@@ -123,6 +123,11 @@ def _links(endpoint: Endpoint[..., Any], asked: URL, values: Mapping[str, Any], 
         return {}
     since = {paging.parameter: paging.next_of(answer, values[paging.parameter])}
     return {"Link": f'<?{asked.include_query_params(**since).query}>; rel="next"'}
+
+
+def not_yet() -> Response:
+    """Who asks the same again later is answered."""
+    return JSONResponse({"state": "asked"}, HTTPStatus.ACCEPTED, {"Retry-After": "1"})
 
 
 def as_json(answer: Any, headers: Mapping[str, str] | None = None) -> Response:

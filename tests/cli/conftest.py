@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cigri.cli import grid as grid_way
-from cigri.cli import simulating, submitting
+from cigri.cli import submitting
 from cigri.database import Database
 from cigri.flow.clusters import put_cluster
 from cigri.rules.callers import SUPERUSER, Caller
@@ -67,7 +67,7 @@ def cluster(database: Database, tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def as_user(monkeypatch: pytest.MonkeyPatch) -> AsUser:
     def become(user: str) -> None:
-        for program in (grid_way, submitting, simulating):
+        for program in (grid_way, submitting):
             monkeypatch.setattr(program, "grid_user", lambda: user)
 
     return become

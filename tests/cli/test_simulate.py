@@ -2,17 +2,24 @@
 
 import json
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
+from cigri.answers.simulations import ForetoldCampaign, Simulation
 from cigri.cli import simulating
 from cigri.cli.gridsub import main
 from cigri.database import Database
+from cigri.endpoints.remote import Remote
+from cigri.endpoints.submissions import simulate_campaigns
+from cigri.errors import UsageError
+from cigri.text.plain import typed
 from tests.cli.conftest import AsUser
 from tests.factories import NOON, a_campaign, a_cluster
 from tests.grid import Grid
+from tests.portal.conftest import Served
 
 Capture = pytest.CaptureFixture[str]
 
@@ -36,6 +43,7 @@ def described(**fields: Any) -> str:
     return json.dumps({"name": "n", "exec_file": "sleep 1", "clusters": {"dahu": {}}, "nb_jobs": 4} | fields)
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_a_real_campaign_ends_in_the_interval(local: Grid, grid: Database, as_user: AsUser, capsys: Capture) -> None:
     as_user(local.site.user)
     local.cycle()  # the cluster is visited
@@ -61,12 +69,15 @@ def test_a_real_campaign_ends_in_the_interval(local: Grid, grid: Database, as_us
 
 @pytest.mark.parametrize(("cut", "told"), [(2, "not known: time was over when hardly a task was done"), (0, "never")])
 def test_an_end_that_was_not_reached_in_time_is_not_known(cut: int, told: str) -> None:
-    counts = {"tasks": 9, "runs": 2, "cut": cut, "unfinished": 2, "cores": 1, "together": 1}
-    campaign = {"name": "n", "expected": None, "task": 1.0, "durations": "5 of these tasks", **counts}
-    lines = list(simulating._lines(campaign, {"at": NOON.isoformat(), "ahead": 0, "closed": {}}))
+    runs = {"runs": 2, "cut": cut, "unfinished": 2}
+    told_of = {"name": "n", "tasks": 9, "shares": {}, "core_hours": {}, "cores": 1.0, "together": 1, "notes": []}
+    ends = dict.fromkeys(("low", "expected", "high", "low_end", "expected_end", "high_end"))
+    campaign = typed(ForetoldCampaign, {**told_of, **runs, **ends, "task": 1.0, "durations": "5 of these tasks"})
+    lines = list(simulating._lines(campaign, Simulation(NOON, [campaign], {}, 0)))
     assert lines[2].startswith(f"  expected end  {told}")
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_a_campaign_that_can_run_nowhere_is_told_so(grid: Database, as_user: AsUser, capsys: Capture) -> None:
     as_user("alice")
     with grid.begin() as conn:
@@ -92,6 +103,7 @@ def test_words_that_mean_nothing_are_refused(grid: Database, capsys: Capture, wo
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("both_ways")
 def test_it_is_checked_first_as_a_submission_is(grid: Database, as_user: AsUser, capsys: Capture) -> None:
     as_user("alice")
     with grid.begin() as conn:
@@ -101,3 +113,31 @@ def test_it_is_checked_first_as_a_submission_is(grid: Database, as_user: AsUser,
     assert said.out == ""
     assert "no such cluster" in said.err
     assert "duration" in said.err
+
+
+@pytest.mark.usefixtures("both_ways")
+def test_several_are_played_together(local: Grid, as_user: AsUser, capsys: Capture, tmp_path: Path) -> None:
+    as_user(local.site.user)
+    local.cycle()  # the cluster is visited
+    (tmp_path / "lines").write_text("one\ntwo\nthree\n")
+    here = {"walltime": 60, "duration": 5, "clusters": {"here": {}, "gone": {}}}
+    (tmp_path / "table.json").write_text(
+        json.dumps({"name": "table", "exec_file": "true", "param_file": "lines"} | here)
+    )
+    words = ["--simulate", "--output", "json", str(tmp_path / "table.json"), "-j", described(**here, nb_jobs=7)]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    told = [(campaign["name"], campaign["tasks"]) for campaign in json.loads(said.out)["campaigns"]]
+    assert told == [("n", 7), ("table", 3)]
+    assert f"{tmp_path}/table.json: left out: clusters.gone" in said.err
+    assert "JSON of the command line: left out: clusters.gone" in said.err
+
+
+@pytest.mark.parametrize("lines", [[1], [2, 0], [3], [1, 1, 1], [-1, 3]])
+def test_lines_that_are_not_those_that_were_sent_are_refused(portal: Served, lines: list[int]) -> None:
+    remote = Remote(portal.place)
+    try:
+        with pytest.raises(UsageError, match="2 lines were sent"):
+            remote.send(simulate_campaigns, [{"name": "n"}, "one"], lines=lines)
+    finally:
+        remote.close()

@@ -13,7 +13,7 @@ from cigri.database import Database, schema
 from cigri.database.virtual import VirtualDatabase
 from cigri.errors import CigriError
 from cigri.flow.known_tasks import KnownPast
-from cigri.flow.picture import take_picture
+from cigri.flow.picture import USAGE_STEP, take_picture
 from cigri.flow.submissions import NewCampaign, NewCampaignCluster
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
@@ -40,7 +40,7 @@ def an_order(tasks: int, seconds: int | None = 100, clusters: tuple[str, ...] = 
 
 def made(database: Database, *orders: Prospect) -> Plan:
     with database.begin() as conn:
-        picture = take_picture(conn, {order.command for order in orders}, local_load.STEP)
+        picture = take_picture(conn, {order.command for order in orders})
     return plan(picture, orders, 2.0)
 
 
@@ -123,7 +123,7 @@ def test_the_past_comes_again_from_where_it_is_now() -> None:
 def test_jobs_of_others_use_what_is_foreseen() -> None:
     wanted = [3, 5, 1, 1, 4]
     jobs = list(local_load.jobs(wanted))
-    middle = [(step + 0.5) * local_load.STEP for step in range(len(wanted))]
+    middle = [(step + 0.5) * USAGE_STEP for step in range(len(wanted))]
     used = [sum(job.cores for job in jobs if job.submitted <= at < job.submitted + job.seconds) for at in middle]
     assert used == wanted
     assert jobs == sorted(jobs, key=lambda job: job.submitted)

@@ -139,13 +139,14 @@ ASKED = {
     "get_tokens": Asked("/tokens"),
     "submit_campaign": Asked("/campaigns", CAMPAIGN),
     "check_campaign": Asked("/campaigns/check", CAMPAIGN),
+    "simulate_campaigns": Asked("/campaigns/simulate", CAMPAIGN, status=202),
     "add_tasks": Asked("/campaigns/1/tasks", "a line"),
     "backend_options": Asked("/backend-options"),
     "revoke_token": Asked("/tokens/1/revoke"),
     "create_link": Asked("/sessions", {"for_root": True}),
     "end_sessions": Asked("/sessions/end", {"session_id": 1}),
 }
-QUESTIONS = {"check_campaign"}
+QUESTIONS = {"check_campaign", "simulate_campaigns"}
 """Asked by POST, for what is sent with them, and changing nothing."""
 EVERY = list(endpoints.every())
 OF_MORE_THAN_READ = [one for one in EVERY if needed_scope(one) is not Scope.READ]

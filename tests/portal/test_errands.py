@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from cigri.endpoints import Errand
+from cigri.endpoints import Calculation, Errand
 from cigri.errors import Busy, Unreachable
 from modules.portal import errands as errands_file
 from modules.portal.errands import Errands, NotYet
@@ -105,3 +105,47 @@ def test_answers_that_nobody_fetches_are_forgotten(errands: Errands, monkeypatch
         except NotYet:
             continue
         break
+
+
+def foretold(user: str, go: threading.Event, ended: list[str] | None = None) -> Callable[[], Calculation[str]]:
+    def run() -> str:
+        assert go.wait(LONG)
+        return f"of {user}"
+
+    def end() -> None:
+        if ended is not None:
+            ended.append(user)
+        go.set()
+
+    return lambda: Calculation(user, run, end)
+
+
+def test_a_user_has_one_calculation_at_a_time(errands: Errands) -> None:
+    go = threading.Event()
+    with pytest.raises(NotYet):
+        errands.answer("1", foretold("alice", go))
+    with pytest.raises(Busy, match="of yours is under way"):
+        errands.answer("2", foretold("alice", go))
+    go.set()
+    assert come_back(errands, "1") == "of alice"
+    with pytest.raises(NotYet):
+        errands.answer("2", foretold("alice", go))
+
+
+def test_all_together_have_few(errands: Errands) -> None:
+    go = threading.Event()
+    for number in range(errands_file.MOST_CALCULATIONS):
+        with pytest.raises(NotYet):
+            errands.answer(number, foretold(f"user{number}", go))
+    with pytest.raises(Busy, match="3 simulations are under way"):
+        errands.answer("more", foretold("alice", go))
+    go.set()
+
+
+def test_calculations_end_with_the_portal() -> None:
+    errands, ended = Errands(), list[str]()
+    for user in ("alice", "bob"):
+        with pytest.raises(NotYet):
+            errands.answer(user, foretold(user, threading.Event(), ended))
+    errands.close()
+    assert sorted(ended) == ["alice", "bob"]

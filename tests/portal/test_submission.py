@@ -344,9 +344,3 @@ def test_a_file_is_submitted_and_tasks_are_added(
     assert main(["-c", "1", "-J", '["three"]', "-J", '["four"]']) == 0
     assert "Jobs successfully added to campaign 1: 2" in capsys.readouterr().out
     assert tasks(portal.database) == ["one", "two", "three", "four"]
-
-
-def test_a_simulation_is_not_the_portals(portal: Served, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.setenv("CIGRI_SET_PORTAL__SOCKET", str(portal.place))
-    assert main(["--simulate", "-j", json.dumps(PLAIN)]) == 1
-    assert "which a portal hands to nobody: ask whoever runs this grid" in capsys.readouterr().err

@@ -11,14 +11,13 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from cigri.database import Database, embedded
+from cigri.database import embedded
 from cigri.database.virtual import VirtualDatabase
-from cigri.flow.picture import take_picture
+from cigri.flow.picture import Picture
 from cigri.settings.sections import Settings
 from cigri.text.units import HOUR
 from modules.laboratory.whatif.future import CampaignOutcome, Future
 from modules.laboratory.whatif.interval import DURATION_ERRORS, SimulatedEnd, interval
-from modules.laboratory.whatif.local_load import STEP
 from modules.laboratory.whatif.plan import Plan, Prospect, plan
 from modules.laboratory.whatif.small_grid import board
 
@@ -67,15 +66,12 @@ class Report(NamedTuple):
 
 
 def foresee(
-    server: Path, database: Database, settings: Settings, orders: Sequence[Prospect], watch: Callable[[int, int], None]
+    server: Path, picture: Picture, settings: Settings, orders: Sequence[Prospect], watch: Callable[[int, int], None]
 ) -> Report:
-    """What would become of these campaigns, submitted now; `database` is only read. `watch` hears runs done, of all.
+    """What would become of these campaigns, submitted when the picture was taken. `watch` hears runs done, of all.
 
     `server`: the directory of one that runs, whose own database has the schema and no rows.
     """
-    commands = {order.command for order in orders}
-    with database.snapshot() as conn:
-        picture = take_picture(conn, commands, STEP)
     made = plan(picture, orders, settings.almighty.period)
     outcomes = list(_outcomes(server, settings, made, watch))
     by_order = {order: [outcome[order] for outcome in outcomes] for order in made.orders}

@@ -4,10 +4,10 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 
+from cigri.flow.picture import USAGE_STEP
 from cigri.text.units import HOUR
 from modules.laboratory.load import LocalJob
 
-STEP = 1800.0  # seconds for which one figure holds
 STEPS_A_DAY = 48
 NOW_FADES = 1.0 * HOUR  # seconds in which the difference between now and then falls to a third
 NO_END = 1e9  # seconds
@@ -22,7 +22,9 @@ def levels(history: Sequence[float], now: float, back: int, steps: int) -> list[
     """Cores in each of the next steps; `back` days of the past come again and again, 0: it stays as it is."""
     window = history[len(history) - back * STEPS_A_DAY :] if back else [now]
     off = now - window[0]
-    return [max(0.0, window[step % len(window)] + off * math.exp(-step * STEP / NOW_FADES)) for step in range(steps)]
+    return [
+        max(0.0, window[step % len(window)] + off * math.exp(-step * USAGE_STEP / NOW_FADES)) for step in range(steps)
+    ]
 
 
 def jobs(cores: Sequence[int]) -> Iterator[LocalJob]:
@@ -31,7 +33,7 @@ def jobs(cores: Sequence[int]) -> Iterator[LocalJob]:
     ended: list[LocalJob] = []
     level = 0
     for step, wanted in enumerate(cores):
-        now = step * STEP
+        now = step * USAGE_STEP
         while level > wanted:
             since, first = held.popleft()
             gone = min(first, level - wanted)

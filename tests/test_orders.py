@@ -23,6 +23,7 @@ from cigri.settings.cluster import ClusterConfig
 from cigri.wrapper import BatchPlan, CheckpointWish, JobCall, JobKey, Receipt, TaskCall
 from cigri.wrapper.cache import CachedFile
 from cigri.wrapper.fetching import OutputPlace
+from cigri.wrapper.parcels import Parcel, ParcelFile
 
 OPTIONS = {"spool": "/spool", "pools": {"cpu": 4}}
 CLUSTER = ClusterRow(1, "dahu", ClusterConfig(driver="local", directory="/grids", options=OPTIONS), True)
@@ -48,6 +49,8 @@ ALL: list[Order[Any]] = [
     orders.VoidBatch("abcd", 12, 34),
     orders.ReadTail("abcd", KEY, 1, "err", 100),
     orders.FetchOutputs("abcd", [OutputPlace(KEY, 1, "out")], 0, 100),
+    orders.FetchFiles("abcd", [Parcel(KEY, 1)], None, 100),
+    orders.FetchRest("abcd", ParcelFile(Parcel(KEY, 1), b"a"), 0, 100),
     orders.AskCache("abcd", [CachedFile("a" * 64)]),
     orders.SendPiece("abcd", CachedFile("a" * 64), 0, b"content"),
     orders.FinishFile("abcd", CachedFile("a" * 64)),

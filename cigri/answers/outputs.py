@@ -16,6 +16,10 @@ class WrittenTask(NamedTuple):
     """How the task ended."""
     cluster: str
     """Where its outputs lie."""
+    files: int
+    """How many files it has brought, of those that its campaign wants."""
+    bytes: int
+    """How much they are."""
 
 
 class FetchedOutput(NamedTuple):
@@ -38,3 +42,25 @@ class FetchedOutputs(NamedTuple):
 
     outputs: list[FetchedOutput]
     """In the order of the numbers; the last one may be a part."""
+
+
+class BroughtFile(NamedTuple):
+    """A file that a task has brought, or a part of it."""
+
+    number: int
+    """The task's number in the campaign."""
+    attempt: int
+    """Which attempt wrote it."""
+    path: str
+    """Where it stood below the directory of the task; bytes that are no letters or digits are percent-encoded."""
+    size: int | None
+    """Its bytes in all; null: ask for it alone."""
+    content: str
+    """Its bytes, from the offset on that was asked for, in base64."""
+
+
+class BroughtFiles(NamedTuple):
+    """As many as one answer holds; none: there are no more."""
+
+    files: list[BroughtFile]
+    """The last one may be a part."""

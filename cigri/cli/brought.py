@@ -1,19 +1,24 @@
 """The directory that outputs are brought to, and the list of what of it we have made: nothing else is touched."""
 
+import errno
 import json
 import os
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from cigri.cli.target import Target
 from cigri.errors import UsageError
+from cigri.text.harmless import one_line
 
 LIST = ".gridget"
 PRIVATE = 0o600
+NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of file systems that have none
 
 
 class Output(NamedTuple):
-    """One output of one attempt at a task."""
+    """One output of one attempt at a task. What is empty makes no file."""
 
     number: int
     attempt: int
@@ -24,6 +29,40 @@ class Output(NamedTuple):
         """By the number of the task."""
         return f"{self.number}.{self.stream}"
 
+    @property
+    def part(self) -> str:
+        """The name that it has until it is whole."""
+        return f".{self.name}.{self.attempt}.part"
+
+    @property
+    def is_file_though_empty(self) -> bool:
+        return False
+
+
+class OutputFile(NamedTuple):
+    """A file that an attempt at a task has brought; its path leads nowhere but below the task's directory."""
+
+    number: int
+    attempt: int
+    path: bytes
+
+    @property
+    def name(self) -> str:
+        """In a directory by the number of the task."""
+        return f"{self.number}/{os.fsdecode(self.path)}"
+
+    @property
+    def part(self) -> str:
+        """The name that it has until it is whole, short however long its own is."""
+        return f".{self.number}.{self.attempt}.{sha256(self.path).hexdigest()[:16]}.part"
+
+    @property
+    def is_file_though_empty(self) -> bool:
+        return True
+
+
+Thing = Output | OutputFile
+
 
 class Brought:
     """A file lies there under its name only when it is whole; until then under another, to go on from there."""
@@ -31,56 +70,107 @@ class Brought:
     def __init__(self, place: Path, campaign_id: int, submitted_at: datetime) -> None:
         """Made where it does not exist; raise UsageError where it holds the outputs of another campaign."""
         self.place = place
-        place.mkdir(parents=True, exist_ok=True)
-        self._list = place / LIST
+        self._target = Target(place)
         owner = {"campaign": campaign_id, "submitted": submitted_at.isoformat()}
         lines = self._read()
         if not lines:
             self._write(owner)
         elif lines[0] != owner:
             raise UsageError(f"{place} holds the outputs of another campaign; name another directory")
-        self._known = {line["name"]: (line["attempt"], line["size"]) for line in lines[1:]}
+        self._known: dict[str, tuple[int, int]] = {}
+        self._files: dict[int, set[str]] = {}
+        for line in lines[1:]:
+            self._keep(str(line["name"]), (int(str(line["attempt"])), int(str(line["size"]))))
 
-    def holds(self, output: Output) -> bool:
-        """Is it here, whole? What was empty has no file."""
-        attempt, size = self._known.get(output.name, (None, 0))
-        path = self.place / output.name
-        return attempt == output.attempt and (size == 0 or (path.is_file() and path.stat().st_size == size))
+    def holds(self, thing: Thing) -> bool:
+        """Is it here, whole? What was empty may have no file."""
+        attempt, size = self._known.get(thing.name, (None, 0))
+        has_none = size == 0 and not thing.is_file_though_empty
+        return attempt == thing.attempt and (has_none or self._target.size(thing.name) == size)
 
-    def is_foreign(self, output: Output) -> bool:
+    def held_of(self, number: int, attempt: int) -> dict[OutputFile, int]:
+        """The files of an attempt that are here, whole, and how large they are."""
+        paths = [os.fsencode(name.partition("/")[2]) for name in self._files.get(number, ())]
+        files = [OutputFile(number, attempt, path) for path in paths]
+        return {file: self._known[file.name][1] for file in files if self.holds(file)}
+
+    def is_foreign(self, thing: Thing) -> bool:
         """Does something lie in its place that we have not made?"""
-        return output.name not in self._known and os.path.lexists(self.place / output.name)
+        if thing.name in self._known or self._target.find(thing.name) is None:
+            return False
+        return not self._target.is_same(thing.name, thing.part)
 
-    def begun(self, output: Output) -> int:
+    def stays(self, thing: Thing) -> str:
+        """What is said of such a one."""
+        place = one_line(str(self.place / thing.name))
+        return f"{place} was not made by gridget, so it stays: move it, or name another directory"
+
+    def begun(self, thing: Thing) -> int:
         """How many bytes of it are here already."""
-        part = self._part(output)
-        return part.lstat().st_size if part.is_file() and not part.is_symlink() else 0
+        return self._target.size(thing.part) or 0
 
-    def add(self, output: Output, offset: int, content: bytes) -> None:
+    def add(self, thing: Thing, offset: int, content: bytes) -> None:
         """Write a piece in its place; what was behind it is gone."""
-        descriptor = os.open(self._part(output), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        with open(descriptor, "wb") as file:
+        with open(self._target.open(thing.part, os.O_WRONLY | os.O_CREAT), "wb") as file:
             file.truncate(offset)
             file.seek(offset)
             file.write(content)
 
-    def finish(self, output: Output, size: int) -> None:
-        """All of it is written. It stands in the list first: what is not in it is not ours."""
-        self._write({"name": output.name, "attempt": output.attempt, "size": size})
-        self._known[output.name] = (output.attempt, size)
-        if size:
-            self._part(output).replace(self.place / output.name)
+    def finish(self, thing: Thing, size: int) -> None:
+        """All of it is written; FileExistsError where somebody else has put something in its place."""
+        if not size and not thing.is_file_though_empty:
+            self._note(thing, size)
+            self._target.remove(thing.part)
+            self._target.remove(thing.name)
+        elif thing.name in self._known or not self._link(thing):
+            self._note(thing, size)  # first: what is not in the list is not ours
+            self._target.move(thing.part, thing.name)
         else:
-            self._part(output).unlink(missing_ok=True)
-            (self.place / output.name).unlink(missing_ok=True)
+            self._note(thing, size)
+            self._target.remove(thing.part)
 
-    def _part(self, output: Output) -> Path:
-        return self.place / f".{output.name}.{output.attempt}.part"
+    def make_room(self, number: int, attempt: int) -> None:
+        """Files of other attempts at the task go before one of this attempt comes: they are never mixed."""
+        for name in [name for name in self._files.get(number, ()) if self._known[name][0] != attempt]:
+            if self._target.size(name) is not None:
+                self._target.remove(name)
+            self._write({"name": name, "attempt": 0, "size": -1})
+            self._keep(name, (0, -1))
+
+    def _link(self, thing: Thing) -> bool:
+        """In its place beside its other name, by which it is known as ours; False where files have one name only."""
+        if self._target.is_same(thing.name, thing.part):
+            return True
+        try:
+            self._target.link(thing.part, thing.name)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            if error.errno not in NO_LINKS or self._target.find(thing.name) is not None:
+                raise
+            return False
+        return True
+
+    def _note(self, thing: Thing, size: int) -> None:
+        self._write({"name": thing.name, "attempt": thing.attempt, "size": size})
+        self._keep(thing.name, (thing.attempt, size))
+
+    def _keep(self, name: str, known: tuple[int, int]) -> None:
+        """A size below 0: it is not ours any more."""
+        number, _, path = name.partition("/")
+        if known[1] < 0:
+            self._known.pop(name, None)
+            self._files.get(int(number), set()).discard(name)
+            return
+        self._known[name] = known
+        if path:
+            self._files.setdefault(int(number), set()).add(name)
 
     def _read(self) -> list[dict[str, object]]:
         """But for a last line that was cut."""
         try:
-            lines = self._list.read_text().splitlines()
+            with open(self._target.open(LIST, os.O_RDONLY), encoding="utf-8") as file:
+                lines = file.read().splitlines()
         except FileNotFoundError:
             return []
         told = []
@@ -93,7 +183,7 @@ class Brought:
 
     def _write(self, line: dict[str, object]) -> None:
         """After a line that was cut, on one of its own."""
-        descriptor = os.open(self._list, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, PRIVATE)
+        descriptor = self._target.open(LIST, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
         with open(descriptor, "rb+") as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(end - 1, 0))

@@ -2,8 +2,9 @@
 
 from base64 import b64encode
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote_to_bytes
 
-from cigri.answers.outputs import FetchedOutput, FetchedOutputs, WrittenTask
+from cigri.answers.outputs import BroughtFile, BroughtFiles, FetchedOutput, FetchedOutputs, WrittenTask
 from cigri.endpoints import Errand, May, asks, reads
 from cigri.endpoints.campaigns import find_campaign
 from cigri.endpoints.jobs import STREAMS
@@ -11,16 +12,20 @@ from cigri.endpoints.paging import Paging, require_limit
 from cigri.errors import NotFound, UsageError
 from cigri.rules.callers import Caller
 from cigri.text.id_ranges import read_ids
+from cigri.text.relative_paths import leads_below
 from cigri.text.units import as_instant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from cigri.flow.clusters import ClusterRow
+    from cigri.flow.views.outputs import PlacedOutput
     from cigri.orders.taker import OrderTaker
 
 MOST_FETCHED = 2**21  # bytes of one answer, with what tells the files apart
 FETCHED_AT_ONCE = 500  # whose outputs are asked for at once
 WRITTEN_AT_ONCE = 1000  # tasks
+LONGEST_TASK_NUMBER = 19  # digits
 
 
 @reads("/campaigns/{campaign_id}/written", May.OWNER, Paging("after", "number"))
@@ -41,7 +46,7 @@ def written(
     _require_there(conn, caller, campaign_id)
     chosen = read_ids(numbers) if numbers else None
     placed = list_placed(conn, campaign_id, chosen, failed=failed, after=after, limit=limit)
-    return [WrittenTask(task.number, task.attempt, task.state, task.cluster) for task in placed]
+    return [WrittenTask(*(getattr(task, field) for field in WrittenTask._fields)) for task in placed]
 
 
 @asks("/campaigns/{campaign_id}/outputs", May.OWNER, FetchedOutputs)
@@ -49,9 +54,6 @@ def fetch_outputs(
     conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, streams: list[str], offset: int = 0
 ) -> "FetchedOutputs | Errand[FetchedOutputs]":
     """Outputs of ended tasks of one cluster, as many as an answer holds; of one output alone, from an offset on."""
-    from cigri.flow.clusters import find_cluster
-    from cigri.flow.home import grid_key
-    from cigri.flow.views.outputs import list_placed
     from cigri.orders import FetchOutputs
     from cigri.wrapper import JobKey
     from cigri.wrapper.fetching import OutputPlace
@@ -60,20 +62,10 @@ def fetch_outputs(
     chosen, wanted = read_ids(numbers), [STREAMS[stream] for stream in STREAMS if stream in streams]
     if not streams or not STREAMS.keys() >= set(streams):
         raise UsageError(f"streams: {', '.join(streams) or 'none'}; there are out and err")
-    if len(chosen) > FETCHED_AT_ONCE:
-        raise UsageError(f"these are {len(chosen)} tasks; {FETCHED_AT_ONCE} at most are asked for at once")
     if offset < 0 or (offset and len(chosen) * len(wanted) > 1):
         raise UsageError("offset: it is from 0 on, of one output of one task")
-    placed = list_placed(conn, campaign_id, chosen, failed=False, after=-1, limit=FETCHED_AT_ONCE)
-    if len(placed) < len(chosen):
-        missing = sorted(set(chosen) - {task.number for task in placed})
-        raise NotFound(f"task {missing[0]} of campaign {campaign_id} has not ended, or never ran, or is none")
-    homes = {(task.cluster, task.local_user) for task in placed}
-    if len(homes) > 1:
-        raise UsageError(f"these tasks ran in {len(homes)} places; ask for those of one cluster at a time")
-    ((name, account),) = homes
-    cluster, key = find_cluster(conn, name), grid_key(conn)
-    assert cluster is not None  # the job's row refers to it
+    placed, cluster, key = _at_one_place(conn, campaign_id, chosen)
+    account = placed[0].local_user
     places = {
         OutputPlace(JobKey(campaign_id, task.batch_id, task.array_index), task.position, stream): task
         for task in placed
@@ -89,7 +81,76 @@ def fetch_outputs(
         ]
         return FetchedOutputs(told)
 
-    return Errand(name, bring)
+    return Errand(cluster.name, bring)
+
+
+@asks("/campaigns/{campaign_id}/files", May.OWNER, BroughtFiles)
+def fetch_files(
+    conn: "Connection", caller: Caller, *, campaign_id: int, numbers: str, file: str = "", offset: int | None = None
+) -> "BroughtFiles | Errand[BroughtFiles]":
+    """Files that ended tasks of one cluster have brought, behind one of them; or that one, from an offset on."""
+    from cigri.orders import FetchFiles, FetchRest
+    from cigri.wrapper import JobKey
+    from cigri.wrapper.parcels import Parcel, ParcelFile
+
+    _require_there(conn, caller, campaign_id)
+    placed, cluster, key = _at_one_place(conn, campaign_id, read_ids(numbers))
+    account = placed[0].local_user
+    parcels = {Parcel(JobKey(campaign_id, t.batch_id, t.array_index), t.position): t for t in placed}
+    known: ParcelFile | None = None
+    if file:
+        number, path = _read_file(file)
+        here = [parcel for parcel, task in parcels.items() if task.number == number]
+        if not here:
+            raise UsageError(f"file: task {number} is none of the numbers {numbers}")
+        known = ParcelFile(here[0], path)
+    if offset is not None and (known is None or offset < 0):
+        raise UsageError("offset: it is from 0 on, of a file")
+
+    def bring(gateway: "OrderTaker") -> BroughtFiles:
+        if known is not None and offset is not None:
+            pieces = gateway.ask(cluster, account, FetchRest(key, known, offset, MOST_FETCHED))
+        else:
+            pieces = gateway.ask(cluster, account, FetchFiles(key, list(parcels), known, MOST_FETCHED))
+        told = [
+            BroughtFile(task.number, task.attempt, quote(piece.path), size, b64encode(content).decode())
+            for piece, size, content in pieces
+            for task in [parcels[piece.parcel]]
+        ]
+        return BroughtFiles(told)
+
+    return Errand(cluster.name, bring)
+
+
+def _read_file(text: str) -> tuple[int, bytes]:
+    """Of number/path."""
+    number, _, quoted = text.partition("/")
+    path = unquote_to_bytes(quoted)
+    if not (number.isascii() and number.isdigit() and len(number) < LONGEST_TASK_NUMBER and leads_below(path)):
+        raise UsageError(f"file: {text[:60]!r} is no number/path")
+    return int(number), path
+
+
+def _at_one_place(
+    conn: "Connection", campaign_id: int, numbers: list[int]
+) -> "tuple[list[PlacedOutput], ClusterRow, str]":
+    """Where these tasks ran, which is one cluster and account, and the grid's key there."""
+    from cigri.flow.clusters import find_cluster
+    from cigri.flow.home import grid_key
+    from cigri.flow.views.outputs import list_placed
+
+    if not 0 < len(numbers) <= FETCHED_AT_ONCE:
+        raise UsageError(f"these are {len(numbers)} tasks; 1 to {FETCHED_AT_ONCE} are asked for at once")
+    placed = list_placed(conn, campaign_id, numbers, failed=False, after=-1, limit=FETCHED_AT_ONCE)
+    if len(placed) < len(numbers):
+        missing = sorted(set(numbers) - {task.number for task in placed})
+        raise NotFound(f"task {missing[0]} of campaign {campaign_id} has not ended, or never ran, or is none")
+    homes = {(task.cluster, task.local_user) for task in placed}
+    if len(homes) > 1:
+        raise UsageError(f"these tasks ran in {len(homes)} places; ask for those of one cluster at a time")
+    cluster = find_cluster(conn, placed[0].cluster)
+    assert cluster is not None  # the job's row refers to it
+    return placed, cluster, grid_key(conn)
 
 
 def _require_there(conn: "Connection", caller: Caller, campaign_id: int) -> None:

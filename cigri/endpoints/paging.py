@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from cigri.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cigri.endpoints import Endpoint
     from cigri.endpoints.calling import Askable
 
@@ -39,6 +41,17 @@ def require_limit(limit: int) -> None:
     """Raise UsageError for a page that nobody is told."""
     if not 0 < limit <= LONGEST_PAGE:
         raise UsageError(f"limit {limit}: a page has 1 to {LONGEST_PAGE} rows; the header Link says how to go on")
+
+
+def pages(grid: "Askable", endpoint: "Endpoint[..., list[T]]", limit: int, **asked: Any) -> "Iterator[list[T]]":
+    """One page after the other, forwards."""
+    paging = endpoint.paging
+    assert paging is not None
+    while page := grid.ask(endpoint, **asked, limit=limit):
+        yield page
+        if len(page) < limit:
+            return
+        asked[paging.parameter] = paging.next_of(page, asked.get(paging.parameter))
 
 
 def walk(grid: "Askable", endpoint: "Endpoint[..., list[T]]", most: int | None = None, **asked: Any) -> list[T]:

@@ -15,6 +15,7 @@ from cigri.wrapper.cache import CachedFile
 from cigri.wrapper.directory import Stream
 from cigri.wrapper.fetching import Fetched, OutputPlace
 from cigri.wrapper.manifest import WrittenJob
+from cigri.wrapper.parcels import FilePiece, Parcel, ParcelFile
 
 T = TypeVar("T")
 
@@ -179,6 +180,29 @@ class FinishFile(Order[bool]):
 
     grid: str
     file: CachedFile
+
+
+@dataclass(frozen=True, eq=False)
+class FetchFiles(Order[list[FilePiece]]):
+    """Files of the outputs of tasks, as many as have room in `most` bytes, in their order; perhaps a part of the last.
+
+    `behind`: only those that come after this one.
+    """
+
+    grid: str
+    parcels: Sequence[Parcel]
+    behind: ParcelFile | None
+    most: int
+
+
+@dataclass(frozen=True, eq=False)
+class FetchRest(Order[list[FilePiece]]):
+    """At most `most` bytes of one of them, from an offset on; nothing where there is no such file."""
+
+    grid: str
+    file: ParcelFile
+    offset: int
+    most: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ from cigri.wrapper.cache import ask_cache, finish_file, parse_cached, parse_fini
 from cigri.wrapper.directory import parse_purged
 from cigri.wrapper.fetching import fetch_outputs, parse_outputs
 from cigri.wrapper.manifest import list_batches, parse_batches, parse_jobs, read_batches
+from cigri.wrapper.parcels import fetch_files, fetch_rest, parse_files, parse_rest
 from cigri.wrapper.status import announce, parse_status_files, parse_told, read_status, withdraw
 
 T = TypeVar("T")
@@ -142,6 +143,10 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
             return _as(order, tail(base(grid), *place, max_bytes), parse_tail)
         case orders.FetchOutputs(grid, places, offset, most):
             return Said(fetch_outputs(base(grid), places, offset, most), partial(parse_outputs, places), is_raw=True)
+        case orders.FetchFiles(grid, parcels, behind, most):
+            return Said(fetch_files(base(grid), parcels, behind, most), partial(parse_files, parcels), is_raw=True)
+        case orders.FetchRest(grid, file, offset, most):
+            return Said(fetch_rest(base(grid), file, offset, most), partial(parse_rest, file), is_raw=True)
         case orders.AskCache(grid, files):
             return _as(order, ask_cache(base(grid), files), lambda answer: parse_cached(files, answer))
         case orders.SendPiece(grid, file, offset, content):

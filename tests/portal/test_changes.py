@@ -81,6 +81,7 @@ ASKED = {
     "outputs": Asked("/jobs/1/outputs?streams=out", status=202),
     "written": Asked("/campaigns/5/written"),
     "fetch_outputs": Asked("/campaigns/5/outputs?numbers=0&streams=out", status=202),
+    "fetch_files": Asked("/campaigns/5/files?numbers=0&file=0/a%2520b", status=202),
     "cancel_campaign": Asked("/campaigns/1/cancel"),
     "pause_campaign": Asked("/campaigns/1/pause"),
     "resume_campaign": Asked("/campaigns/2/resume"),

@@ -31,6 +31,8 @@ class PlacedOutput(NamedTuple):
     batch_id: int
     array_index: int
     position: int
+    files: int
+    bytes: int
 
 
 def list_placed(
@@ -50,6 +52,8 @@ def list_placed(
             Job.c.batch_id,
             Job.c.array_index,
             Attempt.c.position,
+            Attempt.c.files,
+            Attempt.c.bytes,
         )
         .select_from(Task)
         .join(Attempt, and_(Attempt.c.task_id == Task.c.id, Attempt.c.number == shown))

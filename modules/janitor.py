@@ -3,6 +3,7 @@
 import logging
 from collections import Counter, defaultdict
 
+from cigri.database import server_time
 from cigri.errors import AnswerUnreadable, TransportError
 from cigri.flow.archive import (
     Leftover,
@@ -18,11 +19,16 @@ from cigri.flow.audit import forget_audit
 from cigri.flow.clusters import ClusterRow, list_clusters
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.flow.home import grid_key
+from cigri.flow.inputs import CachedPlace, forget_cached, list_unused, put_cached
+from cigri.flow.stored_inputs import forget_stored, list_unneeded
 from cigri.flow.tokens import forget_tokens
 from cigri.flow.views.invariants import BROKEN_PROMISE, RULES, examine
-from cigri.orders import PurgeCampaign
+from cigri.inputs.store import store_of
+from cigri.orders import DropFiles, PurgeCampaign
 from cigri.program.tools import Report, Tools
 from cigri.states import EventLevel
+from cigri.text.units import DAY
+from cigri.wrapper.cache import CachedFile
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +41,8 @@ def run_once(tools: Tools) -> Report:
         if not taken:
             return report
         report["purged campaigns"] = _purge(tools, limits.purge_after)
+        report["inputs removed from clusters"] = _drop_cached(tools, tools.settings.inputs.keep)
+        report["inputs removed"] = _drop_stored(tools, tools.settings.inputs.keep)
         with tools.database.begin() as conn:
             old = list_old_campaigns(conn, limits.keep_hot)
         for campaign_id in old:
@@ -71,6 +79,44 @@ def _purge(tools: Tools, days: float) -> int:
     with tools.database.begin() as conn:
         put_purged(conn, purged)
     return len(purged)
+
+
+def _drop_cached(tools: Tools, days: float) -> int:
+    """Of each account's cache on a cluster what nobody needs; a cluster that is away is tried again next time."""
+    with tools.database.begin() as conn:
+        clusters = {cluster.id: cluster for cluster in list_clusters(conn, "janitor")}
+        key = grid_key(conn)
+        by_account: dict[tuple[int, str], list[CachedPlace]] = defaultdict(list)
+        for place in list_unused(conn, days):
+            if place.cluster_id in clusters:
+                by_account[place.cluster_id, place.local_user].append(place)
+    dropped = 0
+    for (cluster_id, account), places in by_account.items():
+        with tools.database.begin() as conn:  # first: what is sent there again meanwhile is looked for
+            for place in places:
+                forget_cached(conn, place)
+        files = [CachedFile(place.sha256, place.is_packed) for place in places]
+        try:
+            tools.gateway.ask(clusters[cluster_id], account, DropFiles(key, files))
+        except (TransportError, AnswerUnreadable) as error:
+            logger.warning("Cluster %s: inputs of %s are not removed: %s", clusters[cluster_id].name, account, error)
+            with tools.database.begin() as conn:
+                for place in places:
+                    put_cached(conn, place, 0, is_there=False)
+        else:
+            dropped += len(files)
+    return dropped
+
+
+def _drop_stored(tools: Tools, days: float) -> int:
+    store = store_of(tools.settings)
+    with tools.database.begin() as conn:
+        store.forget_arriving(server_time(conn).timestamp() - days * DAY)
+        sums = list_unneeded(conn, days)
+        forget_stored(conn, sums)
+        for sum in sums:
+            store.forget(sum)
+    return len(sums)
 
 
 def _is_removed(tools: Tools, cluster: ClusterRow | None, key: str, place: Leftover) -> bool:

@@ -26,11 +26,11 @@ from cigri.program.tools import Report, Tools
 from cigri.settings.sections import PolicySettings, Settings
 from cigri.states import KillReason
 from cigri.submission import new_campaign
-from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
+from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, stager, updator
 from tests.waiting import looks
 
 TESTBED = Path(__file__).parents[1] / "scripts" / "testbed"
-CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner, killer)
+CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer)
 QUICK = {
     "poll_interval": 0.0,
     "record_grace": 1.0,

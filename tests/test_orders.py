@@ -54,6 +54,7 @@ ALL: list[Order[Any]] = [
     orders.AskCache("abcd", [CachedFile("a" * 64)]),
     orders.SendPiece("abcd", CachedFile("a" * 64), 0, b"content"),
     orders.FinishFile("abcd", CachedFile("a" * 64)),
+    orders.DropFiles("abcd", [CachedFile("a" * 64)]),
     orders.AskCheckpoints("abcd", [CheckpointWish(KEY, True)]),
     orders.ReadStatus("abcd", [KEY]),
     orders.AnnounceShutdown("abcd", [KEY], 1),

@@ -103,6 +103,8 @@ class PartView(NamedTuple):
     """How far its prologue is there."""
     epilogue: StepState
     """How far its epilogue is there."""
+    lacks_inputs: bool
+    """Whether files that its tasks need are on their way there."""
     done: int
     """Attempts that were successes there."""
     failed: int

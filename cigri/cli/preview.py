@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from cigri.answers.submissions import CampaignPreview, PlacePreview
+from cigri.cli.wording import size
 from cigri.jdl import ClusterSettings
 from cigri.requirements import BUILT_IN, parse_requirement
 from cigri.text.units import COUNTED_IN_MB, as_clock
@@ -86,6 +87,11 @@ def _facts(settings: ClusterSettings) -> Iterator[tuple[str, str]]:
     if settings.outputs:
         yield "outputs", ", ".join(settings.outputs)
         yield "collect", COLLECTING[settings.collect.when]
+    for needed in settings.inputs[:SHOWN_LINES]:
+        kind = "directory, packed " if needed.packed else ""
+        yield "input", f"{needed.to} from {needed.path} ({kind}{size(needed.size)})"
+    if more := settings.inputs[SHOWN_LINES:]:
+        yield "input", f"and {len(more)} more, {size(sum(needed.size for needed in more))}"
     ways = (settings.temporal_grouping, settings.may_share_a_node)
     yield "grouping", GROUPING[ways]
     for step in ("prologue", "epilogue"):

@@ -1,7 +1,7 @@
 """What a command is given to read: a file, standard input, or a text of its own line."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cigri.errors import DescriptionError, Problem
 
 if TYPE_CHECKING:
+    from cigri.inputs.reading import ReadInput
     from cigri.jdl import Format
 
 
@@ -16,8 +17,10 @@ class Handed:
     """A description as it is handed over: all that is its user's is read. Iterated, it gives what is sent: the
     description, then the parameters that stand beside it, again and again."""
 
-    def __init__(self, name: str, described: object, beside: Iterable[object]) -> None:
-        self.name, self.described, self.beside = name, described, beside
+    def __init__(
+        self, name: str, described: object, beside: Iterable[object], inputs: Sequence["ReadInput"] = ()
+    ) -> None:
+        self.name, self.described, self.beside, self.inputs = name, described, beside, inputs
 
     def __iter__(self) -> Iterator[object]:
         return chain([self.described], self.beside)
@@ -60,17 +63,20 @@ class Source(NamedTuple):
 
     def handed(self) -> Handed:
         """Raise DescriptionError when it, or the file of parameters that it names, cannot be read."""
+        from cigri.inputs.reading import read_inputs
         from cigri.jdl.files import FileLines
         from cigri.jdl.reading import param_file, read_description, without_params
 
-        described = read_description(self.text(), self.format())
-        lines = param_file(described, Path(self.given).parent if self.is_file else Path(), Path.home())
+        described, base = read_description(self.text(), self.format()), Path(self.given).parent
+        base = base if self.is_file else Path()
+        lines = param_file(described, base, Path.home())
+        described, inputs = read_inputs(described, base)
         if not isinstance(lines, FileLines):
-            return Handed(self.name, *without_params(described))
+            return Handed(self.name, *without_params(described), inputs)
         if not lines.can_be_read_again:
-            return Handed(self.name, described, list(lines))
+            return Handed(self.name, described, list(lines), inputs)
         next(iter(lines), None)
-        return Handed(self.name, described, lines)
+        return Handed(self.name, described, lines, inputs)
 
     def parameters(self) -> list[object]:
         """Raise DescriptionError when it is no list of them."""

@@ -34,7 +34,7 @@ def submit(sources: Sequence[Source], options: argparse.Namespace) -> int:
         return _show_checked(_check(handed, options), faults, options.output)
     try:
         with open_grid() as grid:
-            if faults or len(handed) > 1:
+            if faults or len(handed) > 1 or handed[0].inputs:  # what would be refused is not sent
                 for name, checked in [(each.name, ask(grid, each, options)) for each in handed]:
                     faults += told_problems(name, checked)
             if faults:
@@ -151,6 +151,10 @@ def _store(grid: Grid, handed: Sequence[Handed], options: argparse.Namespace) ->
 def _submit(grid: Grid, handed: Handed, options: argparse.Namespace) -> SubmittedCampaign:
     """An answer that is lost is asked for again, with the same key: the campaign is stored once."""
     asked = {**asked_of(options), "key": uuid.uuid4().hex}
+    if handed.inputs:
+        from cigri.cli.sending_inputs import send_inputs
+
+        send_inputs(grid, handed.inputs)
     try:
         with suppress(PortalUnavailable):
             return grid.send(submit_campaign, handed, **asked)

@@ -46,6 +46,17 @@ class Body:
         self._hash.update(block)
         self._file.write(block)
 
+    @property
+    def file(self) -> BinaryIO:
+        """From its beginning: of what are no lines."""
+        self._file.seek(0)
+        return self._file
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self._size
+
     def digest(self, *asked: object) -> str:
         """The same for what was sent together with the same, and for nothing else."""
         whole = self._hash.copy()

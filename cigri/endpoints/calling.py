@@ -29,6 +29,10 @@ class Grid(Askable, Protocol):
         """The same, with these values as its body: one may be sent after the other."""
         ...
 
+    def send_bytes(self, endpoint: Receiving[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs) -> R:
+        """The same, with a body of bytes."""
+        ...
+
 
 class Here:
     """For whoever may open the database: endpoints are called in this process."""
@@ -53,9 +57,12 @@ class Here:
             yield AtOnce(conn, self._caller)
 
     def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
+        return self.send_bytes(endpoint, as_body(values), *args, **asked)
+
+    def send_bytes(self, endpoint: Receiving[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs) -> R:
         assert not args, "parameters are given by name"
         with Body() as body:
-            for block in as_body(values):
+            for block in blocks:
                 body.write(block)
             answer = receive(endpoint, self._database, self._caller, body, asked)
         return answer.run() if isinstance(answer, Calculation) else answer

@@ -96,11 +96,16 @@ class Remote:
         return self._read(endpoint, *_answered(exchange, ERRAND_PAUSE))
 
     def send(self, endpoint: Receiving[P, R], values: Iterable[object], *args: P.args, **asked: P.kwargs) -> R:
-        """On a connection of its own: what is wrong with one of the values leaves it in the middle.
-
-        Of what is calculated the values are sent several times.
-        """
+        """Of what is calculated the values are sent several times."""
         assert not args, "parameters are given by name"
+        return self._sent(endpoint, lambda: as_body(values), asked)
+
+    def send_bytes(self, endpoint: Receiving[P, R], blocks: Iterable[bytes], *args: P.args, **asked: P.kwargs) -> R:
+        assert not args, "parameters are given by name"
+        return self._sent(endpoint, lambda: blocks, asked)
+
+    def _sent(self, endpoint: Receiving[..., R], body: Callable[[], HttpBody], asked: dict[str, Any]) -> R:
+        """On a connection of its own: what is wrong with one of the values leaves it in the middle."""
         headers = {HEADERS[name]: str(asked.pop(name)) for name in HEADERS.keys() & asked.keys()}
         path, _ = _request(endpoint, asked)
         connection = self._connected(LONGEST_RECEIVING)
@@ -108,7 +113,7 @@ class Remote:
             headers["Content-Type"] = STREAM
 
             def exchange() -> tuple[int, bytes]:
-                return self._exchange(connection, "POST", path, as_body(values), headers)
+                return self._exchange(connection, "POST", path, body(), headers)
 
             return self._read(endpoint, *_answered(exchange, SENDING_PAUSE))
         finally:

@@ -11,6 +11,7 @@ from sqlalchemy.sql.selectable import Select
 from cigri.database import wake
 from cigri.errors import NotFound
 from cigri.flow.events import NewEvent, close_events, put_events
+from cigri.flow.inputs import put_looked_for
 from cigri.flow.pools import put_pools
 from cigri.flow.stops import IS_LIVE, stop_jobs
 from cigri.rules.callers import Caller
@@ -69,6 +70,7 @@ def reopen_campaign(conn: Connection, campaign_id: int, user: str) -> None:
         .where(part.c.campaign_id == campaign_id)
         .values(prologue=moved(part.c.prologue, StepState.DONE, StepState.WAITING))
     )
+    put_looked_for(conn, campaign_id=campaign_id)
     close_events(conn, ["PURGE"], [f"campaign {campaign_id}"], user)
 
 

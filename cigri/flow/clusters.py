@@ -1,5 +1,5 @@
 """Clusters: declared, changed, enabled and disabled by operators; whoever speaks to them reads how.
-Given by: operator, users; taken by: janitor, killer, operator, runner, updator, users.
+Given by: operator, users; taken by: janitor, killer, operator, runner, stager, updator, users.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from cigri.database import interval, wake
 from cigri.errors import ConfigError, NotFound
 from cigri.flow.events import close_events
+from cigri.flow.inputs import put_looked_for
 from cigri.flow.quarantines import has_failed, is_cluster_left_out, put_visit_failure
 from cigri.flow.resources import mark_changed
 from cigri.tables.campaigns import CampaignCluster
@@ -90,6 +91,7 @@ def remove_cluster(conn: Connection, name: str) -> None:
 def map_user(conn: Connection, name: str, grid_user: str, local_user: str) -> None:
     """From now on the jobs of `grid_user` run as `local_user` on the cluster; empty: as the same name again."""
     cluster_id = _cluster(conn, name)
+    put_looked_for(conn, cluster_id=cluster_id)
     if not local_user:
         conn.execute(
             delete(UserMapping).where(UserMapping.c.cluster_id == cluster_id, UserMapping.c.grid_user == grid_user)

@@ -1,5 +1,5 @@
 """The home of the grid: its database, and the key in the names that it leaves on clusters.
-Given by: operator; taken by: janitor, killer, operator, runner, updator, users.
+Given by: operator; taken by: janitor, killer, operator, runner, stager, updator, users.
 
 A database that was copied or restored has another identity, or lies at another place: two grids would then take the
 jobs of one for their own.

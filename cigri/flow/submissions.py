@@ -15,12 +15,14 @@ from cigri.errors import CigriError, KeyReused, NotFound, RequirementError
 from cigri.flow.buckets import Buckets, copy_tasks
 from cigri.flow.campaigns import reopen_campaign, require_open_to_tasks
 from cigri.flow.pools import put_pools
+from cigri.flow.stored_inputs import NewInput, put_needed
 from cigri.flow.views.eligibility import choose_clusters, list_misses, unheard_of
 from cigri.rules.callers import Caller
 from cigri.states import CampaignState, CampaignType, StepState, SubjectKind
 from cigri.tables.campaigns import Bucket, Campaign, CampaignCluster
 from cigri.tables.clusters import Cluster
 from cigri.tables.grid import Project
+from cigri.tables.inputs import PartInput
 from cigri.tables.moves import begun
 from cigri.tables.policy import CampaignLimit, Limit, Quota
 from cigri.tables.tasks import Task
@@ -133,6 +135,7 @@ def put_campaign(
         raise NotFound(f"no cluster {', '.join(sorted(unknown))}; there are: {', '.join(sorted(ids)) or 'none'}")
     if problems := [*list_impossible(conn, campaign)]:
         raise CigriError("; ".join(problems))
+    put_needed(conn, campaign_id, campaign.user, _inputs(campaign))
     put_parts(conn, campaign_id, {ids[name]: part for name, part in campaign.clusters.items()})
     tested = [ids[name] for name in campaign.clusters] if campaign.type is CampaignType.TEST else []
     buckets = Buckets(conn, campaign_id, campaign.requirements, tested)
@@ -148,6 +151,13 @@ def put_campaign(
 def tested_tasks(parameters: Iterable[object], clusters: int) -> Iterator[object]:
     """The parameters of a test, one for each cluster, from the first again where there are too few; none of none."""
     return islice(cycle(parameters), clusters)
+
+
+def _inputs(campaign: NewCampaign) -> Iterator[NewInput]:
+    """On its clusters, and on those that it may use later."""
+    for part in (*campaign.clusters.values(), *(campaign.anywhere or {}).values()):
+        for needed in part.settings.get("inputs", ()):
+            yield NewInput(needed["path"], needed["sha256"])
 
 
 def _plain(parts: Mapping[str, NewCampaignCluster] | None) -> dict[str, Any] | None:
@@ -173,10 +183,18 @@ def put_parts(conn: Connection, campaign_id: int, parts: Mapping[int, NewCampaig
                 "max_jobs": part.max_jobs,
                 "prologue": begun(share.prologue, StepState.WAITING if part.has_prologue else StepState.NONE),
                 "epilogue": begun(share.epilogue, StepState.WAITING if part.has_epilogue else StepState.NONE),
+                "lacks_inputs": bool(part.settings.get("inputs")),
             }
             for cluster_id, part in parts.items()
         ],
     )
+    if inputs := {
+        (cluster_id, needed["sha256"], needed["packed"])
+        for cluster_id, part in parts.items()
+        for needed in part.settings.get("inputs", ())
+    }:
+        columns = ("campaign_id", "cluster_id", "sha256", "is_packed")
+        conn.execute(insert(PartInput), [dict(zip(columns, (campaign_id, *needed), strict=True)) for needed in inputs])
     if needs := [
         {"campaign_id": campaign_id, "cluster_id": cluster_id, "limit_name": name, "tokens": tokens}
         for cluster_id, part in parts.items()

@@ -58,11 +58,17 @@ def _pattern(text: str) -> str:
     return "/".join(steps)
 
 
-def _fits(outputs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+def require_one_directory(info: ValidationInfo) -> None:
+    """Raise a complaint where a task that is continued has another directory at each attempt."""
     continues = info.data.get("checkpoint") is not None or info.data.get("idempotent")
-    if outputs and continues and info.data.get("own_directory"):
+    if continues and info.data.get("own_directory"):
         message = "a task that is continued would not find its files: each attempt runs in a fresh directory"
         raise complaint(message, "name an exec_directory")
+
+
+def _fits(outputs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    if outputs:
+        require_one_directory(info)
     return tuple(dict.fromkeys(outputs))
 
 

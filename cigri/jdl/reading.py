@@ -43,6 +43,8 @@ FIELDS_INSTEAD = {
     ),
 }
 NOTHING_WORDS = ("none", "false", "")
+FIELDS_OF_FILES = ("inputs", "outputs", "output_file")
+"""With one of them each task has a directory of its own, unless another one is named."""
 ANYWHERE_KEY = ""
 """The name of the block that holds for all clusters, where the grid chooses them."""
 CAMPAIGN_FIELDS = (*Heading.model_fields, "clusters", "jobs_type", "test_mode", *SOURCES)
@@ -271,7 +273,7 @@ def _clusters(
         given = shared | _without_later(_known(own, place, unknown), place, problems)
         if str(given.get("own_directory")).strip().lower() == "true" and given.get("exec_directory") is not None:
             problems.append(Problem(place("own_directory"), "contradicts exec_directory", "leave one of them out"))
-        if (given.get("outputs") or given.get("output_file")) and given.get("exec_directory") is None:
+        if any(given.get(field) for field in FIELDS_OF_FILES) and given.get("exec_directory") is None:
             given.setdefault("own_directory", True)
         given = defaults.filled({key: value for key, value in given.items() if value is not None})
         if settings := _validated(ClusterSettings, given, place, problems) or _sound_part(given):

@@ -6,6 +6,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from cigri.jdl.backend import BackendWords
 from cigri.jdl.checkpoint import CheckpointOrNone
+from cigri.jdl.inputs import Inputs
 from cigri.jdl.kinds_of_values import (
     CommandLine,
     Directory,
@@ -65,6 +66,7 @@ class ClusterSettings(BaseModel):
     retries: Natural = 0
     checkpoint: CheckpointOrNone = None
     idempotent: Truth = False
+    inputs: Inputs = ()
     outputs: Annotated[Outputs, Field(validation_alias=AliasChoices("outputs", "output_file"))] = ()
     collect: Collect = Collect()
     temporal_grouping: Truth = True

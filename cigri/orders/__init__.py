@@ -206,6 +206,14 @@ class FetchRest(Order[list[FilePiece]]):
 
 
 @dataclass(frozen=True, eq=False)
+class DropFiles(Order[None]):
+    """Remove these files from the cache, and what has come of them; those that are gone are no error."""
+
+    grid: str
+    files: Sequence[CachedFile]
+
+
+@dataclass(frozen=True, eq=False)
 class AskCheckpoints(Order[list[Hearing]]):
     """What became of each wish, in their order."""
 

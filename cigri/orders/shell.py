@@ -30,7 +30,16 @@ from cigri.wrapper import (
     void_batch,
     write_batch,
 )
-from cigri.wrapper.cache import ask_cache, finish_file, parse_cached, parse_finished, parse_held, take_piece
+from cigri.wrapper.cache import (
+    ask_cache,
+    drop_files,
+    finish_file,
+    parse_cached,
+    parse_dropped,
+    parse_finished,
+    parse_held,
+    take_piece,
+)
 from cigri.wrapper.directory import parse_purged
 from cigri.wrapper.fetching import fetch_outputs, parse_outputs
 from cigri.wrapper.manifest import list_batches, parse_batches, parse_jobs, read_batches
@@ -154,6 +163,8 @@ def _to_wrapper(order: object, cluster: ClusterRow, driver: Driver) -> object:
             return Said(text, lambda answer: parse_held(answer.as_text), is_raw=True, sent=content)
         case orders.FinishFile(grid, file):
             return _as(order, finish_file(base(grid), file), parse_finished)
+        case orders.DropFiles(grid, files):
+            return _as(order, drop_files(base(grid), files), parse_dropped)
         case orders.AskCheckpoints(grid, wishes):
             return _as(order, ask_checkpoints(base(grid), wishes), lambda answer: parse_checkpoints(answer, wishes))
         case orders.ReadStatus(grid, keys):

@@ -97,4 +97,6 @@ def _of_campaign_there(part: PartView, now: datetime) -> Obstacle | None:
         return Obstacle("epilogue failed", f"`gridevents -f -r` runs it again{why}")
     if part.prologue in (StepState.WAITING, StepState.RUNNING):
         return Obstacle("prologue", "tasks start once the prologue is done")
+    if part.lacks_inputs:
+        return Obstacle("inputs", "tasks start once all inputs of the campaign are there")
     return None

@@ -89,6 +89,8 @@ def outcome_of_record(exit_code: int, cause: str, kill: KillReason | None, *, co
         return outcome_of_kill(kill) if kill else Outcome.PREEMPTED
     if cause == "walltime":
         return Outcome.WALLTIME
+    if cause == "inputs":
+        return Outcome.LOST
     if cause == "exit" and exit_code == EXIT_RESUBMIT:
         return Outcome.RESUBMIT
     if cause == "exit" and exit_code == EXIT_RESUBMIT_END:

@@ -148,6 +148,18 @@ class HoursSettings(Section):
     )
 
 
+class InputSettings(Section):
+    directory: PlaceOrNone = Field(
+        None,
+        description="where the inputs of campaigns are kept on the grid's host; empty: inputs in the data directory",
+    )
+    largest: int = Field(10_000, gt=0, description="MB that one input may have")
+    of_user: int = Field(100_000, gt=0, description="MB that all inputs of a user may have that are kept")
+    keep: float = Field(
+        7.0, ge=0, description="days that an input is kept which no campaign needs any more, there and on the clusters"
+    )
+
+
 class PortalSettings(Section):
     socket: PlaceOrNone = Field(
         None, description="unix socket of the portal; empty: portal.sock in the data directory, for its owner alone"
@@ -203,4 +215,5 @@ class Settings(Section):
     resources: ResourceSettings = ResourceSettings()
     history: HistorySettings = HistorySettings()
     hours: HoursSettings = HoursSettings()
+    inputs: InputSettings = InputSettings()
     portal: PortalSettings = PortalSettings()

@@ -83,7 +83,8 @@ class CampaignClusterColumns(Columns):
     them. `sink_since`: the cluster is set aside for this. `is_trusted`: a user has said that tasks may be so short
     there. `speed`: how fast tasks of the same command were there in earlier campaigns, 1 as usual; null: nobody knows.
     Of those done, `known` were expected to take `expected` seconds in all, at speed 1: estimates/speeds.py. `asked`:
-    the same number for all settings that ask the batch system for the same.
+    the same number for all settings that ask the batch system for the same. `lacks_inputs`: files that its tasks need
+    are not known to be there.
     """
 
     campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
@@ -110,6 +111,7 @@ class CampaignClusterColumns(Columns):
     known: Named[int] = Column(server_default="0")
     expected: Named[float] = Column(server_default="0")
     asked: Named[int] = Column(Computed(f"hashtextextended({ASKED}, 0)", persisted=True))
+    lacks_inputs: Named[bool] = Column(server_default="false")
 
 
 CampaignCluster = table(
@@ -122,6 +124,7 @@ CampaignCluster = table(
     CheckConstraint("speed > 0", name="speed"),
     Index(None, "cluster_id"),
     Index("ix_campaign_clusters_hours", "campaign_id", postgresql_where=FOLLOWS_HOURS),
+    Index("ix_campaign_clusters_lacking", "campaign_id", postgresql_where="lacks_inputs"),
 )
 
 

@@ -21,6 +21,7 @@ CODES_OF_CAMPAIGNS = {
     "RESUME_PROBLEM": "a batch system refuses to let suspended jobs of it go on",
     "JOBS_TAKEN_BACK": "waiting jobs made way for those of campaigns below their share",
     "JOB_UNACCOUNTED": "a job that had started has left its cluster's list without a record, and may still run",
+    "INPUTS_NOT_SENT": "its inputs cannot be sent to a cluster: it is tried again, and no task starts there before",
     "IN_QUARANTINE": "a module fails on this campaign, or on a cluster, leaves it out, and tries again",
 }
 OF_THE_GRID = {

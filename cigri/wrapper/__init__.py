@@ -11,6 +11,7 @@ Everything here is text: sh text out, Answers in. In a user's base directory on 
     c<campaign>/b<batch>/<index>.<position>.work/    the directory of a task that has its own
     c<campaign>/b<batch>/checkpoint.<index>          a user's wish for a checkpoint, until the task is signalled
     c<campaign>/b<batch>.void/                       the mark of a batch that must not start, and what was written of it
+    cache/<sha256>, cache/<sha256>.d/                 inputs of campaigns, while they come `.part`
     outbox/<batch>-<index>                           the ends of a job's tasks, until they are collected
 """
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cigri.script.wanted import WantedFile
 from cigri.script.words import Word
 from cigri.text.units import as_clock
+from cigri.wrapper.cache import CachedFile
 from cigri.wrapper.features import FeaturesPlan, features_header
 
 CHUNK_BYTES = 16_384  # of one file of tasks; every job of the file parses all of it
@@ -105,6 +106,7 @@ class BatchPlan:
     amounts: Mapping[str, int] = field(default_factory=dict)  # what each task is given, by the name of the resource
     keep_tmp: bool = False
     collects_always: bool = False
+    inputs: Mapping[str, CachedFile] = field(default_factory=dict)  # by the name that they have for tasks
 
     @property
     def has_outputs(self) -> bool:
@@ -169,7 +171,7 @@ def _contents(plan: BatchPlan, prelude: str) -> dict[str, str]:
     branches: dict[int, list[str]] = {}
     for index, block in sorted(blocks.items()):
         branches.setdefault((index - 1) // chunk, []).append(block)
-    parts = ["features", *(["checkpoint"] if plan.checkpoint else [])]
+    parts = ["features", *(["checkpoint"] if plan.checkpoint else []), *(["inputs"] if plan.inputs else [])]
     if any(job.side > 1 for job in plan.jobs):
         if plan.checkpoint:
             raise ValueError("tasks that run side by side cannot be asked for checkpoints")
@@ -245,6 +247,7 @@ def _header(plan: BatchPlan, chunk: int, prelude: str) -> str:
 cigri_grid={plan.grid_key} cigri_batch={plan.batch_id} cigri_chunk={chunk}
 cigri_patience={plan.patience} cigri_walltime={plan.walltime} {_signalling(plan)}
 cigri_directory={plan.directory.quoted()} cigri_keep={"1" if plan.keep_tmp else ""}
+cigri_inputs={"1" if plan.inputs else ""}
 unset CIGRI_RESOURCE_MEM CIGRI_RESOURCE_TMP
 export {exported}
 cigri_environment() {{
@@ -254,8 +257,14 @@ cigri_nodes() {{ printf '%s\\n' "$CIGRI_NODE"; }}
 unset CIGRI_CHECKPOINT CIGRI_INDEX CIGRI_NODE CIGRI_NODE_FILE CIGRI_REMOTE_ID CIGRI_SCRATCH cigri_epoch
 unset cigri_features cigri_notice cigri_space
 {features_header(plan.features)}{_collecting(plan)}\
+{_inputs_text(plan.inputs)}\
 {prelude}
 """
+
+
+def _inputs_text(inputs: Mapping[str, CachedFile]) -> str:
+    calls = "".join(f"    cigri_link {file.name} {shlex.quote(name)} || return\n" for name, file in inputs.items())
+    return f"cigri_each_input() {{\n{calls}}}\n" if inputs else ""
 
 
 def _signalling(plan: BatchPlan) -> str:

@@ -124,5 +124,25 @@ def parse_finished(answer: Answer) -> bool:
     return FINISHED[answer.out]
 
 
+def drop_files(base: str, files: Sequence[CachedFile]) -> str:
+    """sh text that removes these files; what is unpacked is its owner's to write again first."""
+    calls = "".join(f"cigri_drop {file.name} {file.sha256}.part\n" for file in files)
+    return f"""\
+cigri_drop() {{
+    [ -L "$1" ] || [ ! -d "$1" ] || chmod -R u+w -- "$1" || cigri_status=74
+    rm -rf -- "$1" "$2" || cigri_status=74
+}}
+cigri_status=0
+cd -- {base}/{CACHE} 2>/dev/null || exit 0 # there is none
+{calls}exit $cigri_status
+"""
+
+
+def parse_dropped(answer: Answer) -> None:
+    """Raise AnswerUnreadable where some may be left."""
+    if answer.status:
+        raise AnswerUnreadable(f"inputs could not be removed from the cluster: {_said(answer)}")
+
+
 def _said(answer: Answer) -> str:
     return repr((answer.err or answer.out).strip()[-300:])

@@ -245,6 +245,8 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
         cigri_tell "no fresh scratch directory ${CIGRI_SCRATCH:-in ${TMPDIR:-/tmp}} on $CIGRI_NODE"
     elif ! cigri_place; then
         cigri_code=72 cigri_cause=directory
+    elif [ -n "$cigri_inputs" ] && ! cigri_furnish; then
+        cigri_code=72
     elif {
         cigri_run "$@" &
         cigri_pid=$!
@@ -257,6 +259,7 @@ cigri_task() { # task id, its number in the campaign, attempt, directory, then a
     else
         cigri_code=73 cigri_cause=output
     fi
+    [ -z "$cigri_inputs" ] || cigri_unfurnish
     cigri_fail "$cigri_code"
     cigri_record
 }

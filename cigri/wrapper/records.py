@@ -19,6 +19,7 @@ class Cause(StrEnum):
     TERMINATED = "terminated"  # the batch system ended the job with SIGTERM
     WALLTIME = "walltime"  # the batch system gave notice of the walltime
     DIRECTORY = "directory"  # 72, not run: its directory can be neither made nor entered
+    INPUTS = "inputs"  # 72, not run: an input is no longer in the cache
     SCRATCH = "scratch"  # 73, not run: no fresh scratch directory on the node
     OUTPUT = "output"  # 73, not run: its output files could not be created
     MISSING = "missing"  # 71: an output that the campaign names is not there

@@ -26,6 +26,7 @@ PRELOADED = (
     "modules.updator",
     "modules.predictor.algorithms.lean",
     "modules.matcher",
+    "modules.stager",
     "modules.metascheduler",
     "modules.campaign_schedulers.finalize",
     "modules.runner",

@@ -21,6 +21,7 @@ from cigri.rules.verdicts import TaskPast, judge
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, Outcome
 from modules.laboratory.cluster.jobs import GridTask
+from modules.laboratory.luggage import without_inputs
 
 
 class Force(NamedTuple):
@@ -41,7 +42,7 @@ def run_before(
 ) -> None:
     """All tasks of the campaign, by number, are done at once; the campaign is over."""
     parts = {name: part._replace(max_jobs=None, limits={}) for name, part in campaign.clusters.items()}
-    campaign_id = put_campaign(conn, campaign._replace(clusters=parts), parameters)
+    campaign_id = put_campaign(conn, without_inputs(campaign._replace(clusters=parts)), parameters)
     ids = {force.name: cluster.id for force in forces if (cluster := find_cluster(conn, force.name)) is not None}
     chosen = source.choices(forces, [force.speed * force.cores for force in forces], k=len(tasks))
     waiting = take_waiting(conn, campaign_id, len(tasks))

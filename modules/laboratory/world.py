@@ -22,6 +22,7 @@ from modules.laboratory.cluster.jobs import GridTask
 from modules.laboratory.cluster.site import Site, Workload
 from modules.laboratory.earlier import Force, run_before
 from modules.laboratory.load import LocalJob, jobs_of
+from modules.laboratory.luggage import without_inputs
 from modules.laboratory.scenario import Scenario, SimulatedCampaign
 
 WORLD_START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -117,7 +118,7 @@ class World(Clockwork):
                     run_before(conn, new, description.parameters(), tasks, self._forces(new), source)
                 self.database.set_time(self.clock())
             with self.database.begin() as conn:
-                campaign_id = put_campaign(conn, new, description.parameters())
+                campaign_id = put_campaign(conn, without_inputs(new), description.parameters())
             self.campaigns[campaign_id] = arrival
             self._tasks[campaign_id] = tasks
 

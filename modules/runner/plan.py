@@ -21,6 +21,7 @@ from cigri.settings.hours import Hours
 from cigri.states import CampaignType, JobKind
 from cigri.text.units import MEGABYTE
 from cigri.wrapper import BatchPlan, JobCall, Signalling, TaskCall
+from cigri.wrapper.cache import CachedFile
 from cigri.wrapper.features import MACHINE_KEYS, OWN_KEYS, FeaturesPlan
 from cigri.wrapper.manifest import digest
 
@@ -60,6 +61,7 @@ def plan_batch(
         amounts=_amounts(each),
         keep_tmp=settings.keep_tmp and launch.kind is JobKind.TASKS,
         collects_always=settings.collect.when == "end",
+        inputs=_inputs(settings) if launch.kind is JobKind.TASKS else {},
     )
     destination = batch.destination
     request = BatchRequest(
@@ -103,6 +105,10 @@ def _features(declared: Features, resources: ResourceRequest, estimate: float | 
         with_draft=declared.draft,
         factor=declared.cpufactor_lrms,
     )
+
+
+def _inputs(settings: ClusterSettings) -> dict[str, CachedFile]:
+    return {needed.to: CachedFile(needed.sha256, needed.packed) for needed in settings.inputs}
 
 
 def _signalling(settings: ClusterSettings) -> Signalling | None:

@@ -14,6 +14,7 @@ from cigri.flow.discovered_nodes import list_undiscovered
 from cigri.flow.ends import EndedAttempt, put_ended
 from cigri.flow.events import put_events
 from cigri.flow.home import grid_key
+from cigri.flow.inputs import put_doubts
 from cigri.flow.listed_again import list_accounts_with_listed_again
 from cigri.flow.live_jobs import WatchedJob, list_watched, mark_missing, move_seen
 from cigri.flow.trials import put_trials
@@ -223,6 +224,8 @@ def _settle(
         if not has_ends:
             return []
         fresh = put_ended(conn, cluster.id, ends.attempts, ends.jobs)
+        if fresh:
+            put_doubts(conn, cluster.id, ends.without_inputs)
         reasons = {job.job_id: job.reason for job in ends.jobs}
         put_events(conn, events(cluster, fresh, ends, reasons, tails))
         tried = {id: trial for id, trial in trials(fresh, tails).items() if trial.failures or id in troubled}

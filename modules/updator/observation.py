@@ -13,7 +13,7 @@ from cigri.rules.verdicts import TaskPast, is_proof, judge, outcome_of_kill, out
 from cigri.settings.cluster import ClusterConfig
 from cigri.settings.sections import JobSettings
 from cigri.states import JobKind, JobState, KillReason, Outcome
-from cigri.wrapper import JournalState, TaskRecord
+from cigri.wrapper import Cause, JournalState, TaskRecord
 
 RUNNING_STATES = frozenset({RemoteState.RUNNING, RemoteState.SUSPENDED})
 HALTED_STATES = frozenset({RemoteState.HELD, RemoteState.SUSPENDED})
@@ -85,8 +85,11 @@ class Findings(NamedTuple):
 
 
 class Ends(NamedTuple):
+    """`without_inputs`: campaigns whose tasks have not found their inputs."""
+
     attempts: list[EndedAttempt]
     jobs: list[EndedJob]
+    without_inputs: set[int]
 
 
 def find(
@@ -129,7 +132,10 @@ def conclude(
     journals: Mapping[int, JournalReport] = MappingProxyType({}),
 ) -> Ends:
     """The end of each attempt and job, with the verdict on its task; records and `journals` by job."""
-    ends = Ends([], [])
+    ends = Ends([], [], set())
+    for job in (*findings.progressed, *(end.job for end in findings.ended)):
+        if any(record.cause is Cause.INPUTS for record in records.get(job.job_id, {}).values()):
+            ends.without_inputs.add(job.campaign_id)
     for job in findings.progressed:
         by_position = records[job.job_id]
         for attempt in attempts.get(job.job_id, ()):

@@ -7,16 +7,22 @@ and nothing is noted. NUMBER says which remote command of the pass it happens at
 import importlib
 import os
 import signal
+import sys
 import threading
 import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from cigri.database import Database
 from cigri.flow.clusters import ClusterRow
 from cigri.gateway import Gateway
 from cigri.program.tools import Tools
 from cigri.script.answers import Answer
-from cigri.settings.sections import Settings
+from cigri.settings.sections import InputSettings, Settings
+from modules import stager
 
+PIECE_OF_TEST = 1000  # bytes
 DURING = 0.03  # seconds after the sending
 
 
@@ -48,4 +54,27 @@ def main(argv: list[str]) -> int:
     database = Database(url)
     gateway = Dying(moment, int(number[0]) if number else 1)
     importlib.import_module(f"modules.{module}").run_once(Tools(database, Settings(), gateway))
+    return 0
+
+
+def at_line(argv: list[str]) -> int:
+    """URL LINE STORE: a pass of the stager that dies before it does what stands in that line."""
+    url, line, place = argv
+    file = stager.__file__
+
+    def trace(frame: FrameType, _event: str, _argument: object) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        if frame.f_lineno == int(line):
+            die()
+        return trace
+
+    stager.PIECE = PIECE_OF_TEST
+    threading.settrace(trace)
+    sys.settrace(trace)
+    settings = Settings(inputs=InputSettings(directory=Path(place)))
+    database = Database(url)
+    gateway = Gateway()
+    stager.run_once(Tools(database, settings, gateway))
+    gateway.close()
     return 0

@@ -53,6 +53,12 @@ def repair(site: Site) -> None:
     site.sh(REPAIRS[site.name], user="root")
 
 
+def is_repaired(site: Site) -> bool:
+    """Has every node of a Slurm been given back? It drains one some time after it was told that old jobs run there."""
+    repair(site)
+    return site.name not in ("alpha", "beta") or set(site.sh("sinfo -h -o %T", user="root").split()) == {"idle"}
+
+
 def remember(site: Site) -> None:
     """Copy the directory while nobody writes there."""
     memory = MEMORIES[site.name]

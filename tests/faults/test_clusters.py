@@ -1,10 +1,16 @@
 """`cigri cluster test` on a real cluster of each kind, and a prologue as CiGri 3's users write them."""
 
+import json
+import os
+import shlex
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from cigri.cli import grid as grid_way
 from cigri.cli.gridget import main as gridget
+from cigri.cli.gridsub import main as gridsub
 from modules.operator import main as cigri
 from tests.grid import Grid
 
@@ -41,6 +47,38 @@ def test_a_prologue_is_read_by_bash_as_at_a_login(each_kind: Grid) -> None:
         assert grid.counts() == {"done": 1}
     finally:
         grid.site.sh("rm .bash_profile")
+
+
+def test_what_a_campaign_takes_along_is_there_once(
+    each_kind: Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid, content = each_kind, os.urandom(LARGE)
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", grid.database.url.replace("+psycopg", ""))
+    monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "store"))
+    grid.tune("inputs", directory=tmp_path / "store")
+    (tmp_path / "solver").write_bytes(content)
+    odd = tmp_path / "data" / "-rf '\n\"é"
+    odd.parent.mkdir()
+    odd.write_bytes(b"odd")
+    look = f"sha256sum <solver >>{grid.place}/sums && cat in/* >&2 && [ ! -w solver ]"
+    description = {
+        "name": "takes-along",
+        "exec_file": f"sh -c {shlex.quote(look)}",
+        "nb_jobs": 3,
+        "inputs": ["solver", {"from": "data", "to": "in"}],
+        "clusters": {grid.site.name: {"walltime": 600}},
+    }
+    (tmp_path / "campaign.json").write_text(json.dumps(description))
+    monkeypatch.setattr(grid_way, "grid_user", lambda: grid.site.user)
+    for _ in range(2):
+        assert gridsub([str(tmp_path / "campaign.json")]) == 0
+    grid.run_to_end()
+    assert grid.counts() == {"done": 6}
+    sums = grid.site.sh(f"cat {grid.place}/sums").split("\n")
+    assert {line.split()[0] for line in sums if line} == {sha256(content).hexdigest()}
+    key = grid.one("SELECT key FROM grid")
+    assert grid.site.sh(f"ls .cigri/{key}/cache | grep -c .").strip() == "2"
+    assert grid.site.sh(f"find .cigri/{key} -name '*.work' | grep -c . || true").strip() == "0"
 
 
 def test_what_tasks_wrote_is_brought_as_it_is(each_kind: Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from cigri.flow.kills import ask_kills
 from cigri.states import KillReason
 from tests.clusters import bring_up
-from tests.faults.memories import MEMORIES, fall_back, forget_copy, remember, repair
+from tests.faults.memories import MEMORIES, fall_back, forget_copy, is_repaired, remember, repair
 from tests.grid import Grid, until
 from tests.last_words import LastWord, done_twice, never_said, read_words, saying
 
@@ -39,7 +39,7 @@ def forgetful(request: pytest.FixtureRequest) -> Iterator[Grid]:
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
     until(lambda: not grid.running_groups())
-    repair(grid.site)
+    until(lambda: is_repaired(grid.site), 60)
 
 
 def submit(grid: Grid, name: str, tasks: int, walltime: int = 600) -> int:
@@ -76,7 +76,7 @@ def test_a_batch_system_that_comes_back_with_older_state(forgetful: Grid) -> Non
     """It has forgotten jobs that run and wait, and remembers some that have ended, or were killed in its queue."""
     grid = forgetful
     submit(grid, "ended-since", CORES)
-    reach(grid, lambda: sum(grid.executions().values()) == CORES)
+    reach(grid, lambda: len(grid.executions()) == CORES)
     doomed = submit(grid, "killed-since", 2, WALLTIME)
     waits = "SELECT count(*) FROM jobs WHERE campaign_id = :id AND submitted_at IS NOT NULL"
     reach(grid, lambda: grid.one(waits, id=doomed) == 2)

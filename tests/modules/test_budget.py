@@ -62,7 +62,7 @@ def test_what_ended_without_an_exit_code_or_a_word_is_told_without(database: Dat
     assert cluster is not None
     killed = an_end(7, Outcome.KILLED, 1.0)._replace(exit_code=None)
     silent = EndedJob(8, 1, JobKind.EPILOGUE, Outcome.FAILURE, 1, "", "", None)
-    told = events(cluster, [killed], Ends([killed], [silent]), {}, {(8, 1): ""})
+    told = events(cluster, [killed], Ends([killed], [silent], set()), {}, {(8, 1): ""})
     assert [event.message for event in told] == ["killed", "failure, exit code 1"]
 
 

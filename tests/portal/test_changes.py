@@ -6,8 +6,10 @@ import pwd
 import re
 from contextlib import closing
 from datetime import timedelta
+from hashlib import sha256
 from http import HTTPStatus
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -54,6 +56,9 @@ class Asked(NamedTuple):
     status: int = 200
     """What they are answered."""
 
+
+INPUT = "what a campaign takes along"
+SUM_OF_INPUT = sha256(json.dumps(INPUT).encode()).hexdigest()
 
 CAMPAIGN = {"name": "n", "exec_file": "e", "nb_jobs": 1, "clusters": ["dahu"]}
 ASKED = {
@@ -141,6 +146,8 @@ ASKED = {
     "submit_campaign": Asked("/campaigns", CAMPAIGN),
     "check_campaign": Asked("/campaigns/check", CAMPAIGN),
     "simulate_campaigns": Asked("/campaigns/simulate", CAMPAIGN, status=202),
+    "sent_input": Asked(f"/inputs/{SUM_OF_INPUT}"),
+    "send_input": Asked(f"/inputs/{SUM_OF_INPUT}?size={len(json.dumps(INPUT))}", INPUT),
     "add_tasks": Asked("/campaigns/1/tasks", "a line"),
     "backend_options": Asked("/backend-options"),
     "revoke_token": Asked("/tokens/1/revoke"),
@@ -159,7 +166,7 @@ OF_OWNERS = [one for one in EVERY if one.may in (May.OWNER, May.HOLDER)]
 
 
 @pytest.fixture(autouse=True)
-def _grid(database: Database, nobody: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def _grid(database: Database, nobody: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Campaigns of nobody's: 1 with job 1 running and job 2 held, 2 paused, 3 cancelled, 4 held, 5 with failures."""
     owner = Caller(pwd.getpwuid(nobody).pw_name)
     with database.begin() as conn:
@@ -180,6 +187,7 @@ def _grid(database: Database, nobody: int, monkeypatch: pytest.MonkeyPatch) -> N
         put_token(conn, owner.user, hash_of("secret"), scope=Scope.READ, expires_in=60, comment="")
         put_link(conn, owner.user, hash_of("link"), Scope.SUBMIT)
     monkeypatch.setenv("CIGRI_SET_PORTAL__ADDRESS", "127.0.0.1:8080")
+    monkeypatch.setenv("CIGRI_SET_INPUTS__DIRECTORY", str(tmp_path / "inputs"))
 
 
 def declared_by_operators(conn: Connection) -> None:

@@ -13,8 +13,10 @@ from cigri.errors import AnswerUnreadable
 from cigri.wrapper.cache import (
     CachedFile,
     ask_cache,
+    drop_files,
     finish_file,
     parse_cached,
+    parse_dropped,
     parse_finished,
     parse_held,
     take_piece,
@@ -129,6 +131,19 @@ def test_what_somebody_puts_in_its_place_holds_nobody(cluster: Cluster, plant: C
     assert send(cluster, FILE, 0, CONTENT) == len(CONTENT)
     assert finish(cluster, FILE)
     assert victim.read_bytes() == b"untouched"
+
+
+def test_what_nobody_needs_is_removed(cluster: Cluster) -> None:
+    content = packed(a=b"first")
+    directory, half = CachedFile(sha256(content).hexdigest(), is_packed=True), CachedFile("a" * 64)
+    parse_dropped(cluster.ask(drop_files(BASE, [FILE])))
+    send(cluster, FILE, 0, CONTENT)
+    send(cluster, directory, 0, content)
+    send(cluster, half, 0, b"half")
+    assert finish(cluster, FILE)
+    assert finish(cluster, directory)
+    parse_dropped(cluster.ask(drop_files(BASE, [FILE, directory, half])))
+    assert [*cache(cluster).iterdir()] == []
 
 
 def test_a_link_is_no_file_of_the_cache(cluster: Cluster) -> None:

@@ -131,6 +131,7 @@ def _parts() -> Select[*tuple[Any, ...]]:
             live.c.running,
             part.c.prologue,
             part.c.epilogue,
+            part.c.lacks_inputs,
             part.c.done,
             part.c.failed,
             part.c.resubmitted,

@@ -282,6 +282,7 @@ def _shares(errors: int) -> Select[*tuple[Any, ...]]:
             part.prologue.in_((StepState.NONE, StepState.DONE)),
             or_(part.blocked_until.is_(None), part.blocked_until <= func.now()),
             part.sink_since.is_(None),
+            ~part.lacks_inputs,
         )
         .subquery()
     )

@@ -18,6 +18,7 @@ from modules.laboratory.clockwork import Clockwork
 from modules.laboratory.cluster.batch_system import BatchSystem
 from modules.laboratory.cluster.jobs import GridTask
 from modules.laboratory.cluster.site import Site
+from modules.laboratory.luggage import without_inputs
 from modules.laboratory.whatif import local_load
 from modules.laboratory.whatif.plan import Plan
 from modules.laboratory.whatif.small_grid import Board, Hardware
@@ -74,7 +75,7 @@ class Future(Clockwork):
             put_picture(conn, self._board.rows, self._board.left)
             self._numbers = {campaign_id: campaign_id for campaign_id in self._board.left}
             for number, order in self._board.orders.items():
-                self._numbers[put_campaign(conn, order.campaign, range(order.tasks))] = number
+                self._numbers[put_campaign(conn, without_inputs(order.campaign), range(order.tasks))] = number
 
     def _ordered(self) -> list[tuple[int, int]]:
         return [pair for pair in self._numbers.items() if pair[1] in self._plan.orders]

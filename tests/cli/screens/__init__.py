@@ -67,6 +67,7 @@ PART = PartView(
     running=34,
     prologue=StepState.NONE,
     epilogue=StepState.NONE,
+    lacks_inputs=False,
     done=20000,
     failed=3,
     resubmitted=117,

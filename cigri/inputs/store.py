@@ -1,0 +1,122 @@
+"""The store on the grid's host: each file once, under the SHA-256 of its content, whole or not under its name."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import file_digest, sha256
+from io import BufferedRandom
+from pathlib import Path
+from typing import BinaryIO
+
+from cigri.errors import CigriError, UsageError
+from cigri.settings.sections import Settings
+
+STORE_BLOCK = 2**20  # bytes
+MODE = 0o400
+PRIVATE_DIRECTORY = 0o700
+
+
+class InputLost(CigriError):
+    """The table says that a file is in the store, and it is not."""
+
+
+def store_of(settings: Settings) -> "InputStore":
+    """Where the settings say."""
+    return InputStore(settings.inputs.directory or settings.data_directory / "inputs")
+
+
+class InputStore:
+    """Below a directory that only the grid's account may enter."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def open(self, digest: str, size: int) -> BinaryIO:
+        """To read it; raise InputLost where it is not there, or another size."""
+        path = self._place(digest)
+        try:
+            content = path.open("rb")
+        except OSError as error:
+            raise InputLost(f"{path} cannot be read: {error.strerror}; submit the campaign again") from None
+        if os.fstat(content.fileno()).st_size != size:
+            content.close()
+            raise InputLost(f"{path} has not its {size} bytes any more; submit the campaign again")
+        return content
+
+    def holds(self, digest: str) -> bool:
+        """Is it there, whole?"""
+        return self._place(digest).is_file()
+
+    def begun(self, user: str, digest: str) -> int:
+        """How many bytes of it the user has sent that is not whole."""
+        with suppress(FileNotFoundError):
+            return self._part(user, digest).stat().st_size
+        return 0
+
+    def add(self, user: str, digest: str, offset: int, content: BinaryIO) -> int:
+        """Append what the user sends behind so many bytes, if there are so many; give how many there are then."""
+        with self._locked_part(user, digest) as part:
+            part.seek(0, os.SEEK_END)
+            if part.tell() == offset:
+                while block := content.read(STORE_BLOCK):
+                    part.write(block)
+            return part.tell()
+
+    def finish(self, user: str, digest: str) -> None:
+        """All bytes have come: it gets its name. Raise UsageError, and forget them, where they have another sum."""
+        with self._locked_part(user, digest) as part:
+            part.seek(0)
+            path = self._part(user, digest)
+            if file_digest(part, "sha256").hexdigest() != digest:
+                path.unlink()
+                raise UsageError("what came is not the file: it changed while it was read; submit the campaign again")
+            place = self._place(digest)
+            place.parent.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+            os.fchmod(part.fileno(), MODE)
+            os.fsync(part.fileno())
+            path.rename(place)
+
+    def forget(self, digest: str) -> None:
+        """Remove it, if it is there."""
+        self._place(digest).unlink(missing_ok=True)
+
+    def arriving(self, user: str) -> int:
+        """Bytes that the user has sent of what is not whole."""
+        return sum(part.stat().st_size for part in self._arriving.glob(f"{_mark(user)}-*"))
+
+    def forget_arriving(self, before: float) -> int:
+        """Forget what was cut, and has not gone on since then (in seconds since 1970); give how many files."""
+        cut = [part for part in self._arriving.glob("*") if part.stat().st_mtime < before]
+        for part in cut:
+            part.unlink()
+        return len(cut)
+
+    @property
+    def _arriving(self) -> Path:
+        return self._directory / "arriving"
+
+    def _place(self, digest: str) -> Path:
+        return self._directory / digest[:2] / digest
+
+    def _part(self, user: str, digest: str) -> Path:
+        """Of each user another: nobody adds to what somebody else sends."""
+        return self._arriving / f"{_mark(user)}-{digest}"
+
+    @contextmanager
+    def _locked_part(self, user: str, digest: str) -> Iterator[BufferedRandom]:
+        """To be written by one at a time."""
+        path = self._part(user, digest)
+        path.parent.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+        while True:
+            with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as part:
+                fcntl.flock(part, fcntl.LOCK_EX)
+                if path.exists() and path.samefile(f"/proc/self/fd/{part.fileno()}"):
+                    yield part
+                    return
+                # who had it before has given it its name meanwhile, or has forgotten it
+
+
+def _mark(user: str) -> str:
+    """Of a user in the name of a file, whatever the user's name is."""
+    return sha256(user.encode()).hexdigest()[:16]

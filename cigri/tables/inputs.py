@@ -1,0 +1,79 @@
+"""Inputs of campaigns: files of the submitting host in the grid's store, and in the caches of accounts on clusters."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, ForeignKeyConstraint, Index, Named
+
+from cigri.tables.columns import Columns, table
+
+
+class StoredInputColumns(Columns):
+    """A file in the store, by the SHA-256 of its content; `size` in bytes."""
+
+    sha256: Named[str] = Column(primary_key=True)
+    size: Named[int]
+    stored_at: Named[datetime]
+
+
+StoredInput = table(
+    "stored_inputs",
+    StoredInputColumns,
+    CheckConstraint("sha256 ~ '^[0-9a-f]{64}$'", name="sha256"),
+    CheckConstraint("size >= 0", name="size"),
+)
+
+
+class SentInputColumns(Columns):
+    """Who has sent all bytes of a stored file, and so may use it: to know its sum is not to have it."""
+
+    sha256: Named[str] = Column(ForeignKey("stored_inputs.sha256", ondelete="CASCADE"), primary_key=True)
+    grid_user: Named[str] = Column(primary_key=True)
+    sent_at: Named[datetime]
+
+
+SentInput = table("sent_inputs", SentInputColumns, Index(None, "grid_user"))
+
+
+class CampaignInputColumns(Columns):
+    """A file that a campaign needs on one of its clusters, or on one that it may use later."""
+
+    campaign_id: Named[int] = Column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
+    sha256: Named[str] = Column(ForeignKey("stored_inputs.sha256"), primary_key=True)
+
+
+CampaignInput = table("campaign_inputs", CampaignInputColumns, Index(None, "sha256"))
+
+
+class PartInputColumns(Columns):
+    """A file that a campaign needs on a cluster; `is_packed`: an archive, of which its tasks get the directory."""
+
+    campaign_id: Named[int] = Column(primary_key=True)
+    cluster_id: Named[int] = Column(primary_key=True)
+    sha256: Named[str] = Column(primary_key=True)
+    is_packed: Named[bool] = Column(primary_key=True)
+
+
+PartInput = table(
+    "part_inputs",
+    PartInputColumns,
+    ForeignKeyConstraint(
+        ["campaign_id", "cluster_id"],
+        ["campaign_clusters.campaign_id", "campaign_clusters.cluster_id"],
+        ondelete="CASCADE",
+    ),
+)
+
+
+class CachedInputColumns(Columns):
+    """What an account has of a file on a cluster: so many bytes of it, or (`is_there`) all, verified."""
+
+    cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
+    local_user: Named[str] = Column(primary_key=True)
+    sha256: Named[str] = Column(primary_key=True)
+    is_packed: Named[bool] = Column(primary_key=True)
+    bytes: Named[int]
+    is_there: Named[bool]
+    at: Named[datetime]
+
+
+CachedInput = table("cached_inputs", CachedInputColumns, CheckConstraint("bytes >= 0", name="bytes"))

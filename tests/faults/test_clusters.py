@@ -91,3 +91,21 @@ def test_what_tasks_wrote_is_brought_as_it_is(each_kind: Grid, tmp_path: Path, m
         **{f"{number}.out": b"\xff\x00%d" % (number + 1) for number in range(2)},
         **{f"{number}.err": (b"%d\n" % (number + 1) * LARGE)[:LARGE] for number in range(2)},
     }
+
+
+def test_files_that_tasks_bring_are_there_when_they_are_done(
+    each_kind: Grid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = each_kind
+    monkeypatch.setenv("CIGRI_SET_DATABASE__URL", grid.database.url.replace("+psycopg", ""))
+    big = f"yes $1 | head -c {LARGE} >big.$1"
+    writes = f"mkdir -p log.$1; printf $1 >log.$1/a\\ b; ln -s /etc/passwd log.$1/link; {big}"
+    wanted = ["big.{index}", "log.{index}"]
+    campaign = grid.submit(["0", "1"], command=writes, outputs=wanted, own_directory=True)
+    grid.run_to_end()
+    assert gridget([str(campaign), str(tmp_path)]) == 0
+    files = {str(path.relative_to(tmp_path)): path.read_bytes() for path in tmp_path.glob("?/**/*") if path.is_file()}
+    assert files == {
+        **{f"{number}/log.{number}/a b": b"%d" % number for number in range(2)},
+        **{f"{number}/big.{number}": (b"%d\n" % number * LARGE)[:LARGE] for number in range(2)},
+    }

@@ -26,6 +26,8 @@ def test_the_wheel_carries_all_that_the_programs_read(wheel: Path) -> None:
         "cigri/wrapper/checkpoint.sh",
         "cigri/wrapper/job.sh",
         "cigri/wrapper/features.sh",
+        "cigri/wrapper/outputs.sh",
+        "cigri/wrapper/start.sh",
         "cigri/migrations/env.py",
         "cigri/migrations/versions/0001_create_the_schema.py",
         "cigri/etc/admission.d/10-normal-jobs.py",

@@ -103,6 +103,24 @@ def test_what_gridget_has_not_made_stays(run: Run, database: Database, tmp_path:
     assert contents(place).keys() >= {"0/log/a.txt", "0/log/b.txt", "2/result.h5"}
 
 
+@pytest.mark.usefixtures("cluster")
+def test_of_a_task_that_was_done_again_the_last_attempt_counts(run: Run, database: Database, tmp_path: Path) -> None:
+    program = "sh -c 'echo $CIGRI_ATTEMPT >in.$CIGRI_ATTEMPT; [ $CIGRI_ATTEMPT = 2 ]' {index}"
+    again: dict[str, object] = {"outputs": ["in.*"], "collect": {"when": "end"}, "retries": 1}
+    campaign = run_campaign(database, program, 1, **again)
+    assert run(campaign, "results").status == 0
+    assert contents(tmp_path / "results") == {"0/in.2": b"2\n"}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_output_that_is_missing_fails_its_task_and_is_told(run: Run, database: Database, tmp_path: Path) -> None:
+    campaign = run_campaign(database, "true {index}", 1, outputs=["result.h5"])
+    assert only(database, "SELECT outcome::text, exit_code, files FROM attempts") == ("failure", 71, 0)
+    assert run(campaign, "results").status == 0
+    (told,) = contents(tmp_path / "results").values()
+    assert told.startswith(b"cigri: the output result.h5 is not in ")
+
+
 @pytest.mark.usefixtures("both_ways")
 def test_files_that_are_gone_or_have_changed_are_told_of(run: Run, database: Database, cluster: Path) -> None:
     campaign = run_campaign(database, PROGRAM, 3, **OUTPUTS)

@@ -366,6 +366,15 @@ def test_check_shows_when_a_task_is_asked_to_save(grid: Database, capsys: Captur
     assert "idempotent   yes\n" in said
 
 
+@pytest.mark.usefixtures("grid")
+def test_check_shows_what_tasks_are_to_bring(capsys: Capture) -> None:
+    assert main(["--check", "-j", described(outputs=["a.h5", "log/*.txt"], collect={"when": "end"})]) == 0
+    said = capsys.readouterr().out
+    assert "outputs      a.h5, log/*.txt\n" in said
+    assert "collect      however the task has ended\n" in said
+    assert "cd a fresh one of its own && " in said
+
+
 def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) -> None:
     monkeypatch.delenv("CIGRI_SET_DATABASE__URL")
     monkeypatch.setenv("CIGRI_SET_DATA_DIRECTORY", str(tmp_path))

@@ -12,7 +12,7 @@ import pytest
 
 from tests.operator.conftest import until
 from tests.operator.spare_host import ROOT, SpareHost, python_of_all, spare_host
-from tests.portal import nginx
+from tests.portal import proxies
 from tests.portal.certificates import write_certificate
 
 PAGE = ROOT / "docs" / "how-to" / "set-up-a-site.md"
@@ -39,7 +39,9 @@ class Site(NamedTuple):
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root sets up a site"),
-    pytest.mark.skipif(nginx.NGINX is None or not shutil.which("pg_createcluster"), reason="needs nginx, PostgreSQL"),
+    pytest.mark.skipif(
+        proxies.NGINX.program is None or not shutil.which("pg_createcluster"), reason="needs nginx, PostgreSQL"
+    ),
 ]
 
 
@@ -144,9 +146,9 @@ def test_nginx_in_front_says_who_is_there(site: Site) -> None:
     directory = site.host.place / "nginx"
     directory.mkdir(mode=0o755)
     certificate = write_certificate(directory / "both.pem")
-    upstream = nginx.Upstream(Path("/run/cigri/portal.sock"), port=9)
-    with nginx.proxying(upstream, certificate, directory, site.host.inside) as port:
-        proxied = nginx.Proxied(port, certificate)
+    upstream = proxies.Upstream(Path("/run/cigri/portal.sock"), port=9)
+    with proxies.proxying(proxies.NGINX, upstream, certificate, directory, site.host.inside) as port:
+        proxied = proxies.Proxied(port, certificate)
         status, text = proxied.get("/api/v1/whoami", "alice", {"X-Remote-User": "root"})
         told = json.loads(text)
         assert (status, told["user"], told["is_operator"], told["how"]) == (200, "alice", True, "proxy")

@@ -28,7 +28,7 @@ from modules.portal import make_app
 from modules.portal.errands import Errands
 from modules.portal.listening import Listener
 from tests.factories import a_campaign, a_cluster, end_jobs, submitted_jobs
-from tests.portal import nginx
+from tests.portal import proxies
 from tests.portal.browser import Browser, signed_in
 from tests.portal.certificates import write_certificate
 from tests.waiting import looks
@@ -148,21 +148,24 @@ def open_portal(database: Database, tmp_path: Path) -> Iterator[Served]:
         yield portal
 
 
-@pytest.fixture
-def proxied(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[nginx.Proxied]:
-    """In a directory that nginx's account may enter, too; not so in all of $TMPDIR."""
-    if os.geteuid() or nginx.NGINX is None:
-        pytest.skip("needs root, and nginx")
+@pytest.fixture(params=[proxies.NGINX, proxies.APACHE], ids=lambda proxy: proxy.language)
+def proxied(
+    database: Database, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[proxies.Proxied]:
+    """In a directory that the proxy's account may enter, too; not so in all of $TMPDIR."""
+    proxy: proxies.ReverseProxy = request.param
+    if os.geteuid() or proxy.program is None:
+        pytest.skip(f"needs root, and {proxy.language}")
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp")))
         directory.chmod(0o755)
         certificate = write_certificate(directory / "both.pem")
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        settings = Settings(portal=PortalSettings(proxy=nginx.ACCOUNT, names=("127.0.0.1",)))
+        settings = Settings(portal=PortalSettings(proxy=proxies.ACCOUNT, names=("127.0.0.1",)))
         portal = stack.enter_context(serving(database, settings, directory / "portal.sock", "127.0.0.1:0"))
-        upstream = nginx.Upstream(portal.place, portal.port)
-        port = stack.enter_context(nginx.proxying(upstream, certificate, directory))
-        yield nginx.Proxied(port, certificate)
+        upstream = proxies.Upstream(portal.place, portal.port)
+        port = stack.enter_context(proxies.proxying(proxy, upstream, certificate, directory))
+        yield proxies.Proxied(port, certificate, proxy.language)
 
 
 @pytest.fixture

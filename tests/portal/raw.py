@@ -56,6 +56,12 @@ class Line:
             self._heard += piece
         return int(found[1])
 
+    def until(self, text: bytes) -> None:
+        while text not in self._heard:
+            piece = self._sock.recv(65536)
+            assert piece, f"it has ended: {self._heard!r}"
+            self._heard += piece
+
     def statuses(self) -> list[int]:
         """Of all answers until the server ends the connection, or says no more for a while."""
         self._sock.settimeout(1.0)

@@ -22,7 +22,7 @@ from cigri.tables import everything
 from modules.portal.guard import LARGEST_JSON
 from tests.factories import NOON, a_campaign, a_cluster, set_time
 from tests.portal.conftest import SECRET, Answered, Mint, Served, bearer, serving
-from tests.portal.nginx import Proxied
+from tests.portal.proxies import Proxied
 from tests.portal.raw import Line, connected
 from tests.waiting import looks
 
@@ -231,7 +231,7 @@ def test_a_request_ends_where_it_says_or_is_none(target: Target) -> None:
             assert 200 not in line.statuses(), conflict
 
 
-def test_nothing_is_smuggled_through_nginx(proxied: Proxied, database: Database, mint: Mint) -> None:
+def test_nothing_is_smuggled_through_a_proxy(proxied: Proxied, database: Database, mint: Mint) -> None:
     """Behind it the proxy's word counts: what the smuggled request says must not be that word."""
     mint("games")
     before = contents(database)

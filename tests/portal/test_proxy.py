@@ -3,7 +3,7 @@
 import json
 import os
 import pwd
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 
 import pytest
 
@@ -13,14 +13,20 @@ from cigri.endpoints.callers import whoami
 from cigri.endpoints.elsewhere import find_elsewhere
 from cigri.endpoints.remote import Remote
 from cigri.errors import ConfigError
+from cigri.flow.campaigns import move_campaign
+from cigri.rules.callers import Caller
 from cigri.settings.sections import PortalSettings, Settings
+from cigri.states import CampaignState
 from modules.portal import make_app
 from modules.portal.errands import Errands
+from modules.portal.guard import LARGEST_JSON
 from tests.factories import a_campaign, a_cluster
 from tests.portal.browser import FORM, PROOF
 from tests.portal.conftest import Answered, Mint, Serve, Served
-from tests.portal.nginx import Proxied
+from tests.portal.proxies import Proxied
+from tests.portal.raw import connected
 
+BASIC = b"Host: localhost\r\nAuthorization: Basic bm9ib2R5Om4=\r\n"  # nobody, by the password
 PROXY = PortalSettings(proxy="daemon", operators=("nobody",))
 
 
@@ -77,7 +83,7 @@ def test_a_proxy_has_an_account_of_its_own(name: str, database: Database) -> Non
         make_app(database, Settings(portal=PortalSettings(proxy=name)), errands)
 
 
-def test_people_are_known_behind_the_nginx_of_the_page(proxied: Proxied) -> None:
+def test_people_are_known_behind_a_proxy_of_the_page(proxied: Proxied) -> None:
     status, text = proxied.get("/api/v1/whoami", "nobody", {"X-Remote-User": "games"})
     assert (status, json.loads(text)["user"], json.loads(text)["how"]) == (200, "nobody", "proxy")
     assert proxied.get("/api/v1/whoami", headers={"X-Remote-User": "nobody"})[0] == 401
@@ -112,3 +118,46 @@ def test_programs_are_known_by_their_tokens_behind_it(proxied: Proxied, mint: Mi
     assert remote.ask(whoami).how == "token 1"
     remote.close()
     assert proxied.get("/token/api/v1/whoami", "nobody", {"X-Remote-User": "nobody"})[0] == 401
+
+
+@pytest.mark.parametrize(
+    "before", ["", "/token", "//token", "/token/..", "/token/%2e%2e", "/%74oken", "/TOKEN", "/token/."]
+)
+@pytest.mark.parametrize("name", ["X-Remote-User", "x-remote-user", "X_Remote_User"])
+def test_no_way_to_write_a_path_carries_a_forged_name(before: str, name: str, proxied: Proxied) -> None:
+    path = f"{before}/api/v1/whoami"
+    assert proxied.get(path, headers={name: "games"})[0] in (400, 401, 404)
+    status, text = proxied.get(path, "nobody", {name: "games"})
+    assert status in (400, 401, 404) or json.loads(text)["user"] == "nobody"
+
+
+@pytest.mark.parametrize("path", [b"/api/v1/tokens", b"/token/api/v1/tokens"])
+def test_a_large_body_is_refused_behind_it(path: bytes, proxied: Proxied) -> None:
+    """The portal answers and hangs up before all of it has come; Apache tells the client of the latter only."""
+    head = b"POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n" % (path, BASIC, LARGEST_JSON + 1)
+    with connected(proxied.port, proxied.context) as line:
+        with suppress(OSError):  # the proxy may have hung up
+            line.say(head + b" " * (LARGEST_JSON + 1))
+        assert line.status() == (502 if proxied.program == "apache" else 413)
+
+
+def test_a_page_is_told_behind_it_at_once_what_changes(proxied: Proxied, database: Database) -> None:
+    with database.begin() as conn:
+        a_cluster(conn)
+        a_campaign(conn, 1, user="nobody")
+    page = proxied.get("/campaigns/1", "nobody", {"Accept": "text/html"})[1].decode()
+    path = page.partition('data-changes="')[2].partition('"')[0].replace("&amp;", "&")
+    with connected(proxied.port, proxied.context) as line:
+        line.say(b"GET %s HTTP/1.1\r\n%sAccept: text/event-stream\r\n\r\n" % (path.encode(), BASIC))
+        line.until(b": listening")
+        with database.begin() as conn:
+            assert move_campaign(conn, 1, Caller("nobody"), CampaignState.PAUSED)
+        line.until(b"event: changed")
+
+
+def test_slow_callers_keep_nobody_behind_it_from_being_served(proxied: Proxied) -> None:
+    with ExitStack() as stack:
+        for number in range(100):
+            line = stack.enter_context(connected(proxied.port, proxied.context))
+            line.say(b"POST /api/v1/tokens HTTP/1.1\r\n" + (BASIC + b"Content-Length: 9\r\n\r\n") * (number % 2))
+        assert proxied.get("/api/v1/whoami", "nobody")[0] == 200

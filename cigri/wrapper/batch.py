@@ -36,6 +36,7 @@ CLOSED_NAMES = frozenset(  # variables that a shell guards or alters itself
 # a prologue is written for bash as its user logs in, where `module` is a function of the site's profile
 SCRIPT = '"$cigri_dir/script"'
 AS_LOGIN = """sh -c 'command -v bash >/dev/null && exec bash -l "$0"; exec sh -l "$0"' """ + SCRIPT
+RECORDS, RECORDS_OUTPUTS = "\n    cigri_record\n", "\n    cigri_record_outputs\n"  # where a task's end is written down
 STEP_HEADER = """\
 cd -- "$CIGRI_WORKDIR" || exit 72  # a profile may have gone elsewhere
 set -e
@@ -156,7 +157,8 @@ cd b{plan.batch_id} &&
 def wrapper_text(*parts: str, has_outputs: bool = False) -> str:
     """The wrapper and the parts before it, the same in every job of the kind."""
     whole = (*parts, "job", *(["outputs"] if has_outputs else []), "start")
-    return "".join(files(__package__).joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in whole)
+    text = "".join(files(__package__).joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in whole)
+    return text.replace(RECORDS, RECORDS_OUTPUTS) if has_outputs else text
 
 
 def _contents(plan: BatchPlan, prelude: str) -> dict[str, str]:

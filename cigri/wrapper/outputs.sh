@@ -1,8 +1,8 @@
 # Outputs: of the files in a task's directory those that its campaign wants are moved beside its standard output, before
-# the record of its end, which tells how much they are: what is done is complete. It stands between job.sh, in place of
-# whose cigri_record it has its own, and start.sh, where a campaign has outputs.
+# the record of its end, which tells how much they are: what is done is complete. It stands between job.sh, which
+# calls its cigri_record_outputs in place of cigri_record, and start.sh, where a campaign has outputs.
 
-cigri_record() { # a directory of the task's own is not needed any more
+cigri_record_outputs() { # a directory of the task's own is not needed any more
     cigri_clock
     cigri_ended=$cigri_now cigri_brought='' cigri_is_success=''
     [ "$cigri_cause $cigri_code" != 'exit 0' ] || cigri_is_success=1

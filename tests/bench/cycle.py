@@ -12,7 +12,7 @@ from cigri.jdl import ClusterSettings
 from cigri.program.tools import Tools, collect_seldom
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
-from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, updator
+from modules import campaign_schedulers, killer, matcher, metascheduler, predictor, runner, stager, updator
 from tests.bench.ground import Ground, ground
 from tests.bench.table import Row, row
 
@@ -20,7 +20,7 @@ SIZE = 1_000_000
 EACH = 1000  # tasks of a campaign
 CLUSTERS = 10
 RUNS = 5
-CYCLE = (updator, predictor, matcher, metascheduler, campaign_schedulers, runner, killer)
+CYCLE = (updator, predictor, matcher, stager, metascheduler, campaign_schedulers, runner, killer)
 
 
 def measure(size: int = SIZE, runs: int = RUNS) -> Iterator[Row]:

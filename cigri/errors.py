@@ -12,6 +12,7 @@ CigriError
 ├── NotFound               no such campaign, job, cluster or event, or it belongs to somebody else
 ├── Forbidden              the caller may not do this, whatever it is done to
 ├── Busy                   try later: too much is being asked
+├── NotForetold            ask again, or read why
 ├── TookTooLong            ask for less at a time
 ├── PortalUnavailable      try later: the portal does not answer
 ├── DatabaseUnavailable    try later: the database does not answer
@@ -107,6 +108,10 @@ class Forbidden(CigriError):
 
 class Busy(CigriError):
     """Too much is being asked at once."""
+
+
+class NotForetold(CigriError):
+    """The laboratory has no answer."""
 
 
 class TookTooLong(CigriError):

@@ -7,6 +7,7 @@ from itertools import chain
 
 from cigri.answers.simulations import ForetoldCampaign, Simulation
 from cigri.cli.command import DONE, complain, print_json, safe
+from cigri.cli.foretold import how_simulated, no_end
 from cigri.cli.grid import open_grid
 from cigri.cli.source import Handed, Source
 from cigri.cli.submitting import ask, asked_of, read, refusal, told_problems
@@ -16,9 +17,6 @@ from cigri.endpoints.calling import Grid
 from cigri.endpoints.submissions import simulate_campaigns
 from cigri.errors import DescriptionError
 from cigri.text.plain import plain
-
-NEVER_ENDS = "never, as the grid stands: no simulation came to its end"
-NOT_KNOWN = "not known: time was over when hardly a task was done (is this host busy?)"
 
 
 def simulate(sources: Sequence[Source], options: argparse.Namespace) -> int:
@@ -67,7 +65,7 @@ def _lines(campaign: ForetoldCampaign, answer: Simulation) -> Iterator[str]:
     yield f"campaign {campaign.name}: {campaign.tasks} tasks; nothing was submitted"
     yield f"  if submitted  {moment(answer.at)}"
     if campaign.expected is None:
-        yield f"  expected end  {NOT_KNOWN if campaign.cut else NEVER_ENDS}"
+        yield f"  expected end  {no_end(campaign)}"
     else:
         yield f"  expected end  {_when(campaign.expected_end, campaign.expected)}"
         yield f"  90 % between  {_when(campaign.low_end, campaign.low)}"
@@ -75,7 +73,7 @@ def _lines(campaign: ForetoldCampaign, answer: Simulation) -> Iterator[str]:
     yield f"  one task      {duration(campaign.task)}, from {campaign.durations}"
     if campaign.durations == "the walltime alone":
         yield "                (say `duration` in the description, and the interval is narrower)"
-    yield f"  simulated     {_how(campaign)}; campaigns under way now: {answer.ahead}"
+    yield f"  simulated     {how_simulated(campaign)}; campaigns under way now: {answer.ahead}"
     for name, why in answer.closed.items():
         yield f"  without {name}: {why}"
 
@@ -84,14 +82,6 @@ def _when(date: datetime | None, seconds: float | None) -> str:
     assert date is not None  # as the expected one is known
     assert seconds is not None
     return f"{moment(date)} (in {duration(seconds)})"
-
-
-def _how(campaign: ForetoldCampaign) -> str:
-    cut = f", {campaign.cut} of them cut short" if campaign.cut else ""
-    cut += f", {campaign.unfinished} without an end" if campaign.unfinished else ""
-    small = f", a grid {campaign.cores:.1f} times smaller" if campaign.cores > 1 else ""
-    together = f", {campaign.together} tasks as one" if campaign.together > 1 else ""
-    return f"{campaign.runs} times{cut}{small}{together}"
 
 
 def _rows(campaign: ForetoldCampaign) -> Iterator[tuple[str, str, str]]:

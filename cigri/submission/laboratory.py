@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from cigri.answers.simulations import Simulation
-from cigri.errors import CigriError
+from cigri.errors import NotForetold
 from cigri.text.plain import typed
 
 if TYPE_CHECKING:
@@ -57,21 +57,21 @@ class Laboratory:
         self._is_over = False
 
     def answer(self) -> Simulation:
-        """Raise CigriError when a campaign could run nowhere, or when it takes too long, or is ended."""
+        """Raise NotForetold when a campaign could run nowhere, or when it takes too long, or is ended."""
         with self._start() as process:
             try:
                 out, _ = process.communicate(pickle.dumps(self._question), LONGEST_FORETELLING)
             except subprocess.TimeoutExpired:
-                raise CigriError(
+                raise NotForetold(
                     f"the simulation took too long (over {LONGEST_FORETELLING:.0f} s); nothing was submitted"
                 ) from None
             finally:
                 self._end(process)
         if process.returncode != 0:
-            raise CigriError(f"the simulation failed (exit status {process.returncode}); nothing was submitted")
+            raise NotForetold(f"the simulation failed (exit status {process.returncode}); nothing was submitted")
         told = json.loads(out)
         if "error" in told:
-            raise CigriError(f"{told['error']}; nothing was submitted")
+            raise NotForetold(f"{told['error']}; nothing was submitted")
         for campaign, notes in zip(told["campaigns"], self._notes, strict=True):
             campaign["notes"] = notes
         return typed(Simulation, told)
@@ -87,7 +87,7 @@ class Laboratory:
         environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
         with self._lock:
             if self._is_over:
-                raise CigriError("the simulation was ended; nothing was submitted")
+                raise NotForetold("the simulation was ended; nothing was submitted")
             self._process = subprocess.Popen(
                 LABORATORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, process_group=0
             )

@@ -4,13 +4,14 @@ import json
 import re
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from cigri.database import Database
 from cigri.flow.audit import list_audit
 from cigri.flow.views.descriptions import list_parameters
 from cigri.rules.callers import Scope
 from cigri.tables.campaigns import Campaign
+from cigri.tables.clusters import Cluster
 from modules.portal.pages.submit import LONGEST_SUBMISSION
 from modules.portal.uploads import MOST_UPLOADS
 from tests.portal.browser import Browser, Page, signed_in
@@ -21,6 +22,7 @@ from tests.waiting import looks
 
 KEY = re.compile(r'name="key" value="(\w+)"')
 PLAIN = "name: n\nexec_file: run\nclusters: {dahu: {}}\n"
+FORETOLD = 120.0  # seconds
 NEW = 4
 """The number of the next campaign."""
 
@@ -88,7 +90,7 @@ def test_a_form_that_is_sent_again_with_other_words_makes_another_when_that_is_s
     ],
     ids=["syntax", "unknown", "field", "no parameters", "cluster", "empty"],
 )
-@pytest.mark.parametrize("path", ["/submit/check", "/submit"])
+@pytest.mark.parametrize("path", ["/submit/check", "/submit/simulate", "/submit"])
 def test_what_is_wrong_is_told_where_it_is(path: str, described: str, said: str, browser: Browser, web: Served) -> None:
     before = contents(web.database)
     told = send(browser, path, described)
@@ -107,6 +109,45 @@ def test_what_is_well_is_shown_and_not_stored(browser: Browser, web: Served) -> 
     assert contents(web.database) == before
 
 
+def simulated(browser: Browser, described: str) -> Page:
+    page = browser.get("/submit")
+    for left in looks(FORETOLD):
+        told = send(browser, "/submit/simulate", described, page=page)
+        assert (told.status, left > 0) == (200, True)
+        if "It is being simulated" not in told.words:
+            return told
+    raise AssertionError("it is never over")
+
+
+@pytest.mark.process
+def test_when_it_would_end_is_foretold_and_nothing_is_stored(browser: Browser, web: Served) -> None:
+    before = contents(web.database)
+    told = simulated(browser, PLAIN + "duration: 60\nparams: [a, b]")
+    assert "If it were submitted now Expected end:" in told.words
+    assert "90 % between:" in told.words
+    assert "dahu 100 % of 2" in told.words
+    assert "from the duration in the description" in told.words
+    assert contents(web.database) == before
+
+
+@pytest.mark.process
+def test_one_that_can_run_nowhere_is_told_so(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        conn.execute(update(Cluster).values(is_enabled=False))
+    told = simulated(browser, PLAIN + "params: [a]")
+    assert "It is not foretold" in told.words
+    assert "dahu: its operator has disabled it" in told.words
+
+
+@pytest.mark.process
+def test_a_user_has_one_simulation_at_a_time(browser: Browser) -> None:
+    page = browser.get("/submit")
+    first = send(browser, "/submit/simulate", PLAIN + "params: [a]", page=page)
+    second = send(browser, "/submit/simulate", PLAIN + "params: [b]", page=page)
+    assert "It is being simulated" in first.words
+    assert "It is not foretold a simulation of yours is under way" in second.words
+
+
 def test_what_was_typed_stays_and_is_only_text(browser: Browser) -> None:
     typed = f"name: n</textarea>{HOSTILE}"
     told = send(browser, "/submit/check", typed, lines=f"of {HOSTILE}")
@@ -123,7 +164,7 @@ def test_who_may_look_only_submits_nothing(browser: Browser, web: Served) -> Non
     assert contents(web.database) == before
 
 
-@pytest.mark.parametrize("path", ["/submit/check", "/submit"])
+@pytest.mark.parametrize("path", ["/submit/check", "/submit/simulate", "/submit"])
 def test_a_submission_without_its_proof_is_none(path: str, browser: Browser, web: Served) -> None:
     before = contents(web.database)
     for proof in ({}, {"proof": "0" * 64}):
@@ -141,7 +182,7 @@ def test_a_submission_of_a_form_ends_somewhere(browser: Browser) -> None:
     assert (told.status, "bytes at most" in told.words) == (400, True)
 
 
-@pytest.mark.parametrize("path", ["/submit/check", "/submit"])
+@pytest.mark.parametrize("path", ["/submit/check", "/submit/simulate", "/submit"])
 def test_a_user_sends_a_few_forms_at_a_time(path: str, browser: Browser, web: Served) -> None:
     cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     head = f"POST {path} HTTP/1.1\r\nHost: {browser.name}\r\nCookie: {cookies}\r\nContent-Length: 9999\r\n"

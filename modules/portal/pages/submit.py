@@ -1,4 +1,4 @@
-"""The page on which a campaign is described, judged while its reader types, and submitted."""
+"""The page on which a campaign is described, judged while its reader types, foretold, and submitted."""
 
 import secrets
 from collections.abc import Callable
@@ -9,17 +9,27 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
+from cigri.answers.simulations import Simulation
 from cigri.answers.submissions import CheckedCampaign
-from cigri.endpoints.submissions import check_campaign, submit_campaign
-from cigri.errors import DescriptionError, KeyReused, Problem
+from cigri.endpoints.bodies import Body, as_body
+from cigri.endpoints.calling import receive
+from cigri.endpoints.submissions import check_campaign, simulate_campaigns, submit_campaign
+from cigri.errors import Busy, DescriptionError, KeyReused, NotForetold, Problem
 from cigri.jdl.reading import read_description, without_params
 from cigri.rules.callers import Caller
+from modules.portal.errands import NotYet
 from modules.portal.pages.website import Website, add_page, read_fields, see
 from modules.portal.uploads import arriving
 
 LONGEST_SUBMISSION = 1_000_000  # bytes; each byte that is no letter or figure counts three
 MOST_PROBLEMS = 50
 ALREADY_SUBMITTED = "this form was submitted already, with other words in it; submit it again for one more campaign"
+
+
+class ForetoldDraft(NamedTuple):
+    """What the laboratory says; None of it: not yet."""
+
+    simulation: Simulation | None
 
 
 class Draft(NamedTuple):
@@ -39,7 +49,7 @@ class Draft(NamedTuple):
 
 
 def add_to(app: FastAPI, site: Website) -> None:
-    """/submit, and where its form is sent to: judged, or submitted."""
+    """/submit, and where its form is sent to: judged, foretold, or submitted."""
 
     def submit_page(request: Request) -> Response:
         caller = site.visitor(request)
@@ -47,12 +57,15 @@ def add_to(app: FastAPI, site: Website) -> None:
         return show(request, caller, Draft("", "", _new_key()), None, [])
 
     async def check_draft(request: Request) -> Response:
-        return await receive(request, judged)
+        return await take(request, judged)
 
     async def submit_draft(request: Request) -> Response:
-        return await receive(request, submitted)
+        return await take(request, submitted)
 
-    async def receive(request: Request, answer: Callable[[Request, dict[str, str]], Response]) -> Response:
+    async def simulate_draft(request: Request) -> Response:
+        return await take(request, foretold)
+
+    async def take(request: Request, answer: Callable[[Request, dict[str, str]], Response]) -> Response:
         """A form is one of the uploads of its sender until it is answered."""
         caller = await run_in_threadpool(site.visitor, request)
         with site.uploads.one_more(caller.user):
@@ -71,6 +84,18 @@ def add_to(app: FastAPI, site: Website) -> None:
             return show(request, caller, draft, None, error.problems)
         return show(request, caller, draft, checked, checked.problems)
 
+    def foretold(request: Request, form: dict[str, str]) -> Response:
+        caller, draft = site.changing(request, form), _draft(form)
+        try:
+            told = ForetoldDraft(_simulation(site, caller, draft))
+        except NotYet:
+            told = ForetoldDraft(None)
+        except DescriptionError as error:
+            return show(request, caller, draft, None, error.problems)
+        except (Busy, NotForetold) as error:
+            return show(request, caller, draft, None, [], unforetold=str(error))
+        return show(request, caller, draft, None, [], told)
+
     def submitted(request: Request, form: dict[str, str]) -> Response:
         caller, draft = site.changing(request, form), _draft(form)
         try:
@@ -83,7 +108,13 @@ def add_to(app: FastAPI, site: Website) -> None:
         return see(f"/campaigns/{stored.id}")
 
     def show(
-        request: Request, caller: Caller, draft: Draft, checked: CheckedCampaign | None, problems: list[Problem]
+        request: Request,
+        caller: Caller,
+        draft: Draft,
+        checked: CheckedCampaign | None,
+        problems: list[Problem],
+        foretold: ForetoldDraft | None = None,
+        unforetold: str = "",
     ) -> Response:
         return site.show(
             request,
@@ -91,13 +122,28 @@ def add_to(app: FastAPI, site: Website) -> None:
             caller,
             draft=draft,
             checked=checked,
+            foretold=foretold,
+            unforetold=unforetold,
             problems=problems[:MOST_PROBLEMS],
             left_out=max(0, len(problems) - MOST_PROBLEMS),
         )
 
     add_page(app, "/submit", "GET", submit_page)
     add_page(app, "/submit/check", "POST", check_draft)
+    add_page(app, "/submit/simulate", "POST", simulate_draft)
     add_page(app, "/submit", "POST", submit_draft)
+
+
+def _simulation(site: Website, caller: Caller, draft: Draft) -> Simulation:
+    """Raise NotYet while it is being calculated; who sends the same words again finds the answer."""
+    with Body() as body:
+        for block in as_body(draft.values()):
+            body.write(block)
+        question = ("a page's simulation", caller, body.digest())
+        simulation: Simulation = site.errands.answer(
+            question, lambda: receive(simulate_campaigns, site.database, caller, body, {})
+        )
+        return simulation
 
 
 def _draft(form: dict[str, str]) -> Draft:

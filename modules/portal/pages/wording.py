@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup, escape
 
 from cigri.answers.campaigns import CampaignView
+from cigri.cli.foretold import how_simulated, no_end
 from cigri.cli.wording import duration, parameter_words, percent, rate
 from cigri.states import CampaignState
 from cigri.text.harmless import safe
@@ -63,5 +64,7 @@ FILTERS = {
     "state_word": state_word,
     "words": words,
     "grouped": grouped,
+    "how_simulated": how_simulated,
+    "no_end": no_end,
     "safe_text": safe,
 }

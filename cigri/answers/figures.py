@@ -103,3 +103,22 @@ class GridFigures(NamedTuple):
     """Whether an almighty is connected to the database."""
     calibration: float | None
     """The share of 90 % intervals, of campaigns that ended in the last day, that held the end; null: there is none."""
+
+
+class AccountedWork(NamedTuple):
+    """Core-seconds that ended jobs of somebody used on a cluster in the days asked for."""
+
+    user: str
+    """Whose campaigns they were of."""
+    project: str
+    """The project of these campaigns; empty: none."""
+    cluster: str
+    """The cluster."""
+    jobs: int
+    """How many ended."""
+    well: float
+    """Core-seconds of those that succeeded."""
+    lost: float
+    """Core-seconds of others: failed, preempted, killed, lost."""
+    replicas: float
+    """Core-seconds of those that tried tasks at the same time as others."""

@@ -20,6 +20,7 @@ MEANINGS = {
     "expires_in": "Seconds until the token expires.",
     "file": "One of the files, as number/path, percent-encoded: what comes behind it; empty: from the first one on.",
     "for_root": "Root says by this that it wants a token or a session of its own.",
+    "days": "How many days back, today with them.",
     "failed": "Only tasks that have failed.",
     "hours": "How many hours back.",
     "ids": "Numbers, as 3,5-7, of events where events are asked for, else of campaigns; empty: all.",

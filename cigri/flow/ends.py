@@ -29,6 +29,7 @@ from sqlalchemy.sql.selectable import CTE, Select
 from sqlalchemy.types import TypeEngine
 
 from cigri.database import given, packed
+from cigri.flow.accounting import accounted
 from cigri.flow.end_counts import attempts_counted, jobs_counted
 from cigri.flow.kills import closing
 from cigri.flow.known_tasks import learn
@@ -270,7 +271,10 @@ def _jobs_ended() -> Select[int]:
         .cte("over")
     )
     return select(over.c.id).add_cte(
-        used(over).cte("used"), jobs_counted(over).cte("counted"), closing(ended).cte("closed")
+        used(over).cte("used"),
+        jobs_counted(over).cte("counted"),
+        accounted(over).cte("accounted"),
+        closing(ended).cte("closed"),
     )
 
 

@@ -135,3 +135,30 @@ class EndCountColumns(Numbered):
 
 
 EndCount = table("end_counts", EndCountColumns)
+
+
+class AccountingColumns(Numbered):
+    """Jobs of somebody that ended so on a `day` (in UTC, which it begins), and the core-seconds of such jobs in it.
+
+    Who ends something appends, the predictor adds up: there is one sum of each, and what is not in it yet. Names
+    stand in it as they were, so that it outlives what they name.
+    """
+
+    day: Named[datetime]
+    grid_user: Named[str]
+    project: Named[str]
+    cluster: Named[str]
+    outcome: Named[Outcome] = Column(one_of(Outcome))
+    is_replica: Named[bool]
+    jobs: Named[int]
+    core_seconds: Named[float]
+    is_sum: Named[bool] = Column(server_default="false")
+
+
+ACCOUNTED_ALIKE = ("day", "grid_user", "project", "cluster", "outcome", "is_replica")
+Accounting = table(
+    "accounting",
+    AccountingColumns,
+    Index("ix_accounting_sums", *ACCOUNTED_ALIKE, unique=True, postgresql_where="is_sum"),
+    Index("ix_accounting_news", "id", postgresql_where="NOT is_sum"),
+)

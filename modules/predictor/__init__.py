@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cigri.database import server_time
 from cigri.estimates.durations import quantile
 from cigri.estimates.speeds import WorkDone, known_speeds
+from cigri.flow.accounting import add_up_accounting
 from cigri.flow.end_counts import add_up_ends
 from cigri.flow.expectations import match_tasks
 from cigri.flow.forecasts import NewForecast, list_in_all, put_cluster_forecasts, put_forecasts
@@ -79,6 +80,7 @@ def run_once(tools: Tools) -> Report:
         put_cluster_forecasts(conn, [service.measured for service in services.values()])
         add_up_counts(conn)
         add_up_ends(conn)
+        add_up_accounting(conn)
     with tools.database.begin() as conn:
         matched = match_tasks(conn)
     number = sum(1 + len(alike.get(forecast.campaign_id, ())) for forecast in forecasts)

@@ -18,7 +18,14 @@ from tests.arch.states import PAGE, ROOT, Source, page
 
 HOME = ROOT / "cigri" / "tables" / "moves.py"
 SOURCES = sorted(path for room in ("cigri", "modules") for path in (ROOT / room).rglob("*.py") if path != HOME)
-COPIES = {"task_counts.state", "task_history.state", "halts.state", "jobs.outcome", "end_counts.outcome"}
+COPIES = {
+    "task_counts.state",
+    "task_history.state",
+    "halts.state",
+    "jobs.outcome",
+    "end_counts.outcome",
+    "accounting.outcome",
+}
 """Of a state at some time, or, of a job, of how it ended."""
 
 

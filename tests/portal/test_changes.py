@@ -75,6 +75,7 @@ ASKED = {
     "description": Asked("/campaigns/1/description"),
     "parameters": Asked("/campaigns/1/parameters"),
     "notices": Asked("/notices?ids=1"),
+    "accounting": Asked("/accounting"),
     "figures": Asked("/figures"),
     "why": Asked("/campaigns/1/why"),
     "tasks": Asked("/campaigns/1/tasks?after=0"),

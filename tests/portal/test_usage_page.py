@@ -4,11 +4,12 @@ import pytest
 from sqlalchemy import delete, text, update
 
 from cigri.answers.clusters import Usage
-from cigri.answers.figures import EndFigure
+from cigri.answers.figures import AccountedWork, EndFigure
 from cigri.states import Outcome
 from cigri.tables.clusters import ClusterUsage
+from cigri.tables.jobs import Accounting
 from cigri.text.units import HOUR
-from modules.portal.pages.usage import ClusterWork, MeanUse, mean_use, work_of
+from modules.portal.pages.usage import ClusterWork, MeanUse, UserHours, hours_by_user, mean_use, work_of
 from tests.factories import submitted_jobs
 from tests.portal.browser import Browser
 from tests.portal.conftest import Served
@@ -46,6 +47,38 @@ def test_what_ended_well_is_told_apart() -> None:
         EndFigure("a", Outcome.FAILURE, False, 1, 1, 5 * HOUR),
     ]
     assert work_of(ends) == [ClusterWork("a", 3, 5), ClusterWork("b", 0, 1)]
+
+
+def test_core_hours_are_told_by_user(browser: Browser, web: Served) -> None:
+    with web.database.begin() as conn:
+        conn.execute(delete(Accounting))
+    assert "Nothing has ended in this time." in browser.get("/usage").words
+    with web.database.begin() as conn:
+        conn.execute(
+            text(
+                "INSERT INTO accounting (day, grid_user, project, cluster, outcome, is_replica, jobs, core_seconds)"
+                " VALUES (now() - interval '40 days', 'bob', '', 'dahu', 'success', false, 7, 7200),"
+                " (now(), 'alice', 'astro', 'dahu', 'preempted', false, 1, 1800)"
+            )
+        )
+    told = browser.get("/usage").words
+    assert ("alice dahu 1 0.0 0.5 0.0" in told, "bob dahu" in told) == (True, False)
+    assert "bob dahu 7 2.0 0.0 0.0 alice dahu 1 0.0 0.5 0.0" in browser.get("/usage?days=50").words
+    assert browser.get("/usage?days=0").status == 400
+
+
+def test_who_used_most_stands_first() -> None:
+    accounted = [
+        AccountedWork("alice", "", "a", 1, HOUR, 0, 0),
+        AccountedWork("alice", "astro", "a", 2, 0, HOUR, 0),
+        AccountedWork("bob", "", "a", 1, HOUR, 0, 0),
+        AccountedWork("bob", "", "b", 1, 0, 0, 2 * HOUR),
+    ]
+    assert hours_by_user(accounted) == [
+        UserHours("bob", "b", 1, 0, 0, 2),
+        UserHours("bob", "a", 1, 1, 0, 0),
+        UserHours("alice", "a", 3, 1, 1, 0),
+    ]
 
 
 def test_names_of_campaigns_are_no_part_of_it(browser: Browser) -> None:

@@ -10,16 +10,17 @@ from starlette.responses import Response
 
 from cigri.answers.campaigns import CampaignView
 from cigri.answers.clusters import Usage
-from cigri.answers.figures import EndFigure
+from cigri.answers.figures import AccountedWork, EndFigure
 from cigri.endpoints.campaigns import campaigns
 from cigri.endpoints.clusters import cluster_usage
-from cigri.endpoints.figures import figures
+from cigri.endpoints.figures import accounting, figures
 from cigri.endpoints.paging import walk
 from cigri.states import Outcome
 from cigri.text.units import HOUR
 from modules.portal.pages.website import Website, add_page
 
 USUAL_HOURS = 24.0
+USUAL_DAYS = 30
 MOST_OPEN_CAMPAIGNS = 10_000  # open ones, of everybody
 
 
@@ -42,6 +43,17 @@ class ClusterWork(NamedTuple):
     lost: float
 
 
+class UserHours(NamedTuple):
+    """Core-hours of a user's jobs on a cluster."""
+
+    user: str
+    cluster: str
+    jobs: int
+    well: float
+    lost: float
+    replicas: float
+
+
 class UserShare(NamedTuple):
     """What a user has on the grid now."""
 
@@ -53,9 +65,9 @@ class UserShare(NamedTuple):
 
 
 def add_to(app: FastAPI, site: Website) -> None:
-    """/usage, with ?hours=N for how far back."""
+    """/usage, with ?hours=N for how far back clusters are told, and ?days=N for core-hours."""
 
-    def usage_page(request: Request, hours: float = USUAL_HOURS) -> Response:
+    def usage_page(request: Request, hours: float = USUAL_HOURS, days: int = USUAL_DAYS) -> Response:
         caller = site.visitor(request)
         grid = site.grid(caller)
         full = grid.ask(cluster_usage, hours=hours)
@@ -64,6 +76,8 @@ def add_to(app: FastAPI, site: Website) -> None:
             "usage.html",
             caller,
             hours=hours,
+            days=days,
+            hours_of=hours_by_user(grid.ask(accounting, days=days)),
             clusters=mean_use(full),
             work=work_of(grid.ask(figures).ended),
             users=shares_of(walk(grid, campaigns, MOST_OPEN_CAMPAIGNS, user="")),
@@ -88,6 +102,25 @@ def work_of(ended: Iterable[EndFigure]) -> list[ClusterWork]:
     return [ClusterWork(cluster, told[True], told[False]) for cluster, told in sorted(hours.items())]
 
 
+def hours_by_user(accounted: list[AccountedWork]) -> list[UserHours]:
+    """All projects of a user together; who used most first, and of each the cluster with most."""
+    told: dict[tuple[str, str], UserHours] = {}
+    for work in accounted:
+        who = work.user, work.cluster
+        before = told.get(who, UserHours(*who, 0, 0.0, 0.0, 0.0))
+        told[who] = UserHours(
+            *who,
+            before.jobs + work.jobs,
+            before.well + work.well / HOUR,
+            before.lost + work.lost / HOUR,
+            before.replicas + work.replicas / HOUR,
+        )
+    together = defaultdict[str, float](float)
+    for hours in told.values():
+        together[hours.user] += _all_hours(hours)
+    return sorted(told.values(), key=lambda one: (-together[one.user], one.user, -_all_hours(one), one.cluster))
+
+
 def shares_of(listed: Iterable[CampaignView]) -> list[UserShare]:
     """Who runs most first."""
     by_user = defaultdict[str, list[CampaignView]](list)
@@ -95,6 +128,10 @@ def shares_of(listed: Iterable[CampaignView]) -> list[UserShare]:
         by_user[campaign.user].append(campaign)
     shares = [_share(user, theirs) for user, theirs in by_user.items()]
     return sorted(shares, key=lambda share: (-share.running, -share.in_jobs, share.user))
+
+
+def _all_hours(hours: UserHours) -> float:
+    return hours.well + hours.lost + hours.replicas
 
 
 def _mean(cluster: str, told: list[Usage]) -> MeanUse:

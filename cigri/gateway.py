@@ -4,9 +4,9 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cigri import drivers
 from cigri.drivers import Control, Driver
@@ -19,6 +19,9 @@ from cigri.script.answers import Answer, RawAnswer
 from cigri.settings.cluster import ClusterConfig
 from cigri.transports import Transport
 from cigri.transports.local import LocalTransport
+
+if TYPE_CHECKING:
+    from cigri.transports.ssh import Connections
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +45,7 @@ class Gateway(OrderTaker):
         super().__init__()
         self._drivers: dict[int, tuple[ClusterConfig, Driver]] = {}
         self._transports: dict[tuple[int, str], tuple[ClusterConfig, Transport]] = {}
-        self._connections: object | None = None
+        self._connections: Connections | None = None
         self._is_closed = False
         self._lock = threading.Lock()
         self._visitors = ThreadPoolExecutor(VISITORS, thread_name_prefix="visit")
@@ -97,6 +100,10 @@ class Gateway(OrderTaker):
                 self.seconds[cluster.name] += time.monotonic() - begun
         self.took[cluster.name, user] = time.monotonic() - begun
         return answer
+
+    def sessions(self) -> Mapping[str, int]:
+        with self._lock:
+            return self._connections.sessions() if self._connections else {}
 
     def visit(
         self, clusters: Sequence[ClusterRow], visit: Callable[[ClusterRow], "Counter[str]"], patience: float
@@ -164,6 +171,6 @@ class Gateway(OrderTaker):
             return LocalTransport(cluster.name, user)
         from cigri.transports.ssh import Connections  # paramiko takes 0.3 s to import, and many grids need none
 
-        if not isinstance(self._connections, Connections):
+        if self._connections is None:
             self._connections = Connections()
         return self._connections.transport(cluster.name, ssh, user)

@@ -91,6 +91,8 @@ class ClusterDay(NamedTuple):
     """How it is now: its queue, its pace, its last visit."""
     usage: list[Usage]
     """The mean of each quarter of an hour, the oldest first; without those in which nobody visited it."""
+    sessions: dict[str, int]
+    """SSH sessions that modules keep open there from pass to pass; without those that keep none."""
 
 
 class PropertyView(NamedTuple):

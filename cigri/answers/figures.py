@@ -61,6 +61,8 @@ class CommandFigure(NamedTuple):
     """Remote commands, answered or not."""
     seconds: float
     """How long they took, together."""
+    sessions: int
+    """SSH sessions that its process kept open after its last pass."""
 
 
 class ModuleFigures(NamedTuple):

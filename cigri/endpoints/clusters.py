@@ -59,11 +59,14 @@ def cluster_usage(
 @reads("/clusters/{cluster}/day", May.EVERYBODY)
 def cluster_day(conn: "Connection", _caller: Caller, *, cluster: str) -> ClusterDay:
     """One, named by name or number, and how full it was in the last 24 hours, by quarters of an hour."""
+    from cigri.flow.command_counts import sessions_on
     from cigri.flow.views.clusters import list_usage
+    from cigri.flow.views.pulse import find_pulse
     from cigri.rules.cluster_states import status_of
 
     found = _named(conn, [cluster])[0]
-    return ClusterDay(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD))
+    sessions = sessions_on(conn, found.id) if find_pulse(conn).has_almighty else {}
+    return ClusterDay(status_of(found), list_usage(conn, [found.id], A_DAY, DAY_PERIOD), sessions)
 
 
 @reads("/clusters/properties", May.EVERYBODY)

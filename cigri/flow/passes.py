@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from cigri.database.typed_rows import read_all
-from cigri.flow.command_counts import Spent, put_commands
+from cigri.flow.command_counts import Spent, put_commands, put_sessions
 from cigri.flow.events import NewEvent, close_events, put_events
 from cigri.states import EventLevel
 from cigri.tables.grid import ModuleState
@@ -23,12 +23,13 @@ HOLD_LIFE = "SELECT pg_advisory_lock_shared(hashtextextended('cigri.almighty', 0
 
 
 NOWHERE: Mapping[str, Spent] = MappingProxyType({})
+NO_SESSIONS: Mapping[str, int] = MappingProxyType({})
 
 
 class Pass(NamedTuple):
     """A pass that is over; `error` empty: it succeeded. `by_almighty`: more follow by themselves.
 
-    `spent`: remote commands since the last note, by the names of clusters.
+    `spent`: remote commands since the last note, `sessions`: those of SSH that stay open, by the names of clusters.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Pass(NamedTuple):
     error: str
     by_almighty: bool = False
     spent: Mapping[str, Spent] = NOWHERE
+    sessions: Mapping[str, int] = NO_SESSIONS
 
 
 class ModuleStanding(NamedTuple):
@@ -78,6 +80,7 @@ def put_pass(conn: Connection, done: Pass, passes: int = 1) -> None:
     }
     conn.execute(statement.on_conflict_do_update(index_elements=[ModuleState.c.name], set_=values | again))
     put_commands(conn, done.name, done.spent)
+    put_sessions(conn, done.name, done.sessions)
     subject = f"module {done.name}"
     if failed:
         put_events(conn, [NewEvent(MODULE_FAILED, EventLevel.ERROR, subject, done.error[-4000:])])

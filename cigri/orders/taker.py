@@ -4,7 +4,7 @@ import os
 import pwd
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from cigri.drivers import Control
@@ -53,6 +53,10 @@ class OrderTaker(ABC):
         gone = {name: Spent(-was.commands, -was.seconds) for name, was in before.items()}
         new = {name: now + gone.get(name, NOTHING) for name, now in spent.items()}
         return {name: costs for name, costs in new.items() if costs != NOTHING}
+
+    def sessions(self) -> Mapping[str, int]:
+        """Of SSH, that this process has open, by the names of clusters."""
+        return {}
 
     @abstractmethod
     def check(self, cluster: ClusterRow) -> None:

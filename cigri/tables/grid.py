@@ -93,12 +93,16 @@ Quarantine = table(
 
 
 class CommandCountColumns(Columns):
-    """Remote commands of a module on a cluster since the grid began, answered or not, and their seconds."""
+    """Remote commands of a module on a cluster since the grid began, answered or not, and their seconds.
+
+    `sessions`: of SSH, that its process kept open there after its last pass.
+    """
 
     cluster_id: Named[int] = Column(ForeignKey("clusters.id", ondelete="CASCADE"), primary_key=True)
     module: Named[str] = Column(primary_key=True)
     commands: Named[int]
     seconds: Named[float]
+    sessions: Named[int] = Column(server_default="0")
 
 
 CommandCount = table("command_counts", CommandCountColumns)

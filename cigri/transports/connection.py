@@ -58,6 +58,11 @@ class AccountConnection:
         self._clients: list[paramiko.SSHClient] = []
         self._pool = ShellPool(cluster, self._start)
 
+    @property
+    def sessions(self) -> int:
+        """Of SSH, that it has open."""
+        return self._pool.sessions
+
     def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
         """As Transport.fetch; a user other than the login account is reached by `sudo -n`."""
         # paramiko has waits without a limit: for a reply to exec, for room in the socket of a host that hangs.
@@ -72,7 +77,7 @@ class AccountConnection:
     def release(self, user: str | None = None) -> None:
         """Close the idle shells of a user, or all, and the connection when nobody is left on it."""
         self._pool.close(user)
-        if self._pool.is_empty:
+        if not self.sessions:
             self.disconnect()
 
     def terminate(self) -> None:

@@ -31,9 +31,9 @@ class ShellPool:
         self._count = 0
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is no shell, neither idle nor at work nor on its way."""
-        return self._count == 0
+    def sessions(self) -> int:
+        """Shells that are idle, at work or on their way."""
+        return self._count
 
     def run(self, user: str, script: str, timeout: float, sent: bytes = b"") -> RawAnswer:
         """Run sh text as the user, with `sent` as its stdin; waiting for a shell counts."""

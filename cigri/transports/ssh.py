@@ -1,7 +1,7 @@
 """Clusters over SSH: one kept connection per cluster and login account, one kept shell per user on it."""
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from cigri.script.answers import Answer, RawAnswer
 from cigri.transports.address import Hop, SshAddress
@@ -61,6 +61,15 @@ class Connections:
         if kept:
             kept.release()
         return connection
+
+    def sessions(self) -> Counter[str]:
+        """Of SSH, that are open, by the names of clusters; where there is none, nothing."""
+        with self._lock:
+            connections = list(self._connections.items())
+        counted = Counter[str]()
+        for (cluster, _), connection in connections:
+            counted[cluster] += connection.sessions
+        return +counted
 
     def close(self) -> None:
         """Give back everything; a later run opens it again."""

@@ -98,7 +98,16 @@ class Almighty:
             logger.warning("%s: %s", name, outcome.error)
             return False
         seconds = time.monotonic() - started
-        done = Pass(name, whoami()[0], outcome.pid, seconds, outcome.counts, outcome.error, by_almighty=True)
+        done = Pass(
+            name,
+            whoami()[0],
+            outcome.pid,
+            seconds,
+            outcome.counts,
+            outcome.error,
+            by_almighty=True,
+            sessions=outcome.sessions,
+        )
         if done.error:
             logger.error("%s failed: %s", name, done.error)
         elif has_news(done.counts):

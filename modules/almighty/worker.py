@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cigri.database import Database
 from cigri.errors import CigriError, DatabaseUnavailable
 from cigri.flow.command_counts import Spent
-from cigri.flow.passes import NOWHERE
+from cigri.flow.passes import NO_SESSIONS, NOWHERE
 from cigri.gateway import Gateway
 from cigri.installation import database_url
 from cigri.program.logs import set_up_log
@@ -47,6 +47,7 @@ class PassOutcome(NamedTuple):
     is_database_away: bool = False
     campaign_id: int = 0  # that the pass was at when the process was killed or died
     spent: Mapping[str, Spent] = NOWHERE  # of a process that was killed nobody knows
+    sessions: Mapping[str, int] = NO_SESSIONS  # which end with the process
 
 
 class Worker:
@@ -72,14 +73,14 @@ class Worker:
                 self._kill()
                 late = f"the pass took longer than {deadline:g} s and was killed"
                 return PassOutcome(pid, {}, late, campaign_id=self._campaign.value)
-            counts, error, is_database_away, spent = self._pipe.recv()
+            counts, error, is_database_away, spent, sessions = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join(WORKER_PATIENCE)
             code = self._process.exitcode
             self._kill()
             dead = f"the process died during the pass (exit code {code})"
             return PassOutcome(pid, {}, dead, campaign_id=self._campaign.value)
-        return PassOutcome(pid, counts, error, is_database_away, spent=spent)
+        return PassOutcome(pid, counts, error, is_database_away, spent=spent, sessions=sessions)
 
     def close(self) -> None:
         """Let the process end after what it does now; after WORKER_PATIENCE seconds it is killed."""
@@ -130,7 +131,7 @@ def _serve(name: str, pipe: Connection, campaign: c_longlong) -> None:
         except Exception:
             answer = ({}, traceback.format_exc(), False)
         try:
-            pipe.send((*answer, tools.gateway.newly_spent()))
+            pipe.send((*answer, tools.gateway.newly_spent(), dict(tools.gateway.sessions())))
         except OSError:
             break
     tools.gateway.close()

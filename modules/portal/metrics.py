@@ -169,10 +169,12 @@ def _commands(commands: list[CommandFigure]) -> Iterator[Metric]:
     labels = ["cluster", "module"]
     number = CounterMetricFamily("cigri_cluster_commands", "Remote commands, answered or not.", labels=labels)
     seconds = CounterMetricFamily("cigri_cluster_command_seconds", "What they took.", labels=labels)
+    sessions = GaugeMetricFamily("cigri_cluster_sessions", "SSH sessions kept open.", labels=labels)
     for one in commands:
+        sessions.add_metric([one.cluster, one.module], one.sessions)
         number.add_metric([one.cluster, one.module], one.commands)
         seconds.add_metric([one.cluster, one.module], one.seconds)
-    yield from (number, seconds)
+    yield from (number, seconds, sessions)
 
 
 def _modules(modules: list[ModuleFigures]) -> Iterator[Metric]:

@@ -69,6 +69,11 @@ class Everywhere(NamedTuple):
         count: int = self.grid.one(statement, name=cluster)
         return count
 
+    def has_sessions_everywhere(self) -> bool:
+        """As the pages of the clusters tell it."""
+        open_on: int = self.grid.one("SELECT count(DISTINCT cluster_id) FROM command_counts WHERE sessions > 0")
+        return open_on == len(self.sites)
+
     def is_over(self) -> bool:
         is_over: bool = self.grid.one("SELECT bool_and(ended_at IS NOT NULL) FROM campaigns")
         return is_over
@@ -168,6 +173,7 @@ def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(e
     process = start_almighty(grid)
     try:
         rivals.until_done(0.1 * TASKS)
+        until(everywhere.has_sessions_everywhere, 30, "sessions are told of each cluster")
         kill_group(process)
         process = start_almighty(grid)
         sites["beta"].daemon("pause", "sshd")

@@ -2,13 +2,16 @@
 
 from datetime import timedelta
 
+import psycopg
 import pytest
 from sqlalchemy import delete, insert, select, text
 
 from cigri.answers.clusters import ClassView, ClusterView, QueueProperties, Usage
 from cigri.endpoints.clusters import A_DAY
+from cigri.flow.command_counts import Spent, put_commands, put_sessions
 from cigri.flow.events import NewEvent, put_events
 from cigri.flow.excluded_nodes import put_exclusion
+from cigri.flow.passes import HOLD_LIFE
 from cigri.settings.sections import NodeSettings
 from cigri.states import EventLevel
 from cigri.tables.clusters import Cluster, ClusterUsage
@@ -152,3 +155,13 @@ def test_a_cluster_that_is_none_is_told(browser: Browser) -> None:
 @pytest.mark.parametrize("path", ["/campaigns/1", "/usage"])
 def test_clusters_on_other_pages_lead_there(path: str, browser: Browser) -> None:
     assert '<a href="/clusters/dahu">dahu</a>' in browser.get(path).text
+
+
+def test_open_sessions_are_told_while_an_almighty_lives(browser: Browser, web: Served, database_url: str) -> None:
+    with web.database.begin() as conn:
+        put_commands(conn, "campaign_schedulers", {"dahu": Spent(1, 0.5)})
+        put_sessions(conn, "campaign_schedulers", {"dahu": 2})
+    assert "SSH sessions none is kept open" in browser.get("/clusters/dahu").words
+    with psycopg.connect(database_url, autocommit=True) as almighty:
+        almighty.execute(HOLD_LIFE)
+        assert "SSH sessions campaign schedulers 2" in browser.get("/clusters/dahu").words

@@ -92,7 +92,10 @@ def busy(database: Database) -> int:
         end_jobs(conn, cluster, [badly], Outcome.PREEMPTED, exit_code=143, seconds=4.0)
         note_passes(conn, "boom")
         for spent in (Spent(2, 0.5), Spent(3, 0.25)):
-            put_pass(conn, Pass("updator", "host", 1, 0.1, {}, "boom", spent={"dahu": spent, "gone": spent}))
+            put_pass(
+                conn,
+                Pass("updator", "host", 1, 0.1, {}, "boom", spent={"dahu": spent, "gone": spent}, sessions={"dahu": 2}),
+            )
     return cluster
 
 
@@ -111,6 +114,7 @@ def test_the_grid_is_told_in_figures(busy: int, open_portal: Served, mint: Mint)
     assert read["cigri_module_failing", ("runner",)] == 0
     assert read["cigri_cluster_commands_total", ("dahu", "updator")] == 5
     assert read["cigri_cluster_command_seconds_total", ("dahu", "updator")] == 0.75
+    assert read["cigri_cluster_sessions", ("dahu", "updator")] == 0, "no almighty lives that could keep one"
     assert read["cigri_almighty_up", ()] == 0
     assert 0 < read["cigri_data_directory_free_ratio", ()] < 1
 

@@ -27,6 +27,7 @@ def test_users_of_one_login_share_one_connection(sshd: Sshd, connections: Connec
     assert len(shells) == 1
     assert sshd.log.read_text().count("Accepted publickey") == 1
     assert (first.commands, second.commands) == (2, 1)
+    assert connections.sessions() == {"alpha": 1}
 
 
 def test_a_new_address_of_a_cluster_is_used_at_once(
@@ -44,6 +45,7 @@ def test_close_gives_the_connection_back(sshd: Sshd, connections: Connections, m
     transport.run("true", TIMEOUT)
     transport.close()
     wait_until(lambda: not sshd.sessions(), "the connection is given back")
+    assert connections.sessions() == {}
 
 
 def test_twelve_threads_fit_through_few_sessions(

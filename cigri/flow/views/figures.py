@@ -40,7 +40,7 @@ def find_figures(conn: Connection) -> GridFigures:
         _counted(conn, EventLevel, Event.c.level, func.count(), Event.c.closed_at.is_(None)),
         _clusters(conn),
         list_end_counts(conn),
-        list_commands(conn),
+        [one if pulse.has_almighty else one._replace(sessions=0) for one in list_commands(conn)],
         _modules(conn),
         pulse.has_almighty,
         _calibration(conn),

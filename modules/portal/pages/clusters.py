@@ -73,6 +73,7 @@ def add_to(app: FastAPI, site: Website) -> None:
             cluster=day.status.cluster,
             stack=stack(day.usage, now, A_DAY, DAY_PERIOD),
             by_hour=[(use.at, cores_of(use)) for use in day.usage[::-4]],
+            sessions=day.sessions,
             squares=squares_of(day.status.cluster, queues),
             events=opened[::-1],
         )

@@ -13,17 +13,24 @@ from sqlalchemy import Dialect
 
 from cigri.database import Database, embedded, schema
 from cigri.database.virtual import VirtualDatabase
-from tests.clusters import alpha_up, beta_up, delta_up, gamma_up  # noqa: F401  (pytest finds them here)
+from tests.clusters import (  # noqa: F401  (pytest finds them here)
+    alpha_up,
+    beta_up,
+    delta_up,
+    gamma_up,
+    pytest_terminal_summary,
+    whole_clusters,
+)
 from tests.factories import NOON
 from tests.forker import Forker
 from tests.grid import Grid, Site, local_site
 from tests.kinds import (  # noqa: F401  (pytest finds them here)
     pytest_collection_modifyitems,
     pytest_runtest_call,
-    pytest_runtest_makereport,
     pytest_runtest_setup,
 )
 from tests.localbatch.host import Host
+from tests.reports import pytest_runtest_makereport  # noqa: F401  (pytest finds it here)
 
 NUMBERS = itertools.count(1)
 

@@ -114,7 +114,7 @@ def test_passes_without_news_write_nothing(local: Grid, tmp_path: Path) -> None:
         until(lambda: passes(local, "killer") >= 1)
         before = written()
         began = passes(local, "predictor")
-        until(lambda: passes(local, "predictor") >= began + 20, 60)
+        until(lambda: passes(local, "predictor") >= began + 20)
         assert written() == before
         assert "The almighty cycles every 0.1 s" in before[0]
         assert not [line for line in before if "forecasts" in line]
@@ -126,12 +126,12 @@ def test_a_module_that_fails_in_each_pass_writes_once(local: Grid, tmp_path: Pat
     with local.database.begin() as conn:
         conn.execute(text("ALTER TABLE campaigns RENAME TO hidden"))
     with almighty(local, tmp_path) as written:
-        until(lambda: passes(local, "predictor") >= 10, 60)
+        until(lambda: passes(local, "predictor") >= 10)
         assert len([line for line in written() if "predictor failed" in line]) == 1
 
 
 def test_less_is_written_at_a_higher_level(local: Grid, tmp_path: Path) -> None:
     with almighty(local, tmp_path, LOG__LEVEL="warning") as written:
         local.submit(["1"])
-        until(lambda: local.counts() == {"done": 1}, 60)
+        until(lambda: local.counts() == {"done": 1})
         assert written() == []

@@ -17,6 +17,9 @@ Format = Literal["json", "yaml", "toml"]
 
 SUFFIXES: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 
+TOO_DEEP = "is nested too deeply"
+PARSER_TOO_DEEP = "nesting"  # libyaml of PyYAML 6.0.4 "exceeded maximum nesting depth" before it gives the first event
+
 _TOML_START = re.compile(r"""(?:\[\[?[\w.'" -]+\]\]?\s*(?:\#.*)?$|[\w.'" -]+=)""")
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _TOML_TEXT = re.compile(
@@ -55,11 +58,12 @@ def read(text: str, format: Format | None) -> Any:
                 return read_yaml(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        _fail(_spot(mark.line + 1, mark.column + 1) if mark else "YAML", error.problem or "is not YAML")
+        problem = TOO_DEEP if PARSER_TOO_DEEP in (error.problem or "") else error.problem or "is not YAML"
+        _fail(_spot(mark.line + 1, mark.column + 1) if mark else "YAML", problem)
     except tomllib.TOMLDecodeError as error:
         _fail_in_toml(error)
     except RecursionError:
-        _fail("the description", "is nested too deeply")
+        _fail("the description", TOO_DEEP)
     except yaml.YAMLError as error:
         _fail("the description", str(error))
     except ValueError:

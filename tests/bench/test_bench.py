@@ -20,7 +20,6 @@ from tests.laboratory.report.small import EMPTY, SMALL
 pytestmark = pytest.mark.process  # a row names the commit, which git tells
 
 
-@pytest.mark.timeout(400)
 def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submission", "local", "--size", "50"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
@@ -32,7 +31,6 @@ def test_submission_and_local_fill_the_table(capsys: pytest.CaptureFixture[str])
     assert any("HyperQueue: " in line for line in lines)
 
 
-@pytest.mark.timeout(200)
 def test_a_grid_of_a_benchmark_leaves_nothing_in_the_home() -> None:
     with ground() as grid, ExitStack() as ending:
         declare(grid, ending)
@@ -156,7 +154,6 @@ def test_every_benchmark_runs_at_a_hundredth_of_its_size(capsys: pytest.CaptureF
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(300)
 def test_the_benchmark_of_slurm_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--smoke", "slurm"]) == 0
     assert measured(capsys.readouterr().out) == {"slurm"}

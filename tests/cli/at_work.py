@@ -2,7 +2,6 @@
 
 import getpass
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from cigri.program.tools import Tools
 from cigri.settings.sections import Settings
 from cigri.states import CampaignType
 from modules import campaign_schedulers, metascheduler, predictor, runner, updator
+from tests.waiting import looks
 
 CYCLE = (updator, predictor, metascheduler, campaign_schedulers, runner)
-DEADLINE = 40.0
 
 
 def run_campaign(database: Database, program: str, tasks: int = 2, **described: Any) -> int:
@@ -31,8 +30,7 @@ def run_campaign(database: Database, program: str, tasks: int = 2, **described: 
     tools = Tools(database, Settings(), Gateway())
     with database.begin() as conn:
         campaign = put_campaign(conn, new, description.parameters())
-    deadline = time.monotonic() + DEADLINE
-    while True:
+    for _ in looks():
         for module in CYCLE:
             module.run_once(tools)
         with database.begin() as conn:
@@ -40,4 +38,4 @@ def run_campaign(database: Database, program: str, tasks: int = 2, **described: 
         if view.done + view.failed == view.total:
             tools.gateway.close()
             return campaign
-        assert time.monotonic() < deadline, view
+    raise AssertionError

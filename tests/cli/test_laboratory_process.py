@@ -17,7 +17,7 @@ from tests.waiting import looks
 
 pytestmark = pytest.mark.process
 
-LONG = 30.0  # seconds
+LONG = 120.0  # seconds
 WAITING = "import pathlib, time; pathlib.Path({path!r}).touch(); time.sleep(60)"
 TELLING = """\
 import json, os, pickle, sys

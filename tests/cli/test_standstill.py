@@ -115,10 +115,9 @@ def test_a_killed_almighty_is_known_as_soon_as_its_connection_is_gone(database: 
     with psycopg.connect(database_url, autocommit=True) as conn:
         conn.execute(HOLD_LIFE)
         assert has_almighty()
-    for left in looks(10):
+    for _ in looks():
         if not has_almighty():
             break
-        assert left > 0
 
 
 @pytest.mark.parametrize("view", [(), ("--why",), ("-s",)])
@@ -180,15 +179,13 @@ def test_a_watch_says_what_has_stopped_meanwhile(
     monkeypatch.setattr(watching.Lines, "show", look_on)
 
     def stop() -> None:
-        for left in looks(20):
+        for _ in looks():
             if looked:
                 break
-            assert left > 0
         note(database, by_almighty=True)
-        for left in looks(20):
+        for _ in looks():
             if looked[-1][0].notices:
                 break
-            assert left > 0
         with database.begin() as conn:
             assert move_campaign(conn, campaign, ALICE, CampaignState.CANCELLED)
 

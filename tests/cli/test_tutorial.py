@@ -12,7 +12,7 @@ from tests.cli.walking import WIDTH, Walk, blocks
 from tests.operator.conftest import CIGRI
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 @pytest.fixture

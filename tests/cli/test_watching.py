@@ -1,7 +1,6 @@
 """`gridstat --watch` on campaigns that go on meanwhile."""
 
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -13,11 +12,11 @@ from cigri.states import CampaignState, Outcome
 from tests.callers import ALICE
 from tests.cli.running import Run
 from tests.factories import a_campaign, a_cluster, end_jobs, run_jobs, submitted_jobs
+from tests.waiting import PATIENCE, looks
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
 COMMAND = gridstat
-DEADLINE = 20.0
 
 
 class Watched:
@@ -36,10 +35,9 @@ class Watched:
 
     def wait_for(self, fact: Callable[[watching.Look], bool]) -> None:
         """Until its last look has shown this."""
-        deadline = time.monotonic() + DEADLINE
-        while not self.looks or not fact(self.looks[-1][0]):
-            assert time.monotonic() < deadline, "the watch does not see it"
-            time.sleep(0.01)
+        for _ in looks(longest=0.02, what="the watch sees it"):
+            if self.looks and fact(self.looks[-1][0]):
+                return
 
 
 @pytest.mark.parametrize(("outcome", "status"), [(Outcome.SUCCESS, 0), (Outcome.FAILURE, 1)])
@@ -69,7 +67,7 @@ def test_a_watch_ends_with_the_campaign(
     thread = threading.Thread(target=work)
     thread.start()
     printed = run("-w", campaign)
-    thread.join(DEADLINE)
+    thread.join(PATIENCE)
     assert printed.status == status
     lines = printed.out.splitlines()
     assert lines[:2] == [

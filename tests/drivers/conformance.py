@@ -20,6 +20,7 @@ from cigri.drivers import BatchRequest, Control, Driver, RemoteJob, RemoteState,
 from cigri.errors import AnswerUnreadable, SubmissionRefused
 from cigri.script.answers import Answer
 from tests.drivers.recorded import cores_by_queue
+from tests.waiting import PATIENCE, looks
 
 PREFIX = f"cigri-{uuid.uuid4().hex[:8]}"
 USER, RIVAL = "alice", "bob"
@@ -42,13 +43,12 @@ esac
 T = TypeVar("T")
 
 
-def until(fact: Callable[[], T | Literal[False]], seconds: float = 40) -> T:
+def until(fact: Callable[[], T | Literal[False]], seconds: float = PATIENCE) -> T:
     """Wait for a fact that is not false."""
-    deadline = time.monotonic() + seconds
-    while not (value := fact()):
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.2)
-    return value
+    for _ in looks(seconds):
+        if value := fact():
+            return value
+    raise AssertionError
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Batch:
         jobs = driver.parse_history(self.site.run(self.user, driver.history(asked)))
         return {job.index: job for job in jobs if job.tag == tag}
 
-    def until_ended(self, seconds: float = 40) -> dict[int, RemoteJob]:
+    def until_ended(self, seconds: float = PATIENCE) -> dict[int, RemoteJob]:
         """What is known of the jobs, when none is live any more and their records are complete."""
         until(lambda: not self.live(), seconds)
         return until(lambda: (found := self.history()) and all(job.state.is_final for job in found.values()) and found)
@@ -263,7 +263,6 @@ class Conformance:
                 concluded.append((parse(answer), answer))
         assert concluded == []
 
-    @pytest.mark.timeout(180)
     def test_the_walltime_is_kept_with_notice(self, site: Site, overtime: Batch) -> None:
         """The last one: it was begun before all others."""
         [job] = overtime.until_ended(150).values()

@@ -179,7 +179,7 @@ def test_a_queue_that_ends_jobs_instead_suspends_none() -> None:
 def run_prelude(body: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     known = {"SGE_TASK_ID": "3", "JOB_ID": "12", "HOSTNAME": "n7", "PATH": "/usr/bin:/bin", **environment}
     command = ["/bin/sh", "-c", f"{GRID_ENGINE.prelude}{body}"]
-    return subprocess.run(command, capture_output=True, text=True, env=known, timeout=10)
+    return subprocess.run(command, capture_output=True, text=True, env=known, timeout=120)
 
 
 @pytest.mark.process

@@ -55,7 +55,7 @@ def test_a_driver_of_another_package_is_found_by_its_entry_point(
     monkeypatch.setenv("HOME", str(tmp_path))
 
     def run(script: str) -> Answer:
-        done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
         return Answer(done.returncode, done.stdout, done.stderr)
 
     assert driver.parse_submit(run(driver.submit(request)), request) == {1: "cigri.1/1", 2: "cigri.1/2"}

@@ -161,7 +161,6 @@ def everywhere(
     grid.gateway.close()
 
 
-@pytest.mark.timeout(600)
 def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(everywhere: Everywhere) -> None:
     grid, sites = everywhere
     rivals = Rivals(everywhere)
@@ -185,7 +184,7 @@ def test_each_task_of_a_campaign_on_all_clusters_is_done_once_whatever_happens(e
         finally:
             sites["beta"].daemon("cont", "sshd")
         rivals.until_done(TASKS)
-        until(everywhere.is_over, 60)
+        until(everywhere.is_over)
     finally:
         kill_group(process)
     said = everywhere.said()

@@ -64,7 +64,7 @@ def start_side_by_side(grid: Grid) -> None:
         forecast = NewForecast(campaign, cluster_of(grid), 1.0, None, float(ESTIMATE), None, 3, None)
         put_forecasts(conn, [forecast], 60.0)
     runner.run_once(grid.tools)
-    grid.run_until(lambda: written(grid, "idle"), 120)
+    grid.run_until(lambda: written(grid, "idle"))
     assert grid.one("SELECT state::text FROM jobs") == "running"
 
 
@@ -100,7 +100,7 @@ def status_of_tasks_side_by_side(grid: Grid) -> None:
     wasted, drained = (int(re.findall(rf"{name} (\d+)", message)[0]) for name in ("kill_waste", "draining_waste"))
     assert abs(wasted - (before - first)) < 10  # only the first task runs: a core since it began
     assert abs(drained - (first + ESTIMATE - before)) < 10  # the other core idles until it ends
-    grid.run_to_end(60)
+    grid.run_to_end()
     assert written(grid, "machine") == f"{int(deadline.timestamp())}\n"
     grid.assert_each_ran_once(3)
 
@@ -110,7 +110,6 @@ def test_status_of_tasks_side_by_side_on_this_host(local: Grid) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(400)
 def test_status_of_tasks_side_by_side_on_real_clusters(each_kind: Grid) -> None:
     status_of_tasks_side_by_side(each_kind)
 
@@ -119,7 +118,7 @@ def drain_the_node_of_a_job(grid: Grid) -> tuple[str, int]:
     """A job ends as soon as it hears that its machine goes; the name of the node, and when it is to be empty."""
     waits = 'until [ -e "$MACHINEFEATURES/shutdowntime" ]; do sleep 0.1; done; cat "$MACHINEFEATURES/shutdowntime"'
     grid.submit(["1"], command=f"{waits} >{grid.place}/machine", walltime=900)
-    grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running' AND node <> ''") == 1, 120)
+    grid.run_until(lambda: grid.one("SELECT count(*) FROM jobs WHERE state = 'running' AND node <> ''") == 1)
     node = grid.one("SELECT node FROM jobs")
     with grid.database.begin() as conn:
         deadline = (server_time(conn) + timedelta(seconds=300)).replace(microsecond=0)
@@ -134,7 +133,6 @@ def of_two_nodes(request: pytest.FixtureRequest) -> Grid:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(400)
 def test_a_node_that_drains_tells_its_job_and_gets_no_other(of_two_nodes: Grid) -> None:
     grid = of_two_nodes
     node, deadline = drain_the_node_of_a_job(grid)
@@ -147,20 +145,19 @@ def test_a_node_that_drains_tells_its_job_and_gets_no_other(of_two_nodes: Grid) 
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(400)
 def test_while_the_only_node_drains_nothing_runs_and_people_read_why(gamma: Grid) -> None:
     gamma.tune("budget", backoff=1.0)
     node, deadline = drain_the_node_of_a_job(gamma)
     campaign = gamma.submit(["1", "2"])
     refused = "SELECT message FROM events WHERE code = 'SUBMISSION_REFUSED'"
-    gamma.run_until(lambda: gamma.rows(refused), 120)
+    gamma.run_until(lambda: gamma.rows(refused))
     assert gamma.rows(refused)[0]["message"].endswith(f" (left out: {node}, which drains)")
     assert gamma.rows(f"SELECT 1 FROM jobs WHERE campaign_id = {campaign} AND submitted_at IS NOT NULL") == []
-    gamma.run_until(lambda: gamma.counts() == {"done": 1, "waiting": 2}, 60)
+    gamma.run_until(lambda: gamma.counts() == {"done": 1, "waiting": 2})
     assert written(gamma, "machine") == f"{deadline}\n"
     with gamma.database.begin() as conn:
         end_node_drains(conn, cluster_of(gamma), [node])
-    gamma.run_to_end(120)
+    gamma.run_to_end()
     assert gamma.counts() == {"done": 3}
     assert gamma.one("SELECT count(*) FROM events WHERE closed_at IS NULL") == 0
     gamma.assert_sane()

@@ -19,7 +19,7 @@ def start_all(grid: Grid, tasks: int, **fields: object) -> None:
     """A campaign whose tasks are all running, until the file `go` is there."""
     wait = f"until [ -e {grid.place}/go ]; do sleep 0.2; done"
     grid.submit([str(n) for n in range(tasks)], command=wait, **fields)
-    until(lambda: grid.cycle() is not None and len(grid.executions()) == tasks, 60)
+    until(lambda: grid.cycle() is not None and len(grid.executions()) == tasks)
 
 
 def test_what_local_users_and_operators_end_is_done_again_for_free(gamma: Grid) -> None:

@@ -34,7 +34,6 @@ def test_short_tasks_travel_together_on_this_host(local: Grid) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(600)
 def test_short_tasks_travel_together_on_real_clusters(each_kind: Grid) -> None:
     short_tasks(each_kind, 540)
 
@@ -63,13 +62,12 @@ def test_short_tasks_run_side_by_side_on_this_host(local: Grid) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(600)
 def test_short_tasks_run_side_by_side_on_real_clusters(each_kind: Grid) -> None:
     side_by_side(each_kind, 540)
 
 
 def test_who_does_not_want_it_has_one_task_in_each_job(local: Grid) -> None:
     local.submit([str(number) for number in range(150)], temporal_grouping="false", dimensional_grouping="false")
-    local.run_to_end(60)
+    local.run_to_end()
     local.assert_each_ran_once(150)
     assert local.one("SELECT max(position) FROM attempts") == 1

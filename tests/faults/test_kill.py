@@ -31,25 +31,23 @@ def choose_jobs(grid: Grid) -> None:
     assert grid.one("SELECT count(*) FROM jobs WHERE state = 'to_launch'") == TASKS
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("moment", ["before", "during", "after"])
 def test_a_runner_killed_at_a_submission(forker: Forker, any_grid: Grid, moment: str) -> None:
     any_grid.submit([str(number) for number in range(TASKS)])
     choose_jobs(any_grid)
     pass_that_dies(forker, any_grid, "runner", moment)
     assert any_grid.one("SELECT count(*) FROM batches WHERE state = 'launching'") == 1
-    any_grid.run_to_end(120)
+    any_grid.run_to_end()
     any_grid.assert_each_ran_once(TASKS)
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("moment", ["before", "during", "after"])
 def test_an_updator_killed_while_it_collects(forker: Forker, any_grid: Grid, moment: str) -> None:
     any_grid.submit([str(number) for number in range(TASKS)])
     any_grid.run_until(lambda: any_grid.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == TASKS)
     until(lambda: len(any_grid.executions()) == TASKS)
     pass_that_dies(forker, any_grid, "updator", moment)
-    any_grid.run_to_end(120)
+    any_grid.run_to_end()
     any_grid.assert_each_ran_once(TASKS)
 
 
@@ -90,7 +88,7 @@ def test_an_almighty_killed_again_and_again(grid: Grid) -> None:
             time.sleep(dice.uniform(1.0, 4.0))  # the moment is the test's input, not a wait for a fact
             kill_group(process)
             process = start_almighty(grid)
-        until(lambda: grid.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL") == 0, 90, grid.describe())
+        until(lambda: grid.one("SELECT count(*) FROM campaigns WHERE ended_at IS NULL") == 0, what=grid.describe)
     finally:
         kill_group(process)
     grid.assert_each_ran_once(tasks)

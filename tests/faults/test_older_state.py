@@ -13,7 +13,7 @@ import pytest
 
 from cigri.flow.kills import ask_kills
 from cigri.states import KillReason
-from tests.clusters import bring_up
+from tests.clusters import testbed
 from tests.faults.memories import MEMORIES, fall_back, forget_copy, is_repaired, remember, repair
 from tests.grid import Grid, until
 from tests.last_words import LastWord, done_twice, never_said, read_words, saying
@@ -33,13 +33,13 @@ def forgetful(request: pytest.FixtureRequest) -> Iterator[Grid]:
     yield grid
     forget_copy(grid.site)
     repair(grid.site)  # a drained node is not ready
-    bring_up(request.param)
+    testbed("up", request.param)
     # whatever still runs of the forgotten would cost the next test a node, once its id is given anew
     for group in grid.running_groups():
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
     until(lambda: not grid.running_groups())
-    until(lambda: is_repaired(grid.site), 60)
+    until(lambda: is_repaired(grid.site))
 
 
 def submit(grid: Grid, name: str, tasks: int, walltime: int = 600) -> int:
@@ -71,7 +71,6 @@ def has_ended(grid: Grid) -> bool:
     return bool(grid.one("SELECT bool_and(ended_at IS NOT NULL) FROM campaigns"))
 
 
-@pytest.mark.timeout(450)
 def test_a_batch_system_that_comes_back_with_older_state(forgetful: Grid) -> None:
     """It has forgotten jobs that run and wait, and remembers some that have ended, or were killed in its queue."""
     grid = forgetful

@@ -96,7 +96,7 @@ def test_jobs_that_slurm_begins_again_die_for_free(alpha: Grid) -> None:
     )
     for site in (alpha.site, beta):
         site.sh(requeue, user="root")
-    alpha.run_to_end(90)
+    alpha.run_to_end()
     assert alpha.counts() == {"done": 4}
     ended = alpha.rows("SELECT outcome::text, count(*) FROM attempts GROUP BY outcome ORDER BY outcome::text")
     assert [tuple(row.values()) for row in ended] == [("lost", 2), ("preempted", 2), ("success", 4)]
@@ -108,7 +108,7 @@ def test_jobs_that_slurm_begins_again_die_for_free(alpha: Grid) -> None:
 def test_a_cluster_that_takes_small_arrays_only_is_given_such(beta: Grid) -> None:
     beta.add(slurm_site("beta", keep_waiting=150, n_max_queued_jobs=150))
     beta.submit([str(n) for n in range(120)])
-    beta.run_to_end(90)
+    beta.run_to_end()
     beta.assert_each_ran_once(120)
     sizes = "SELECT count(*), max(size) FROM batches WHERE state <> 'void'"
     (sent,) = beta.rows(sizes)  # a busy machine is asked for less

@@ -34,7 +34,6 @@ def a_file(grid: Grid, place: Path, name: str) -> str:
 
 
 @pytest.mark.process
-@pytest.mark.timeout(300)
 def test_a_stager_killed_at_any_line_leaves_nothing_half(forker: Forker, local: Grid, tmp_path: Path) -> None:
     local.tune("inputs", directory=tmp_path / "store")
     cache = Path(local.site.config["directory"]) / local.one("SELECT key FROM grid") / "cache"

@@ -36,7 +36,7 @@ def test_a_parameter_arrives_as_it_was_written(grid: Grid) -> None:
     """Each task writes its argument to a file; base64 brings it back byte for byte."""
     command = f'printf %s "$1" | base64 -w0 >{grid.place}/$CIGRI_TASK_NUMBER.b64'
     grid.submit([[parameter] for parameter in STRANGE], command=command)
-    grid.run_to_end(90)
+    grid.run_to_end()
     grid.assert_each_ran_once(len(STRANGE))
     for number, parameter in enumerate(STRANGE):
         found = base64.b64decode(grid.site.sh(f"cat {grid.place}/{number}.b64")).decode()
@@ -83,7 +83,7 @@ def test_a_full_disk_loses_no_record_and_no_submission(
     grid.run_until(lambda: grid.rows("SELECT 1 FROM events WHERE code = 'SUBMISSION_REFUSED'"))
     assert grid.counts() == {"assigned": 3, "waiting": 2}
     filler.unlink()
-    grid.run_to_end(60)
+    grid.run_to_end()
     assert sorted(grid.executions().elements()) == [0, 0, 1, 1, 2]
     assert grid.counts() == {"done": 5}
     grid.assert_sane()
@@ -104,7 +104,7 @@ def test_a_clock_that_jumps_hurts_no_job(local: Grid) -> None:
         minutes.append(minutes.pop(0))
         return bool(local.counts() == {"done": 8})
 
-    until(jump, 60)
+    until(jump)
     local.run_to_end()
     local.assert_each_ran_once(8)
     assert local.one("SELECT sum(deaths + failures) FROM tasks") == 0

@@ -9,7 +9,7 @@ from cigri.rules.cluster_tests import results_of
 from cigri.rules.obstacles import obstacle
 from tests.grid import Grid, Site, gridengine_site, oar_site, slurm_site
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.cluster
 OTHERS = (slurm_site("beta"), gridengine_site(), oar_site())
 
 
@@ -52,6 +52,6 @@ def test_each_cluster_of_a_test_is_tested_by_itself(four: Grid) -> None:
     assert told["delta"][1].endswith("exit code 5; stderr ends: no licence on delta")
     with four.database.begin() as conn:
         enable_cluster(conn, "beta", enabled=True)
-    four.run_until(lambda: four.counts() == {"done": 3, "failed": 1}, 120)
+    four.run_until(lambda: four.counts() == {"done": 3, "failed": 1})
     sites = dict(zip(names, (four.site, *OTHERS), strict=True))
     assert {name: len(ran(site, four.place)) for name, site in sites.items()} == dict.fromkeys(names, 1)

@@ -161,10 +161,10 @@ def almighty(local: Grid) -> Iterator["subprocess.Popen[bytes]"]:
 
 def test_a_submission_wakes_the_almighty_at_once(almighty: "subprocess.Popen[bytes]", local: Grid) -> None:
     local.submit(["1"])
-    until(lambda: local.one("SELECT count(*) FROM jobs") == 1, 10)
+    until(lambda: local.one("SELECT count(*) FROM jobs") == 1)
     about = "FROM jobs JOIN campaigns ON campaigns.id = campaign_id"
     assert local.one(f"SELECT extract(epoch FROM created_at - campaigns.submitted_at) {about}") < 30
-    until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 1, 10)
+    until(lambda: local.one("SELECT count(*) FROM jobs WHERE submitted_at IS NOT NULL") == 1)
     almighty.send_signal(signal.SIGTERM)
     assert almighty.wait(15) == 0
 
@@ -189,7 +189,7 @@ def test_a_killed_almighty_is_missed_by_users_at_once(almighty: "subprocess.Pope
 
     assert said() == []
     os.killpg(almighty.pid, signal.SIGKILL)
-    until(lambda: said() != [], 10)
+    until(lambda: said() != [])
     assert "the almighty does not run" in said()[0]
 
 

@@ -261,7 +261,6 @@ def test_a_visit_of_this_host_starts_one_client(local: Grid, scripts: list[str])
     assert [script.count(START_CLIENT) for script in scripts] == [1]
 
 
-@pytest.mark.timeout(300)
 def test_remote_commands_of_a_pass_do_not_grow_with_jobs(local: Grid) -> None:
     most = {}
     for tasks in (4, 40):

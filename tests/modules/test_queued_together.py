@@ -133,10 +133,9 @@ def test_two_hosts_at_once_fill_the_places_once(database: Database) -> None:
             put_jobs(conn, second, [NewJob(cluster, 1, 60, [task]) for task in take_waiting(conn, second, 9)])
             metascheduler.run_once(tools(database))
             other = pool.submit(campaign_schedulers.run_once, tools(database))
-            for left in looks(30.0):
+            for _ in looks(what="the other host waits"):
                 if one_of(database, WAITERS):
                     break
-                assert left > 0, "the other host does not wait"
         assert other.result()["jobs"] == 1
     with database.begin() as conn:
         assert waiting(conn) == {first: 1, second: 9}

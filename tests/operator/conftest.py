@@ -15,7 +15,7 @@ import pytest
 from cigri.database import embedded
 from cigri.states import CampaignType
 from tests.forker import Forker, Said
-from tests.waiting import looks
+from tests.waiting import PATIENCE, looks
 
 WORLD = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
 OPERATOR = ["-P", "-m", "modules.operator"]
@@ -24,12 +24,11 @@ CIGRI = [sys.executable, *OPERATOR]
 Cigri = Callable[..., Said]
 
 
-def until(fact: Callable[[], object], seconds: float = 60.0, what: str = "it") -> None:
+def until(fact: Callable[[], object], seconds: float = PATIENCE, what: str = "it") -> None:
     """Wait for a fact."""
-    for left in looks(seconds):
+    for _ in looks(seconds, what=what):
         if fact():
             return
-        assert left > 0, f"{what} did not come true in {seconds:g} s"
 
 
 @pytest.fixture

@@ -191,7 +191,6 @@ def test_a_cluster_of_a_copy_is_used_once_it_is_enabled(
     assert not copy.rows("SELECT 1 FROM events WHERE closed_at IS NULL")
 
 
-@pytest.mark.timeout(300)  # it starts three grids
 def test_up_notices_that_its_data_directory_is_a_copy(install: Callable[..., Installation], tmp_path: Path) -> None:
     original = install()
     assert original.run("up").status == 0
@@ -210,7 +209,6 @@ def test_up_notices_that_its_data_directory_is_a_copy(install: Callable[..., Ins
     assert os.listdir(tmp_path)
 
 
-@pytest.mark.timeout(300)  # it starts a grid twice, and each command anew
 def test_a_backup_is_restored_as_the_documentation_says(install: Callable[..., Installation]) -> None:
     """The commands of docs/how-to/back-up-and-restore.md, by a shell."""
     grid = install()

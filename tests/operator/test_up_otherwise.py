@@ -74,7 +74,7 @@ def test_passes_for_ever_end_after_the_pass_when_asked(install: Install) -> None
     )
     until(lambda: grid.one("SELECT coalesce(max(passes), 0) >= 3 FROM modules WHERE name = 'updator'"))
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert [line for line in out.splitlines() if not line.startswith("updator: ")] == []
     assert len(out.splitlines()) <= 1  # the cluster's nodes were news; other passes had none

@@ -192,10 +192,9 @@ def test_who_dispatches_waits_for_who_matches(database: Database) -> None:
         assert put_judged(conn, judge_pools(pools, seen.queues, seen.kinds), seen.version) == 1
         runner.start()
         with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as other:
-            for left in looks(30):
+            for _ in looks():
                 if other.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")):
                     break
-                assert left > 0
         assert batches == []
     runner.join()
     assert batches == [None]

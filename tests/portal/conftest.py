@@ -50,7 +50,7 @@ R = TypeVar("R")
 EVERYBODY = 0o666
 HOSTILE = "<script>alert(1)</script>\"'&"
 SECRET = "s" * 43
-STARTING = 30.0  # seconds
+STARTING = 120.0  # seconds
 
 
 class Answered(NamedTuple):

@@ -18,7 +18,7 @@ from tests.waiting import looks
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "reach-a-grid-from-elsewhere.md"
 SBIN = "/usr/sbin:/usr/bin:/usr/local/sbin"
 ACCOUNT = "www-data"
-BEGINNING = 30.0  # seconds
+BEGINNING = 120.0  # seconds
 PEOPLE = ("alice", "nobody", "root", "www-data", "stranger")
 NGINX_MAIN = """\
 user {account};

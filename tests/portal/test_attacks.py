@@ -320,7 +320,7 @@ def test_one_account_cannot_take_all_connections(target: Target, nobody: int, mo
     finally:
         for line in lines:
             line.close()
-    assert any(is_answered(target) for _ in looks(30.0)), "as soon as the portal has seen that they are gone"
+    assert any(is_answered(target) for _ in looks()), "as soon as the portal has seen that they are gone"
 
 
 def is_answered(target: Target) -> bool:

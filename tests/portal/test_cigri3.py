@@ -365,7 +365,7 @@ def test_a_token_does_what_its_scope_says(portal: Served, mint: Mint) -> None:
 def test_an_output_is_there_once_the_cluster_was_asked(said: None, portal: Served, nobody: int) -> None:
     told = portal.get(f"{BASE}/jobs/1/stdout", uid=nobody)
     assert (told.status, told.body["message"]) == (202, NOT_YET)
-    later = (portal.get(f"{BASE}/jobs/1/stdout", uid=nobody) for _ in looks(20))
+    later = (portal.get(f"{BASE}/jobs/1/stdout", uid=nobody) for _ in looks())
     told = next(answer for answer in later if answer.status != 202)
     assert (told.status, told.body) == (200, {"output": "3.14\n"})
 

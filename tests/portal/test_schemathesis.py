@@ -18,7 +18,6 @@ EACH = 4  # requests of each endpoint, beside all that lie at the bounds of its 
 
 
 @pytest.mark.process
-@pytest.mark.timeout(400)
 def test_it_answers_as_it_says(open_portal: Served, database: Database, mint: Mint, tmp_path: Path) -> None:
     with database.begin() as conn:
         cluster = a_cluster(conn, options={"spool": "/nowhere"})

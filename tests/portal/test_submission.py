@@ -244,14 +244,13 @@ def test_a_user_hands_over_a_few_campaigns_at_a_time(portal: Served) -> None:
         assert told in (refused, "the description: is empty")
         return bool(told == refused)
 
-    for left in looks(30):
+    for _ in looks():
         if is_refused():
             break
-        assert left > 0
         begin()  # what we have asked came before one of them, which was refused in our place
     for client in clients:
         client.close()
-    assert any(not is_refused() for _ in looks(30))
+    assert any(not is_refused() for _ in looks())
 
 
 def test_parameters_are_never_all_in_memory(remote: Remote, database: Database) -> None:

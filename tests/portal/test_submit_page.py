@@ -196,8 +196,8 @@ def test_a_user_sends_a_few_forms_at_a_time(path: str, browser: Browser, web: Se
         assert told.status in (200, 409)
         return "4 submissions of yours are under way: wait for one of them to end" in told.words
 
-    assert any(is_refused() for _ in looks(30))
+    assert any(is_refused() for _ in looks())
     assert "no parameters are given" in send(other, path, PLAIN).words, "others go on"
     for line in lines:
         line.close()
-    assert any(not is_refused() for _ in looks(30))
+    assert any(not is_refused() for _ in looks())

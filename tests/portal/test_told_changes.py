@@ -22,7 +22,7 @@ from tests.portal.browser import Browser, signed_in
 from tests.portal.conftest import Served, serving
 from tests.waiting import looks
 
-LONG = 20.0  # seconds
+LONG = 120.0  # seconds
 OWNER = Caller("nobody")
 
 

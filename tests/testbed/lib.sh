@@ -10,7 +10,7 @@ NETWORK=127.0.8
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 
 declare -A NUMBER=([alpha]=1 [beta]=2 [gamma]=3 [delta]=4)          # the last part of the address; ports begin at 27000 + 100 x (number - 1)
-declare -A KIND=([alpha]=slurm [beta]=slurm [gamma]=gridengine [delta]=oar)    # KIND.sh beside this file has KIND_packages, _mounts, _hosts, _environment, _up, _down
+declare -A KIND=([alpha]=slurm [beta]=slurm [gamma]=gridengine [delta]=oar)    # KIND.sh beside this file has KIND_packages, _mounts, _hosts, _environment, _up, _down, _amiss, _mend
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -118,7 +118,7 @@ make_users() { # the people, and a gateway that may become any of them
         install -m 440 /dev/stdin /etc/sudoers.d/cigri-testbed
 }
 host_up() {    # NAME: directories, homes and namespace
-    local name=$1 st=$STATE/$1 user
+    local name=$1 st=$STATE/$1 user mounts
     pid_of "$name" namespace >/dev/null && return
     unshare -m -u true 2>/dev/null || cannot "mount and UTS namespaces are refused"
     make_users
@@ -131,10 +131,11 @@ host_up() {    # NAME: directories, homes and namespace
         chmod 750 "$st/home/$user"
     done
     rm -f "$st/run/ready"
+    mounts=$("${KIND[$name]}_mounts" "$name")      # apart, so that what it dies of is not lost
     start "$name" namespace unshare --mount --uts --propagation private -- sh -ec "
         hostname $name
         mount --bind $st/home /home; mount --bind $st/tmp /tmp
-        $("${KIND[$name]}_mounts" "$name")
+        $mounts
         mount --bind $st/etc/hostname /etc/hostname; mount --bind $st/etc/hosts /etc/hosts
         touch $st/run/ready; exec sleep infinity"
     until_true 10 "the namespace of $name" test -e "$st/run/ready"

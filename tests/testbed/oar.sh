@@ -19,7 +19,10 @@ oar_environment() { :; }
 oar_mounts() { # NAME
     local st=$STATE/$1
     [ -d "$st/etc/oar" ] || { cp -a /etc/oar "$st/etc/oar"; cp -a /var/lib/oar "$st/oar"; }
-    echo "mount --bind $st/etc/oar /etc/oar; mount --bind $st/oar /var/lib/oar"
+    # shellcheck disable=SC2016
+    sed -e 's/my $max_wait_time = 900;/my $max_wait_time = 4;/' -e 's/my $wait_time = 30;/my $wait_time = 1;/' /usr/lib/oar/oarexec >"$st/etc/oar/oarexec"
+    [ "$(diff /usr/lib/oar/oarexec "$st/etc/oar/oarexec" | grep -c '^>')" = 2 ] || die "this oarexec is not the one of OAR 2.5.9"
+    echo "mount --bind $st/etc/oar /etc/oar; mount --bind $st/oar /var/lib/oar; mount --bind $st/etc/oar/oarexec /usr/lib/oar/oarexec"
 }
 
 oar_up() {     # NAME
@@ -27,6 +30,12 @@ oar_up() {     # NAME
     oar_conf "$name" | install -o oar -m 600 /dev/stdin "$st/etc/oar/oar.conf.new"
     mv "$st/etc/oar/oar.conf.new" "$st/etc/oar/oar.conf"       # whoever reads it meanwhile finds one
     [ -s "$st/etc/oar/node_key" ] || ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$st/etc/oar/node_key"
+    # a node that OAR gave up for a job which did not end; one that does not answer is finaud's
+    install -m 755 /dev/stdin "$st/etc/oar/heal" <<'END'
+#!/bin/sh
+cat >/dev/null
+exec /usr/sbin/oarnodesetting --sql "state = 'Suspected' AND finaud_decision = 'NO'" -s Alive >/dev/null 2>&1
+END
     touch "$st/log/oar.log"; chown oar: "$st/log/oar.log"
     oar_database "$name"
     mkdir -p /run/sshd
@@ -39,6 +48,15 @@ oar_up() {     # NAME
 oar_ready() {  # NAME
     local ready="select 1 from resources where state = 'Alive' having count(*) = $((OAR_NODES * OAR_CORES))"
     timeout 1 bash -c "exec 3<>/dev/tcp/$(address "$1")/$(port "$1" 0)" && [ "$(oar_sql "$1" oar "$ready")" = 1 ]
+}
+
+oar_amiss() {  # NAME: jobs of anybody, and nodes that are not alive, a line each
+    oar_sql "$1" oar "select 'job ' || job_id || ' of ' || job_user || ' is ' || state from jobs where state not in ('Terminated', 'Error')"
+    oar_sql "$1" oar "select distinct 'node ' || network_address || ' is ' || state from resources where state <> 'Alive'"
+}
+oar_mend() {   # NAME
+    inside "$1" oardel --sql "state not in ('Terminated', 'Error')" >/dev/null 2>&1 || :
+    inside "$1" oarnodesetting --sql "state <> 'Alive'" -s Alive >/dev/null 2>&1 || :
 }
 
 oar_down() {   # NAME: OAR itself ends the jobs, as their processes are nobody else's
@@ -84,6 +102,7 @@ JOBDEL_WALLTIME 30
 USERS_ALLOWED_HOLD_RESUME yes
 JOB_RESOURCE_MANAGER_PROPERTY_DB_FIELD
 CPUSET_PATH
+SUSPECTED_HEALING_EXEC_FILE $st/etc/oar/heal
 END
 }
 

@@ -7,23 +7,21 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cigri.transports.ssh import Connections, SshAddress
+from tests.waiting import looks
 
 SSHD = "/usr/sbin/sshd"
-PATIENCE = 15.0
 
 
 def wait_until(fact: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not fact():
-        assert time.monotonic() < deadline, f"{what} did not come true within {PATIENCE} s"
-        time.sleep(0.005)
+    for _ in looks(longest=0.02, what=what):
+        if fact():
+            return
 
 
 def require(program: str, package: str) -> str:

@@ -10,6 +10,7 @@ from cigri.errors import OutcomeUnknown, Unreachable
 from cigri.script.answers import RawAnswer
 from cigri.transports.pool import MOST_SESSIONS, Refused, ShellPool
 from cigri.transports.shell import Shell
+from tests.waiting import looks
 
 
 class FakeShell(Shell):
@@ -69,10 +70,7 @@ def _busy(server: Server, user: str, count: int) -> list[threading.Thread]:
     threads = [threading.Thread(target=server.ask, args=(user,)) for _ in range(count)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + 10
-    while len(server.shells) < before + count:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    assert any(len(server.shells) >= before + count for _ in looks(longest=0.01))
     return threads
 
 
@@ -192,10 +190,7 @@ def test_who_is_at_work_finds_a_terminated_shell_gone_and_who_waits_gets_none() 
     threads = [threading.Thread(target=ask) for _ in range(MOST_SESSIONS + 1)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + 10
-    while len(server.pool._at_work) < MOST_SESSIONS:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    assert any(len(server.pool._at_work) >= MOST_SESSIONS for _ in looks(longest=0.01))
     server.pool.terminate()
     for thread in threads:
         thread.join(10)

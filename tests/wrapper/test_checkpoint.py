@@ -56,7 +56,7 @@ def _request(cluster: Cluster) -> Path:
 
 
 def _end(job: subprocess.Popen[bytes]) -> int:
-    job.communicate(timeout=30)
+    job.communicate(timeout=120)
     return job.returncode
 
 

@@ -220,7 +220,7 @@ def test_job_hears_of_a_shutdown_from_the_front_end(cluster: Cluster) -> None:
     until((cluster.home / "here").exists)
     (cluster.batch / "shutdown.1.new").write_text("1800000000\n")
     (cluster.batch / "shutdown.1.new").rename(cluster.batch / "shutdown.1")
-    job.communicate(timeout=30)
+    job.communicate(timeout=120)
     assert cluster.out() == "1800000000\n"
     assert not (cluster.batch / "shutdown.1").exists()
 
@@ -268,7 +268,7 @@ def test_status_is_locked_while_it_is_written(cluster: Cluster) -> None:
     with lock.open() as held:
         subprocess.run(["flock", "-s", str(held.fileno())], pass_fds=[held.fileno()], check=True)
         (cluster.home / "go").touch()
-        job.communicate(timeout=30)
+        job.communicate(timeout=120)
     status = _seen(cluster.out(1, 2))
     assert status["can_postpone_last_job"] == "True"
 

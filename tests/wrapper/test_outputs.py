@@ -210,7 +210,7 @@ def test_a_task_that_has_ended_is_done_though_its_job_is_ended_while_they_are_mo
     until((cluster.home / "moving").exists)
     subprocess.run(["pkill", f"-{number.value}", "-s", str(job.pid)], check=True)  # as batch systems do: each process
     (cluster.home / "on").touch()
-    job.communicate(timeout=30)
+    job.communicate(timeout=120)
     assert sums(cluster)[0] == (1, 0, Cause.EXIT, 3)
     assert set(brought(cluster)) == {"result.h5", "log/a.txt", "log/b.txt"}
     assert (cluster.home / "second").exists() == (number is signal.SIGUSR1)
@@ -219,7 +219,7 @@ def test_a_task_that_has_ended_is_done_though_its_job_is_ended_while_they_are_mo
 def test_a_mover_that_is_killed_leaves_no_success(cluster: Cluster) -> None:
     deadly = cluster.program("mv", "kill -KILL $PPID")
     write(cluster, WRITES)
-    cluster.start(environment=deadly).communicate(timeout=30)
+    cluster.start(environment=deadly).communicate(timeout=120)
     assert sums(cluster) == [(1, 73, Cause.UNMOVED, 0)]
     assert not (cluster.batch / "1.1.d").exists()
 

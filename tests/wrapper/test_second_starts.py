@@ -39,7 +39,7 @@ def test_while_the_first_start_runs_a_second_one_only_refuses(cluster: Cluster) 
     assert second.status == 75
     assert "index 1 was started before" in second.err
     (cluster.home / "go").touch()
-    first.communicate(timeout=20)
+    first.communicate(timeout=120)
     assert first.returncode == 0
     assert (cluster.home / "ran").read_text() == "once\n"
     assert len(cluster.records()) == 1
@@ -50,7 +50,7 @@ def test_once_the_first_start_is_over_a_second_one_proves_it(cluster: Cluster) -
     first = cluster.start()
     until((cluster.home / "ran").exists)
     os.killpg(first.pid, signal.SIGKILL)
-    first.communicate(timeout=20)
+    first.communicate(timeout=120)
     second = cluster.run()
     assert second.status == 76
     assert "that start is over" in second.err
@@ -65,7 +65,7 @@ def test_a_task_that_outlives_its_killed_wrapper_is_no_start_that_is_over(cluste
     first.wait()
     assert cluster.run().status == 75
     os.killpg(first.pid, signal.SIGKILL)
-    first.communicate(timeout=20)
+    first.communicate(timeout=120)
 
 
 @pytest.mark.parametrize(

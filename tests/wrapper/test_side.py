@@ -55,7 +55,7 @@ def test_group_that_is_asked_to_end_records_what_ran_and_begins_no_other(cluster
         job = cluster.start()
         until(lambda: len(list(cluster.home.glob("at.*"))) == 4)
         job.send_signal(number)
-        job.communicate(timeout=30)
+        job.communicate(timeout=120)
         assert job.returncode in (125, 143)  # bash forgets how a worker ended when a signal comes
         assert positions(cluster) == ([1, 2, 3, 4], True)
         assert {record.cause.value for record in cluster.records()} <= {"terminated", "walltime"}
@@ -68,7 +68,7 @@ def test_signals_of_users_reach_each_task(cluster: Cluster) -> None:
     job = cluster.start()
     until(lambda: len(list(cluster.home.glob("at.*"))) == 4)
     job.send_signal(signal.SIGUSR1)
-    job.communicate(timeout=30)
+    job.communicate(timeout=120)
     assert cluster.ends() == [(5, "exit")] * 4
 
 
@@ -77,7 +77,7 @@ def test_group_that_is_killed_keeps_what_was_done(cluster: Cluster) -> None:
     job, ran = cluster.start(), cluster.home / "ran"
     until(lambda: ran.exists() and len(ran.read_text().split()) >= 40)
     os.killpg(job.pid, signal.SIGKILL)
-    job.communicate(timeout=30)
+    job.communicate(timeout=120)
     begun = {int(line) for line in ran.read_text().split()}
     done, is_stopped = positions(cluster)
     assert not is_stopped

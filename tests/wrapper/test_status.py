@@ -36,7 +36,7 @@ def _running(
         yield
     finally:
         (cluster.home / "go").touch()
-        job.communicate(timeout=30)
+        job.communicate(timeout=120)
 
 
 def _read(cluster: Cluster) -> dict[str, str]:

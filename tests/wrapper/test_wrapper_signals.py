@@ -30,7 +30,7 @@ def _wait_for_lines(path: Path, number: int) -> None:
 
 
 def _end(job: subprocess.Popen[bytes]) -> int:
-    job.communicate(timeout=30)
+    job.communicate(timeout=120)
     return job.returncode
 
 
@@ -121,7 +121,7 @@ def test_group_that_is_shared_is_left_alone(cluster: Cluster) -> None:
     )
     until((cluster.home / "here").exists)
     os.kill(int((cluster.home / "pid").read_text()), signal.SIGTERM)
-    assert starter.communicate(timeout=30)[0] == b"still here\n"
+    assert starter.communicate(timeout=120)[0] == b"still here\n"
     assert cluster.ends() == [(143, "terminated")]
 
 

@@ -53,8 +53,7 @@ def test_without_script_a_button_foretells_it(web: Served, visit: Visit) -> None
     page.get_by_label("description, as").fill(CAMPAIGN + "params: [a]\n")
     page.get_by_role("button", name="simulate").click()
     expect(page.get_by_label("verdict")).to_contain_text("press simulate again")
-    for left in looks(FORETOLD / 1000):
-        assert left > 0
+    for _ in looks(FORETOLD / 1000):
         page.get_by_role("button", name="simulate").click()
         if page.get_by_text("Expected end:").count():
             break
